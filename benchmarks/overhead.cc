@@ -17,6 +17,7 @@
 #include "timings/timing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <mpi.h>
 #include <optional>
@@ -153,6 +154,7 @@ struct Round {
 
 /// Rounds in the state of the machine that most of them are in.
 std::vector<Round> of_one_state(std::vector<Round> found) {
+    std::erase_if(found, [](const Round &round) { return std::isnan(round.lowest_canary); }); // no reading
     std::vector<double> canaries;
     for (const Round &round : found) {
         canaries.push_back(round.lowest_canary);
@@ -191,8 +193,8 @@ std::string compare(const Compared &what, const Communicator &comm, const Global
                 round.harness = by_harness(sampler, *synchronizer, *operation, *timing);
             }
             const double reading = canary.read();
-            round.lowest_canary = std::min(round.lowest_canary, reading);
-            round.highest_canary = std::max(round.highest_canary, reading);
+            round.lowest_canary = std::fmin(round.lowest_canary, reading); // ignores NaN
+            round.highest_canary = std::fmax(round.highest_canary, reading);
         }
         found.push_back(round);
     }

@@ -122,6 +122,19 @@ CellResult of_blocks(int size, double change) {
     return record.summarize(*wanting(1));
 }
 
+TEST(CellRecord, ProgressIsThatOfCompleteBlocks) {
+    CellRecord record(0, bcast_cell());
+    EXPECT_EQ(record.progress().blocks, 0);
+    add(record, 1.0, Verdict::valid);
+    record.end_block(true);
+    add(record, 2.0, Verdict::valid);
+    add(record, 3.0, Verdict::late_flag);
+    const CellProgress progress = record.progress();
+    EXPECT_EQ(progress.blocks, 1);
+    EXPECT_EQ(progress.valid, 2);
+    EXPECT_TRUE(progress.starved);
+}
+
 TEST(CellRecord, SlopeIsThatWithinBlocks) {
     EXPECT_NEAR(of_blocks(100, -0.002).slope, 0.85 / 0.95 - 1.0, 0.005);
     EXPECT_LT(of_blocks(100, -0.002).slope_by_chance, 0.02);
@@ -129,6 +142,21 @@ TEST(CellRecord, SlopeIsThatWithinBlocks) {
     EXPECT_LT(std::abs(of_blocks(100, 0.0).slope), of_blocks(100, 0.0).slope_by_chance);
     EXPECT_NEAR(of_blocks(20, 0.01).slope, 1.145 / 1.045 - 1.0, 0.005);
     EXPECT_TRUE(std::isnan(of_blocks(19, 0.01).slope));
+}
+
+// In steps of 1, a median between values that share a step: 0.5 + 5 / 6, and 1.5 + 1 / 6.
+TEST(CellRecord, SlopeIsFinerThanTheStepOfTheClock) {
+    CellRecord record(0, bcast_cell());
+    for (int block = 0; block < 3; ++block) {
+        for (int i = 0; i < 20; ++i) {
+            const double exit = i % 10 < (i < 10 ? 6 : 4) ? 1.0 : 2.0;
+            Batch batch = one_sample(0.0, {0.0, 0.0}, {exit, exit}, {1, 1});
+            batch.resolution = 2.0; // of the mean of two ranks half of it
+            record.add(batch, {Verdict::valid});
+        }
+        record.end_block(false);
+    }
+    EXPECT_NEAR(record.summarize(*wanting(1)).slope, (1.5 + 1.0 / 6) / (0.5 + 5.0 / 6) - 1.0, 1e-6);
 }
 
 TEST(CellRecord, FewerThanRequestedIsIncomplete) {

@@ -19,6 +19,11 @@
 namespace bench {
 namespace {
 
+std::unique_ptr<Timing> timing_of(const std::string &text) {
+    const Component component = parse_component("timing scheme", text, all_timings());
+    return find_by_name(all_timings(), component.name()).make(component);
+}
+
 /// Synchronizes the clocks at every start, as MPIX_Harmonize does at some.
 class Synchronizing : public Synchronizer {
 public:
@@ -37,8 +42,6 @@ private:
 TEST(Sampler, TheErrorBoundIsThatOfAllStamps) {
     const Communicator comm;
     const GlobalClock clock(comm, std::nullopt);
-    const Component component = parse_component("timing scheme", "per_call", all_timings());
-    const auto timing = find_by_name(all_timings(), "per_call").make(component);
     const OperationInfo nothing = operations::nothing();
     const Component nothing_component("operation", nothing.name, nothing);
     const auto operation = nothing.make({comm.handle(), 0, nothing_component});
@@ -51,10 +54,70 @@ TEST(Sampler, TheErrorBoundIsThatOfAllStamps) {
     check(MPIX_Harmonize_set_info(comm.handle(), patient.handle()), "MPIX_Harmonize_set_info");
     std::this_thread::sleep_for(std::chrono::milliseconds(50)); // some 10 us of drift
     const ClockError before = clock.largest(clock.error());
-    const Batch batch = sampler.sample(synchronizer, *operation, *timing, {0.0}, 1e-6);
+    const Batch batch = sampler.sample(synchronizer, *operation, *timing_of("per_call"), {0.0}, 1e-6);
     if (comm.is_root()) {
         EXPECT_GE(batch.error_bound, before.bound); // the start made it small again
         EXPECT_GE(batch.expected_error, before.expected);
+    }
+}
+
+/// Keeps the clock's error of every rank as it is in the last call, and takes so long that it grows.
+class Aging : public Operation {
+public:
+    explicit Aging(const GlobalClock &clock) : clock_(clock) {}
+    void run() override {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        last_ = clock_.error();
+    }
+    ClockError last_;
+
+private:
+    const GlobalClock &clock_;
+};
+
+/// Has a clock of its own, which every start leaves with the second error and finds with the first.
+class Forgetful : public Synchronizer {
+public:
+    Forgetful(const ClockError &before, const ClockError &after) : error_(before), after_(after) {}
+    long longest_series(double, double) const override { return 2; }
+    bool start(double) override {
+        error_ = after_;
+        return true;
+    }
+    ClockError clock_error() const override { return error_; }
+
+private:
+    ClockError error_;
+    ClockError after_;
+};
+
+// Errors of clocks that nothing synchronizes grow; so that of the last stamps is between those just before and after.
+TEST(Sampler, TheErrorBoundIsThatOfBothClocksWhereTheyAreWorst) {
+    const Communicator comm;
+    const GlobalClock clock(comm, std::nullopt);
+    for (const auto &[before, after] :
+         {std::pair(ClockError{}, ClockError{}), std::pair(ClockError{.bound = 2.0, .expected = 1.0}, ClockError{}),
+          std::pair(ClockError{.bound = 1.0, .expected = 0.5}, ClockError{.bound = 3.0, .expected = 2.0})}) {
+        Aging operation(clock);
+        Forgetful synchronizer(before, after);
+        Sampler sampler(comm, clock, 0);
+        const ClockError first = clock.largest(clock.error());
+        const Batch batch = sampler.sample(synchronizer, operation, *timing_of("per_call"), {0.0, 0.0, 0.0}, 1e-6);
+        const ClockError last = clock.largest(operation.last_);
+        const ClockError now = clock.largest(clock.error());
+        if (!comm.is_root()) {
+            continue;
+        }
+        const double own = std::max(before.bound, after.bound);
+        EXPECT_GE(batch.error_bound, own + last.bound);
+        EXPECT_LE(batch.error_bound, own + now.bound);
+        const double expected = std::max(before.expected, after.expected);
+        EXPECT_GE(batch.expected_error, std::hypot(expected, last.expected));
+        EXPECT_LE(batch.expected_error, std::hypot(expected, now.expected));
+        if (comm.size() > 1) {
+            EXPECT_GT(last.bound, first.bound); // else none of this could fail
+            EXPECT_GT(last.expected, 0.0);
+        }
     }
 }
 
@@ -94,11 +157,6 @@ private:
     std::vector<std::size_t> timed_;
     int runs_ = 0;
 };
-
-std::unique_ptr<Timing> timing_of(const std::string &text) {
-    const Component component = parse_component("timing scheme", text, all_timings());
-    return find_by_name(all_timings(), component.name()).make(component);
-}
 
 long long calls_of(const Communicator &comm) {
     MPIX_Harmonize_stats stats;
@@ -163,6 +221,27 @@ TEST(Sampler, TimesTheRanksOfTheOperation) {
         EXPECT_EQ(batch.timed, std::vector<std::size_t>{0});
         EXPECT_EQ(batch.computed[0], 3.0);
     }
+}
+
+// The mean over some pairs of stamps: no less than the shortest of many.
+TEST(Sampler, AStampCostsWhatTwoReadingsAreApart) {
+    const Communicator comm;
+    const GlobalClock clock(comm, std::nullopt);
+    const double cost = measure_stamp_cost(comm, clock);
+    const StampClock stamps = clock.stamps();
+    double shortest = 1.0;
+    for (int batch = 0; batch < 200; ++batch) { // a mean has a step that single readings may not
+        const std::int64_t begin = stamps.read();
+        std::int64_t end = begin;
+        for (int i = 0; i < 100; ++i) {
+            end = stamps.read();
+        }
+        shortest = std::min(shortest, (stamps.seconds(end) - stamps.seconds(begin)) / 100);
+    }
+    if (comm.is_root()) {
+        EXPECT_GE(cost, 0.4 * shortest);
+    }
+    EXPECT_EQ(cost > 0.0, comm.is_root());
 }
 
 /// Events between the stamps and around them: R for a reading of the clock, else the letter of the caller.

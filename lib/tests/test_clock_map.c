@@ -90,6 +90,21 @@ static void maps_follow_each_other(void) {
     near(both.uncertainty.cross, 1.0 + 1e-6 * 1250.0);
     near(both.uncertainty.rate, 0.2 + 1e-6);
     near(both.uncertainty.walk, 0.1);
+
+    /* Frequencies that change: by the outer map's reading they have done so for 1250 ns. The first reading of either
+     * map may be before the other's. */
+    for (int side = -1; side <= 1; side += 2) {
+        struct db_clock_map ramped = outer;
+        ramped.ramp = 4e-6;
+        ramped.ticks = inner.global_ns - side * 1000;
+        for (inner.ramp = 1e-6; inner.ramp < 1e-5; inner.ramp *= 6.0) {
+            both = db_map_compose(&inner, &ramped);
+            CHECK_THAT(both.global_ns, ==, 70000 + side * 1250);
+            near(both.bound_ns, 40.0 * 1.25 + 10.0 + 1250.0 * (2e-3 + 1250.0 * 4e-6 / 2.0));
+            near(both.growth, 1e-3 + 2e-3 + 4e-6 * 1250.0);
+            near(both.ramp, fmax(inner.ramp, 4e-6));
+        }
+    }
 }
 
 static double unit(uint64_t *state) { return (double)(db_split_mix(state) >> 11) * 0x1p-53; }

@@ -130,6 +130,33 @@ static void delays(void) {
     CHECK_SAME_EVERYWHERE(deadline_of(comm), comm);
 }
 
+/* A clock whose error grows while a process waits is judged when it leaves: of two starts in a row, that with the delay
+ * is the one by a clock that is not known. */
+static void a_delayed_start_is_by_the_clock_as_it_is_then(void) {
+    MPI_Comm fresh;
+    OK(MPI_Comm_dup(comm, &fresh));
+    const char *const settings[][2] = {{"share", "never"},   {"sync", "hca3_offset"}, {"max_skew", "1e-3"},
+                                       {"max_error", "1e6"}, {"max_age", "1e6"},      {"flag_error", "150e-6"}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; ++i)
+        OK(set_one(fresh, settings[i][0], settings[i][1]));
+    int known = 0; /* at its arrival, and directly after a synchronization that nothing interrupts, of ten */
+    for (int i = 0; i < 10 && !known; ++i) {
+        const double delay = 0.3; /* the expected error grows by 1e-3 / sqrt(3) of it, 173 us */
+        int flag;
+        OK(MPIX_Harmonize_sync(fresh));
+        long long before = stats_of(fresh).unsure_clocks;
+        harmonize(fresh);
+        known = extreme((double)(stats_of(fresh).unsure_clocks - before), MPI_MAX, fresh) == 0.0;
+        before = stats_of(fresh).unsure_clocks;
+        OK(MPIX_Harmonize_delayed(fresh, delay, &flag));
+        CHECK_THAT(stats_of(fresh).unsure_clocks - before, ==, rank > 0);
+        if (rank > 0)
+            CHECK_THAT(flag, ==, 0);
+    }
+    CHECK(known);
+    OK(MPI_Comm_free(&fresh));
+}
+
 /* Waits for instants of the global clock. With a tolerance of 10 s no interruption of the wait makes a process late.
  * One of 1 ms just before the call does, which happens in a few calls at most. */
 static void waits_until(void) {
@@ -208,6 +235,7 @@ int main(int argc, char **argv) {
     time_in_synchronizations_is_counted();
     long_slack_is_waited_for();
     delays();
+    a_delayed_start_is_by_the_clock_as_it_is_then();
     waits_until();
     age_synchronizes();
     global_clock_goes_on();

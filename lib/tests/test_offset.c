@@ -11,6 +11,7 @@
 #define TRUE_OFFSET 123456789
 
 static int64_t now;
+static double drift; /* of the peer's clock, relative */
 static int asked;
 static int64_t (*forth)(void); /* delays of the simulated network, ns */
 static int64_t (*back)(void);
@@ -36,7 +37,7 @@ int db_exchange_ask(const struct db_asker *asker, struct db_exchange *exchange) 
     (void)asker;
     exchange->sent = now;
     now += forth();
-    exchange->remote = now + TRUE_OFFSET;
+    exchange->remote = now + TRUE_OFFSET + llrint(drift * (double)now);
     now += back();
     exchange->received = now;
     now += 50;
@@ -67,7 +68,7 @@ static const struct db_clock_type simulated = {.read = read_now};
 static const struct db_clock simulated_clock = {.type = &simulated, .ns_per_tick = 1.0, .resolution_ns = 10.0};
 static const struct db_clock_map identity = {.ns_per_tick = 1.0};
 
-static struct db_offset measure(const char *estimator, struct db_pair *pair) {
+static struct db_offset estimate(const char *estimator, struct db_pair *pair) {
     static const struct db_asker asker = {.timeline = {.clock = &simulated_clock, .map = &identity}};
     struct db_scheme scheme;
     struct db_offset offset;
@@ -76,6 +77,11 @@ static struct db_offset measure(const char *estimator, struct db_pair *pair) {
     asked = 0;
     CHECK(db_offset_measure(&scheme.nodes[0], &asker, pair, &offset) == MPI_SUCCESS);
     CHECK_THAT(offset.exchanges, ==, asked);
+    return offset;
+}
+
+static struct db_offset measure(const char *estimator, struct db_pair *pair) {
+    struct db_offset offset = estimate(estimator, pair);
     CHECK_THAT(fabs(offset.offset_ns - TRUE_OFFSET), <=, db_offset_bound(&offset));
     CHECK_THAT(offset.lower_ns, <=, TRUE_OFFSET);
     CHECK_THAT(offset.upper_ns, >=, TRUE_OFFSET);
@@ -178,11 +184,34 @@ static void best_rtt_keeps_its_share(void) {
     CHECK_THAT(fabs(error("best_rtt(exchanges=40,share=1)") - 1950), <, 1);
 }
 
+/* Where the clocks drift apart, an offset is right at its own instant: half an exchange either way may be off. */
+static void offsets_are_those_of_their_instants(void) {
+    static const char *const of_instants[] = {"netgauge(stop=100)",
+                                              "mean_rtt",
+                                              "cristian",
+                                              "cristian(exchanges=7)",
+                                              "best_rtt(exchanges=40,share=1)",
+                                              "best_rtt(exchanges=40,share=0)"};
+    forth = quiet;
+    back = quiet;
+    for (size_t i = 0; i < sizeof of_instants / sizeof *of_instants; ++i) {
+        for (drift = -1e-2; drift < 0.02; drift += 2e-2) {
+            struct db_pair pair = {0};
+            struct db_offset offset = estimate(of_instants[i], &pair);
+            double truth_ns = TRUE_OFFSET + drift * (double)offset.at;
+            CHECK_THAT(fabs(offset.offset_ns - truth_ns), <=, 1.0 + fabs(drift) * 1500.0);
+            CHECK_THAT(offset.at, <=, now);
+        }
+    }
+    drift = 0.0;
+}
+
 int main(void) {
     asymmetry_biases_all();
     interruptions();
     early_stop();
     as_many_exchanges_as_asked();
     best_rtt_keeps_its_share();
+    offsets_are_those_of_their_instants();
     return 0;
 }

@@ -260,6 +260,26 @@ static void partners_do_not_keep_clocks_from_wandering(void) {
     CHECK_THAT(with.expected_ns / alone.expected_ns, <=, 1.15);
 }
 
+/* What is known of a slope are its limits, which the same fits make as narrow, wherever the intercept comes from; and
+ * its uncertainty is that of a slope anywhere between them. */
+static void slopes_are_known_as_well_with_any_intercept(void) {
+    static const char *const schemes[] = {"hca2(fit=10,over=1,intercept=fit)", "hca2(fit=10,over=1,intercept=skampi)",
+                                          "hca3(fit=10,over=1,intercept=skampi)", "hca(fit=10,over=1)",
+                                          "jk(fit=10,over=1)"};
+    const struct virtual_model model = fine_with(&virtual_heavy);
+    double growth = 0.0;
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; ++i) {
+        struct virtual_sync sync = virtual_sync_create(&model, 2, 2, schemes[i]);
+        virtual_sync_run(&sync);
+        const struct db_clock_map *map = &sync.maps[1];
+        growth = i == 0 ? map->growth : growth;
+        CHECK_THAT(map->growth, <=, 0.5 * sync.limits.skew); /* more is known than without a fit */
+        CHECK_THAT(fabs(map->growth / growth - 1.0), <=, 0.25);
+        CHECK_THAT(fabs(sqrt(3.0 * map->uncertainty.rate) / map->growth - 1.0), <=, 1e-4);
+        virtual_sync_free(&sync);
+    }
+}
+
 int main(void) {
     estimators_are_as_good_as_known();
     small_directly_after();
@@ -268,5 +288,6 @@ int main(void) {
     fits_pay_if_spread();
     fits_see_more_than_is_allowed();
     partners_do_not_keep_clocks_from_wandering();
+    slopes_are_known_as_well_with_any_intercept();
     return 0;
 }

@@ -130,12 +130,15 @@ static int take_of_variables(void) {
     return 0;
 }
 
+/* As python/downbeat/launchers/mpi_abi.py; NULL: another one. */
 static const char *abi(void) {
     int major = 0, minor = 0;
     if (dlsym(library, "ompi_mpi_comm_self") != NULL)
         return "openmpi";
+    if (dlsym(library, "MPIR_Dup_fn") != NULL)
+        return "mpich";
     int (*version)(int *, int *) = (int (*)(int *, int *))dlsym(library, "MPI_Abi_get_version");
-    return version != NULL && version(&major, &minor) == 0 && major > 0 ? "abi" : "mpich";
+    return version != NULL && version(&major, &minor) == 0 && major > 0 ? "abi" : NULL;
 }
 
 static int fail(const char *format, const char *what) {
@@ -174,6 +177,10 @@ int main(int argc, char **argv) {
         puts(found.dli_fname);
         return 0;
     }
+    if (abi() == NULL)
+        return fail(
+            "'%s' has neither the ABI of Open MPI nor MPICH's nor the standard one; build for it: downbeat build",
+            found.dli_fname);
     snprintf(choice, sizeof choice, "%s ABI for %s: %s", abi(), found.dli_fname, reason);
     setenv("DOWNBEAT_MPI_CHOICE", choice, 1);
     snprintf(path, sizeof path, "%s/../lib/downbeat/%s/lib/downbeat-bench.so", dirname(program), abi());

@@ -14,7 +14,7 @@ from downbeat.base.text import bytes_text
 from downbeat.data.launch_file import open_launch
 from downbeat.data.samples import VERDICTS
 from downbeat.experiment.experiment import Launch
-from downbeat_papers.claims import Finding, evidence_of
+from downbeat_papers.claims import Finding, Measure, evidence_of
 from downbeat_papers.draw import (
     Panel,
     Series,
@@ -26,7 +26,7 @@ from downbeat_papers.figure import FIGURES
 from downbeat_papers.judgement import judge
 from downbeat_papers.kinds import clocks, late_arrival, libraries, over_time, round_trips, scaling
 from downbeat_papers.kinds.barrier_pattern import exit_lags, release_rounds, tree_less_line
-from downbeat_papers.kinds.exit_skew import ranges
+from downbeat_papers.kinds.exit_skew import common_start, ranges
 from downbeat_papers.results import LATENCY, MEDIAN, Results, launch_values
 from launch_files import Cell, write_launch
 from papers_site import site
@@ -141,6 +141,37 @@ def test_exit_skew_is_judged_where_its_conditions_are_met() -> None:
     (picture,) = FIGURES["schuchart2023-fig3"].pictures(apart)
     assert [axes.get_ylabel() for axes in picture.figure.axes] == ["exit skew [us]", "sigma [us]"]
     assert "50 calls" in picture.caption
+
+
+@pytest.mark.parametrize(
+    ("bounds_ns", "true", "at_most_us", "compared"),
+    [
+        ((0.0, 0.0), False, [0.4, 0.001, 0.9], True),
+        ((20.0, 50.0), False, [0.45, 0.0501, 0.95], True),  # the worst of the launches, in all of them
+        ((1100.0, 20.0), False, [1.5, 1.1001, 2.0], False),  # more than the barrier's 10 us over the root of 100
+        ((20.0, 1100.0), True, [0.4, 0.001, 0.9], True),  # what is true is known
+    ],
+)
+def test_a_common_start_is_no_better_than_its_clock(
+    bounds_ns: tuple[float, float], true: bool, at_most_us: list[float], compared: bool
+) -> None:
+    apart = skews(Maker(np.random.default_rng(1), 2, effect=True))
+    label = next(label for label in apart.have() if apart.run(label).ranks == apart.site.full)
+
+    def at(bound: float, data: xr.Dataset) -> xr.Dataset:
+        known = data.assign_attrs(error_bound_s=bound * 1e-9)
+        return known.assign(true_exit=known["exit"]) if true else known
+
+    # Other runs have other clocks.
+    files = {one: [at(1e6, data) for data in launches] for one, launches in apart.files.items()}
+    files[label] = [at(bound, data) for bound, data in zip(bounds_ns, apart.files[label], strict=True)]
+    results = dataclasses.replace(apart, files=files)
+    found = common_start(results, apart.site.full, np.array([9.0, 10.0, 11.0]), np.array([0.4, 0.0001, 0.9]))
+    for name, values in (("common_start", at_most_us), ("common_start_at_most", at_most_us), ("barrier", [9, 10, 11])):
+        measure = found[name]
+        assert isinstance(measure, Measure)
+        assert measure.values == pytest.approx(values)
+        assert name != "barrier" or (measure.obstacle == "") == compared
 
 
 def test_message_and_process_scaling_have_the_papers_number_and_medians_beside_it() -> None:

@@ -75,6 +75,13 @@ int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const 
     return 1;
 }
 
+/* The root as the file has it; MPI libraries have their own values. */
+static int root_of(const struct call *call, int root) {
+    if (root >= 0)
+        return root;
+    return root == NO_ROOT || !call->comm->inter ? -1 : root == MPI_ROOT ? ROOT_ITSELF : ROOT_BESIDE;
+}
+
 void call_enter(struct call *call, int64_t bytes, int root) {
     call->bytes = bytes;
     call->row = NULL;
@@ -105,7 +112,7 @@ void call_enter(struct call *call, int64_t bytes, int root) {
                                     .bytes = bytes,
                                     .sequence = call->sequence,
                                     .round = call->round,
-                                    .root = root,
+                                    .root = root_of(call, root),
                                     .row = recording_row_number(call->row),
                                     .thread = (uint16_t)thread_number,
                                     .level = (uint8_t)level};
@@ -231,35 +238,40 @@ static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
     }
 
 #define BLOCKING(Name, name, parameters, arguments, bytes, root)                                                       \
-    DEFINE_BLOCKING(MPI_##Name, name, parameters, arguments, bytes, root)
+    BOTH(DEFINE_BLOCKING, Name, name, parameters, arguments, bytes, root)
 #define NONBLOCKING(Name, name, parameters, arguments, bytes, root)                                                    \
-    DEFINE_NONBLOCKING(MPI_I##name, name, parameters, arguments, bytes, root)
+    BOTH(DEFINE_NONBLOCKING, I##name, name, parameters, arguments, bytes, root)
 #define PERSISTENT(Name, name, parameters, arguments, bytes, root)                                                     \
-    DEFINE_PERSISTENT(MPI_##Name##_init, name, parameters, arguments, bytes, root)
+    BOTH(DEFINE_PERSISTENT, Name##_init, name, parameters, arguments, bytes, root)
 #define PERSISTENT_X(Name, name, parameters, arguments, bytes, root)                                                   \
-    DEFINE_PERSISTENT(MPIX_##Name##_init, name, parameters, arguments, bytes, root)
+    DEFINE_PERSISTENT(MPIX_##Name##_init, name, parameters, arguments, bytes, root)                                    \
+    DEFINE_PERSISTENT(PMPIX_##Name##_init, name, parameters, arguments, bytes, root)
 #define BLOCKING_C(Name, name, parameters, arguments, bytes, root)                                                     \
-    DEFINE_BLOCKING(MPI_##Name##_c, name, parameters, arguments, bytes, root)
+    BOTH(DEFINE_BLOCKING, Name##_c, name, parameters, arguments, bytes, root)
 #define NONBLOCKING_C(Name, name, parameters, arguments, bytes, root)                                                  \
-    DEFINE_NONBLOCKING(MPI_I##name##_c, name, parameters, arguments, bytes, root)
+    BOTH(DEFINE_NONBLOCKING, I##name##_c, name, parameters, arguments, bytes, root)
 #define PERSISTENT_C(Name, name, parameters, arguments, bytes, root)                                                   \
-    DEFINE_PERSISTENT(MPI_##Name##_init_c, name, parameters, arguments, bytes, root)
+    BOTH(DEFINE_PERSISTENT, Name##_init_c, name, parameters, arguments, bytes, root)
 
 /* MPI_Barrier alone may become another thing. */
-WRAP(MPI_Barrier);
-int MPI_Barrier(MPI_Comm comm) {
+static inline int barrier(__typeof__(MPI_Barrier) *real, MPI_Comm comm, const void *address) {
     struct call call;
-    if (!call_begin(&call, OPERATION_barrier, KIND_BLOCKING, comm, __builtin_return_address(0)))
-        return REAL(MPI_Barrier)(comm);
+    if (!call_begin(&call, OPERATION_barrier, KIND_BLOCKING, comm, address))
+        return real(comm);
     int harmonized = settings.harmonize && !call.comm->inter && (settings.any_caller || in_executable(call.address));
-    call_enter(&call, 0, -1);
-    int code = harmonized ? starts_barrier(&call) : REAL(MPI_Barrier)(comm);
+    call_enter(&call, 0, NO_ROOT);
+    int code = harmonized ? starts_barrier(&call) : real(comm);
     if (harmonized)
         starts_left(&call, code);
     else
         call_leave(&call, code);
     return code;
 }
+
+#define DEFINE_BARRIER(Function, parameters)                                                                           \
+    WRAP(Function);                                                                                                    \
+    int Function parameters { return barrier(REAL(Function), comm, __builtin_return_address(0)); }
+BOTH(DEFINE_BARRIER, Barrier, (MPI_Comm comm))
 
 BARRIER(NONBLOCKING)
 

@@ -5,14 +5,16 @@
  * and stands for MPI_Name, MPI_Iname and MPI_Name_init. C is the type of counts, D that of displacements, so that one
  * table also serves the functions whose names end in _c. `bytes` is what is known of a call from its arguments, for
  * this process: the bytes that it contributes; with gather, scatter, allgather and alltoall those of one block, as the
- * OSU Micro-Benchmarks count; `peers` is the number of blocks. -1: not known. */
+ * OSU Micro-Benchmarks count; `peers` is the number of blocks. -1: not known. `root` is what the program gives. */
 #ifndef DOWNBEAT_PRELOAD_COLLECTIVES_H
 #define DOWNBEAT_PRELOAD_COLLECTIVES_H
 
 #include <mpi.h>
 #include <stdint.h>
 
-#define BARRIER(X) X(Barrier, barrier, (MPI_Comm comm), (comm), 0, -1)
+#define NO_ROOT INT32_MIN
+
+#define BARRIER(X) X(Barrier, barrier, (MPI_Comm comm), (comm), 0, NO_ROOT)
 
 #define COLLECTIVES(X, C, D)                                                                                           \
     X(Bcast, bcast, (void *buffer, C count, MPI_Datatype datatype, int root, MPI_Comm comm),                           \
@@ -41,67 +43,70 @@
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, C recvcount, MPI_Datatype recvtype,     \
        MPI_Comm comm),                                                                                                 \
       (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),                                              \
-      sendbuf == MPI_IN_PLACE ? bytes_of(recvcount, recvtype) : bytes_of(sendcount, sendtype), -1)                     \
+      sendbuf == MPI_IN_PLACE ? bytes_of(recvcount, recvtype) : bytes_of(sendcount, sendtype), NO_ROOT)                \
     X(Allgatherv, allgatherv,                                                                                          \
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, const C recvcounts[], const D displs[], \
        MPI_Datatype recvtype, MPI_Comm comm),                                                                          \
       (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),                                     \
-      sendbuf == MPI_IN_PLACE ? bytes_of(recvcounts[call.comm->rank], recvtype) : bytes_of(sendcount, sendtype), -1)   \
+      sendbuf == MPI_IN_PLACE ? bytes_of(recvcounts[call.comm->rank], recvtype) : bytes_of(sendcount, sendtype),       \
+      NO_ROOT)                                                                                                         \
     X(Alltoall, alltoall,                                                                                              \
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, C recvcount, MPI_Datatype recvtype,     \
        MPI_Comm comm),                                                                                                 \
       (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm),                                              \
-      sendbuf == MPI_IN_PLACE ? bytes_of(recvcount, recvtype) : bytes_of(sendcount, sendtype), -1)                     \
+      sendbuf == MPI_IN_PLACE ? bytes_of(recvcount, recvtype) : bytes_of(sendcount, sendtype), NO_ROOT)                \
     X(Alltoallv, alltoallv,                                                                                            \
       (const void *sendbuf, const C sendcounts[], const D sdispls[], MPI_Datatype sendtype, void *recvbuf,             \
        const C recvcounts[], const D rdispls[], MPI_Datatype recvtype, MPI_Comm comm),                                 \
       (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm),                          \
       sendbuf == MPI_IN_PLACE ? bytes_of(SUM(recvcounts, call.comm->peers), recvtype)                                  \
                               : bytes_of(SUM(sendcounts, call.comm->peers), sendtype),                                 \
-      -1)                                                                                                              \
+      NO_ROOT)                                                                                                         \
     X(Alltoallw, alltoallw,                                                                                            \
       (const void *sendbuf, const C sendcounts[], const D sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,    \
        const C recvcounts[], const D rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),                        \
       (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm),                        \
       sendbuf == MPI_IN_PLACE ? EACH(recvcounts, recvtypes, call.comm->peers)                                          \
                               : EACH(sendcounts, sendtypes, call.comm->peers),                                         \
-      -1)                                                                                                              \
+      NO_ROOT)                                                                                                         \
     X(Reduce, reduce,                                                                                                  \
       (const void *sendbuf, void *recvbuf, C count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm),        \
       (sendbuf, recvbuf, count, datatype, op, root, comm), rooted(root, count, datatype), root)                        \
     X(Allreduce, allreduce,                                                                                            \
       (const void *sendbuf, void *recvbuf, C count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),                  \
-      (sendbuf, recvbuf, count, datatype, op, comm), bytes_of(count, datatype), -1)                                    \
+      (sendbuf, recvbuf, count, datatype, op, comm), bytes_of(count, datatype), NO_ROOT)                               \
     X(Reduce_scatter, reduce_scatter,                                                                                  \
       (const void *sendbuf, void *recvbuf, const C recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),     \
-      (sendbuf, recvbuf, recvcounts, datatype, op, comm), bytes_of(SUM(recvcounts, call.comm->size), datatype), -1)    \
+      (sendbuf, recvbuf, recvcounts, datatype, op, comm), bytes_of(SUM(recvcounts, call.comm->size), datatype),        \
+      NO_ROOT)                                                                                                         \
     X(Reduce_scatter_block, reduce_scatter_block,                                                                      \
       (const void *sendbuf, void *recvbuf, C recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),              \
-      (sendbuf, recvbuf, recvcount, datatype, op, comm), bytes_of(recvcount, datatype), -1)                            \
+      (sendbuf, recvbuf, recvcount, datatype, op, comm), bytes_of(recvcount, datatype), NO_ROOT)                       \
     X(Scan, scan, (const void *sendbuf, void *recvbuf, C count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),      \
-      (sendbuf, recvbuf, count, datatype, op, comm), bytes_of(count, datatype), -1)                                    \
+      (sendbuf, recvbuf, count, datatype, op, comm), bytes_of(count, datatype), NO_ROOT)                               \
     X(Exscan, exscan, (const void *sendbuf, void *recvbuf, C count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),  \
-      (sendbuf, recvbuf, count, datatype, op, comm), bytes_of(count, datatype), -1)                                    \
+      (sendbuf, recvbuf, count, datatype, op, comm), bytes_of(count, datatype), NO_ROOT)                               \
     X(Neighbor_allgather, neighbor_allgather,                                                                          \
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, C recvcount, MPI_Datatype recvtype,     \
        MPI_Comm comm),                                                                                                 \
-      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), bytes_of(sendcount, sendtype), -1)           \
+      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), bytes_of(sendcount, sendtype), NO_ROOT)      \
     X(Neighbor_allgatherv, neighbor_allgatherv,                                                                        \
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, const C recvcounts[], const D displs[], \
        MPI_Datatype recvtype, MPI_Comm comm),                                                                          \
-      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), bytes_of(sendcount, sendtype), -1)  \
+      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), bytes_of(sendcount, sendtype),      \
+      NO_ROOT)                                                                                                         \
     X(Neighbor_alltoall, neighbor_alltoall,                                                                            \
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, C recvcount, MPI_Datatype recvtype,     \
        MPI_Comm comm),                                                                                                 \
-      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), bytes_of(sendcount, sendtype), -1)           \
+      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm), bytes_of(sendcount, sendtype), NO_ROOT)      \
     X(Neighbor_alltoallv, neighbor_alltoallv,                                                                          \
       (const void *sendbuf, const C sendcounts[], const D sdispls[], MPI_Datatype sendtype, void *recvbuf,             \
        const C recvcounts[], const D rdispls[], MPI_Datatype recvtype, MPI_Comm comm),                                 \
-      (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), -1, -1)                  \
+      (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), -1, NO_ROOT)             \
     X(Neighbor_alltoallw, neighbor_alltoallw,                                                                          \
       (const void *sendbuf, const C sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],            \
        void *recvbuf, const C recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),  \
-      (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), -1, -1)
+      (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), -1, NO_ROOT)
 
 /* The numbers that stand for operations in files. */
 #define OPERATION_NUMBER(Name, name, parameters, arguments, bytes, root) OPERATION_##name,

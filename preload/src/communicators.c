@@ -3,6 +3,7 @@
  * counted among the parent's. */
 #include "preload.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,22 +72,35 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
     return hash;
 }
 
-/* A hash of the ranks in MPI_COMM_WORLD, in the group's order. */
-static uint64_t hash_group(MPI_Group group) {
+/* The processes of a group. */
+struct members {
+    uint64_t hash; /* of the ranks in MPI_COMM_WORLD, in the group's order */
+    int lowest;    /* of these ranks; INT_MAX: there is none */
+    int abroad;    /* how many have none */
+};
+
+static struct members members_of(MPI_Group group) {
     int size;
     PMPI_Group_size(group, &size);
-    uint64_t value = mix(0xcbf29ce484222325U, (uint64_t)size);
+    struct members members = {mix(0xcbf29ce484222325U, (uint64_t)size), INT_MAX, 0};
     int *ranks = calloc(2 * (size_t)size + 1, sizeof *ranks);
     if (ranks == NULL)
-        return value;
+        return members;
     for (int i = 0; i < size; ++i)
         ranks[i] = i;
     PMPI_Group_translate_ranks(group, size, ranks, world_group, ranks + size);
-    for (int i = 0; i < size; ++i)
-        value = mix(value, (uint32_t)ranks[size + i]);
+    for (int i = 0; i < size; ++i) {
+        int rank = ranks[size + i];
+        members.hash = mix(members.hash, (uint32_t)rank);
+        members.abroad += rank == MPI_UNDEFINED;
+        if (rank != MPI_UNDEFINED && rank < members.lowest)
+            members.lowest = rank;
+    }
     free(ranks);
-    return value;
+    return members;
 }
+
+static uint64_t hash_group(MPI_Group group) { return members_of(group).hash; }
 
 /* The number of the next communicator of a key. */
 static uint64_t next_of(uint64_t key) {
@@ -117,23 +131,27 @@ static void describe(struct comm *comm, uint64_t origin) {
     PMPI_Comm_test_inter(comm->handle, &comm->inter);
     comm->peers = comm->size;
     PMPI_Comm_group(comm->handle, &group);
-    uint64_t members = hash_group(group);
+    struct members own = members_of(group);
+    struct members all = own;
     PMPI_Group_compare(group, world_group, &relation);
     PMPI_Group_free(&group);
     if (comm->inter) {
         PMPI_Comm_remote_size(comm->handle, &comm->peers);
         PMPI_Comm_remote_group(comm->handle, &group);
-        members += hash_group(group); /* the same from both sides */
+        all = members_of(group);
         PMPI_Group_free(&group);
+        entry.second = all.lowest < own.lowest;
+        all.hash += own.hash; /* the same from both sides */
     }
     comm->everyone = !comm->inter && relation != MPI_UNEQUAL;
     if (origin == 0) /* the order in which a group's communicators are seen is all that is known */
-        origin = mix(members, next_of(members));
-    comm->identity = mix(origin, members);
+        origin = mix(all.hash, next_of(all.hash));
+    comm->identity = mix(origin, all.hash);
     entry.identity = comm->identity;
     entry.size = comm->size;
     entry.rank = comm->rank;
-    entry.inter = comm->inter;
+    entry.inter = comm->inter != 0;
+    entry.abroad = all.abroad > 0;
     PMPI_Comm_get_name(comm->handle, name, &length);
     snprintf(entry.name, sizeof entry.name, "%s", name);
     comm->number = recording_add_communicator(&entry);
@@ -204,36 +222,33 @@ static uint64_t between_groups(MPI_Comm handle, int tag) {
 
 /* X(Name, parameters, arguments, what all processes know of its origin) */
 #define MAKERS(X)                                                                                                      \
-    X(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), child_of(comm))                              \
-    X(MPI_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm),               \
+    X(Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), child_of(comm))                                  \
+    X(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm), child_of(comm))   \
+    X(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm * newcomm), (comm, group, newcomm), child_of(comm))       \
+    X(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm), (comm, group, tag, newcomm),    \
+      child_of_group(comm, group, tag))                                                                                \
+    X(Comm_split, (MPI_Comm comm, int color, int order, MPI_Comm *newcomm), (comm, color, order, newcomm),             \
       child_of(comm))                                                                                                  \
-    X(MPI_Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm * newcomm), (comm, group, newcomm), child_of(comm))   \
-    X(MPI_Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm),                             \
-      (comm, group, tag, newcomm), child_of_group(comm, group, tag))                                                   \
-    X(MPI_Comm_split, (MPI_Comm comm, int color, int order, MPI_Comm *newcomm), (comm, color, order, newcomm),         \
-      child_of(comm))                                                                                                  \
-    X(MPI_Comm_split_type, (MPI_Comm comm, int type, int order, MPI_Info info, MPI_Comm *newcomm),                     \
+    X(Comm_split_type, (MPI_Comm comm, int type, int order, MPI_Info info, MPI_Comm *newcomm),                         \
       (comm, type, order, info, newcomm), child_of(comm))                                                              \
-    X(MPI_Cart_create,                                                                                                 \
-      (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *newcomm),               \
+    X(Cart_create, (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *newcomm),  \
       (comm, ndims, dims, periods, reorder, newcomm), child_of(comm))                                                  \
-    X(MPI_Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm *newcomm), (comm, remain, newcomm), child_of(comm))   \
-    X(MPI_Graph_create,                                                                                                \
-      (MPI_Comm comm, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *newcomm),               \
+    X(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm *newcomm), (comm, remain, newcomm), child_of(comm))       \
+    X(Graph_create, (MPI_Comm comm, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *newcomm), \
       (comm, nnodes, index, edges, reorder, newcomm), child_of(comm))                                                  \
-    X(MPI_Dist_graph_create,                                                                                           \
+    X(Dist_graph_create,                                                                                               \
       (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[], const int weights[],  \
        MPI_Info info, int reorder, MPI_Comm *newcomm),                                                                 \
       (comm, n, sources, degrees, destinations, weights, info, reorder, newcomm), child_of(comm))                      \
-    X(MPI_Dist_graph_create_adjacent,                                                                                  \
+    X(Dist_graph_create_adjacent,                                                                                      \
       (MPI_Comm comm, int indegree, const int sources[], const int sourceweights[], int outdegree,                     \
        const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm *newcomm),              \
       (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm),          \
       child_of(comm))                                                                                                  \
-    X(MPI_Intercomm_create,                                                                                            \
+    X(Intercomm_create,                                                                                                \
       (MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm *newcomm),                \
       (local, local_leader, peer, remote_leader, tag, newcomm), between_groups(*newcomm, tag))                         \
-    X(MPI_Intercomm_merge, (MPI_Comm intercomm, int high, MPI_Comm *newcomm), (intercomm, high, newcomm),              \
+    X(Intercomm_merge, (MPI_Comm intercomm, int high, MPI_Comm *newcomm), (intercomm, high, newcomm),                  \
       child_of(intercomm))
 
 /* A function that makes a communicator, and what follows when it has. */
@@ -252,7 +267,8 @@ static uint64_t between_groups(MPI_Comm handle, int tag) {
         return code;                                                                                                   \
     }
 
-#define AT_ONCE(Name, parameters, arguments, origin) MAKER(Name, parameters, arguments, cached_comm(*newcomm, origin))
+#define AT_ONCE(Name, parameters, arguments, origin)                                                                   \
+    BOTH(MAKER, Name, parameters, arguments, cached_comm(*newcomm, origin))
 MAKERS(AT_ONCE)
 
 /* A duplicate that is there when its request is complete; what it is called is settled by the call. */
@@ -263,18 +279,27 @@ void communicators_made(MPI_Comm handle, uint64_t origin) {
 }
 
 #define LATER(Name, parameters, arguments)                                                                             \
-    MAKER(Name, parameters, arguments, completion_expect_communicator(*request, newcomm, child_of(comm)))
-LATER(MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request), (comm, newcomm, request))
+    BOTH(MAKER, Name, parameters, arguments, completion_expect_communicator(*request, newcomm, child_of(comm)))
+LATER(Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request), (comm, newcomm, request))
 #ifdef HAVE_MPI_COMM_IDUP_WITH_INFO
-LATER(MPI_Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request),
+LATER(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request),
       (comm, info, newcomm, request))
 #endif
 
-WRAP(MPI_Comm_set_name);
-int MPI_Comm_set_name(MPI_Comm comm, const char *name) {
-    int code = REAL(MPI_Comm_set_name)(comm, name);
-    struct comm *named = code == MPI_SUCCESS && !inside && begun ? communicator_of(comm) : NULL;
+static void take_name(MPI_Comm handle, const char *name) {
+    const struct comm *named = !inside && begun ? communicator_of(handle) : NULL;
     if (named != NULL && named->number != TRACE_NONE)
         snprintf(recording_communicator(named->number)->name, sizeof((struct trace_communicator *)0)->name, "%s", name);
-    return code;
 }
+
+#define NAMER(Function, parameters)                                                                                    \
+    WRAP(Function);                                                                                                    \
+    int Function parameters {                                                                                          \
+        ++inside;                                                                                                      \
+        int code = REAL(Function)(comm, name);                                                                         \
+        --inside;                                                                                                      \
+        if (code == MPI_SUCCESS)                                                                                       \
+            take_name(comm, name);                                                                                     \
+        return code;                                                                                                   \
+    }
+BOTH(NAMER, Comm_set_name, (MPI_Comm comm, const char *name))

@@ -230,32 +230,36 @@ static void complete_all(int requests, struct expected **all, int64_t begin, int
     int Name parameters {                                                                                              \
         struct expected *one = nothing_expected() ? NULL : take(*request, 0);                                          \
         int64_t begin = timed_begin();                                                                                 \
+        ++inside;                                                                                                      \
         int code = REAL(Name) arguments;                                                                               \
+        --inside;                                                                                                      \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
         if (one != NULL)                                                                                               \
             complete_all(1, &one, begin, now, code, done);                                                             \
         return code;                                                                                                   \
     }
 
-ONE(MPI_Wait, (MPI_Request * request, MPI_Status *status), (request, status), 1)
-ONE(MPI_Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status), *flag)
+BOTH(ONE, Wait, (MPI_Request * request, MPI_Status *status), (request, status), 1)
+BOTH(ONE, Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status), *flag)
 
 #define ALL(Name, parameters, arguments, done)                                                                         \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
         struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);          \
         int64_t begin = timed_begin();                                                                                 \
+        ++inside;                                                                                                      \
         int code = REAL(Name) arguments;                                                                               \
+        --inside;                                                                                                      \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
         if (all != NULL)                                                                                               \
             complete_all(count, all, begin, now, code, done);                                                          \
         return code;                                                                                                   \
     }
 
-ALL(MPI_Waitall, (int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]),
-    (count, array_of_requests, array_of_statuses), 1)
-ALL(MPI_Testall, (int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]),
-    (count, array_of_requests, flag, array_of_statuses), *flag)
+BOTH(ALL, Waitall, (int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]),
+     (count, array_of_requests, array_of_statuses), 1)
+BOTH(ALL, Testall, (int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]),
+     (count, array_of_requests, flag, array_of_statuses), *flag)
 
 /* Completes the requests at `indices`, and puts the others back. */
 static void complete_some(int requests, struct expected **all, int64_t begin, int64_t now, int found,
@@ -277,31 +281,42 @@ static void complete_some(int requests, struct expected **all, int64_t begin, in
     int Name parameters {                                                                                              \
         struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);          \
         int64_t begin = timed_begin();                                                                                 \
+        ++inside;                                                                                                      \
         int code = REAL(Name) arguments;                                                                               \
+        --inside;                                                                                                      \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
         if (all != NULL)                                                                                               \
             complete_some(count, all, begin, now, code == MPI_SUCCESS ? found : 0, indices);                           \
         return code;                                                                                                   \
     }
 
-SOME(MPI_Waitany, (int count, MPI_Request array_of_requests[], int *index, MPI_Status *status),
+BOTH(SOME, Waitany, (int count, MPI_Request array_of_requests[], int *index, MPI_Status *status),
      (count, array_of_requests, index, status), *index != MPI_UNDEFINED, index)
-SOME(MPI_Testany, (int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status),
+BOTH(SOME, Testany, (int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status),
      (count, array_of_requests, index, flag, status), *flag &&*index != MPI_UNDEFINED, index)
-SOME(MPI_Waitsome,
+BOTH(SOME, Waitsome,
      (int count, MPI_Request array_of_requests[], int *found, int indices[], MPI_Status array_of_statuses[]),
      (count, array_of_requests, found, indices, array_of_statuses), *found != MPI_UNDEFINED ? *found : 0, indices)
-SOME(MPI_Testsome,
+BOTH(SOME, Testsome,
      (int count, MPI_Request array_of_requests[], int *found, int indices[], MPI_Status array_of_statuses[]),
      (count, array_of_requests, found, indices, array_of_statuses), *found != MPI_UNDEFINED ? *found : 0, indices)
 
-WRAP(MPI_Request_free);
-int MPI_Request_free(MPI_Request *request) {
-    struct expected *one = nothing_expected() ? NULL : take(*request, 1);
+static void forget_request(MPI_Request request) {
+    struct expected *one = nothing_expected() ? NULL : take(request, 1);
     if (one != NULL)
         give_back(one);
-    return REAL(MPI_Request_free)(request);
 }
+
+#define FREE(Function, parameters)                                                                                     \
+    WRAP(Function);                                                                                                    \
+    int Function parameters {                                                                                          \
+        forget_request(*request);                                                                                      \
+        ++inside;                                                                                                      \
+        int code = REAL(Function)(request);                                                                            \
+        --inside;                                                                                                      \
+        return code;                                                                                                   \
+    }
+BOTH(FREE, Request_free, (MPI_Request * request))
 
 /* A start of a persistent collective is a call of its own. */
 static struct expected *begin_round(MPI_Request request) {
@@ -325,34 +340,38 @@ static void end_start(const struct expected *one, int code, int64_t now, int tog
     if (one == NULL || code != MPI_SUCCESS)
         return;
     if (one->call.row != NULL)
-        RECORDING_ADD(one->call.row->waits, (now - one->call.entry) / (together > 0 ? together : 1));
+        RECORDING_ADD(one->call.row->waits, (now - one->call.entry) / together);
     if (one->call.record != NULL)
         one->call.record->returned = now;
 }
 
-WRAP(MPI_Start);
-int MPI_Start(MPI_Request *request) {
-    int64_t begin = timed_begin();
-    struct expected *one = nothing_expected() ? NULL : begin_round(*request);
-    int code = REAL(MPI_Start)(request);
-    end_start(one, code, timed_end(TRACE_REQUESTS, begin), 1);
-    return code;
+static int begin_rounds(int count, const MPI_Request *requests) {
+    int together = 0;
+    for (int i = 0; i < count && !nothing_expected(); ++i)
+        together += begin_round(requests[i]) != NULL;
+    return together;
 }
 
-WRAP(MPI_Startall);
-int MPI_Startall(int count, MPI_Request array_of_requests[]) {
-    int64_t begin = timed_begin();
-    int together = 0;
-    int ours = !nothing_expected();
-    for (int i = 0; ours && i < count; ++i)
-        together += begin_round(array_of_requests[i]) != NULL;
-    int code = REAL(MPI_Startall)(count, array_of_requests);
-    int64_t now = timed_end(TRACE_REQUESTS, begin);
-    for (int i = 0; ours && i < count; ++i) {
-        struct expected *one = take(array_of_requests[i], 0);
+static void end_starts(int count, const MPI_Request *requests, int code, int64_t now, int together) {
+    for (int i = 0; i < count && together > 0; ++i) {
+        struct expected *one = take(requests[i], 0);
         if (one != NULL && one->persistent && one->started)
             end_start(one, code, now, together);
         put_back(one);
     }
-    return code;
 }
+
+#define STARTS(Function, parameters, arguments, count, requests)                                                       \
+    WRAP(Function);                                                                                                    \
+    int Function parameters {                                                                                          \
+        int64_t begin = timed_begin();                                                                                 \
+        int together = begin_rounds(count, requests);                                                                  \
+        ++inside;                                                                                                      \
+        int code = REAL(Function) arguments;                                                                           \
+        --inside;                                                                                                      \
+        end_starts(count, requests, code, timed_end(TRACE_REQUESTS, begin), together);                                 \
+        return code;                                                                                                   \
+    }
+BOTH(STARTS, Start, (MPI_Request * request), (request), 1, request)
+BOTH(STARTS, Startall, (int count, MPI_Request array_of_requests[]), (count, array_of_requests), count,
+     array_of_requests)

@@ -11,7 +11,6 @@ typedef int entry(ARGUMENTS(PARAMETER));
 /* mpi.h declares these functions with their own parameters, so C knows them by other names. */
 #define TIMED(Name, kind)                                                                                              \
     entry timed_##Name __asm__(#Name);                                                                                 \
-    entry timed_P##Name __asm__("P" #Name) __attribute__((alias(#Name)));                                              \
     static entry *real_##Name;                                                                                         \
     int timed_##Name(ARGUMENTS(PARAMETER)) {                                                                           \
         int64_t begin = timed_begin();                                                                                 \
@@ -55,7 +54,7 @@ typedef int entry(ARGUMENTS(PARAMETER));
     X(File_write_ordered_end, kind)
 // clang-format on
 
-#define OF_INT(Name, kind) TIMED(MPI_##Name, kind)
+#define OF_INT(Name, kind) BOTH(TIMED, Name, kind)
 COUNTED(OF_INT, TRACE_POINT_TO_POINT)
 PLAIN(OF_INT, TRACE_POINT_TO_POINT)
 COUNTED_ACCESS(OF_INT, TRACE_ONE_SIDED)
@@ -65,7 +64,7 @@ PLAIN_FILE(OF_INT, TRACE_FILES)
 OF_INT(Comm_free, TRACE_COMMUNICATORS)
 
 #ifdef HAVE_MPI_BCAST_C
-#define OF_COUNT(Name, kind) TIMED(MPI_##Name##_c, kind)
+#define OF_COUNT(Name, kind) BOTH(TIMED, Name##_c, kind)
 COUNTED(OF_COUNT, TRACE_POINT_TO_POINT)
 COUNTED_ACCESS(OF_COUNT, TRACE_ONE_SIDED)
 COUNTED_FILE(OF_COUNT, TRACE_FILES)

@@ -26,6 +26,9 @@ struct settings settings;
 #define PATH_SIZE (DIRECTORY_SIZE + 128)
 
 static MPI_Comm node = MPI_COMM_NULL;
+static char problem[SETTINGS_PROBLEM_SIZE]; /* with the settings; "": none */
+static int directory_code;                  /* errno of making the directory */
+static int directory_made;
 /* The job's prefix of file names, so that a directory may hold several jobs. */
 static char job[64];
 
@@ -65,7 +68,8 @@ static int make_directory(const char *path) {
             return errno;
         *slash = '/';
     }
-    return mkdir(partial, 0777) != 0 && errno != EEXIST ? errno : 0;
+    directory_made = mkdir(partial, 0777) == 0;
+    return directory_made || errno == EEXIST ? 0 : errno;
 }
 
 static void name_job(int rank) {
@@ -79,20 +83,37 @@ static void name_job(int rank) {
 }
 
 /* If any process has a problem, the first one says so, and all end. */
-static void end_on_problem(int rank, const char *problem) {
+static void end_on_problem(int rank) {
     int mine = problem[0] != '\0' ? rank : INT_MAX;
     int lowest = INT_MAX;
     PMPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (rank == 0)
+        presence_seen_by_all();
     if (lowest == INT_MAX)
         return;
     if (lowest == rank)
         say("%s", problem);
     PMPI_Finalize();
+    if (directory_made) /* by now the verdict is gone on all */
+        rmdir(settings.directory);
     exit(2);
 }
 
+/* Collectives of ours depend on these settings. */
+static void end_if_settings_differ(int rank) {
+    int64_t own[2] = {settings.harmonize + 2 * settings.any_caller, (int64_t)(settings.sync_every * 1e6)};
+    int64_t both[4] = {own[0], -own[0], own[1], -own[1]};
+    int64_t most[4];
+    PMPI_Allreduce(both, most, 4, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+    if (most[0] != -most[1] || most[2] != -most[3])
+        snprintf(
+            problem, sizeof problem,
+            "the ranks have different values of DOWNBEAT_PRELOAD_MODE, _CALLERS or _SYNC_EVERY; give all programs of "
+            "the command the same");
+    end_on_problem(rank);
+}
+
 static void begin_recording(void) {
-    char problem[SETTINGS_PROBLEM_SIZE] = "";
     char path[PATH_SIZE];
     int rank;
     int size;
@@ -101,21 +122,25 @@ static void begin_recording(void) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     PMPI_Query_thread(&level);
-    settings_read(&settings, problem);
-    end_on_problem(rank, problem);
+    if (size > 1 && !settings.all_ranks && !presence_of_all(rank, size, directory_code)) {
+        --inside;
+        return;
+    }
+    end_on_problem(rank);
+    end_if_settings_differ(rank);
     name_job(rank);
     part_path(path, rank);
-    int code = make_directory(settings.directory);
+    int code = directory_code;
     if (code == 0)
         code = recording_open(path, rank, size, settings.record ? settings.records : 0, level == MPI_THREAD_MULTIPLE);
     if (code != 0)
         snprintf(problem, sizeof problem,
                  "cannot write '%.400s': %s; choose another directory with DOWNBEAT_PRELOAD_DIR", path, strerror(code));
-    end_on_problem(rank, problem);
+    end_on_problem(rank);
     PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     if (clocks_begin() != MPI_SUCCESS)
         snprintf(problem, sizeof problem, "the clocks cannot be synchronized; nothing is recorded");
-    end_on_problem(rank, problem);
+    end_on_problem(rank);
     --inside;
     communicators_begin();
     begun = 1;
@@ -176,12 +201,6 @@ static void end_recording(void) {
     --inside;
 }
 
-#ifdef OMPI_MAJOR_VERSION
-#define OPEN_MPI 1
-#else
-#define OPEN_MPI 0
-#endif
-
 /* Whether the program's MPI library has the ABI of the one that this library was built for: that of Open MPI 4 and 5,
  * or that of MPICH, which Intel's has, too. Handles of the other one end in a crash. Processes end together: the others
  * leave process 0 the time for its line. */
@@ -206,46 +225,62 @@ static void check_library(void) {
     _exit(2);
 }
 
-WRAP(MPI_Init);
-int MPI_Init(int *argc, char ***argv) {
+static int begin_init(void) {
     check_library();
-    int outer = inside++;
-    int code = REAL(MPI_Init)(argc, argv);
+    if (!inside && !begun) {
+        settings_read(&settings, problem);
+        directory_code = make_directory(settings.directory);
+        if (!settings.all_ranks)
+            presence_announce();
+    }
+    return inside++;
+}
+
+static int end_init(int outer, int code) {
     inside = outer;
     if (code == MPI_SUCCESS && !inside && !begun)
         begin_recording();
     return code;
 }
 
-WRAP(MPI_Init_thread);
-int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
-    check_library();
-    int outer = inside++;
-    int code = REAL(MPI_Init_thread)(argc, argv, required, provided);
-    inside = outer;
-    if (code == MPI_SUCCESS && !inside && !begun)
-        begin_recording();
-    return code;
+#define INIT(Function, parameters, arguments)                                                                          \
+    WRAP(Function);                                                                                                    \
+    int Function parameters {                                                                                          \
+        int outer = begin_init();                                                                                      \
+        return end_init(outer, REAL(Function) arguments);                                                              \
+    }
+BOTH(INIT, Init, (int *argc, char ***argv), (argc, argv))
+BOTH(INIT, Init_thread, (int *argc, char ***argv, int required, int *provided), (argc, argv, required, provided))
+
+static void end_finalize(int outer) {
+    if (!outer && directory_made)
+        rmdir(settings.directory); /* if nothing was recorded there */
 }
 
-WRAP(MPI_Finalize);
-int MPI_Finalize(void) {
-    if (begun && !inside)
-        end_recording();
-    int outer = inside++;
-    int code = REAL(MPI_Finalize)();
-    inside = outer;
-    return code;
-}
+#define FINALIZE(Function, parameters)                                                                                 \
+    WRAP(Function);                                                                                                    \
+    int Function parameters {                                                                                          \
+        if (begun && !inside)                                                                                          \
+            end_recording();                                                                                           \
+        int outer = inside++;                                                                                          \
+        int code = REAL(Function)();                                                                                   \
+        end_finalize(inside = outer);                                                                                  \
+        return code;                                                                                                   \
+    }
+BOTH(FINALIZE, Finalize, (void))
 
-WRAP(MPI_Abort);
-int MPI_Abort(MPI_Comm comm, int code) {
-    recording_end(TRACE_ABORTED, code);
-    return REAL(MPI_Abort)(comm, code);
-}
+#define ABORT(Function, parameters)                                                                                    \
+    WRAP(Function);                                                                                                    \
+    int Function parameters {                                                                                          \
+        recording_end(TRACE_ABORTED, code);                                                                            \
+        return REAL(Function)(comm, code);                                                                             \
+    }
+BOTH(ABORT, Abort, (MPI_Comm comm, int code))
 
-WRAP(MPI_Pcontrol);
-int MPI_Pcontrol(const int level, ...) {
-    active = begun && level != 0;
-    return REAL(MPI_Pcontrol)(level);
-}
+#define CONTROL(Function, parameters)                                                                                  \
+    WRAP(Function);                                                                                                    \
+    int Function parameters {                                                                                          \
+        active = begun && level != 0;                                                                                  \
+        return REAL(Function)(level);                                                                                  \
+    }
+BOTH(CONTROL, Pcontrol, (const int level, ...))

@@ -10,18 +10,26 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#ifdef OMPI_MAJOR_VERSION
+#define OPEN_MPI 1
+#else
+#define OPEN_MPI 0
+#endif
+
 /* Initial-exec: a preloaded library is there when the program starts, and the access costs what a variable costs. */
 #define PER_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
 
-/* Both MPI_Name and PMPI_Name are ours: Open MPI's Fortran calls PMPI_Name, as do MPICH's bindings of mpi_f08. The MPI
- * library's own is the next PMPI_Name; `real` is a static variable in the function. */
-#define WRAP(Name)                                                                                                     \
-    __typeof__(Name) P##Name __attribute__((alias(#Name)));                                                            \
-    static __typeof__(Name) *real_##Name
-#define FOUND(Name) __atomic_load_n(&real_##Name, __ATOMIC_RELAXED)
-#define REAL(Name)                                                                                                     \
-    (__builtin_expect(FOUND(Name) != NULL, 1) ? FOUND(Name)                                                            \
-                                              : (find_next((void **)(void *)&real_##Name, "P" #Name), FOUND(Name)))
+/* Both MPI_Name and PMPI_Name are ours: Open MPI's Fortran calls PMPI_Name, as do MPICH's bindings of mpi_f08, and
+ * tools that come before this library. Each goes on to the next function of its own name, so a tool that comes after
+ * this library sees what it would see without. Calls that such a tool passes on to PMPI_Name are not counted again:
+ * they are `inside`. */
+#define BOTH(X, Name, ...) X(MPI_##Name, __VA_ARGS__) X(PMPI_##Name, __VA_ARGS__)
+#define WRAP(Function) static __typeof__(Function) *real_##Function
+#define FOUND(Function) __atomic_load_n(&real_##Function, __ATOMIC_RELAXED)
+#define REAL(Function)                                                                                                 \
+    (__builtin_expect(FOUND(Function) != NULL, 1)                                                                      \
+         ? FOUND(Function)                                                                                             \
+         : (find_next((void **)(void *)&real_##Function, #Function), FOUND(Function)))
 
 /* Finds the function that this library hides; ends the program if there is none. */
 void find_next(void **function, const char *name);
@@ -40,6 +48,18 @@ extern _Atomic int begun;
 extern _Atomic int active;
 
 extern struct settings settings;
+
+/* --- presence.c */
+
+/* Leaves a mark that this process has the library: before MPI_Init, in settings.directory, which is there. */
+void presence_announce(void);
+
+/* Whether all processes of MPI_COMM_WORLD have the library: the same answer on all that have. Sends no message. `code`:
+ * errno of making the directory. */
+int presence_of_all(int rank, int size, int code);
+
+/* All processes have had their answer: it can go. */
+void presence_seen_by_all(void);
 
 /* --- communicators.c */
 

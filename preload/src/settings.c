@@ -84,9 +84,17 @@ static int parse_callers(struct settings *settings, const char *text, char valid
     return -1;
 }
 
+static int parse_ranks(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
+    settings->all_ranks = strcmp(text, "all") == 0;
+    if (settings->all_ranks || strcmp(text, "check") == 0)
+        return 0;
+    snprintf(valid, VALID_SIZE, "all, check");
+    return -1;
+}
+
 static const struct setting known[] = {
     {"MODE", parse_mode},       {"DIR", parse_dir},   {"RECORDS", parse_records}, {"SYNC_EVERY", parse_sync_every},
-    {"CALLERS", parse_callers}, {"SKIP", parse_skip},
+    {"CALLERS", parse_callers}, {"SKIP", parse_skip}, {"RANKS", parse_ranks},
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 
@@ -97,30 +105,34 @@ static const struct setting *known_setting(const char *name, size_t length) {
     return NULL;
 }
 
-int settings_read(struct settings *settings, char problem[SETTINGS_PROBLEM_SIZE]) {
-    *settings = (struct settings){.record = 1, .records = 1000000, .directory = "downbeat-trace"};
-    for (char **variable = environ; variable != NULL && *variable != NULL; ++variable) {
-        const char *value = strchr(*variable, '=');
-        char valid[VALID_SIZE] = "";
-        if (value == NULL || strncmp(*variable, PREFIX, strlen(PREFIX)) != 0)
-            continue;
-        const char *name = *variable + strlen(PREFIX);
-        const struct setting *setting = known_setting(name, (size_t)(value - name));
-        if (setting == NULL) {
-            for (int i = 0; i < KNOWN; ++i) {
-                size_t length = strlen(valid);
-                snprintf(valid + length, sizeof valid - length, "%s%s", i == 0 ? "" : ", ", known[i].name);
-            }
-            snprintf(problem, SETTINGS_PROBLEM_SIZE,
-                     "environment variable %.*s is unknown; valid names: " PREFIX " followed by one of %s",
-                     (int)(value - *variable), *variable, valid);
-            return -1;
+/* Reads a variable of ours. Returns 0, or -1 with what is wrong. */
+static int read_setting(struct settings *settings, const char *variable, char problem[SETTINGS_PROBLEM_SIZE]) {
+    const char *value = strchr(variable, '=');
+    char valid[VALID_SIZE] = "";
+    const char *name = variable + strlen(PREFIX);
+    const struct setting *setting = known_setting(name, (size_t)(value - name));
+    if (setting == NULL) {
+        for (int i = 0; i < KNOWN; ++i) {
+            size_t length = strlen(valid);
+            snprintf(valid + length, sizeof valid - length, "%s%s", i == 0 ? "" : ", ", known[i].name);
         }
-        if (setting->parse(settings, value + 1, valid) != 0) {
-            snprintf(problem, SETTINGS_PROBLEM_SIZE, "environment variable %.256s is not valid; valid: %s", *variable,
-                     valid);
-            return -1;
-        }
+        snprintf(problem, SETTINGS_PROBLEM_SIZE,
+                 "environment variable %.*s is unknown; valid names: " PREFIX " followed by one of %s",
+                 (int)(value - variable), variable, valid);
+        return -1;
     }
-    return 0;
+    if (setting->parse(settings, value + 1, valid) == 0)
+        return 0;
+    snprintf(problem, SETTINGS_PROBLEM_SIZE, "environment variable %.256s is not valid; valid: %s", variable, valid);
+    return -1;
+}
+
+int settings_read(struct settings *settings, char problem[SETTINGS_PROBLEM_SIZE]) {
+    char other[SETTINGS_PROBLEM_SIZE];
+    int code = 0;
+    *settings = (struct settings){.record = 1, .records = 1000000, .directory = "downbeat-trace"};
+    for (char **variable = environ; variable != NULL && *variable != NULL; ++variable)
+        if (strncmp(*variable, PREFIX, strlen(PREFIX)) == 0 && strchr(*variable, '=') != NULL)
+            code |= read_setting(settings, *variable, code == 0 ? problem : other);
+    return code;
 }

@@ -9,6 +9,7 @@
 struct settings {
     int record;
     int harmonize;
+    int all_ranks;  /* have this library, as the user says */
     int any_caller; /* 0: barriers are harmonized where the executable calls them */
     char directory[DIRECTORY_SIZE];
     int64_t records;   /* per process */
@@ -18,7 +19,7 @@ struct settings {
 
 #define SETTINGS_PROBLEM_SIZE 768
 
-/* Returns 0, or -1 with a line that says which variable is not valid, and what would be. */
+/* Returns 0, or -1 with a line that says which variable is not valid, and what would be; the others are read. */
 int settings_read(struct settings *settings, char problem[SETTINGS_PROBLEM_SIZE]);
 
 #endif

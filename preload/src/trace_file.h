@@ -140,7 +140,12 @@ struct trace_communicator {
     uint64_t identity;
     int32_t size;
     int32_t rank;
-    int32_t inter;
+    uint8_t inter;
+    uint8_t second; /* of an intercommunicator: this process is not in the group that has the lowest rank in
+                       MPI_COMM_WORLD. Two groups of one trace have one identity, and differ in this. */
+    uint8_t abroad; /* it has processes beyond MPI_COMM_WORLD: of an intercommunicator, the remote group; of another
+                       one, its own. They have a trace of their own, on another clock, or none. */
+    uint8_t unused;
     uint32_t first_row; /* of the profile, while the program runs */
     uint8_t freed;
     uint8_t pinned; /* a start has its number */
@@ -177,6 +182,8 @@ struct trace_start {
 };
 
 enum { KIND_BLOCKING = 0, KIND_NONBLOCKING = 1, KIND_PERSISTENT = 2 };
+/* The root itself (MPI_ROOT); another process of its group (MPI_PROC_NULL). */
+enum { ROOT_ITSELF = -2, ROOT_BESIDE = -3 };
 enum { RECORD_EMPTY = 0, RECORD_ENTERED = 1, RECORD_COMPLETE = 2 };
 
 struct trace_record {
@@ -187,7 +194,7 @@ struct trace_record {
     int64_t bytes;     /* -1: not known */
     uint32_t sequence; /* number of the collective on its communicator */
     uint32_t round;    /* number of the start of a persistent one */
-    int32_t root;      /* -1: there is none */
+    int32_t root;      /* -1: there is none. On an intercommunicator: a rank of the remote group, or one of these: */
     uint32_t row;      /* of the profile */
     uint16_t thread;
     uint16_t together; /* collectives whose completion the same call saw; 0: blocking */

@@ -10,6 +10,7 @@
 
 docs/data.md has examples. Times are in seconds. Errors are `downbeat.errors.DownbeatError`; the text says how to
 correct the call. The statistics are functions on arrays, in the modules of `downbeat.statistics` (docs/statistics.md).
+`downbeat.__version__` is the version.
 """
 
 from __future__ import annotations
@@ -56,6 +57,10 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version  # takes longer than all else here
+
+        return version("downbeat")
     if name not in _HOMES:
         raise AttributeError(f"module 'downbeat' has no attribute '{name}'")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -26,7 +26,7 @@ from downbeat.commands import (
     trace,
     tune,
 )
-from downbeat.commands.help import Command, PassingCommand
+from downbeat.commands.help import Command, Group, PassingCommand
 from downbeat.commands.mistakes import usage_line, with_suggestion
 from downbeat.errors import DownbeatError, UsageError
 
@@ -35,6 +35,7 @@ PARSER_ERRORS = cast(tuple[type[typer.BadParameter]], typer.BadParameter.__bases
 
 app = typer.Typer(
     name="downbeat",
+    cls=Group,
     help="Experiments on MPI collectives, measured from a common start.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,

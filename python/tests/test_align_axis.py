@@ -138,27 +138,6 @@ def test_no_bound_is_broken(seed: int) -> None:
     assert not any("contradict" in note for note in aligned.notes), aligned.notes
 
 
-def test_the_expected_error_is_what_it_says() -> None:
-    within = []
-    for seed in range(30):
-        condition = replace(some_condition(np.random.default_rng(seed)), operation="allreduce", calls=300)
-        program = Program(seed, condition)
-        error, _, expected = program.errors(align(program.traces, 2e-9))
-        within.append([np.mean(np.abs(error) <= factor * expected) for factor in (1, 2, 3)])
-    once, twice, thrice = np.mean(within, axis=0)
-    assert 0.55 <= once <= 0.9
-    assert twice >= 0.85
-    assert thrice >= 0.9
-
-
-def test_a_rank_that_is_late_in_every_call_may_as_well_have_another_clock() -> None:
-    program = Program(1, Condition(late=400e3, scatter=10e3))
-    error, bound, expected = program.errors(align(program.traces, 2e-9))
-    assert (np.abs(error) <= bound).all()
-    assert np.abs(error).max() > 20e3
-    assert (np.abs(error) <= 2 * expected).mean() > 0.9
-
-
 @pytest.mark.parametrize("ranks", [2, 3, 8])
 def test_a_clock_that_is_set_is_named_and_has_no_bound_there(ranks: int) -> None:
     program = Program(3, Condition(ranks=ranks, calls=600, gap=50e6))
@@ -183,7 +162,7 @@ def test_a_wrong_match_is_named() -> None:
     assert "rank 3 against rank" in align(program.traces, 2e-9).notes[0]
 
 
-def test_calls_without_numbers_match_by_their_order() -> None:
+def test_calls_without_numbers_match_by_their_ends() -> None:
     program = Program(7, Condition(ranks=3))
     plain = [
         replace(trace, calls=tuple(replace(calls, sequence=None) for calls in trace.calls)) for trace in program.traces
@@ -191,7 +170,7 @@ def test_calls_without_numbers_match_by_their_order() -> None:
     expected, found = align(program.traces, 2e-9), align(plain, 2e-9)
     assert found.ranks.equals(expected.ranks)
     short = replace(plain[1], calls=(first(plain[1].calls[0], 390),))
-    assert "rank 1 has 390 calls, others up to 400" in align([plain[0], short, plain[2]], 2e-9).notes[0]
+    assert align([plain[0], short, plain[2]], 2e-9).ranks["calls"].tolist() == [400, 390, 400]
 
 
 def first(calls: Calls, count: int) -> Calls:

@@ -331,6 +331,31 @@ def test_variables_that_every_launch_sets_anew_are_no_difference() -> None:
     assert context_differences([{"observed_rank": 0}], [{"observed_rank": 1}]) == ["observed rank: 0 / 1"]
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "differ"),
+    [
+        # Only the value of a setting counts, not its place.
+        ({"environment": "OMPI_MCA_x=1"}, {"environment": "OMPI_MCA_x=1 (/etc/openmpi/a.conf:3)"}, []),
+        ({"environment": ""}, {"environment": "OMPI_MCA_x=1 (/etc/openmpi/a.conf:3)"}, ["OMPI_MCA_x"]),
+        ({"environment": "OMPI_MCA_x=(2)"}, {"environment": "OMPI_MCA_x=(3)"}, ["OMPI_MCA_x"]),
+        # Variables of launchers are left out.
+        ({"environment": "OMPI_MCA_orte_hnp_uri=1"}, {"environment": "OMPI_MCA_orte_hnp_uri=2"}, []),
+        ({"environment": "I_MPI_HYDRA_UUID=1"}, {"environment": "I_MPI_HYDRA_UUID=2"}, []),
+        ({"environment": "I_MPI_ADJUST_BCAST=1"}, {"environment": "I_MPI_ADJUST_BCAST=2"}, ["I_MPI_ADJUST_BCAST"]),
+        # Measured numbers are left out, unless it is another clock.
+        ({"clock_resolution": 1.00e-8}, {"clock_resolution": 1.01e-8}, []),
+        ({"clock_resolution": 1e-8}, {"clock_resolution": 1e-6}, ["clock resolution"]),
+        ({"clock_resolution": 1e-6}, {"clock_resolution": 1e-8}, ["clock resolution"]),
+        ({"clock_resolution": 1e-8}, {}, []),
+        ({"clock_check_offset_s": 1e-8}, {"clock_check_offset_s": 2e-8}, []),
+    ],
+)
+def test_conditions_are_what_was_set_not_what_was_measured(
+    a: dict[str, object], b: dict[str, object], differ: list[str]
+) -> None:
+    assert [line.partition(":")[0] for line in context_differences([a], [b])] == differ
+
+
 def test_conditions() -> None:
     assert parse_conditions("synchronizer=window(size=100us,growth=1),size=64K") == {
         "synchronizer": "window(size=100us,growth=1)",

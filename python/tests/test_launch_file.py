@@ -9,6 +9,7 @@ import downbeat
 import netCDF4
 import numpy as np
 import pytest
+from downbeat.data.netcdf import NetcdfFile
 from downbeat.errors import UsageError
 from launch_files import Cell, write_launch
 
@@ -121,6 +122,25 @@ def test_fields_units_and_names_are_those_of_the_file(tmp_path: Path) -> None:
 def test_files_of_version_1_are_read(tmp_path: Path) -> None:
     path = write_launch(tmp_path / "a.nc", [two_samples()], schema_version=1)
     assert downbeat.summarize_cells(path)["status"].tolist() == ["ok"]
+
+
+@pytest.mark.parametrize("version", ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"])
+def test_every_version_of_the_format_is_read_as_others_wrote_it(tmp_path: Path, version: str) -> None:
+    random = np.random.default_rng(1)
+    fixed, row = random.integers(-99, 99, 5), random.integers(-99, 99, (4, 3))  # of types whose rows are padded
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format=version) as data:
+        for name, length in (("five", 5), ("sample", None), ("rank", 3)):
+            data.createDimension(name, length)
+        for kind in ("i1", "i2", "i4", "f4", "f8"):
+            data.createVariable(f"fixed_{kind}", kind, ("five",))[:] = fixed
+            data.createVariable(f"record_{kind}", kind, ("sample", "rank"))[:] = row
+            data.createVariable(f"alone_{kind}", kind, ("sample",))[:] = row[:, 0]
+    file = NetcdfFile(tmp_path / "a.nc")
+    assert file.dimensions == {"five": 5, "sample": 4, "rank": 3}
+    for name, variable in file.variables.items():
+        expected = {"fixed": fixed, "record": row, "alone": row[:, 0]}[name.partition("_")[0]]
+        assert np.array_equal(variable[:], expected), name
+    assert len(file.variables) == 15
 
 
 def test_directory_of_files_is_an_experiment(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import importlib.metadata
 import inspect
 import json
 import pydoc
@@ -37,6 +37,7 @@ def test_completion_offers_what_is_for_users() -> None:
     assert set(downbeat.__all__) <= set(offered.split())
     assert [name for name in offered.split() if not name.startswith("_") and name not in downbeat.__all__] == []
     assert loaded == "False"
+    assert downbeat.__version__ == importlib.metadata.version("downbeat")
 
 
 def test_help_describes_what_is_for_users() -> None:

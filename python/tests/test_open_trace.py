@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.launchers.command import Setter
 from downbeat.traces.file import TABLES, read_job
 from downbeat.traces.start import preloaded
 from downbeat.traces.trace import to_global
@@ -87,6 +88,37 @@ def test_hydra_gets_the_variables_by_genv_and_what_is_preloaded_stays(tmp_path: 
     environment = {"LD_PRELOAD": "other.so", "DOWNBEAT_CLOCK": "tsc"}
     start = preloaded([launcher, "-n", "4", "./app"], {}, preload=library, environment=environment)
     assert start.command[1:7] == ["-genv", "DOWNBEAT_CLOCK", "tsc", "-genv", "LD_PRELOAD", f"{library}:other.so"]
+
+
+OURS = "-x LD_PRELOAD=OURS"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "wanted"),
+    [
+        ("open", "-n 1 a : -n 2 b", f"{OURS} -n 1 a : {OURS} -n 2 b"),
+        ("open", "-x A=b -n 1 a : -x A=c b", f"{OURS} -x A=b -n 1 a : {OURS} -x A=c b"),
+        ("open", "-x LD_PRELOAD=x.so a : b", f"-x LD_PRELOAD=OURS:x.so a : {OURS} b"),
+        ("open", "-x LD_PRELOAD a", "-x LD_PRELOAD=OURS a"),
+        ("open", "-x LD_PRELOAD=y.so:/lib/libasan.so.8 a", "-x LD_PRELOAD=/lib/libasan.so.8:OURS:y.so a"),
+        ("open", "-n 2 env LD_PRELOAD=x.so a", f"{OURS} -n 2 env LD_PRELOAD=OURS:x.so a"),
+        ("open", "--mca mca_base_env_list A=b;LD_PRELOAD=x.so a", "--mca mca_base_env_list A=b;LD_PRELOAD=OURS:x.so a"),
+        ("open", "--mca mca_base_env_list A a : b", "--mca mca_base_env_list A;LD_PRELOAD=OURS a : b"),
+        ("hydra", "-n 1 a : -n 2 b", "-genv LD_PRELOAD OURS -n 1 a : -n 2 b"),
+        ("hydra", "-genv LD_PRELOAD x.so -n 1 a : b", "-genv LD_PRELOAD OURS:x.so -n 1 a : b"),
+        ("hydra", "-genv LD_PRELOAD=x.so a", "-genv LD_PRELOAD OURS:x.so a"),
+        ("hydra", "a : -env LD_PRELOAD x.so b", "-genv LD_PRELOAD OURS a : -env LD_PRELOAD OURS:x.so b"),
+        ("hydra", "-envnone a : b", "-genv LD_PRELOAD OURS -env LD_PRELOAD OURS -envnone a : b"),
+        ("hydra", "-envlist A -env LD_PRELOAD x a", "-genv LD_PRELOAD OURS -envlist A -env LD_PRELOAD OURS:x a"),
+        ("slurm", "-n 1 a : -n 2 b", "-n 1 a : -n 2 b"),
+        ("slurm", "--export=ALL,LD_PRELOAD=x.so a", "--export=ALL,LD_PRELOAD=OURS:x.so a"),
+        ("slurm", "--export PATH a", "--export=PATH,LD_PRELOAD a"),
+    ],
+)
+def test_each_program_of_a_command_gets_the_variables_beside_the_users(kind: str, given: str, wanted: str) -> None:
+    setter = Setter(["OURS"], {}, [], "")
+    words = {"open": setter.open_mpi, "hydra": setter.hydra, "slurm": setter.slurm}[kind](given.split())
+    assert " ".join(words) == wanted
 
 
 def test_srun_hands_its_environment_on(tmp_path: Path, library: str) -> None:

@@ -42,6 +42,13 @@ def test_rank_sum_is_exact_also_with_ties(a: list[int], b: list[int]) -> None:
     assert rank_sum(b, a) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("digits", [1, 0])
+def test_rank_sum_of_many_with_ties_is_that_of_scipy(digits: int) -> None:
+    random = np.random.default_rng(digits)
+    a, b = random.normal(0, 1, 40).round(digits), random.normal(0.4, 1, 60).round(digits)
+    assert rank_sum(a, b) == pytest.approx(float(stats.mannwhitneyu(a, b, method="asymptotic").pvalue), rel=1e-9)
+
+
 @pytest.mark.parametrize(("first", "second"), [(5, 5), (5, 8), (10, 10), (7, 50), (30, 30), (31, 30), (200, 100)])
 def test_rank_sum_without_ties_is_that_of_scipy(first: int, second: int) -> None:
     random = np.random.default_rng(first)

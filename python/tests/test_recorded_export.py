@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 import trace_files
 from downbeat.align.formats import read_all
+from downbeat.errors import UsageError
+from downbeat.traces.arrivals import find_arrivals
 from downbeat.traces.file import ENTERED, HEADER, HEADER_SIZE, TABLES
 from downbeat.traces.trace import open_trace
 
@@ -108,6 +110,25 @@ def test_calls_that_do_not_block_or_end(tmp_path: Path) -> None:
     assert "mpi:barrier" not in names[:2]  # it does not say when the work was done
 
 
+@pytest.mark.parametrize("abroad", [0, 1])
+def test_calls_between_two_groups_are_matched_nowhere(tmp_path: Path, abroad: int) -> None:
+    """Rank 0 alone in a group, rank 1 in the other; or each with another job's."""
+    sections = [bytearray(trace_files.section(rank)) for rank in (0, 1)]
+    for rank, section in enumerate(sections):
+        one = np.frombuffer(section, TABLES["communicators"], 1, HEADER_SIZE + 2 * TABLES["maps"].itemsize)[0]
+        one["size"], one["rank"], one["inter"], one["second"], one["abroad"] = 1, 0, 1, rank * (1 - abroad), abroad
+    (tmp_path / "trace").mkdir()
+    (tmp_path / "trace" / "job.trace").write_bytes(b"".join(sections))
+    trace = open_trace(tmp_path / "trace" / "job")
+    assert trace.records["size"].unique().tolist() == trace.profile["size"].dropna().unique().tolist() == [2 - abroad]
+    assert trace.records["beyond"].unique().tolist() == [abroad]
+    assert find_arrivals(trace).sites["sampled"].sum() == (0 if abroad else 6)
+    with pytest.raises(UsageError, match="12 collectives between two groups"):
+        read_all([tmp_path / "trace" / "job"])
+    kineto = json.loads(gzip.decompress((export(tmp_path, "kineto", "out") / "rank-1.json.gz").read_bytes()))
+    assert not [event for event in kineto["traceEvents"] if event["ph"] == "X"]
+
+
 def test_archive_of_calls_that_do_not_block(tmp_path: Path) -> None:
     pytest.importorskip("otf2")
     from otf2.reader import Reader
@@ -139,3 +160,17 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
         done = downbeat_command.downbeat("export", "trace", *arguments, where=tmp_path)
         assert done.returncode == 2
         assert done.stderr == f"downbeat: {said}\n"
+
+
+def test_times_of_the_profile_and_bounds_are_those_of_the_clock(tmp_path: Path) -> None:
+    """Two ticks a nanosecond, synchronized first when the program is over: entries are known least."""
+
+    def late(tables: dict[str, np.ndarray]) -> None:
+        tables["maps"]["ticks"], tables["maps"]["ns_per_tick"] = [10**9, 3 * 10**9], 0.5
+        tables["maps"]["growth"], tables["profile"]["waits"] = 1e-3, 1000
+
+    trace = open_trace(recording(tmp_path / "trace", late))
+    profile, records = (frame[frame["rank"] == 1] for frame in (trace.profile, trace.records))
+    assert profile["wait_time"].to_numpy()[:-1] == pytest.approx(500e-9)
+    before = 10**9 - (np.arange(len(records)) * 10_000 + 1000)  # ticks from the entry to the first map
+    assert records["bound"].to_numpy() == pytest.approx((50 + before * 0.5 * 1e-3) * 1e-9, rel=1e-9)

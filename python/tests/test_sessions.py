@@ -99,6 +99,23 @@ def test_launches_that_are_lacking_add_to_the_variance() -> None:
     )
 
 
+def test_sessions_of_different_lengths() -> None:
+    """Searle, Casella and McCulloch 1992, section 3.6: a mean of n launches has 1/n of their variance, whatever n."""
+    logs = [np.array(session) for session in ([0.1, 0.3], [0.0, 0.1, 0.2, 0.5], [0.25], [1.0, 1.2, 1.1, 0.7, 0.9, 1.7])]
+    found = sessions_of([np.exp(session) for session in logs])
+    assert found.means == pytest.approx([0.2, 0.2, 0.25, 1.1])
+    assert found.variance == pytest.approx((2 * 0.2375**2 + 0.1875**2 + 0.6625**2) / 3)
+    assert found.launches == pytest.approx((1 / 2 + 1 / 4 + 1 + 1 / 6) / 4)
+    assert found.launch_variance == pytest.approx((0.02 + 0.14 + 0.58) / (1 + 3 + 0 + 5))
+    assert found.launch_freedom == 9
+    assert found.deviation == pytest.approx(math.sqrt(found.variance - found.launch_variance * found.launches))
+    # A of one launch lacks what the mean session has beyond one; B of twenty lacks nothing.
+    b = np.exp(np.linspace(1.9, 2.1, 20))
+    lacking = (1 - found.launches) * found.launch_variance
+    compared = compare_across_sessions([1.0], b, [np.exp(session) for session in logs])
+    assert compared.error == pytest.approx(math.sqrt(2 * found.variance + lacking))
+
+
 def test_a_history_that_deviates_little_by_chance_makes_nothing_surer() -> None:
     a, b = simulate_sessions(np.random.default_rng(4), 2, LAUNCHES, deviations(0.02))[0]
     alike = [np.exp(np.linspace(-0.03, 0.03, LAUNCHES))] * 6

@@ -43,6 +43,8 @@ def test_a_cell_of_two_states_is_set_aside() -> None:
     assert cells["status"].tolist() == ["ok", CHANGED, "ok", "ok"]
     assert cells["state"].tolist() == ["94ns", "94ns", "355ns", ""]
     assert states_line(cells) == "measured in two states of the machine (cache line 94 and 355 ns)"
+    near = with_states(frame((FAST, 1.49 * FAST), (FAST, 1.51 * FAST), (SLOW, 2.2 * SLOW)))
+    assert near["status"].tolist() == ["ok", CHANGED, CHANGED]
 
 
 def test_other_ranks_and_messages_of_other_libraries_are_no_other_states() -> None:

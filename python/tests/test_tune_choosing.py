@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.proving import compare_environments, compare_rules, lost_cells, name_of
 from downbeat.tune.sweep import BARRIER, Effort, alternative, decisive, measured, with_values
 from downbeat.tune.target import Target
+from scipy import stats
 
 from benchmarks.simulations.choices import EQUAL, false_rules, prices
 
@@ -155,6 +157,32 @@ def test_where_the_barrier_would_have_chosen_otherwise_the_price_is_from_a_commo
     assert prices.mean.low < 9 / 8 < prices.mean.high
     assert prices.mean.estimate == pytest.approx(9 / 8, rel=0.02)
     assert prices.higher() == [CELL]
+
+
+def test_the_mean_price_is_that_of_the_cells_that_each_launch_has() -> None:
+    """Other over chosen, the geometric mean of a launch's cells; an incomplete cell has no part in its launch."""
+    times = {8: ([2.0, 4.0, 8.0], [3.0, 2.0, 8.0]), 64: ([1.0, 5.0, 1.0], [4.0, 20.0, math.nan])}
+    columns = ["collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value"]
+    rows = [
+        ("bcast", 4, size, name, "harmonize", "none", launch, "ok", value)
+        for size, both in times.items()
+        for name, values in zip("ab", both, strict=True)
+        for launch, value in enumerate(values, 1)
+    ]
+    others = [OtherChoice(Cell("bcast", 4, size), "a", "b") for size in (8, 64, 4096)]  # the last was not measured
+    prices = compare_choices(pd.DataFrame(rows, columns=columns), others, MARGIN, CONFIDENCE)
+    by_size = {8: [3 / 2, 2 / 4, 8 / 8], 64: [4 / 1, 20 / 5]}
+    assert {cell.size for cell in prices.by_cell} == set(by_size)
+    for cell, found in prices.by_cell.items():
+        logs = np.log(by_size[cell.size])
+        half = stats.t.ppf(0.975, logs.size - 1) * stats.sem(logs) if np.ptp(logs) else 0.0
+        bounds = (found.ratio.low, found.ratio.estimate, found.ratio.high)
+        assert bounds == pytest.approx(np.exp(logs.mean() + half * np.array([-1, 0, 1])))
+    logs = np.log([(3 / 2 * 4) ** 0.5, (2 / 4 * 4) ** 0.5, 1.0])
+    half = stats.t.ppf(0.975, 2) * stats.sem(logs)
+    assert prices.mean is not None
+    mean = (prices.mean.low, prices.mean.estimate, prices.mean.high, prices.mean.count)
+    assert mean == pytest.approx((*np.exp(logs.mean() + half * np.array([-1, 0, 1])), 3))
 
 
 def test_between_equal_algorithms_the_choice_after_a_barrier_has_no_price() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from downbeat.experiment.plan import Library
+from downbeat.experiment.single_run import Run
 from downbeat.tune.formats.intel import IntelRules
 from downbeat.tune.formats.rules_format import DEFAULT, Cell
 from downbeat.tune.late_arrivals import (
@@ -21,7 +22,7 @@ from downbeat.tune.late_arrivals import (
     waiting,
 )
 from downbeat.tune.proving import Case, prove_by_late_arrivals
-from downbeat.tune.target import Run, Target
+from downbeat.tune.target import Target
 from launch_files import Cell as FileCell
 from launch_files import write_launch
 

@@ -12,11 +12,12 @@ import pytest
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.execute import Outcome, Watcher
 from downbeat.experiment.plan import Library
+from downbeat.experiment.single_run import Run, run_bench
 from downbeat.launchers.launch import EXIT_TIMEOUT
 from downbeat.tune import sweep
 from downbeat.tune.formats.open_mpi import OpenMpiRules
 from downbeat.tune.sweep import Probe, Usable
-from downbeat.tune.target import Run, Target, run_bench
+from downbeat.tune.target import Target
 from fake_programs import script
 
 ALGORITHMS = {"bcast": ["a", "b"]}

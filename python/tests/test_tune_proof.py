@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.experiment.plan import Library
+from downbeat.experiment.single_run import run_bench
 from downbeat.launchers.bench import built
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE
 from downbeat.tune.formats.open_mpi import OpenMpiRules
@@ -14,7 +15,7 @@ from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, algorithm_fo
 from downbeat.tune.late_arrivals import Trace
 from downbeat.tune.proving import UNCOUNTABLE, Proof, judge_proof, named_for, prove
 from downbeat.tune.sweep import Probe, Usable
-from downbeat.tune.target import Target, find_target, run_bench
+from downbeat.tune.target import Target, find_target
 from downbeat.tune.tuning import write_files
 
 DEFAULT_TRACE = Trace((1, 2), (3, 0))

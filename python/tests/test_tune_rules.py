@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -151,7 +153,7 @@ def test_open_mpi_rules_have_the_fan_out_and_segments_that_were_measured() -> No
 
 
 def read_open_mpi(text: str, collective: str, ranks: int, size: int) -> int:
-    """Looks a rule up as coll_tuned does: of what is not larger, the last."""
+    """Looks a rule up as coll_tuned does: of what is not larger, the last; the first, if all numbers of ranks are."""
     numbers = iter([int(word) for line in text.splitlines() for word in line.partition("#")[0].split()])
     found = 0
     for _ in range(next(numbers)):
@@ -162,7 +164,7 @@ def read_open_mpi(text: str, collective: str, ranks: int, size: int) -> int:
             entries = [(next(numbers), next(numbers), next(numbers), next(numbers)) for _ in range(next(numbers))]
             assert entries[0][0] == 0, "the first message size must be 0"
             assert [entry[0] for entry in entries] == sorted({entry[0] for entry in entries})
-            if least <= ranks:
+            if least <= ranks or not best:
                 best = [(entry[0], entry[1]) for entry in entries]
         if here:
             found = [algorithm for least, algorithm in best if least <= size][-1]
@@ -187,6 +189,48 @@ def test_open_mpi_file_read_back_says_what_the_rules_say(rules: list[Rule]) -> N
                 number = 0 if chosen == DEFAULT else ALGORITHMS[collective].index(chosen) + 1
                 bytes_of_all = size * ranks if collective == "allgather" else size
                 assert read_open_mpi(text, collective, ranks, bytes_of_all) == number
+
+
+SITE_RULES = st.dictionaries(
+    st.sampled_from([NUMBERS["bcast"], NUMBERS["allgather"], NUMBERS["reduce"], NUMBERS["barrier"]]),
+    st.dictionaries(st.integers(0, 6), st.integers(0, 3), min_size=1, max_size=4),
+    min_size=1,
+)
+
+
+@given(RULES, SITE_RULES)
+def test_open_mpi_file_keeps_the_rules_of_the_site_for_what_was_not_tuned(
+    rules: list[Rule], drawn: dict[int, dict[int, int]]
+) -> None:
+    lines = [f"{len(drawn)} # of the site"]
+    for number, by_ranks in drawn.items():
+        lines.append(f"{number} {len(by_ranks)}")
+        lines += [f"{ranks} 2 0 {algorithm} 0 0 16 {algorithm} 4 1024" for ranks, algorithm in sorted(by_ranks.items())]
+    of_site = "\n".join(lines)
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "site.conf"
+        file.write_text(of_site, encoding="ascii")
+        form = OpenMpiRules(4, ALGORITHMS, {}, site=str(file))
+    text = form.text(rules)
+    assert form.set_aside() == {"OMPI_MCA_coll_tuned_dynamic_rules_filename": ""}
+    tuned = {(rule.collective, rule.ranks) for rule in rules}
+    for collective in ("bcast", "allgather", "reduce", "barrier", "scan"):
+        for ranks in range(8):
+            for size in (0, 15, 16, 40):
+                expected = read_open_mpi(text if (collective, ranks) in tuned else of_site, collective, ranks, size)
+                assert read_open_mpi(text, collective, ranks, size) == expected
+
+
+def test_open_mpi_says_what_it_replaces(tmp_path: Path) -> None:
+    (tmp_path / "other.conf").write_text("rule-file-version-2\n", encoding="ascii")
+    rules = [Rule("bcast", 2, 8, 63, "chain")]
+    notes = {
+        version: OpenMpiRules(version, ALGORITHMS, {}, site=str(tmp_path / "other.conf")).write(rules).notes
+        for version in (4, 5)
+    }
+    assert all("other.conf" in some[0] and "lost" in some[0] for some in notes.values())
+    assert OpenMpiRules(5, ALGORITHMS, {}, site="other.conf").set_aside() == {}
+    assert open_mpi().write(rules).notes == []
 
 
 def test_open_mpi_barrier_has_a_rule_for_no_size() -> None:

@@ -45,7 +45,7 @@ def test_scale_does_not_matter() -> None:
 
 @pytest.mark.parametrize(
     ("launch_cost", "repetitions"),
-    [(1.0, 100), (4.0, 200), (1e-9, 50), (1e9, 10_000)],
+    [(1.0, 100), (4.0, 200), (2.0, 142), (1e-9, 50), (1e9, 10_000)],  # no fewer than it takes
 )
 def test_split_follows_kalibera_and_jones(
     monkeypatch: pytest.MonkeyPatch, launch_cost: float, repetitions: int

@@ -59,6 +59,21 @@ def test_independent_is_welchs_test_of_logs() -> None:
     assert (found.ratio.low, found.ratio.high) == pytest.approx((np.exp(interval.low), np.exp(interval.high)))
     assert found.ratio.estimate == pytest.approx(stats.gmean(b) / stats.gmean(a))
     assert found.rank_p_value == found.rank_sum_p_value
+    assert (found.launches, found.ratio.count) == ((9, 14), 9)
+    assert found.deviation == pytest.approx(math.hypot(np.log(a).std(ddof=1), np.log(b).std(ddof=1)))
+    assert found.error == pytest.approx(math.log(found.ratio.estimate) / expected.statistic)
+    assert found.freedom == pytest.approx(expected.df)
+
+
+@BOTH
+def test_what_clocks_hide_is_a_share_of_a(compare: Compare) -> None:
+    """Differences may be off by it, so that a ratio of means is by that over the mean of a, on either side."""
+    a, b = np.array([90.0, 100.0, 110.0, 95.0, 105.0]), np.array([200.0, 210.0, 190.0, 205.0, 195.0])
+    plain, widened = compare(a, b), compare(a, b, hidden=3.0)
+    share = 3.0 / stats.gmean(a)
+    assert widened.hidden == pytest.approx(share)
+    assert widened.ratio.estimate == plain.ratio.estimate
+    assert (widened.ratio.low, widened.ratio.high) == pytest.approx((plain.ratio.low - share, plain.ratio.high + share))
 
 
 def test_a_p_value_at_the_level_is_significant() -> None:

@@ -18,7 +18,9 @@ def section(rank: int, calls: int = 6, checked: bool = False) -> bytes:
     tables["maps"] = np.zeros(2, TABLES["maps"])
     tables["maps"]["ticks"] = tables["maps"]["global_ns"] = [0, 10**9]
     tables["maps"]["ns_per_tick"], tables["maps"]["bound_ns"], tables["maps"]["growth"] = 1.0, 50.0, 1e-6
-    tables["communicators"][0] = (0x1234, 2, rank, 0, 0, 0, 0, b"MPI_COMM_WORLD")
+    communicator = tables["communicators"][0]
+    communicator["identity"], communicator["size"], communicator["rank"] = 0x1234, 2, rank
+    communicator["name"] = b"MPI_COMM_WORLD"
     tables["sites"][0] = (0x10, b"/nowhere/app", b"solve", b"")
     tables["starts"] = tables["starts"][:0]
     records = tables["records"] = np.zeros(calls, TABLES["records"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -69,6 +70,59 @@ def test_a_first_table(prefix: Path, name: str, tmp_path: Path) -> None:
     assert said in (name, f"{name}5"), said
     assert choice.startswith("openmpi ABI for" if name.startswith("openmpi") else "mpich ABI for")
     assert "started by" in choice
+
+
+PROGRAM = """
+from downbeat import mpi
+from mpi4py import MPI
+flags = [mpi.harmonize(MPI.COMM_WORLD) for _ in range(20)]
+assert MPI.COMM_WORLD.size == 2 and isinstance(flags[0], bool)
+if MPI.COMM_WORLD.rank == 0:
+    print(mpi.library())
+"""
+SYSTEM = Path("/usr/lib/x86_64-linux-gnu")
+# MPI library, its file, ABI of the wheel's library, and that of the one in DOWNBEAT_LIBRARY.
+MPI4PY = {
+    "Open MPI 4": ("openmpi", SYSTEM / "libmpi.so.40", "openmpi", None),
+    "MPICH 4": ("mpich", SYSTEM / "libmpich.so.12", "mpich", None),
+    "Open MPI 5": ("openmpi5", FETCHED / "openmpi5/lib/libmpi.so.40", "openmpi", None),
+    "MPICH 5": ("mpich5", FETCHED / "mpich5/lib/libmpi.so.12", "mpich", None),
+    "Intel MPI": ("intelmpi", FETCHED / "intelmpi/lib/libmpi.so.12", "mpich", None),
+    "right library": ("openmpi", SYSTEM / "libmpi.so.40", "openmpi", "openmpi"),
+    "wrong library": ("openmpi", SYSTEM / "libmpi.so.40", "mpich", "mpich"),
+    "wrong ABI": ("intelmpi", FETCHED / "intelmpi/lib/libmpi.so.12", "abi", "abi"),
+}
+
+
+# A library that finds others beside itself stays where it is.
+MOVED = [(name, how) for name in ("Open MPI 4", "MPICH 4") for how in ("through a link", "copied, under another name")]
+
+
+@pytest.mark.parametrize(("name", "how"), [*((name, "as it is") for name in MPI4PY), *MOVED])
+def test_mpi4py_of_pypi(prefix: Path, name: str, how: str, tmp_path: Path) -> None:
+    mpi, library, abi, chosen = MPI4PY[name]
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    # mpi4py looks for libmpi.so.12, which Debian calls otherwise.
+    other = tmp_path / ("mine.so" if how.startswith("copied") else "libmpi.so.12" if mpi == "mpich" else "link.so")
+    if how.startswith("copied"):
+        shutil.copy(library, other)
+    elif how != "as it is" or mpi == "mpich":
+        other.symlink_to(library)
+    if mpi == "mpich" and how.startswith("copied"):
+        (tmp_path / "libmpi.so.12").symlink_to(other)
+    environment = {**os.environ, "MPI4PY_LIBMPI": str(other if other.exists() else library)}
+    if mpi == "mpich":
+        environment["LD_LIBRARY_PATH"] = str(tmp_path)
+    mine = prefix / "lib/downbeat" / abi / "lib/libdownbeat.so"
+    if chosen:
+        environment["DOWNBEAT_LIBRARY"] = str(mine)
+    command = (ROOT / "tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "120", prefix / "bin/python", "program.py")
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    if chosen and chosen != ("openmpi" if mpi.startswith("openmpi") else "mpich"):
+        refusals = [line for line in done.stderr.splitlines() if f"which is for the ABI '{abi}', but" in line]
+        assert (done.returncode, len(refusals)) == (1, 2)  # a line from each rank
+    else:
+        assert (done.returncode, done.stdout.strip()) == (0, str(mine)), done.stderr
 
 
 def test_the_standard_abi_is_taken_where_it_is_asked_for(prefix: Path) -> None:

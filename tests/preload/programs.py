@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from downbeat.launchers.command import Setter
 from downbeat.launchers.launch import choose_launcher, environment, places_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,4 +41,27 @@ def run_traced(
         check=False,
         env=clean | {"PYTHONPATH": os.pathsep.join(sys.path)} | variables,
         timeout=200,
+    )
+
+
+def preload_library(mpi: str, name: str = "downbeat-preload") -> str:
+    """Returns the path of a library of the build."""
+    return str(ROOT / "build" / mpi / "lib" / f"lib{name}.so")
+
+
+def run_preloaded(
+    directory: Path, mpi: str, libraries: Sequence[str], words: Sequence[str], ranks: int = 2, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program with libraries in LD_PRELOAD, in that order, without `downbeat trace`."""
+    launcher, env = launcher_words(mpi, ranks)
+    setter = Setter(libraries, {"DOWNBEAT_PRELOAD_DIR": str(directory), **variables}, [], "")
+    with_variables = setter.open_mpi if mpi.startswith("openmpi") else setter.hydra
+    clean = {name: value for name, value in env.items() if not name.startswith("DOWNBEAT_")}
+    return subprocess.run(
+        [launcher[0], *with_variables([*launcher[1:], *words])],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=clean,
+        timeout=60,
     )

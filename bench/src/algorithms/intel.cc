@@ -53,8 +53,8 @@ public:
         const std::string variable = environment_variable(collective.name);
         const char *const value = std::getenv(variable.c_str());
         if (value == nullptr || value != algorithm.name) {
-            throw Error::everywhere(fmt::format("{} is '{}' in the environment, not {}; unset it", variable,
-                                                value == nullptr ? "" : value, algorithm.name));
+            throw Error::usage(fmt::format("{} is '{}' in the environment, not {}; unset it", variable,
+                                           value == nullptr ? "" : value, algorithm.name));
         }
         return std::make_unique<AlgorithmInForce>(
             comm.handle(), fmt::format("set before MPI_Init: {}={}; Intel MPI does not report whether it is in force",

@@ -117,13 +117,13 @@ public:
         // A device may implement a collective itself and ignore the choice.
         const ControlVariable device = ControlVariable::get(device_name);
         if (device.read() == number_of(device, "all")) {
-            throw Error::everywhere(fmt::format(
+            throw Error::usage(fmt::format(
                 "MPICH would ignore algorithm {} of {}: {} is all; set it to none, or to percoll (the default)",
                 algorithm.name, collective.name, device_name));
         }
         if (collective.name == "barrier" && algorithm.name == "smp" && !has_nodes_of_several(comm)) {
-            throw Error::everywhere("MPICH crashes when barrier algorithm smp runs on one node, or with one rank per "
-                                    "node; choose another one");
+            throw Error::usage("MPICH crashes when barrier algorithm smp runs on one node, or with one rank per "
+                               "node; choose another one");
         }
         const ControlVariable own_device = ControlVariable::get(device_variable(collective.variable));
         const ControlVariable variable = ControlVariable::get(collective.variable);

@@ -1,7 +1,10 @@
 #include "algorithms/algorithm.h"
+#include "algorithms/rules_file.h"
 #include "cells/cell.h"
 #include "mpi/mpi_check.h"
 #include "mpi/mpi_tool.h"
+#include "mpi/names.h"
+#include "mpi/settings.h"
 #include "text/error.h"
 #include "text/names.h"
 
@@ -13,6 +16,7 @@ namespace bench {
 namespace {
 
 constexpr const char *dynamic_rules = "coll_tuned_use_dynamic_rules";
+constexpr const char *rules_filename = "coll_tuned_dynamic_rules_filename";
 constexpr const char *suffix = "_algorithm";
 constexpr const char *components[] = {"coll_tuned_", "coll_libnbc_"}; // blocking and nonblocking collectives
 constexpr const char *tuned = components[0];
@@ -108,18 +112,18 @@ public:
         // Open MPI 5 lets a priority change for the one communicator that is made next, 4.1 does not.
         const int rank = priority.writable() ? highest_priority : priority.read();
         if (const std::string rival = rival_of(priority, rank); !rival.empty()) {
-            throw Error::everywhere(fmt::format("Open MPI may ignore algorithm {} of {}: {} is {}, so a component "
-                                                "other than {} serves communicators; set it below {}",
-                                                algorithm.name, collective.name, rival,
-                                                ControlVariable::get(rival).read(), component, rank));
+            throw Error::usage(fmt::format("Open MPI may ignore algorithm {} of {}: {} is {}, so a component "
+                                           "other than {} serves communicators; set it below {}",
+                                           algorithm.name, collective.name, rival, ControlVariable::get(rival).read(),
+                                           component, rank));
         }
         std::string evidence = fmt::format("{}={}", variable.name(), algorithm.number);
         if (collective.variable.starts_with(tuned)) {
             if (ControlVariable::get(dynamic_rules).read() == 0) {
-                throw Error::everywhere(
-                    fmt::format("Open MPI would ignore algorithm {} of {}: {} is 0; unset OMPI_MCA_{}", algorithm.name,
-                                collective.name, dynamic_rules, dynamic_rules));
+                throw Error::usage(fmt::format("Open MPI would ignore algorithm {} of {}: {} is 0; unset OMPI_MCA_{}",
+                                               algorithm.name, collective.name, dynamic_rules, dynamic_rules));
             }
+            refuse_rules_file(comm, collective, algorithm);
             evidence += fmt::format(", {}=1", dynamic_rules);
         }
         // The components of highest priority serve a communicator: without this, han or sm might.
@@ -135,7 +139,7 @@ public:
         }
         if (!variable.writable()) {
             if (variable.read() != algorithm.number) {
-                throw Error::everywhere(
+                throw Error::usage(
                     fmt::format("{} is {}, not {}, and cannot be changed after MPI_Init; set OMPI_MCA_{}={}",
                                 variable.name(), variable.read(), algorithm.number, variable.name(), algorithm.number));
             }
@@ -164,6 +168,22 @@ private:
             }
         }
         collectives_.push_back(collective);
+    }
+
+    /// In 4.1 a site's rules come before the variable of a collective; in 5 they come after it.
+    static void refuse_rules_file(const Communicator &comm, const SelectableCollective &collective,
+                                  const Algorithm &algorithm) {
+        const std::string variable = fmt::format("OMPI_MCA_{}", rules_filename);
+        for (const Setting &setting : find_settings()) {
+            if (setting.name == variable && mpi_library().find("Open MPI v4.") != std::string::npos &&
+                has_rules(setting.value, collective.name, comm.size())) {
+                throw Error::usage(fmt::format(
+                    "Open MPI would ignore algorithm {} of {}: rules for it on {} ranks are in '{}' ({}{}) and come "
+                    "first; set {}= (empty) in the environment to put that file aside",
+                    algorithm.name, collective.name, comm.size(), setting.value, rules_filename,
+                    setting.place.empty() ? ", environment" : ", set in " + setting.place, variable));
+            }
+        }
     }
 
     /// A component of at least this priority, which would serve instead.

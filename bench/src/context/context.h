@@ -46,7 +46,7 @@ struct Context {
     double error_bound;                                     // seconds, largest over the ranks, before the measurement
     double expected_error;                                  // the same for one standard deviation of the expected error
     double clock_resolution; // seconds, the step in which stamps advance, largest over the ranks; 0 in a simulation
-    std::vector<std::pair<std::string, std::string>> environment;
+    std::vector<std::pair<std::string, std::string>> environment; // settings, wherever they were made
     std::uint64_t seed;
     std::vector<std::string> outputs;
 };
@@ -86,7 +86,7 @@ using ContextValues = std::vector<std::pair<std::string, ContextValue>>;
 ContextValues context_values(const Context &context);
 ContextValues context_values(const SamplingContext &context);
 
-/// "DOWNBEAT_CLOCK=tsc", one line per variable.
+/// "DOWNBEAT_CLOCK=tsc", one line per variable; " (/path/file:line)" follows a value that is from a file.
 std::string describe_environment(const Context &context);
 /// "reduce[binary]: set at ...", one line per algorithm that was chosen; "" if none was.
 std::string describe_algorithms(const SamplingContext &context);

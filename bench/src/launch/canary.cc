@@ -1,10 +1,11 @@
 #include "launch/canary.h"
 
 #include "clocks/steady_time.h"
+#include "launch/round_trips.h"
 #include "mpi/mpi_check.h"
 #include "mpi/simulation.h"
 
-#include <algorithm>
+#include <cmath>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -13,16 +14,16 @@
 namespace bench {
 namespace {
 
-// A batch is long compared to reading the clock; one of several is undisturbed.
-constexpr int batches = 8;
-constexpr std::uint32_t line_trips = 16;
-constexpr int message_trips = 2;
+constexpr int line_batches = 32; // of four trips
+constexpr int line_trips = 4;
+constexpr int message_batches = 12; // of one trip
 
 // Polls that take some microseconds, much longer than a cache line: after these the partner has no processor.
 constexpr long patience = 10000;
 constexpr double longest = 500e-6; // s, of a reading; a partner that does not answer by then is given up
 
 constexpr std::uint32_t stop = std::numeric_limits<std::uint32_t>::max();
+constexpr int stop_tag = 1;
 
 constexpr std::size_t line_size = 128; // lines are fetched in pairs
 
@@ -83,7 +84,7 @@ double Canary::read() {
         return std::numeric_limits<double>::quiet_NaN();
     }
     check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
-    double trip = 0.0; // none
+    double trip = 0.0; // without a partner
     if (partner_ != MPI_PROC_NULL) {
         if (asks_) {
             trip = line_ != nullptr ? time_line() : time_messages();
@@ -93,20 +94,18 @@ double Canary::read() {
             return_messages();
         }
     }
+    // One pair that was disturbed may be the slowest one: then the others' is another time, and no reading.
+    trip = std::isnan(trip) ? std::numeric_limits<double>::infinity() : trip;
     double slowest = 0.0;
     check(MPI_Reduce(&trip, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, comm_.handle()), "MPI_Reduce");
-    return slowest > 0.0 ? slowest : std::numeric_limits<double>::quiet_NaN();
+    return slowest > 0.0 && std::isfinite(slowest) ? slowest : std::numeric_limits<double>::quiet_NaN();
 }
 
 double Canary::time_line() const {
-    double best = 0.0;
-    double now = steady_time();
-    const double end = now + longest;
+    const double end = steady_time() + longest;
     std::uint32_t number = 0;
-    for (int batch = 0; batch <= batches && now < end; ++batch) {
-        const double before = now;
-        bool undisturbed = batch > 0; // in the first one the two meet
-        for (std::uint32_t trip = 0; trip < line_trips; ++trip) {
+    const auto batch = [&] {
+        for (int trip = 0; trip < line_trips; ++trip) {
             line_->asked.store(++number, std::memory_order_release);
             long polls = 0;
             while (line_->answered.load(std::memory_order_acquire) != number &&
@@ -116,18 +115,15 @@ double Canary::time_line() const {
                 }
             }
             if (polls > patience) {
-                undisturbed = false;
-                break;
+                return false;
             }
         }
-        now = steady_time();
-        const double time = (now - before) / line_trips;
-        if (undisturbed && (best == 0.0 || time < best)) {
-            best = time;
-        }
-    }
+        return true;
+    };
+    const double time = time_round_trips(
+        {.batches = line_batches, .per_batch = line_trips, .longest = longest, .batch = batch, .clock = steady_time});
     line_->asked.store(stop, std::memory_order_release);
-    return best;
+    return time;
 }
 
 // Needs no bound: `stop` always comes, and the reduction that follows would wait for the partner, too.
@@ -151,24 +147,27 @@ void Canary::return_line() const {
 }
 
 double Canary::time_messages() const {
-    double best = 0.0;
-    for (int batch = 0; batch <= batches; ++batch) {
-        const double before = steady_time();
-        for (int trip = 0; trip < message_trips; ++trip) {
-            check(MPI_Send(nullptr, 0, MPI_BYTE, partner_, 0, pairs_), "MPI_Send");
-            check(MPI_Recv(nullptr, 0, MPI_BYTE, partner_, 0, pairs_, MPI_STATUS_IGNORE), "MPI_Recv");
-        }
-        const double time = (steady_time() - before) / message_trips;
-        if (batch > 0 && (best == 0.0 || time < best)) {
-            best = time;
-        }
-    }
-    return best;
+    const auto batch = [this] {
+        check(MPI_Send(nullptr, 0, MPI_BYTE, partner_, 0, pairs_), "MPI_Send");
+        check(MPI_Recv(nullptr, 0, MPI_BYTE, partner_, 0, pairs_, MPI_STATUS_IGNORE), "MPI_Recv");
+        return true;
+    };
+    const double time = time_round_trips({.batches = message_batches,
+                                          .per_batch = 1,
+                                          .longest = std::numeric_limits<double>::infinity(),
+                                          .batch = batch,
+                                          .clock = steady_time});
+    check(MPI_Send(nullptr, 0, MPI_BYTE, partner_, stop_tag, pairs_), "MPI_Send");
+    return time;
 }
 
 void Canary::return_messages() const {
-    for (int trip = 0; trip < (batches + 1) * message_trips; ++trip) {
-        check(MPI_Recv(nullptr, 0, MPI_BYTE, partner_, 0, pairs_, MPI_STATUS_IGNORE), "MPI_Recv");
+    for (;;) {
+        MPI_Status status;
+        check(MPI_Recv(nullptr, 0, MPI_BYTE, partner_, MPI_ANY_TAG, pairs_, &status), "MPI_Recv");
+        if (status.MPI_TAG == stop_tag) {
+            return;
+        }
         check(MPI_Send(nullptr, 0, MPI_BYTE, partner_, 0, pairs_), "MPI_Send");
     }
 }

@@ -1,6 +1,7 @@
 #include "options/algorithm_choices.h"
 
 #include "algorithms/message_counter.h"
+#include "mpi/settings.h"
 #include "operations/operation.h"
 #include "text/error.h"
 #include "text/names.h"
@@ -29,8 +30,15 @@ const SelectableCollective &need_collective(const AlgorithmFamily &family, const
     const SelectableCollective *const collective = find_collective(family, name);
     if (collective == nullptr) {
         const std::vector<std::string> names = names_of(family.collectives());
-        throw Error::usage(fmt::format("this MPI library cannot choose an algorithm for {}; it can for {}", name,
-                                       names.empty() ? "none" : join(names)));
+        std::string selected; // components, as "^tuned"
+        for (const Setting &setting : find_settings()) {
+            if (setting.name == "OMPI_MCA_coll") {
+                selected = fmt::format("; {}={} ({}) leaves components out", setting.name, setting.value,
+                                       setting.place.empty() ? "environment" : setting.place);
+            }
+        }
+        throw Error::usage(fmt::format("this MPI library cannot choose an algorithm for {}; it can for {}{}", name,
+                                       names.empty() ? "none" : join(names), selected));
     }
     return *collective;
 }

@@ -6,6 +6,7 @@
 #include "options/command_line.h"
 #include "text/error.h"
 #include "text/names.h"
+#include "text/suggestion.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -101,8 +102,10 @@ std::vector<AskedOperation> parse_operations(const std::vector<std::string> &wor
             continue;
         }
         const std::string name = component_name(text);
-        if (const auto known = names_of(all_operations()); !contains(known, name)) {
-            throw Error::usage(fmt::format("unknown operation '{}'; choose one of {}", name, valid_operations()));
+        if (auto known = names_of(all_operations()); !contains(known, name)) {
+            known.insert(known.end(), subcommands.begin(), subcommands.end());
+            throw Error::usage(
+                fmt::format("unknown operation '{}'; {}", name, suggestion(name, known, valid_operations())));
         }
         const OperationInfo &info = find_by_name(all_operations(), name);
         if (!info.unavailable.empty()) {

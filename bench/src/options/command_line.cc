@@ -3,6 +3,7 @@
 #include "output/reporters/reporter_registry.h"
 #include "text/error.h"
 #include "text/names.h"
+#include "text/suggestion.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -88,6 +89,11 @@ void CommandLine::footer(const std::string &text) { app_->footer(text); }
 std::optional<std::string> CommandLine::parse(int argc, char **argv) {
     app_->add_flag("--check")->description("check the other arguments, measure nothing; without a launcher, for any "
                                            "number of ranks");
+    for (int i = 1; i < argc; ++i) { // -msglog would be -m with the value sglog
+        if (const std::string wrong = from_elsewhere(argv[i]); !wrong.empty()) {
+            throw Error::usage(wrong);
+        }
+    }
     try {
         app_->parse(argc, argv);
     } catch (const CLI::CallForHelp &) {
@@ -95,7 +101,11 @@ std::optional<std::string> CommandLine::parse(int argc, char **argv) {
     } catch (const CLI::CallForVersion &version) {
         return fmt::format("{}\n", version.what());
     } catch (const CLI::ExtrasError &error) {
-        throw Error::usage(fmt::format("{}; the options are {}", error.what(), join(option_names(*app_))));
+        const std::vector<std::string> valid = option_names(*app_);
+        const std::vector<std::string> unknown = app_->remaining();
+        const auto option = std::ranges::find_if(unknown, [](const std::string &one) { return one.starts_with('-'); });
+        const std::string word = option != unknown.end() ? *option : unknown.front();
+        throw Error::usage(fmt::format("{}; {}", error.what(), suggestion(word, valid, join(valid))));
     } catch (const CLI::ParseError &error) {
         throw Error::usage(fmt::format("{}; {} --help explains each option", error.what(), app_->get_name()));
     }

@@ -4,11 +4,11 @@
 #include "context/warnings.h"
 #include "mpi/everywhere.h"
 #include "mpi/names.h"
+#include "mpi/settings.h"
 #include "mpi/simulation.h"
 #include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 #include "subcommands/machine.h"
-#include "text/encoding.h"
 #include "text/names.h"
 
 #include <algorithm>
@@ -16,27 +16,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <map>
-#include <string_view>
-#include <unistd.h>
 
 namespace bench {
 namespace {
-
-/// Environment variables that change the behavior of the library or MPI.
-std::vector<std::pair<std::string, std::string>> relevant_environment() {
-    constexpr std::string_view prefixes[] = {"DOWNBEAT_", "OMPI_MCA_", "MPIR_CVAR_", "I_MPI_"};
-    std::vector<std::pair<std::string, std::string>> variables;
-    for (char **entry = environ; *entry != nullptr; ++entry) {
-        const std::string_view text = *entry;
-        if (std::any_of(std::begin(prefixes), std::end(prefixes),
-                        [&](std::string_view prefix) { return text.starts_with(prefix); })) {
-            const std::size_t equals = text.find('=');
-            variables.emplace_back(printable(text.substr(0, equals)), printable(text.substr(equals + 1)));
-        }
-    }
-    std::ranges::sort(variables);
-    return variables;
-}
 
 // Ranks per host are counted by host names; the first rank of each host provides the rest.
 void gather_places(const Communicator &comm, Context &context) {
@@ -84,7 +66,10 @@ Context gather_context(const Communicator &comm, const GlobalClock &clock, const
     context.error_bound = error.bound;
     context.expected_error = error.expected;
     context.clock_resolution = clock.resolution();
-    context.environment = relevant_environment();
+    for (const Setting &one : find_settings()) {
+        context.environment.emplace_back(one.name,
+                                         one.value + (one.place.empty() ? "" : fmt::format(" ({})", one.place)));
+    }
     context.seed = seed;
     context.outputs = options.outputs;
     return context;

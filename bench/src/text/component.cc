@@ -1,6 +1,7 @@
 #include "text/component.h"
 
 #include "text/parse.h"
+#include "text/suggestion.h"
 
 #include <algorithm>
 #include <array>
@@ -145,8 +146,9 @@ Component::Component(std::string_view kind, std::string_view text, const Compone
         const std::string name = assignment.substr(0, equals);
         const auto parameter = std::ranges::find(info.parameters, name, &ComponentParameter::name);
         if (parameter == info.parameters.end()) {
-            throw refuse(names.empty() ? fmt::format("{} takes no parameters", info.name)
-                                       : fmt::format("unknown parameter '{}'; choose one of {}", name, join(names)));
+            throw refuse(names.empty()
+                             ? fmt::format("{} takes no parameters", info.name)
+                             : fmt::format("unknown parameter '{}'; {}", name, suggestion(name, names, join(names))));
         }
         if (equals == std::string::npos) {
             throw refuse(fmt::format("parameter {} has no value; write {}=VALUE", name, name));

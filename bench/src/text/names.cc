@@ -1,6 +1,7 @@
 #include "text/names.h"
 
 #include "text/error.h"
+#include "text/suggestion.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ std::vector<std::string> split_outside_parentheses(std::string_view list) {
 void check_names(std::string_view what, const std::vector<std::string> &names, const std::vector<std::string> &valid) {
     for (auto name = names.begin(); name != names.end(); ++name) {
         if (!contains(valid, *name)) {
-            throw Error::usage(fmt::format("unknown {} '{}'; choose one of {}", what, *name, join(valid)));
+            throw Error::usage(fmt::format("unknown {} '{}'; {}", what, *name, suggestion(*name, valid, join(valid))));
         }
         if (std::find(names.begin(), name, *name) != name) {
             throw Error::usage(fmt::format("{} '{}' is given twice; give it once", what, *name));

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
+MOST_RATE = 200e-6  # difference of two clocks that keep 100 ppm each
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Calls:
         root: in the job's numbering, of each call; -1: none, or the trace does not say.
         size: bytes of each call; -1: the trace does not say.
         entry, exit: of each call, ns on the rank's own clock.
+        description: of the group, for people; empty: the trace has none.
     """
 
     group: str
@@ -33,6 +35,7 @@ class Calls:
     size: Integers
     entry: Integers
     exit: Integers
+    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class RankTrace:
 
     Attributes:
         path: it was read from.
-        rank: in the job.
+        rank: in the job; -1: the file does not say.
         host: name of its machine; empty: the trace does not say.
         calls: one for each group.
     """

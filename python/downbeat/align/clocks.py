@@ -11,7 +11,7 @@ import pandas as pd
 
 from downbeat.align.axis import Axis, find_axis
 from downbeat.align.calls import Integers, RankTrace
-from downbeat.align.matching import ORDERING, Floats, Group, match, some_of, tied_groups
+from downbeat.align.matching import ORDERING, TO_ALL, Floats, Group, match, some_of, tied_groups
 from downbeat.base.text import MICROSECONDS, counted
 from downbeat.errors import UsageError
 from downbeat.traces.arrivals import Arrivals, arrivals_of
@@ -19,6 +19,9 @@ from downbeat.traces.arrivals import Arrivals, arrivals_of
 NS = 1e-9
 FEWEST_RANKS = 2
 LIMIT = 3.0
+FEWEST_CALLS = 10
+ALWAYS = 0.95  # of the calls
+CLEARLY = 1.1  # times as long
 BROKEN = "they do not belong together, a clock was set, or a rate changed by more than 200 ppm"
 
 
@@ -29,9 +32,9 @@ class Aligned:
     Attributes:
         axes: the clocks of all ranks that collectives tie to each other, most often all ranks.
         groups: of calls.
-        ranks: a row per rank: rank, host, axis (the rank whose clock that is), calls (that tie it), offset_s and rate
-            (of its clock against the axis, in the middle of the run), bound_s (largest; NaN: none), expected_error_s
-            (median).
+        ranks: a row per rank: rank, host, axis (the rank whose clock that is), calls (that tie it); at_s (after its
+            first call: the one in the middle of the run), and there offset_s (of its clock against the axis), bound_s
+            (NaN: a call has none), expected_error_s; rate (mean over the run), largest_bound_s (of all calls).
         notes: what was left out, and what is wrong with the calls.
     """
 
@@ -88,7 +91,7 @@ def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
     table = pd.DataFrame(rows).sort_values("rank", ignore_index=True)
     if any(map(overlaps, traces)):
         notes.append("calls of a rank overlap: their shares of the run may add up to more than 100 %")
-    set_apart = {int(axis.ranks[one.place]) for axis in axes for each in axis.windows for one in each.conflicts}
+    set_apart = {int(axis.ranks[one.place]) for axis in axes for one in axis.conflicts}
     loose = [
         rank
         for rank in table["rank"][table["bound_s"].isna()]
@@ -96,6 +99,7 @@ def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
     ]
     if loose:
         notes.append(f"rank {some_of(loose)}: no bound: calls limit the clock from one side only, or not always")
+    notes += always_last(known)
     return Aligned(axes, tuple(known), table, (*notes, *(line for axis in axes for line in conflict_lines(axis))))
 
 
@@ -105,18 +109,48 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
     moved, bound, expected = axis.correct(trace.rank, times)
     finite = np.isfinite(bound)
     first, last = times[0], times[-1]
-    ends = axis.correct(trace.rank, np.array([first, first + (last - first) // 2, last]))[0]
-    rate = int(ends[2] - ends[0]) / int(last - first) - 1.0 if last > first else np.nan
+    # Everything at one instant: the call in the middle of the run, of those that have a bound.
+    away = np.where(finite, np.abs(times - (first + (last - first) // 2)), np.iinfo(np.int64).max)
+    at = int(np.argmin(away))
+    rate = int(moved[-1] - moved[0]) / int(last - first) - 1.0 if last > first else np.nan
+    known = bool(finite.any())
     return {
         "rank": trace.rank,
         "host": trace.host,
         "axis": int(axis.ranks[0]),
         "calls": len(moved),
-        "offset_s": int(first + (last - first) // 2 - ends[1]) * NS if finite.any() else np.nan,
-        "rate": -rate if finite.any() else np.nan,
-        "bound_s": float(bound.max()) * NS if finite.all() else np.nan,
-        "expected_error_s": float(np.median(expected[finite])) * NS if finite.any() else np.nan,
+        "offset_s": int(times[at] - moved[at]) * NS if known else np.nan,
+        "rate": -rate if known else np.nan,
+        "bound_s": float(bound[at]) * NS if finite.all() else np.nan,
+        "expected_error_s": float(expected[at]) * NS if known else np.nan,
+        "largest_bound_s": float(bound.max()) * NS if finite.all() else np.nan,
+        "at_s": float(times[at] - first) * NS if known else np.nan,
     }
+
+
+def always_last(groups: Sequence[Group]) -> list[str]:
+    """Returns a line for each group and operation in which one rank always spends the least time.
+
+    That rank is late at each call, or its clock is off: the limits allow both. How long a rank is in a call needs no
+    clock of others.
+    """
+    lines = []
+    for group in groups:
+        for operation in np.unique(group.operation[np.isin(group.operation, TO_ALL)]):
+            rows = (group.operation == operation) & ~group.missing.any(axis=1)
+            spent = (group.exit - group.entry)[rows]
+            if len(spent) < FEWEST_CALLS or group.unsure.any():
+                continue
+            fewest = int(np.argmin(np.median(spent, axis=0)))
+            own, rest = spent[:, fewest], np.delete(spent, fewest, axis=1)
+            if (own < rest.min(axis=1)).mean() >= ALWAYS and np.median(rest) >= CLEARLY * np.median(own):
+                times = (f"{np.median(one) / 1e3:,.4g}" for one in (own, rest))
+                lines.append(
+                    f"group {group.name}, {operation}: whether rank {group.ranks[fewest]} comes last or its clock is "
+                    f"off cannot be told from limits on the clocks; it spends {next(times)} us in each call, the "
+                    f"others {next(times)}: so it comes last, if they leave together"
+                )
+    return lines
 
 
 def overlaps(trace: RankTrace) -> bool:
@@ -134,18 +168,16 @@ def calls_of(group: Group, rank: int) -> Integers:
 
 
 def conflict_lines(axis: Axis) -> list[str]:
-    """Returns a line for each conflict: neighbors in time that say the same are one."""
-    lines: dict[object, str] = {}
-    for window in axis.windows:
-        for conflict in window.conflicts:
-            calls = " and ".join(f"call {number} of {name}" for name, number in conflict.calls)
-            rank, other = axis.ranks[conflict.place], axis.ranks[conflict.other]
-            lines.setdefault(
-                (conflict.place, conflict.calls),
-                f"rank {rank} against rank {other}: {calls} contradict each other by {conflict.by_ns / 1e3:.3g} us: "
-                f"{BROKEN}; no bound there",
-            )
-    return list(lines.values())
+    """Returns a line for each conflict."""
+    lines = []
+    for conflict in axis.conflicts:
+        calls = " and ".join(f"call {number} of {name}" for name, number in conflict.calls) or "calls"
+        rank, other = axis.ranks[conflict.place], axis.ranks[conflict.other]
+        lines.append(
+            f"rank {rank} against rank {other}: {calls} contradict each other by {conflict.by_ns / 1e3:.3g} us: "
+            f"{BROKEN}; no bound there"
+        )
+    return lines
 
 
 def late_or_slow(aligned: Aligned) -> Arrivals:

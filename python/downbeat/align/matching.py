@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from downbeat.align.calls import Calls, Integers, RankTrace
+from downbeat.align.placing import Placed, place
 from downbeat.base.text import counted
 
 TO_ALL = ("allgather", "allreduce", "barrier", "alltoall", "reduce_scatter", "reduce_scatter_block")
@@ -17,6 +18,8 @@ FROM_ROOT = ("bcast", "scatter")
 TO_ROOT = ("gather", "reduce")
 # Of other operations a rank may leave before another one enters: allgatherv, alltoallv (empty blocks), a scan.
 ORDERING = (*TO_ALL, *FROM_ROOT, *TO_ROOT)
+
+REFERENCES = 2  # ranks against which another one's calls are placed
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +34,7 @@ class Group:
         operation, number, size, root: of each call; see `Calls`. The number is the sequence number, else the place.
         entry, exit: ns on each rank's own clock.
         missing: the rank has no such call.
+        unsure: of each rank: nothing shows which of its calls are which, so they limit nobody.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Group:
     entry: Integers
     exit: Integers
     missing: NDArray[np.bool_]
+    unsure: NDArray[np.bool_]
 
     def before(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Returns whose entries come before whose exits, of each call and rank: two masks like `entry`."""
@@ -51,7 +56,7 @@ class Group:
         up = np.isin(self.operation, TO_ROOT)[:, None]
         # Without data nobody has to wait, but in a barrier.
         empty = (self.size == 0) & (self.operation != "barrier")
-        there = ~self.missing & ~empty[:, None]
+        there = ~self.missing & ~empty[:, None] & ~self.unsure
         return there & (at_all | up | (down & is_root)), there & (at_all | down | (up & is_root))
 
 
@@ -60,13 +65,8 @@ def match(traces: Sequence[RankTrace]) -> tuple[list[Group], list[str]]:
 
     Calls with sequence numbers match by them. Calls without match by their order, as long as operations agree.
     """
-    members: dict[str, list[tuple[int, Calls]]] = defaultdict(list)
-    for trace in traces:
-        for calls in trace.calls:
-            members[calls.group].append((trace.rank, calls))
     groups, notes = [], []
-    for name, mine in sorted(members.items()):
-        mine.sort(key=lambda member: member[0])
+    for name, mine in members_of(traces):
         if len(mine) < 2:
             if len(mine[0][1].entry):
                 notes.append(f"group {name}: only rank {mine[0][0]} has calls of it ({len(mine[0][1].entry)})")
@@ -76,6 +76,30 @@ def match(traces: Sequence[RankTrace]) -> tuple[list[Group], list[str]]:
         if len(group.number):
             groups.append(group)
     return groups, notes
+
+
+def members_of(traces: Sequence[RankTrace]) -> list[tuple[str, list[tuple[int, Calls]]]]:
+    """Returns name and members of each group, by rank. A group is its name and its ranks.
+
+    Who does not say the ranks is of the only group of that name that has it, if there is one.
+    """
+    named: dict[str, dict[tuple[int, ...], list[tuple[int, Calls]]]] = defaultdict(lambda: defaultdict(list))
+    for trace in traces:
+        for calls in trace.calls:
+            named[calls.group][tuple(sorted(calls.ranks))].append((trace.rank, calls))
+    groups = []
+    for name, sets in sorted(named.items()):
+        silent = sets.pop((), [])
+        for rank, calls in silent:
+            fitting = [ranks for ranks in sets if rank in ranks and all(rank != one for one, _ in sets[ranks])]
+            sets[fitting[0] if len(fitting) == 1 else ()].append((rank, calls))
+        for ranks, mine in sorted(sets.items()):
+            mine.sort(key=lambda member: member[0])
+            unique = (
+                name if len(sets) == 1 else f"{name} (ranks {some_of(ranks)})" if ranks else f"{name} (ranks not known)"
+            )
+            groups.append((unique, mine))
+    return groups
 
 
 def some_of(ranks: Sequence[int]) -> str:
@@ -97,36 +121,24 @@ def tied_groups(groups: Sequence[Group]) -> list[list[Group]]:
 
 def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[Group, list[str]]:
     """Returns the calls of a group that two ranks or more have, and what was left out."""
-    notes = []
     ranks = np.array([rank for rank, _ in members])
-    if all(calls.sequence is not None for _, calls in members):
-        keys = [np.asarray(calls.sequence) for _, calls in members]
-        for (rank, _), key in zip(members, keys, strict=True):
-            if len(np.unique(key)) < len(key):
-                notes.append(f"group {name}: rank {rank} has {counted(len(key) - len(np.unique(key)), 'call')} twice")
-    else:
-        keys = [np.arange(len(calls.entry)) for _, calls in members]
-        counts = [len(key) for key in keys]
-        if min(counts) < max(counts):
-            fewest = int(np.argmin(counts))
-            notes.append(
-                f"group {name}: rank {ranks[fewest]} has {counts[fewest]} calls, others up to {max(counts)}; "
-                "they have no sequence numbers, so the first ones are taken as the same"
-            )
+    keys, unsure, notes = keys_of(name, members)
     without = sorted({rank for _, calls in members for rank in calls.ranks} - set(ranks.tolist()))
     if without:
         notes.append(f"group {name}: no trace of rank {some_of(without)}; waiting for it counts as the operation")
     number = np.unique(np.concatenate(keys))
+    number = number[number >= 0]
     shape = (len(number), len(members))
     entry, end = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     missing = np.ones(shape, dtype=bool)
     size, root = np.full(shape, -1, dtype=np.int64), np.full(shape, -1, dtype=np.int64)
     words = np.full(shape, "", dtype=max((calls.operation.dtype for _, calls in members), key=lambda t: t.itemsize))
     for column, ((_, calls), key) in enumerate(zip(members, keys, strict=True)):
-        row = np.searchsorted(number, key)
-        entry[row, column], end[row, column], missing[row, column] = calls.entry, calls.exit, False
-        size[row, column], root[row, column], words[row, column] = calls.size, calls.root, calls.operation
-    operation = words[np.arange(len(number)), np.argmin(missing, axis=1)]
+        row, of = np.searchsorted(number, key[key >= 0]), np.flatnonzero(key >= 0)
+        entry[row, column], end[row, column], missing[row, column] = calls.entry[of], calls.exit[of], False
+        size[row, column], root[row, column], words[row, column] = calls.size[of], calls.root[of], calls.operation[of]
+    operation = words[np.arange(len(number)), np.argmin(missing | unsure, axis=1)]
+    missing |= unsure & (words != operation[:, None])
     differ = ((words != operation[:, None]) & ~missing).any(axis=1)
     if differ.any():
         first = int(np.argmax(differ))
@@ -147,5 +159,66 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[Group,
         entry[keep],
         end[keep],
         missing[keep],
+        unsure,
     )
     return group, notes
+
+
+def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integers], NDArray[np.bool_], list[str]]:
+    """Returns a number for each call of each member, the same for the same call and -1 for none that others have too.
+
+    Also of which members nothing shows which calls are which, and what is to be said.
+    """
+    notes = []
+    numbered = [calls.sequence is not None for _, calls in members]
+    keys: list[Integers | None] = [None if one.sequence is None else np.asarray(one.sequence) for _, one in members]
+    for (rank, _), key in zip(members, keys, strict=True):
+        if key is not None and len(np.unique(key)) < len(key):
+            notes.append(f"group {name}: rank {rank} has {counted(len(key) - len(np.unique(key)), 'call')} twice")
+    sizes = [len(calls.exit) for _, calls in members]
+    # The longest first: of those with numbers, if there are any.
+    order = sorted(range(len(members)), key=lambda one: (not numbered[one], -sizes[one]))
+    found: dict[int, Placed] = {}
+    firsts = order[:1] if any(numbered) else order[:REFERENCES]
+    for first in firsts:
+        if not any(numbered):
+            keys = [None] * len(members)
+            keys[first], found = np.arange(sizes[first]), {}
+        while True:
+            before = sum(key is not None for key in keys)
+            known = [one for one in order if keys[one] is not None][:REFERENCES]
+            for one in (one for one in order if keys[one] is None):
+                for other in known:
+                    placed = place(members[other][1], members[one][1])
+                    if placed is not None and (placed.row >= 0).any():
+                        theirs = keys[other]
+                        assert theirs is not None
+                        keys[one], found[one] = np.where(placed.row >= 0, theirs[placed.row], -1), placed
+                        break
+            if sum(key is not None for key in keys) in (before, len(keys)):
+                break
+        if all(key is not None for key in keys) or len(found) > len(members) // 2:
+            break
+    base = members[firsts[0] if any(numbered) else first]
+    for one, placed in sorted(found.items()):
+        if placed.shift or placed.lost:
+            apart = f"{counted(abs(placed.shift), 'call')} {'later' if placed.shift >= 0 else 'earlier'}"
+            apart = f"begins {apart} than rank {base[0]}" if placed.shift else f"begins with rank {base[0]}"
+            lost = f"; {counted(placed.lost, 'call')} after that have no partner" if placed.lost else ""
+            rank = members[one][0]
+            notes.append(
+                f"group {name}: without sequence numbers, rank {rank} {apart}: there ends of calls agree{lost}"
+            )
+    unsure = np.array([key is None for key in keys])
+    if unsure.any():
+        theirs = keys[order[0]] if keys[order[0]] is not None else np.arange(max(sizes))
+        assert theirs is not None
+        more = np.concatenate([theirs, theirs.max(initial=-1) + 1 + np.arange(max(sizes))])
+        keys = [more[:size] if key is None else key for key, size in zip(keys, sizes, strict=True)]
+        named = some_of([rank for (rank, _), one in zip(members, unsure, strict=True) if one])
+        notes.append(
+            f"group {name}: which call of rank {named} is which call of rank {base[0]} cannot be told: there are no "
+            "sequence numbers, and no order has ends that agree clearly better than others; the first ones are "
+            "taken as the same, without a bound; sequence numbers, or files with more common steps, would decide"
+        )
+    return [key for key in keys if key is not None], unsure, notes

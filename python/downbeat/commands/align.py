@@ -16,7 +16,8 @@ def align(
     traces: Annotated[
         list[Path],
         typer.Argument(
-            help="Traces of all ranks: Kineto or Chrome JSON, Nsight's SQLite, OTF2, downbeat trace.",
+            help="Traces of all ranks, or a directory of them: Kineto or Chrome JSON, Nsight's SQLite, OTF2, "
+            "downbeat trace. RANK=FILE where a file does not say its rank.",
             metavar="TRACE",
             show_default=False,
         ),
@@ -32,10 +33,24 @@ def align(
         Path | None, typer.Option("--json", metavar="FILE", help="Write the clocks as JSON; - for standard output.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option("--page", metavar="FILE", help="Write who is late at which collective, HTML.")
+        Path | None,
+        typer.Option("--page", metavar="FILE", help="Write the clocks and who is late at which collective, HTML."),
     ] = None,
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN=OPERATION",
+            help="What kernels of another library do: a regular expression for their names, and allreduce, bcast ... "
+            "or none. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    job: Annotated[str | None, typer.Option(metavar="NAME", help="Which of several jobs of downbeat trace.")] = None,
     wander: Annotated[
-        float, typer.Option(min=0.0, max=1e-3, help="Largest change of a clock's rate, in 1/s: the bounds hold for it.")
+        float,
+        typer.Option(
+            min=0.0, max=1e-3, metavar="PER_S", help="Largest change of a clock's rate, in 1/s: the bounds hold for it."
+        ),
     ] = 2e-9,
 ) -> None:
     """Put traces of several ranks on one time axis, by the collectives in them.
@@ -45,14 +60,15 @@ def align(
     """
     from downbeat.align.clocks import align as align_traces
     from downbeat.align.clocks import late_or_slow, render, to_json
-    from downbeat.align.formats import check_moved, read_all, write_merged, write_moved
+    from downbeat.align.formats import check_moved, kernels_of, read_all, write_merged, write_moved
+    from downbeat.align.page import align_page
     from downbeat.base.files import is_standard_output, write_text
     from downbeat.errors import UsageError
     from downbeat.report.page import write_page
-    from downbeat.traces.page import make_page
     from downbeat.traces.page import render as render_arrivals
 
-    found, left_out = read_all(traces)
+    inputs_of_job = [path / job if job and path.is_dir() else path for path in traces]
+    found, left_out = read_all(inputs_of_job, kernels_of(kernel or ()))
     aligned = align_traces(found, wander)
     aligned = replace(aligned, notes=(*aligned.notes, *left_out))
     inputs = {trace.path.resolve() for trace in found}
@@ -68,12 +84,11 @@ def align(
             write_moved(trace, aligned.corrected, moved / trace.path.name)
     if json:
         write_text(json, to_json(aligned))
-    late = late_or_slow(aligned)
     if page:
-        write_page(page, make_page(late, "Late or slow: traces on one axis", None))
+        write_page(page, align_page(aligned))
     if is_standard_output(page) and aligned.notes:
         print("\n".join(aligned.notes), file=sys.stderr)
     if not (is_standard_output(json) or is_standard_output(page)):
-        print("\n".join([render(aligned), "", render_arrivals(late, None, "")]))
+        print("\n".join([render(aligned), "", render_arrivals(late_or_slow(aligned), None, "")]))
     if not aligned.whole:
         raise typer.Exit(EXIT_TORN)

@@ -39,6 +39,7 @@ def export(
         Path | None,
         typer.Option("--output", "-o", help="File to write; - for standard output.  [default: -]", metavar="FILE"),
     ] = None,
+    job: Annotated[str | None, typer.Option(metavar="NAME", help="Which of several jobs of downbeat trace.")] = None,
 ) -> None:
     """Export numbers to CSV, Parquet or JSON; traces and clocks to formats of other tools.
 
@@ -53,9 +54,9 @@ def export(
     from downbeat.tables.export import KINDS, ROWS, frames
     from downbeat.timebase import file as timebase
 
-    if path.exists() and own.recognizes(path):
+    if own.recognizes(path):
         refuse_rows(rows)
-        export_recording(path, to, output)
+        export_recording(path, to, output, job)
         return
     if timebase.recognizes(path):
         refuse_rows(rows)
@@ -83,7 +84,7 @@ def refuse_rows(rows: str) -> None:
         raise UsageError(f"--rows {rows} is for launches and experiments; traces and clocks are exported whole")
 
 
-def export_recording(path: Path, to: str, output: Path | None) -> None:
+def export_recording(path: Path, to: str, output: Path | None, job: str | None) -> None:
     """Writes what `downbeat trace` recorded in a format of another tool."""
     from downbeat.align.formats.recorded import WRITERS, Recording, notes
     from downbeat.traces.trace import open_trace
@@ -92,9 +93,9 @@ def export_recording(path: Path, to: str, output: Path | None) -> None:
         raise UsageError(f"unknown format '{to}' of a recording; choose one of {', '.join(WRITERS)}")
     if output is None or (is_standard_output(output) and to != "perfetto"):
         raise UsageError(f"give the {'file' if to == 'perfetto' else 'directory'} to write with --output")
-    recording = Recording(open_trace(path))
+    recording = Recording(open_trace(path, job))
     WRITERS[to](recording, output)
-    for line in notes(recording):
+    for line in notes(recording, kineto=to == "kineto"):
         print(line, file=sys.stderr)
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from downbeat.commands.mistakes import from_elsewhere
 from downbeat.commands.options import PASSED
@@ -68,6 +68,15 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
         "Common starts": ("harmonize", "callers", "skip"),
     },
 }
+
+
+class Group(TyperGroup):
+    """The commands, each with its whole summary: click would cut it at 45 characters."""
+
+    def format_commands(self, _ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
+        """Writes names and summaries."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, (one.help or "").partition("\n\n")[0]) for name, one in self.commands.items()])
 
 
 class Command(TyperCommand):

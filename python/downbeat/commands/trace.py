@@ -60,7 +60,8 @@ def trace(
 
     Exit status: the launcher's; 1 if nothing was written; 2 bad arguments.
     """
-    from downbeat.traces.file import SUFFIXES
+    from downbeat.traces.file import SUFFIXES, jobs_in
+    from downbeat.traces.reasons import why_nothing
     from downbeat.traces.start import preloaded
     from downbeat.traces.summary import lines
     from downbeat.traces.trace import open_trace
@@ -81,12 +82,16 @@ def trace(
     output.mkdir(parents=True, exist_ok=True)
     status = run_launcher(start.command, start.environment, str(output.resolve()))
     if not any(file.suffix in SUFFIXES for file in output.iterdir()):
-        said = "the program did not call MPI_Init, or libdownbeat-preload did not reach it: is it linked statically?"
+        said = why_nothing(command)
         if status:
             said = f"the launcher ended with status {status} before anything was recorded"
         raise DownbeatError(f"'{output}' is empty; {said}")
-    for line in lines(open_trace(output), output):
-        print(line, file=sys.stderr)
+    jobs = jobs_in(output)
+    for job in jobs:
+        if len(jobs) > 1:
+            print(f"job {job}", file=sys.stderr)
+        for line in lines(open_trace(output, job), output, job):
+            print(line, file=sys.stderr)
     if status:
         raise typer.Exit(status)
 

@@ -24,6 +24,7 @@ from downbeat.comparison.table import Verdicts
 from downbeat.data.cells import HIGH, LOW, PATH, STATE, STATISTICS, hidden_by_step, states_line, with_states
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
+from downbeat.experiment import counting
 from downbeat.experiment.experiment import FACTORS, Experiment
 from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LAUNCH_FACTORS
@@ -229,6 +230,8 @@ def context_notes(sides: Sides, a: Side, b: Side, notes: list[str]) -> list[str]
     for side, cells in ((a, sides.a), (b, sides.b)):
         if isinstance(side, Experiment):
             lines = simulations(contexts_of(side, cells))
+            if "algorithm" in sides.compared:
+                lines += [finding.seen for finding in side.machine if finding.check == counting.CHECK]
             notes = [*(line for line in lines if line not in notes), *notes]
     if sides.past is None:
         return notes

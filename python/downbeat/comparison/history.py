@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from downbeat.base.text import split_list
+from downbeat.data.cells import NANOSECONDS
+from downbeat.doctor.variables import settings_of
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.experiment import FACTORS, Experiment, open_experiment
@@ -108,7 +111,10 @@ NAMES = {
     "observed_rank": "observed rank",
     "patterns_permuted": "permuted patterns",
 }
-CLOCK = "clock_"  # settings of libdownbeat; clock_check* is what was found after the run
+CLOCK = "clock_"  # settings of libdownbeat
+MEASURED = re.compile("clock_check.*|clock_resolution")  # found by the run, so never twice the same
+RESOLUTION = "clock_resolution"
+COARSER = 2.0  # a step that is another one
 LONGEST = 60
 
 
@@ -126,13 +132,21 @@ def context_differences(
     keys = [*NAMES, *sorted({key for one in first for key in one if key.startswith(CLOCK)})]
     lines = [] if "environment" in expected else variable_differences(first, second)
     for key in keys:
-        if key in expected or key.startswith(f"{CLOCK}check"):
+        if key in expected or MEASURED.fullmatch(key):
             continue
         values = [sorted({relevant(key, one) for one in side}) for side in (first, second)]
         if values[0] != values[1]:
             name = NAMES.get(key, key.replace("_", " "))
             lines.append(f"{name}: {shortened(values[0])} / {shortened(values[1])}")
-    return lines
+    return lines + resolution_differences(first, second)
+
+
+def resolution_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
+    """Returns a line if every launch of one side has a clock with a step `COARSER` than all of the other's."""
+    steps = [[float(str(one[RESOLUTION])) for one in side if one.get(RESOLUTION)] for side in (a, b)]
+    if not all(steps) or COARSER * min(map(max, steps)) > max(map(min, steps)):
+        return []
+    return [f"clock resolution: {' / '.join(f'{statistics.median(side) * NANOSECONDS:.0f} ns' for side in steps)}"]
 
 
 def simulations(contexts: Iterable[Mapping[str, object]]) -> list[str]:
@@ -142,14 +156,11 @@ def simulations(contexts: Iterable[Mapping[str, object]]) -> list[str]:
 
 
 def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
-    """Returns a line for each variable of the environment that has one value in A and another one, or none, in B.
+    """Returns a line for each setting that has one value in A and another one, or none, in B, wherever it was made.
 
     Variables that a launcher sets anew for each launch, e.g. the number of a job, say nothing.
     """
-    values = [
-        [dict(line.partition("=")[::2] for line in str(one.get("environment", "")).splitlines()) for one in side]
-        for side in (a, b)
-    ]
+    values = [[{name: one.value for name, one in settings_of(context).items()} for context in side] for side in (a, b)]
     lines = []
     for name in sorted({name for side in values for one in side for name in one}):
         found = [{one.get(name, "not set") for one in side} for side in values]

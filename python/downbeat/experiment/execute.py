@@ -8,15 +8,17 @@ import math
 import shutil
 import socket
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from downbeat.base.files import write_checked_json
 from downbeat.base.lock import HOLDER, LOCK, locked
+from downbeat.doctor.machine import Finding
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment import split
+from downbeat.experiment.counting import check_choices
 from downbeat.experiment.estimates import Estimates
 from downbeat.experiment.launch import Ended, launch
 from downbeat.experiment.launch import launch_command as launch_command
@@ -36,6 +38,9 @@ class Watcher:
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         """The run begins; some of the planned launches may be complete already."""
+
+    def doubts(self, findings: Sequence[Finding]) -> None:
+        """Choices of algorithms may have no effect: counting does not show it."""
 
     def launches(self, key: LaunchKey) -> None:
         """A launch begins."""
@@ -78,7 +83,8 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_see
         any_seed: the user gave no seed, so an existing experiment keeps its own.
 
     Raises:
-        UsageError: the directory holds another experiment, or a link that another user has made.
+        UsageError: the directory holds another experiment, or a link that another user has made, or a choice of an
+            algorithm would have no effect.
         DownbeatError: another run is at work in it.
     """
     adopt(plan, directory, any_seed)
@@ -87,13 +93,21 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_see
     with locked(directory) as lock:
         plan = adopt(plan, directory, any_seed)  # the last holder of the lock may have written another
         begins = not (directory / places.PLAN).is_file()
+        try:
+            unknown = check_choices(plan)
+        except UsageError:
+            if begins:
+                places.remove(directory)
+            raise
         places.write_plan(directory, plan)
         for left in (directory / places.PARTIAL).glob("*"):
             end_marked(str(left.resolve()))  # of a run that was killed together with what would have ended its ranks
         shutil.rmtree(directory / places.PARTIAL, ignore_errors=True)
-        record_machine(plan, directory)
+        record_machine(plan, directory, unknown)
+        watcher = watcher or Watcher()
+        watcher.doubts(unknown)
         try:
-            outcome = Execution(plan, directory, watcher or Watcher(), lock).run()
+            outcome = Execution(plan, directory, watcher, lock).run()
             if outcome.refused and begins:
                 places.remove(directory)
             return outcome
@@ -163,12 +177,13 @@ def ranks_here(plan: Plan) -> int:
     return most
 
 
-def record_machine(plan: Plan, directory: Path) -> None:
-    """Writes the findings of `downbeat doctor` before the run."""
+def record_machine(plan: Plan, directory: Path, others: Sequence[Finding]) -> None:
+    """Writes the findings of `downbeat doctor` before the run, and others."""
     from downbeat.doctor import examine
 
     simulated = any(library.simulate for library in plan.libraries)  # this machine then changes no number
-    findings = [] if simulated else [dataclasses.asdict(finding) for finding in examine(ranks_here(plan))]
+    found = [] if simulated else examine(ranks_here(plan))
+    findings = [dataclasses.asdict(finding) for finding in (*found, *others)]
     now = datetime.datetime.now(datetime.UTC).isoformat()
     content = {"schema_version": places.SCHEMA_VERSION, "host": socket.gethostname(), "date": now, "findings": findings}
     write_checked_json(directory / places.MACHINE, content)

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console, Group
@@ -19,6 +19,7 @@ from rich.text import Text
 
 from downbeat.base.screen import Screen
 from downbeat.base.text import MICROSECONDS, counted, microseconds
+from downbeat.doctor.machine import Finding
 from downbeat.experiment.directory import PARTIAL
 from downbeat.experiment.estimates import NAMES, Cell, Estimates
 from downbeat.experiment.execute import Watcher
@@ -135,6 +136,10 @@ class Plain(Watcher):
         self.directory = directory
         already = f", {complete} of them complete" if complete else ""
         self.say(f"{plan.name}: {counted(total, 'launch')}{already}, into {directory}")
+
+    def doubts(self, findings: Sequence[Finding]) -> None:
+        for finding in findings:
+            self.say("; ".join(filter(None, (finding.seen, finding.advice))))
 
     def launches(self, key: LaunchKey) -> None:
         self.running, self.began = describe(key), time.time()

@@ -29,7 +29,7 @@ from downbeat.experiment.variants import check_programs, variants_of
 from downbeat.launchers.bench import find_any_bench, find_bench, library_of, srun_launcher
 from downbeat.launchers.job import Job, job_of, places_ranks
 from downbeat.launchers.launch import cpus_per_core
-from downbeat.launchers.libraries import LIBRARIES, OPEN_MPI, packaged_bench
+from downbeat.launchers.libraries import LIBRARIES, packaged_bench
 from downbeat.launchers.simulation import NAME as SIMULATOR
 from downbeat.launchers.simulation import Platform, SpecificationError, parse_platform
 
@@ -213,7 +213,7 @@ def library(name: str, bench: str, launcher: str, per_node: int = 0) -> Library:
     """Returns a library as a plan has it, with so many ranks at most on each node; 0: as the launcher does it."""
     of_wheel = name in LIBRARIES and bench == packaged_bench()
     owner = (name, LIBRARIES[name]) if of_wheel else library_of(bench)
-    if owner and name in LIBRARIES and (owner[1].linked == OPEN_MPI) != (LIBRARIES[name].linked == OPEN_MPI):
+    if owner and name in LIBRARIES and not set(owner[1].abis) & set(LIBRARIES[name].abis):
         raise UsageError(f"libraries: '{bench}' is built for {owner[0]}, not for {name}; give it as {owner[0]}={bench}")
     check_placing(launcher, per_node)
     if owner and not launcher:

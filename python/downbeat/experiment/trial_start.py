@@ -18,6 +18,7 @@ from downbeat.data.cells import LINE, MESSAGE, NANOSECONDS, names_of_classes, pa
 from downbeat.data.launch_file import context_of, names, numbers, open_samples
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.doctor.machine import Finding, Machine, parse_cpus
+from downbeat.doctor.variables import elsewhere, settings_of
 from downbeat.experiment import directory as places
 from downbeat.experiment.launch import ERRORS, failure_of, launch_command, run_in_directory
 from downbeat.experiment.plan import LaunchKey, Library, Measurement, Plan
@@ -60,11 +61,12 @@ def try_start(library: Library, machine: Machine) -> Start:
             seen = f"{library.name} does not start: {failure}"
             return Start(library.name, False, [Finding("libraries", seen, "problem", advice)])
         with open_samples(where / places.SAMPLES) as file:
-            version = short_version(str(context_of(file)["mpi_library"]))
+            context = context_of(file)
             cpusets = [parse_cpus(text) for text in names(file.variables["cpuset"])]
             hosts = names(file.variables["host"])
-    good = Finding("libraries", f"{library.name} starts: {version}", "good")
-    return Start(library.name, True, [good, binding(library.name, cpusets, hosts, machine)])
+    good = Finding("libraries", f"{library.name} starts: {short_version(str(context['mpi_library']))}", "good")
+    others = elsewhere(library.name, settings_of(context), machine)
+    return Start(library.name, True, [good, *others, binding(library.name, cpusets, hosts, machine)])
 
 
 def binding(name: str, cpusets: list[frozenset[int]], hosts: list[str], machine: Machine) -> Finding:

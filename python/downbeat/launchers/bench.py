@@ -15,6 +15,7 @@ from downbeat.base.files import write_json
 from downbeat.errors import UsageError
 from downbeat.launchers.job import NODES, RANKS, RANKS_PER_NODE
 from downbeat.launchers.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi, packaged, packaged_bench
+from downbeat.launchers.simulation import NAME as SIMULATOR
 
 RECORD = "build.json"  # in each directory, written when all else is there
 
@@ -125,6 +126,12 @@ def find_bench(name: str) -> str:
         found = packaged_bench()
     if found:
         return found
+    if name == SIMULATOR:
+        raise UsageError(
+            f"the simulator is not built; run {how_to_build(name)}"
+            if (ROOT / "CMakeLists.txt").is_file()
+            else "the simulator is in a checkout of Downbeat alone; run 'make build MPI=simgrid' there"
+        )
     raise UsageError(
         f"found no {BENCH} for {name}; run {how_to_build(name)}, or put it on PATH"
         if name in LIBRARIES

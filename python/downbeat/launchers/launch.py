@@ -30,7 +30,8 @@ from typing import IO, NoReturn
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.launchers.job import job_of, nodes_for, places_ranks, split_command, with_numbers
 from downbeat.launchers.leftovers import remove_segments, remove_sessions
-from downbeat.launchers.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
+from downbeat.launchers.libraries import LIBRARIES, Library, Places, launcher_of, linked_mpi
+from downbeat.launchers.mpi_abi import abi_of
 from downbeat.launchers.simulation import SpecificationError, parse_platform, smpirun_command
 
 # Open MPI 4's launcher hangs in 1 of 20 launches in which a rank is killed in MPI_Init. So we check for ranks: often
@@ -195,12 +196,7 @@ def environment(library: Library, launcher: str, linked: Path | None, places: Pl
     env = library.family.environment(places) | os.environ
     libraries = Path(launcher).resolve().parents[1] / "lib"
     # A program for the standard ABI runs under every library that has it, not only under that which it was built with.
-    if (
-        linked
-        and re.fullmatch(STANDARD_ABI, linked.name)
-        and linked.parent != libraries
-        and (libraries / linked.name).exists()
-    ):
+    if linked and abi_of(linked) == "abi" and linked.parent != libraries and (libraries / linked.name).exists():
         env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(libraries), env.get("LD_LIBRARY_PATH")]))
     return env
 

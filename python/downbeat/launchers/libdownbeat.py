@@ -1,7 +1,8 @@
 """Which libdownbeat fits the MPI library that mpi4py has loaded.
 
-A libdownbeat needs an MPI library by the name of its interface, e.g. libmpi.so.40 for Open MPI. It fits if a library of
-that name is in the process already: the loader then takes that one, wherever else such a library may be.
+A libdownbeat needs an MPI library by the name of its interface, e.g. libmpi.so.40 for Open MPI. It fits if the library
+in the process has that name (DT_SONAME): the loader then takes that one, wherever else such a library may be. Those of
+the wheel name none; they fit a library of the ABI that they were built for.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from pathlib import Path
 
 from downbeat.errors import DownbeatError
 from downbeat.launchers.bench import how_to_build, kept_builds
-from downbeat.launchers.libraries import ROOT, abi_of, library_saying, linked_mpi, packaged, short_version
+from downbeat.launchers.libraries import ROOT, library_saying, packaged, short_version
+from downbeat.launchers.mpi_abi import abi_of, is_mpi, read_object
 
 NAME = "libdownbeat.so"
 SONAME = "libdownbeat.so.0.1"
 VARIABLE = "DOWNBEAT_LIBRARY"
-MPI_FILE = re.compile(r"libmpi(ch|_abi)?\.so[.0-9]*")
 MAPS = Path("/proc/self/maps")
 
 
@@ -37,28 +38,26 @@ def loaded_mpi(maps: str) -> list[Path]:
     """
     # Columns: addresses, rights, offset, device, inode, file.
     lines = [line.split(maxsplit=5) for line in maps.splitlines()]
-    files = {Path(columns[5]) for columns in lines if len(columns) == 6}
-    return sorted({file for file in files if MPI_FILE.fullmatch(file.name)})
+    files = {Path(columns[5]) for columns in lines if len(columns) == 6 and "x" in columns[1]}
+    return sorted(file for file in files if is_mpi(file))
 
 
-def in_process(soname: str) -> bool:
-    """Whether a library of that name is loaded."""
-    try:
-        ctypes.CDLL(soname, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-    except OSError:
-        return False
-    return True
+def misfit(candidate: Path, loaded: Path) -> str:
+    """Returns why a libdownbeat cannot be used with the MPI library in this process; empty if it can."""
+    found, mpi = read_object(candidate), read_object(loaded)
+    if found is None or mpi is None or not found.defines("MPIX_Harmonize"):
+        return "is not a libdownbeat"
+    if abi := found.note():
+        return "" if abi == abi_of(loaded) else f"is for the ABI '{abi}'"
+    if (mpi.soname or loaded.name) in found.needed:
+        return ""
+    needed = [name for name in found.needed if name.startswith("libmpi")]
+    return f"needs {' and '.join(needed)}" if needed else "names no MPI library"
 
 
-def fits(candidate: Path) -> bool:
-    """Whether the MPI library that a libdownbeat needs is the one in this process."""
-    wheel = packaged()
-    if wheel and candidate.is_relative_to(wheel / "lib/downbeat"):  # names no library, so that it takes any of its ABI
-        (loaded,) = loaded_mpi(MAPS.read_text(encoding="utf-8"))
-        ctypes.CDLL(str(loaded), mode=os.RTLD_NOLOAD | os.RTLD_LAZY | os.RTLD_GLOBAL)
-        return candidate.parents[1].name == abi_of(loaded.name)
-    needed = linked_mpi(str(candidate))
-    return needed is not None and in_process(needed.name)
+def make_visible(loaded: Path) -> None:
+    """Lets a libdownbeat of the wheel, which names no library, find the functions of the one in this process."""
+    ctypes.CDLL(str(loaded), mode=os.RTLD_NOLOAD | os.RTLD_LAZY | os.RTLD_GLOBAL)
 
 
 def of_linker(loaded: Path) -> Iterator[Path]:
@@ -90,7 +89,8 @@ def candidates(version: str, loaded: Path) -> Iterator[Path]:
         yield build / known / "lib" / NAME
     yield from sorted(build.glob(f"*/lib/{NAME}"))
     yield from (kept.prefix / "lib" / NAME for kept in kept_builds())
-    if wheel := packaged(abi_of(loaded.name)):
+    abi = abi_of(loaded)
+    if abi and (wheel := packaged(abi)):
         yield wheel / "lib" / NAME
     yield from of_linker(loaded)
 
@@ -112,18 +112,19 @@ def find_library(version: str, loaded: Sequence[Path]) -> Path:
         )
     if not loaded:
         raise LibraryError("mpi4py has loaded no MPI library that is known; libdownbeat needs a shared one")
-    mpi = f"{short_version(version)} ({loaded[0]})"
+    known = (
+        "" if abi_of(loaded[0]) else ", which has neither the ABI of Open MPI 3 to 5 nor MPICH's nor the standard one"
+    )
+    mpi = f"{short_version(version)} ({loaded[0]}{known})"
     chosen = os.environ.get(VARIABLE)
     if chosen:
         if not Path(chosen).is_file():
             raise LibraryError(f"{VARIABLE} is '{chosen}', which is not a file; give the path of a {SONAME}")
-        if not fits(Path(chosen)):
-            needed = linked_mpi(chosen)
-            wants = f"needs {needed.name}" if needed else "does not need an MPI library"
-            raise LibraryError(f"{VARIABLE} is '{chosen}', which {wants}, but mpi4py has loaded {mpi}")
+        if reason := misfit(Path(chosen), loaded[0]):
+            raise LibraryError(f"{VARIABLE} is '{chosen}', which {reason}, but mpi4py has loaded {mpi}")
         return Path(chosen)
     tried = dict.fromkeys(path for path in candidates(version, loaded[0]) if path.is_file())
-    found = next((path for path in tried if fits(path)), None)
+    found = next((path for path in tried if not misfit(path, loaded[0])), None)
     if found is None:
         others = f"; found for others: {', '.join(map(str, tried))}" if tried else ""
         advice = how_to_build(library_saying(version) or "")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from downbeat.errors import DownbeatError
 from downbeat.launchers.job import ranks_on_a_node
+from downbeat.launchers.mpi_abi import NEEDED, abi_of, is_mpi
 
 ROOT = Path(__file__).resolve().parents[3]  # the checkout, where this is one
 FETCHED = ROOT / ".mpi"  # where tools/setup installs the libraries that Debian has not
@@ -78,10 +79,6 @@ class Family(ABC):
     def environment(self, places: Places) -> dict[str, str]:
         """Returns what the launcher and the ranks want to find in the environment; what the user has set goes first."""
 
-    @abstractmethod
-    def setting(self, variables: Mapping[str, str]) -> list[str]:
-        """Returns the launcher's arguments that set variables for the ranks, on all nodes, and not for itself."""
-
 
 class OpenMpi(Family):
     """Open MPI. With more ranks than cores it yields by itself."""
@@ -105,9 +102,6 @@ class OpenMpi(Family):
             env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         return env
 
-    def setting(self, variables: Mapping[str, str]) -> list[str]:
-        return [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
-
 
 class OpenMpi5(OpenMpi):
     """Open MPI 5."""
@@ -124,9 +118,6 @@ def per_node_option(places: Places) -> list[str]:
 
 class Hydra(Family):
     """Libraries that Hydra starts."""
-
-    def setting(self, variables: Mapping[str, str]) -> list[str]:
-        return [word for name, value in variables.items() for word in ("-genv", name, value)]
 
 
 class Mpich(Hydra):
@@ -188,7 +179,7 @@ class Library:
     family: Family
     launcher: str | Path  # a name on the path, or a path
     version: str  # regular expression: what its launcher says of itself
-    linked: str  # regular expression: the library that its programs need
+    abis: tuple[str, ...]  # of the libraries that its programs need
     says: str  # regular expression: begins what MPI_Get_library_version says
 
     def owns(self, launcher: str | Path) -> bool:
@@ -212,21 +203,15 @@ def fetched(name: str) -> Path:
     return FETCHED / name / "bin" / "mpiexec"
 
 
-OPEN_MPI = r"libmpi\.so\.40"
-MPICH_ABI = r"libmpi(ch)?\.so\.12"
-STANDARD_ABI = r"libmpi_abi\.so\.1"
-
 # openmpi and mpich are the system's, of whatever version.
 LIBRARIES: Mapping[str, Library] = {
-    "openmpi": Library(OpenMpi(), "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", OPEN_MPI, "Open MPI"),
-    "mpich": Library(Mpich(), "mpirun.mpich", "HYDRA", MPICH_ABI, "MPICH"),
-    "openmpi5": Library(OpenMpi5(), fetched("openmpi5"), r"Open MPI\) [5-9]|PRRTE", OPEN_MPI, "Open MPI v[5-9]"),
+    "openmpi": Library(OpenMpi(), "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", ("openmpi",), "Open MPI"),
+    "mpich": Library(Mpich(), "mpirun.mpich", "HYDRA", ("mpich",), "MPICH"),
+    "openmpi5": Library(OpenMpi5(), fetched("openmpi5"), r"Open MPI\) [5-9]|PRRTE", ("openmpi",), "Open MPI v[5-9]"),
     "mpich5": Library(
-        Mpich5(), fetched("mpich5"), r"HYDRA.*Version: *[5-9]", f"{MPICH_ABI}|{STANDARD_ABI}", r"MPICH Version:\s*[5-9]"
+        Mpich5(), fetched("mpich5"), r"HYDRA.*Version: *[5-9]", ("mpich", "abi"), r"MPICH Version:\s*[5-9]"
     ),
-    "intelmpi": Library(
-        IntelMpi(), fetched("intelmpi"), r"Intel\(R\) MPI", f"{MPICH_ABI}|{STANDARD_ABI}", r"Intel\(R\) MPI"
-    ),
+    "intelmpi": Library(IntelMpi(), fetched("intelmpi"), r"Intel\(R\) MPI", ("mpich", "abi"), r"Intel\(R\) MPI"),
 }
 
 
@@ -257,11 +242,6 @@ def packaged_bench() -> str | None:
     return shutil.which(str(prefix / "bin/downbeat-bench")) if prefix else None
 
 
-def abi_of(soname: str) -> str:
-    """Returns the ABI of an MPI library, as the wheel names it."""
-    return "openmpi" if re.fullmatch(OPEN_MPI, soname) else "abi" if re.fullmatch(STANDARD_ABI, soname) else "mpich"
-
-
 def linked_mpi(program: str) -> Path | None:
     """Returns the MPI library that a program would load, as far as can be seen.
 
@@ -272,8 +252,7 @@ def linked_mpi(program: str) -> Path | None:
     if of_wheel and Path(of_wheel).resolve() == Path(program).resolve():
         said = subprocess.run([program, "--mpi-library"], capture_output=True, text=True, check=False).stdout
         path = Path(said.strip())
-        known = re.fullmatch(f"{OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI}", path.name)
-        return path.parent.resolve() / path.name if known else None
+        return path.parent.resolve() / path.name if abi_of(path) else None
     if shutil.which("ldd") is None:
         return None
     try:
@@ -283,16 +262,18 @@ def linked_mpi(program: str) -> Path | None:
     if done.returncode not in (0, 1):  # 1: it is not a dynamic executable
         reason = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         raise DownbeatError(f"cannot look at '{program}' with ldd: {reason}")
-    found = re.search(rf"({OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI}) => (?P<path>/\S+)?", done.stdout)
-    if not found:
-        return None
-    path = Path(found["path"] or found[1])
-    return path.parent.resolve() / path.name  # Open MPI's launcher refuses to be called from /bin, if that is /usr/bin
+    for name, path in re.findall(r"^\s*(\S+) => (/.*?|not found)(?: \(0x|$)", done.stdout, re.MULTILINE):
+        if name in NEEDED and path == "not found":
+            return Path(name)
+        if is_mpi(Path(path)):  # Open MPI's launcher refuses to be called from /bin, if that is /usr/bin
+            return Path(path).parent.resolve() / Path(path).name
+    return None
 
 
 def launcher_of(linked: Path) -> tuple[Library, str] | None:
     """Returns the library of a shared object, and its launcher: a foreign one would start P programs of one rank."""
-    able = [library for library in LIBRARIES.values() if re.fullmatch(library.linked, linked.name)]
+    abi = abi_of(linked) if linked.is_file() else NEEDED.get(linked.name)
+    able = [library for library in LIBRARIES.values() if abi in library.abis]
     # Two libraries may share a name, but not a directory: <prefix>/lib and, Intel's, <prefix>/lib/release.
     for prefix in linked.parents[1:3]:
         for name in PLAIN_LAUNCHERS[::-1]:

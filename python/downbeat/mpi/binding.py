@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from downbeat.launchers.libdownbeat import MAPS, LibraryError, find_library, loaded_mpi
+from downbeat.launchers.libdownbeat import MAPS, LibraryError, find_library, loaded_mpi, make_visible
 
 try:
     from mpi4py import MPI
@@ -15,8 +15,12 @@ except ModuleNotFoundError as missing:
     if missing.name != "mpi4py":
         raise
     raise LibraryError("downbeat.mpi needs mpi4py; run: pip install 'downbeat[mpi]'") from None
+except RuntimeError as error:  # its wheel chooses an MPI library when it is imported
+    raise LibraryError(f"mpi4py has found no MPI library: {' '.join(str(error).split())}") from None
 
-PATH: Path = find_library(MPI.Get_library_version(), loaded_mpi(MAPS.read_text(encoding="utf-8")))
+LOADED = loaded_mpi(MAPS.read_text(encoding="utf-8"))
+PATH: Path = find_library(MPI.Get_library_version(), LOADED)
+make_visible(LOADED[0])
 
 
 def load(loader: Callable[[str], ctypes.CDLL]) -> ctypes.CDLL:

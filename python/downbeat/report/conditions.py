@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
 from downbeat.base.text import MICROSECONDS, PERCENT, bytes_text, counted
+from downbeat.doctor.variables import settings_of
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import DEFAULT_VARIANT
 from downbeat.launchers.simulation import without_seed
@@ -17,12 +17,6 @@ from downbeat.report.numbers import listed, microseconds, span
 from downbeat.report.page import Section, Table
 from downbeat.report.warnings import first_line
 from downbeat.tables.summaries import synchronization
-
-# Variables that launchers and `downbeat.launchers.launch` set.
-OF_LAUNCHERS = (
-    r"OMPI_MCA_(orte_|prte_|plm|ras|ess|pmix|initial_|shmem_RUNTIME|mpi_oversubscribe|mca_base_component_show|btl_base_warn)"
-    r"|MPIR_CVAR_CH3_INTERFACE_HOSTNAME"
-)
 
 
 def distinct(values: Iterable[object]) -> list[str]:
@@ -151,9 +145,12 @@ def library_text(context: Mapping[str, object]) -> str:
 
 
 def variables(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """Returns the variables of the environment that someone set; the files have those of the launchers as well."""
-    lines = distinct(line for context in contexts for line in str(context.get("environment", "")).splitlines())
-    return [line for line in lines if not re.match(OF_LAUNCHERS, line)]
+    """Returns what someone set for the MPI library, one per line, with the file that it is from."""
+    return distinct(
+        f"{name}={value}{f' ({place})' if place else ''}"
+        for context in contexts
+        for name, (value, place) in settings_of(context).items()
+    )
 
 
 def machine_text(contexts: Sequence[Mapping[str, object]]) -> str:

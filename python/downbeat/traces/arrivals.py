@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -34,7 +34,8 @@ Floats = NDArray[np.float64]
 def arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Returns what every process did in every whole call, and the calls.
 
-    A call is whole if all processes of its communicator recorded it, from entry to completion.
+    A call is whole if all processes of its communicator recorded it, from entry to completion. On an intercommunicator
+    a process waits for those of the other group (MPI 4.1, 6.2.3).
 
     Returns:
         A row per process and call, by call and rank in the communicator: the columns of `trace.records`, and `call`
@@ -58,7 +59,8 @@ def arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     wait = np.minimum(end, awaited) - begin
     either = bound + awaited_bound
     known = awaited - begin > either
-    error = np.where(awaited > begin - either, either, 0.0)
+    # Where nothing is called waiting, all of it up to the other end of the bounds may be.
+    error = np.where(known, either, np.maximum(0.0, awaited - begin + either))
     together = rows["together"].to_numpy().clip(min=1) if "together" in rows else 1
     rows["late"] = entry - calls["first"].to_numpy()[of]
     rows["time"] = np.where(blocking, 0.0, returned - entry) + (end - begin) / together
@@ -78,6 +80,8 @@ def whole_calls(records: pd.DataFrame) -> pd.DataFrame:
     first = np.full(len(members), np.inf)
     np.minimum.at(first, call, good["entry"].to_numpy())
     whole = members[call] == good["size"].to_numpy()
+    if "beyond" in good:
+        whole &= good["beyond"].to_numpy() == 0
     good, call = good[whole], call[whole]
     order = np.lexsort((good["comm_rank"].to_numpy(), call, first[call]))
     call = call[order]
@@ -122,7 +126,7 @@ def summarize(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFrame:
 
 
 def awaited_entries(rows: pd.DataFrame, begins: NDArray[np.intp], calls: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Returns of each row the last entry that it has to wait for, its own if none, and the bound of its error."""
+    """Returns of each row the last entry that it has to wait for, and the bound of its error; -inf and 0 if none."""
     entry, bound = rows["entry"].to_numpy(), rows["bound"].to_numpy()
     if not len(begins):
         return entry, bound
@@ -130,16 +134,24 @@ def awaited_entries(rows: pd.DataFrame, begins: NDArray[np.intp], calls: pd.Data
     operation = rows["operation"].astype(str)
     order = np.lexsort((entry, of))
     latest = order[np.append(begins[1:], len(rows)) - 1][of]
-    which = latest.copy()
-    is_root = (rows["comm_rank"] == rows["root"]).to_numpy()
     mine = np.arange(len(rows))
+    is_root = (rows["is_root"] if "is_root" in rows else rows["comm_rank"] == rows["root"]).to_numpy()
+    group = rows["group"].to_numpy() if "group" in rows else np.full(len(rows), -1)
+    inter = group >= 0
+    if inter.any():
+        last_of = np.tile(mine, (2, 1))  # per group, at the call's first row: its last one to arrive
+        for one in (0, 1):
+            some = order[group[order] == one]
+            last_of[one, begins[of[some]]] = some  # of several the last one stays
+        latest = np.where(inter, last_of[1 - group.clip(min=0), begins[of]], latest)
+    which = latest.copy()
 
     from_root = operation.isin(FROM_ROOT).to_numpy()
     root_row = np.full(len(calls), -1)
     root_row[of[is_root]] = mine[is_root]
-    which = np.where(from_root, np.where(root_row[of] >= 0, root_row[of], mine), which)
-    which = np.where(operation.isin(TO_ROOT).to_numpy() & ~is_root, mine, which)
-    which = np.where(operation.str.startswith(NEIGHBOR).to_numpy(), mine, which)
+    # Beside the root of an intercommunicator are those who take no part: no rank is their root.
+    down = (root_row[of] >= 0) & ~(inter & rows["root"].isna().to_numpy())
+    which = np.where(from_root, np.where(down, root_row[of], mine), which)
 
     lower = operation.isin(FROM_LOWER).to_numpy()
     if lower.any():
@@ -147,8 +159,13 @@ def awaited_entries(rows: pd.DataFrame, begins: NDArray[np.intp], calls: pd.Data
         highest = some.groupby("call")["entry"].cummax()
         reached = pd.Series(np.where(some["entry"] == highest, some.index, -1), index=some.index)
         which[lower] = reached.groupby(some["call"]).cummax().to_numpy()
+    to_root = operation.isin(TO_ROOT).to_numpy()
+    nobody = (from_root & (which == mine)) | (to_root & ~is_root) | operation.str.startswith(NEIGHBOR).to_numpy()
+    # Any of those that are awaited may be the last one in truth, also the one whose clock is known least.
     least_known = np.maximum.reduceat(bound, begins)[of]
-    return entry[which], np.where((which == mine) | from_root, bound[which], least_known)
+    return np.where(nobody, -np.inf, entry[which]), np.where(
+        nobody, 0.0, np.where(from_root, bound[which], least_known)
+    )
 
 
 def run_seconds(trace: Trace) -> float:
@@ -180,10 +197,12 @@ class Arrivals:
             (half the width of the 95 % interval, if calls are a sample); `overlap` (between call and wait, median; NaN
             if blocking); `after_last` (median); `QUANTILES` of the spread, and with `_error` half the width of their
             95 % intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than
-            its bound); `last_rank` and `last_share` (of the calls). Times in s.
+            its bound); `last_rank` and `last_share` (of the calls); `beyond` (of a site without a whole call, as in
+            the records). Times in s.
         run: duration, s.
         ranks: of the job.
-        not_whole: records of calls that some process did not record whole.
+        threads: of all ranks that called collectives; `share` is of the time of all of them.
+        left_out: records that are not analyzed, by what they are; see `BEYOND`.
         bound: largest bound of a timestamp's error, s.
         bound_is: what that is, if it is not hard; begins with a comma.
         kinds: a row per process and kind of MPI call: `rank`, `kind`, `calls`, `time`, `analyzed` (of that, at `sites`
@@ -197,7 +216,8 @@ class Arrivals:
     sites: pd.DataFrame
     run: float
     ranks: int
-    not_whole: int
+    threads: int
+    left_out: Mapping[str, int]
     bound: float
     bound_is: str = ""
     kinds: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -205,6 +225,12 @@ class Arrivals:
     notes: tuple[str, ...] = ()
 
 
+# Why nothing can be said about a call, by the column `beyond` of records and the profile.
+BEYOND = (
+    "that some rank did not record whole",
+    "with processes of another job, whose clock is another one",
+    "between two groups of ranks, one of which left no record",
+)
 MOST = 1_000_000  # records that are analyzed; of more, a sample is
 
 
@@ -239,7 +265,9 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
         calls["weight"] = np.exp2(np.maximum.reduceat(thinning, call_begins(rows)))
     bound = float(records["bound"].max()) if len(records) else 0.0
     totals = None if profile is None else site_totals(rows, calls, profile)
-    sites = site_rows(rows, calls, run * ranks, totals)
+    threads = records[["rank", "thread"]].drop_duplicates() if "thread" in records else records[["rank"]][:0]
+    busy = ranks - threads["rank"].nunique() + len(threads)
+    sites = site_rows(rows, calls, run * busy, totals)
     order = np.empty(len(sites), dtype=np.int64)
     order[sites["number"].to_numpy(dtype=np.int64)] = np.arange(len(sites))
     for frame in (rows, calls):
@@ -250,7 +278,10 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
     names = site_names(((str(a), int(b), str(c)) for a, b, c in places), absent)
     sites["name"] = [names[str(a), int(b)] for a, b in zip(sites["module"], sites["offset"], strict=True)]
     notes = tuple(absent.values())
-    return Arrivals(rows, calls, sites.drop(columns="number"), run, ranks, len(records) - len(rows), bound, notes=notes)
+    beyond = np.bincount(records["beyond"] if "beyond" in records else [0] * len(records), minlength=len(BEYOND))
+    beyond[0] -= len(rows)
+    left_out = {what: int(number) for what, number in zip(BEYOND, beyond, strict=True) if number}
+    return Arrivals(rows, calls, sites.drop(columns="number"), run, ranks, busy, left_out, bound, notes=notes)
 
 
 def call_begins(rows: pd.DataFrame) -> NDArray[np.intp]:
@@ -281,7 +312,11 @@ def site_totals(rows: pd.DataFrame, calls: pd.DataFrame, profile: pd.DataFrame) 
     both = pd.concat([totals, rest], ignore_index=True) if len(totals) else rest
     summed = both.groupby(SITE, sort=False, observed=True, dropna=False)[["time", "calls", "unknown"]].sum()
     summed = summed.reset_index()
-    summed["calls"] = (summed["calls"] / summed["size"]).round().fillna(0).astype(np.int64)
+    kept = profile[profile["calls"] > 0].groupby(SITE, sort=False, observed=True, dropna=False)
+    own = kept.agg(beyond=("beyond", "max"), own=("rank", "nunique")).reset_index()
+    summed = summed.merge(own, how="left", on=SITE)
+    here = summed["size"].where(summed["beyond"] == 0, summed["own"])  # of a call's ranks those that are in the trace
+    summed["calls"] = (summed["calls"] / here).round().fillna(0).astype(np.int64)
     return summed
 
 
@@ -345,13 +380,15 @@ def site_rows(
                 "number": number,
                 **{name: one[name] for name in [*SITE, "calls", "time"]},
                 **{"sampled": 0, "wait": 0.0, "wait_error": 0.0, "wait_sampling": one["time"], "last_rank": -1},
+                "beyond": one["beyond"],
                 "share": one["time"] / available if available > 0 else np.nan,
                 "last_share": 0.0,
             }
         )
     columns = ["number", *SITE, "calls", "sampled", "bytes", "time", "wait", "wait_error", "wait_sampling", "share"]
     columns += ["overlap", "after_last", *QUANTILES, *(f"{name}_error" for name in QUANTILES), "bound", "apart"]
-    frame = pd.DataFrame(found, columns=[*columns, "last_rank", "last_share"])
+    frame = pd.DataFrame(found, columns=[*columns, "last_rank", "last_share", "beyond"])
+    frame["beyond"] = frame["beyond"].fillna(0).astype(np.int64)
     return frame.sort_values("time", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -401,12 +438,13 @@ def shared_processors(processes: pd.DataFrame, run: float) -> list[str]:
                 f"{len(some)} ranks share {counted(processors, 'processor')} on {host}: when one runs, others cannot, "
                 "so arrivals, waiting and operations are the scheduler's, too"
             )
-    ready = processes["ready"] / run if run > 0 else processes["ready"] * np.nan
-    if ready.mean() >= READY:
+    ready = processes["ready"]
+    if run > 0 and ready.mean() >= READY * run:
         most = int(ready.argmax())
         said.append(
-            f"ranks were ready to run but waited for a processor {percent(float(ready.mean()))} of the run, rank "
-            f"{processes['rank'].iloc[most]} {percent(float(ready.iloc[most]))}: times in calls contain it"
+            f"ranks were ready to run but waited {ready.mean():.2g} s for a processor, rank "
+            f"{processes['rank'].iloc[most]} {ready.iloc[most]:.2g} s, in MPI_Init and MPI_Finalize, too; times in "
+            "calls contain it"
         )
     return said
 
@@ -466,14 +504,19 @@ def share_text(site: pd.Series) -> str:
     return f"{percent(share)}{limits}"
 
 
-def site_sentence(site: pd.Series) -> str:
-    """Returns the sentence on a call site."""
-    where = f"{percent(site['share'])} of the run is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
+def site_sentence(site: pd.Series, run: str) -> str:
+    """Returns the sentence on a call site.
+
+    Args:
+        site: a row of `Arrivals.sites`.
+        run: what shares are of.
+    """
+    where = f"{percent(site['share'])} of {run} is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
     if site["kind"] in LATER:
         where += " and in waiting for it"
         where += f", {site['overlap'] * MICROSECONDS:.4g} us later" if site["sampled"] else ""
     if not site["sampled"]:
-        return f"{where}; not all of its ranks recorded a call, so nothing is known about who is late"
+        return f"{where}; these are calls {BEYOND[site['beyond']]}, so who is late cannot be told"
     if site["apart"] == 0.0:
         bound = site["bound"] * MICROSECONDS
         return f"{where}; its ranks arrive together as far as these clocks can show, within {bound:.3g} us"
@@ -484,6 +527,11 @@ def site_sentence(site: pd.Series) -> str:
     return text
 
 
+def share_of(found: Arrivals) -> str:
+    """Returns what `share` is of."""
+    return "the run" if found.threads == found.ranks else f"the time of {found.threads} threads"
+
+
 def verdict(found: Arrivals) -> list[str]:
     """Returns the sentences, the most important one first."""
     if found.sites.empty:
@@ -491,13 +539,14 @@ def verdict(found: Arrivals) -> list[str]:
             *found.warnings,
             "no collective was recorded on all of its ranks: there is nothing to say about arrivals",
         ]
+    run = share_of(found)
     sites = [site for _, site in found.sites.iterrows()]
     large = [site for site in sites if site["share"] >= MENTIONED][:MOST_SENTENCES] or sites[:1]
-    sentences = [*found.warnings, *(site_sentence(site) for site in large)]
+    sentences = [*found.warnings, *(site_sentence(site, run) for site in large)]
     others = sites[len(large) :]
     if others:
         rest = sum(float(site["share"]) for site in others)
-        sentences.append(f"{counted(len(others), 'other call site')}: {percent(rest)} of the run together")
+        sentences.append(f"{counted(len(others), 'other call site')}: {percent(rest)} of {run} together")
     return sentences
 
 
@@ -537,7 +586,7 @@ def nearest(cells: pd.DataFrame, site: pd.Series) -> float:
 
 def baseline_command(found: Arrivals) -> str:
     """Returns the command that measures the baseline of all call sites on as many ranks; empty if there are none."""
-    sites = found.sites[~found.sites["kind"].isin(LATER)]
+    sites = found.sites[~found.sites["kind"].isin(LATER) & (found.sites["beyond"] == 0)]
     if sites.empty:
         return ""
     ranks = sorted({int(size) for size in sites["size"] if size > 1})

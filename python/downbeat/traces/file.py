@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import Counter
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 
 import numpy as np
 
 from downbeat.base.files import DamageError
+from downbeat.base.text import counted
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 
 MAGIC = b"DOWNBEAT-TRACE-4"
@@ -33,7 +36,10 @@ def fields(**names: str) -> list[tuple[str, str]]:
 TABLES = {
     "maps": np.dtype(fields(i8="ticks global_ns", f8="ns_per_tick bound_ns growth variance cross rate walk")),
     "communicators": np.dtype(
-        fields(u8="identity", i4="size rank inter", u4="first_row", u1="freed pinned", S70="name")
+        [
+            *fields(u8="identity", i4="size rank", u1="inter second abroad", V1="unused"),
+            *fields(u4="first_row", u1="freed pinned", S70="name"),
+        ]
     ),
     "sites": np.dtype(fields(u8="offset", S448="module", S520="symbol", S48="build_id")),
     "starts": np.dtype(
@@ -143,8 +149,7 @@ def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, in
         tables[name] = data[position : position + count * dtype.itemsize].view(dtype)
         position += capacity * dtype.itemsize
     names = tuple(text(name) for name in bytes(header["names"]).split(b"\0")[: int(header["operations"])])
-    job = re.sub(r"-(node|rank)-\d+$", "", path.stem)
-    return Section(path, job, header, names, tables), size
+    return Section(path, job_of(path), header, names, tables), size
 
 
 def read_sections(path: Path) -> list[Section]:
@@ -163,26 +168,62 @@ def read_sections(path: Path) -> list[Section]:
     return sections
 
 
-def read_job(path: Path, job: str | None = None) -> list[Section]:
-    """Returns what all processes of a job recorded, by rank.
+def job_of(file: Path) -> str:
+    """Returns the name of the job that a file is of."""
+    return re.sub(r"-(node|rank)-\d+$", "", file.stem)
+
+
+def is_job(path: Path) -> bool:
+    """Whether a path names a job of a directory: DIR/JOB."""
+    near = path.parent.glob(f"{escape(path.name)}*")
+    return not path.exists() and any(file.suffix in SUFFIXES and job_of(file) == path.name for file in near)
+
+
+def sections_in(path: Path) -> list[Section]:
+    """Returns what all processes of all jobs recorded.
 
     Args:
         path: the directory of a trace, or one of its files.
-        job: which of several jobs in the directory.
 
     Raises:
-        UsageError: there is no trace, or there are several jobs and none was named.
+        UsageError: there is no trace.
     """
     if not path.exists():
         raise UsageError(f"'{path}' does not exist; give the directory that libdownbeat-preload wrote to")
     files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES) if path.is_dir() else [path]
     sections = [section for file in files for section in read_sections(file)]
-    jobs = sorted({section.job for section in sections})
-    if not jobs:
+    if not sections:
         raise UsageError(f"'{path}' has no trace; was the program started with libdownbeat-preload?")
-    if job is None and len(jobs) > 1:
-        raise UsageError(f"'{path}' has several jobs; choose one of {', '.join(jobs)}")
-    chosen = job if job is not None else jobs[0]
-    if chosen not in jobs:
-        raise UsageError(f"'{path}' has no job '{chosen}'; choose one of {', '.join(jobs)}")
+    return sections
+
+
+def jobs_in(path: Path) -> list[str]:
+    """Returns the names of the jobs of a trace, in the order in which they began."""
+    began: dict[str, int] = {}
+    for section in sections_in(path):
+        time = int(section.header["began_ns"])
+        began[section.job] = min(time, began.get(section.job, time))
+    return sorted(began, key=lambda job: (began[job], job))
+
+
+def read_job(path: Path, job: str | None = None) -> list[Section]:
+    """Returns what all processes of a job recorded, by rank.
+
+    Args:
+        path: the directory of a trace, or one of its files, or DIR/JOB.
+        job: which of several jobs in the directory.
+
+    Raises:
+        UsageError: there is no trace, or there are several jobs and none was named.
+    """
+    if job is None and is_job(path):
+        return read_job(path.parent, path.name)
+    sections = sections_in(path)
+    ranks = Counter(section.job for section in sections)
+    known = ", ".join(f"{name} ({counted(count, 'rank')})" for name, count in sorted(ranks.items()))
+    if job is None and len(ranks) > 1:
+        raise UsageError(f"'{path}' has several jobs; choose one with --job: {known}")
+    chosen = job if job is not None else next(iter(ranks))
+    if chosen not in ranks:
+        raise UsageError(f"'{path}' has no job '{chosen}'; choose one of {known}")
     return sorted((one for one in sections if one.job == chosen), key=lambda one: one.rank)

@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import pandas as pd
 
-from downbeat.base.text import MICROSECONDS
+from downbeat.base.text import MICROSECONDS, counted
 from downbeat.pictures.style import COLORS, GRAY, TEXT_POINTS, Picture, finish, log_axis, new_figure, whole_ticks
 from downbeat.report.page import Fact, Page, Section, Table
 from downbeat.traces.arrivals import LATER, QUANTILES, Arrivals, mpi_name, percent, verdict, wait_share
@@ -35,8 +35,7 @@ def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
             "",
             run_line(found),
         ]
-    if found.not_whole:
-        lines.append(f"left out: {found.not_whole} records of calls that some rank did not record whole")
+    lines += left_out_lines(found)
     lines += [line for note in found.notes for line in textwrap.wrap(note, WIDTH, subsequent_indent="  ")]
     if len(found.kinds):
         lines += ["", *kinds_lines(found)]
@@ -45,10 +44,16 @@ def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
     return "\n".join(lines)
 
 
+def left_out_lines(found: Arrivals) -> list[str]:
+    """Returns a line for each kind of calls that nothing can be said about."""
+    return [f"left out: {number} records of calls {what}" for what, number in found.left_out.items()]
+
+
 def run_line(found: Arrivals) -> str:
     """Returns how long the run took, on how many ranks, and how well its times are known."""
     within = f"timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
-    return f"run {found.run:.4g} s, {found.ranks} ranks; {within}"
+    threads = f", run % is of the time of their {found.threads} threads" if found.threads != found.ranks else ""
+    return f"run {found.run:.4g} s, {counted(found.ranks, 'rank')}{threads}; {within}"
 
 
 def kinds_frame(found: Arrivals) -> pd.DataFrame:
@@ -85,7 +90,7 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
     head += f"{'spread p50':>12}{'p95':>9}{'p99':>8}"
     lines = [head]
     for place, (_, site) in enumerate(found.sites.head(MOST_SITES).iterrows()):
-        where = f"{mpi_name(site['operation'], site['kind'])}, {site['size']:.0f} ranks, {site['name']}"
+        where = f"{mpi_name(site['operation'], site['kind'])}, {counted(int(site['size']), 'rank')}, {site['name']}"
         if site["kind"] in LATER:
             where += f", overlap {micro(site['overlap'])}"
         lines.append(textwrap.shorten(f"{place + 1} {where}", WIDTH, placeholder=" ..."))
@@ -118,7 +123,8 @@ def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
         "run": found.run,
         "ranks": found.ranks,
         "bound": found.bound,
-        "records_left_out": found.not_whole,
+        "records_left_out": sum(found.left_out.values()),
+        "left_out": dict(found.left_out),
         "notes": list(found.notes),
         "kinds": json.loads(found.kinds.to_json(orient="records", double_precision=15)),
         "sites": json.loads(sites.to_json(orient="records", double_precision=15)),
@@ -347,8 +353,7 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
         f"{found.run:.4g} s, {found.ranks} ranks; timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
     )
     facts = [Fact("found", sentences[0]), *(Fact("also", sentence) for sentence in sentences[1:]), Fact("run", run)]
-    if found.not_whole:
-        facts.append(Fact("left out", f"{found.not_whole} records of calls that some rank did not record whole"))
+    facts += [Fact("note", line) for line in left_out_lines(found)]
     facts += [Fact("note", note) for note in found.notes]
     sections = []
     if len(found.sites):

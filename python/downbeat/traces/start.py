@@ -10,11 +10,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.launchers.bench import how_to_build, library_of, prefixes
-from downbeat.launchers.job import option_of
-from downbeat.launchers.libraries import LIBRARIES, abi_of, packaged, packaged_bench
+from downbeat.launchers.bench import how_to_build, prefixes
+from downbeat.launchers.command import (
+    ASAN_LATER,
+    ASAN_OPTIONS,
+    LISTED_HERE,
+    PRELOAD,
+    Setter,
+    is_slurm,
+    launcher_library,
+    launcher_place,
+    linked_libraries,
+    mixed,
+    program_library,
+    refuse_hidden,
+    with_app_files,
+)
+from downbeat.launchers.libraries import LIBRARIES, OpenMpi, packaged, packaged_bench
+from downbeat.launchers.mpi_abi import abi_of, read_object
 
-PRELOAD = "libdownbeat-preload.so"
+PRELOAD_LIBRARY = "libdownbeat-preload.so"
 VARIABLE = "DOWNBEAT_PRELOAD_"
 
 
@@ -31,20 +46,21 @@ class Start:
     environment: dict[str, str]
 
 
-def program_library(words: Sequence[str]) -> str | None:
-    """Returns the name of the MPI library that the first MPI program of a command is linked with."""
-    for word in words:
-        found = shutil.which(word)
-        owner = library_of(found) if found else None
-        if owner:
-            return owner[0]
-    return None
+@dataclass(frozen=True)
+class Command:
+    """The parts of a command.
 
+    Attributes:
+        before: words before the launcher.
+        launcher: its path; as it was given if it is srun; None: there is none, `started` is the command.
+        owner: the name of the MPI library that the launcher belongs to; None: no library's.
+        started: words after the launcher.
+    """
 
-def launcher_library(launcher: str) -> str | None:
-    """Returns the name of the MPI library that a launcher belongs to."""
-    # The table's later entries are the more specific ones.
-    return next((name for name, library in reversed(list(LIBRARIES.items())) if library.owns(launcher)), None)
+    before: list[str]
+    launcher: str | None
+    owner: str | None
+    started: list[str]
 
 
 def find_preload(name: str) -> str:
@@ -54,9 +70,11 @@ def find_preload(name: str) -> str:
         UsageError: there is none.
     """
     for prefix in prefixes(name):
-        for found in (*prefix.glob(f"lib*/{PRELOAD}"), *prefix.glob(f"lib/*/{PRELOAD}")):
+        for found in (*prefix.glob(f"lib*/{PRELOAD_LIBRARY}"), *prefix.glob(f"lib/*/{PRELOAD_LIBRARY}")):
             return str(found)
-    raise UsageError(f"found no {PRELOAD} for {name}; run {how_to_build(name)}, or give its path with --preload PATH")
+    raise UsageError(
+        f"found no {PRELOAD_LIBRARY} for {name}; run {how_to_build(name)}, or give its path with --preload PATH"
+    )
 
 
 def mpi_of_wheel(library: str, launcher: str) -> list[str]:
@@ -71,7 +89,8 @@ def mpi_of_wheel(library: str, launcher: str) -> list[str]:
     if said.returncode:
         raise UsageError(said.stderr.strip())
     found = said.stdout.strip()
-    if abi_of(Path(found).name) != Path(library).parents[1].name:
+    beside = read_object(Path(library).with_name("libdownbeat.so"))  # which has a note
+    if beside is None or beside.note() != abi_of(Path(found)):
         raise UsageError(
             f"'{found}' has another ABI than '{library}'; set DOWNBEAT_MPI_LIBRARY to the program's libmpi.so"
         )
@@ -97,29 +116,89 @@ def preloaded(
     Raises:
         UsageError: the launcher is not known, or there is no library for it.
     """
-    launcher = shutil.which(words[0], path=environment.get("PATH"))
-    if not launcher:
+    if not shutil.which(words[0], path=environment.get("PATH")):
         raise UsageError(f"'{words[0]}' is not an executable program; begin with mpirun, mpiexec or srun")
     if mpi is not None and mpi not in LIBRARIES:
         raise UsageError(f"unknown MPI library '{mpi}'; choose one of {', '.join(LIBRARIES)}")
-    slurm = Path(launcher).name == "srun"
-    owner = None if slurm else launcher_library(launcher)
-    name = mpi or program_library(words[1:]) or owner
-    if not slurm and not owner:
-        raise UsageError(f"'{words[0]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
-    if not name:
-        raise UsageError(f"found no MPI program in '{' '.join(words)}'; name its MPI library with --mpi")
+    command = command_of(words, environment)
+    name = mpi or library_name(command)
     library = preload or find_preload(name)
     if not Path(library).is_file():
-        raise UsageError(f"'{library}' does not exist; give the path of {PRELOAD}")
+        raise UsageError(f"'{library}' does not exist; give the path of {PRELOAD_LIBRARY}")
+    library = str(Path(library).absolute())
+    refuse_hidden(command.started if command.owner else words, library)
+    forced = {VARIABLE + key: value for key, value in settings.items()}
     given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
-    given |= {VARIABLE + key: value for key, value in settings.items()}
-    objects = [str(Path(library).absolute()), *mpi_of_wheel(library, launcher), environment.get("LD_PRELOAD")]
-    given["LD_PRELOAD"] = os.pathsep.join(filter(None, objects))
-    if slurm:
-        exported = option_of(words, ("--export",)) or environment.get("SLURM_EXPORT_ENV") or "ALL"
-        if exported.split(",")[0] != "ALL":
-            raise UsageError(f"srun exports '{exported}', so variables do not reach the ranks; let it export ALL")
-        return Start(list(words), dict(environment) | given)
-    assert owner
-    return Start([launcher, *LIBRARIES[owner].family.setting(given), *words[1:]], dict(environment))
+    if any("libasan" in one for one in linked_libraries(command.started)):
+        said = [environment[ASAN_OPTIONS]] if ASAN_OPTIONS in environment else []
+        given[ASAN_OPTIONS] = ":".join([*said, ASAN_LATER])
+    # What a wrapper sets before the launcher is as the environment.
+    preloads = [word.partition("=")[2] for word in command.before if word.startswith(f"{PRELOAD}=")]
+    ours = [library, *mpi_of_wheel(library, command.launcher or words[0])]
+    setter = Setter(ours, given | forced, list(forced), preloads[-1] if preloads else environment.get(PRELOAD, ""))
+    return with_variables(command, setter, environment)
+
+
+def command_of(words: Sequence[str], environment: Mapping[str, str]) -> Command:
+    """Returns the parts of a command.
+
+    Raises:
+        UsageError: its launcher is of no known MPI library.
+    """
+    place = launcher_place(words)
+    launcher = None if place is None else shutil.which(words[place], path=environment.get("PATH"))
+    if place is None or launcher is None:
+        return Command([], None, None, list(words))
+    after = list(words[place + 1 :])
+    if is_slurm(launcher):
+        return Command(list(words[:place]), words[place], None, after)
+    owner = launcher_library(launcher)
+    if not owner:
+        raise UsageError(f"'{words[place]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
+    open_mpi = isinstance(LIBRARIES[owner].family, OpenMpi)
+    return Command(list(words[:place]), launcher, owner, with_app_files(after) if open_mpi else after)
+
+
+def library_name(command: Command) -> str:
+    """Returns the name of the MPI library of a command's programs, else of its launcher.
+
+    Raises:
+        UsageError: it cannot be told, or is not the launcher's.
+    """
+    linked = program_library(command.started)
+    name = linked or command.owner
+    if not name and command.launcher:
+        raise UsageError(f"found no MPI program in '{' '.join(command.started)}'; name its MPI library with --mpi")
+    if not name:
+        raise UsageError(
+            f"'{command.started[0]}' is not a known launcher, nor an MPI program; use mpirun, mpiexec or srun, or name "
+            "the MPI library of what it starts with --mpi"
+        )
+    if command.owner and mixed(LIBRARIES[command.owner], LIBRARIES[name]):
+        raise UsageError(
+            f"the program is linked with {name}, but '{command.launcher}' is of {command.owner}, under which its ranks "
+            f"are jobs of one rank each; use the launcher of {name}"
+        )
+    return name
+
+
+def with_variables(command: Command, setter: Setter, environment: Mapping[str, str]) -> Start:
+    """Returns a command that sets variables for all ranks."""
+    variables = dict(environment)
+    if not command.owner:  # srun, or what is started here, e.g. a script with launchers in it
+        if command.launcher and (exported := variables.get("SLURM_EXPORT_ENV")):
+            variables["SLURM_EXPORT_ENV"] = setter.exported(exported)
+        before = setter.assignments(command.before)
+        launcher = [command.launcher] if command.launcher else []
+        after = setter.slurm(command.started) if command.launcher else setter.assignments(command.started)
+        return Start([*before, *launcher, *after], variables | setter.variables)
+    assert command.launcher
+    if not isinstance(LIBRARIES[command.owner].family, OpenMpi):
+        return Start([*command.before, command.launcher, *setter.hydra(command.started)], variables)
+    both = [*map("=".join, variables.items()), *command.before]
+    listed = [word for word in both if word.startswith(f"{LISTED_HERE}=")]
+    if listed:
+        variables[LISTED_HERE] = setter.listed(listed[-1].partition("=")[2])
+        before = [word for word in command.before if word not in listed]
+        return Start([*before, command.launcher, *setter.assignments(command.started)], variables)
+    return Start([*command.before, command.launcher, *setter.open_mpi(command.started)], variables)

@@ -47,10 +47,10 @@ def calls(trace: Trace) -> pd.DataFrame:
     return found.join(times.rename("median"), on=names)
 
 
-def starts(directory: Path) -> pd.DataFrame:
-    """Returns what the sidecar says: a row per barrier site, size class and following operation."""
+def starts(directory: Path, job: str = "*") -> pd.DataFrame:
+    """Returns what the sidecar of a job says: a row per barrier site, size class and following operation."""
     rows: list[Starts] = []
-    for path in sorted(directory.glob("*-starts.json")):
+    for path in sorted(directory.glob(f"{job}-starts.json")):
         with reading(path):
             rows += map(starts_of, path.read_bytes().splitlines())
     return pd.DataFrame(rows)
@@ -61,8 +61,8 @@ def number(value: float, form: str) -> str:
     return "" if pd.isna(value) else format(value, form)
 
 
-def lines(trace: Trace, directory: Path) -> list[str]:
-    """Returns what people want to know first."""
+def lines(trace: Trace, directory: Path, job: str = "*") -> list[str]:
+    """Returns what people want to know of a job first."""
     processes = trace.processes
     found = calls(trace)
     said = []
@@ -71,7 +71,7 @@ def lines(trace: Trace, directory: Path) -> list[str]:
         said.append(f"{ended.sum()} of {len(processes)} ranks ended without MPI_Finalize; what they recorded is there")
     if (missing := int(processes["world_size"].max()) - len(processes)) > 0:
         said.append(f"{missing} of {processes['world_size'].max()} ranks left no file")
-    sidecar = starts(directory)
+    sidecar = starts(directory, job)
     if found.empty and sidecar.empty:
         said.append(f"{len(processes)} ranks, no call was recorded: there is nothing to show")
     elif not found.empty:

@@ -72,6 +72,9 @@ COLUMNS = {
     "module": "i4",
     "offset": "u8",
     "symbol": "i4",
+    "group": "i1",
+    "is_root": "?",
+    "beyond": "i1",
     "thread": "u2",
     "together": "u2",
     "row": "i4",
@@ -79,6 +82,8 @@ COLUMNS = {
 }
 # Rows of the profile that have these in common are of the same calls, on several processes.
 SAME = ["module", "offset", "operation", "kind", "communicator", "size_up_to"]
+ROOT_ITSELF = -2  # on an intercommunicator, as in trace_file.h
+ELSEWHERE, UNSEEN = 1, 2  # of processes that a call has beyond the trace: of another job; of a group that left nothing
 WORDS = ("operation", "kind", "communicator", "module", "symbol")
 CHUNK = 1 << 16  # records that are converted at a time, so that what is between takes no memory
 
@@ -88,6 +93,29 @@ def identity(communicator: np.void) -> str:
     name = text(communicator["name"])
     number = f"{int(communicator['identity']):016x}"
     return f"{name} ({number})" if name else number
+
+
+def processes_of(sections: Iterable[Section]) -> dict[int, tuple[int, int]]:
+    """Returns by identity of communicators: processes, of both groups if there are two, and whether it has others.
+
+    The second is 0 if all of them belong to the job, else ELSEWHERE or UNSEEN; then the first counts those of the own
+    group.
+    """
+    groups: dict[int, dict[int, int]] = {}
+    beyond: dict[int, bool] = {}
+    inter = set()
+    for section in sections:
+        for one in section.tables["communicators"]:
+            number = int(one["identity"])
+            groups.setdefault(number, {})[int(one["second"])] = int(one["size"])
+            beyond[number] = beyond.get(number, False) or bool(one["abroad"])
+            if one["inter"]:
+                inter.add(number)
+    found = {}
+    for number, sizes in groups.items():
+        unseen = number in inter and len(sizes) < 2  # also in files that do not tell the groups apart
+        found[number] = (sum(sizes.values()), ELSEWHERE if beyond[number] else UNSEEN if unseen else 0)
+    return found
 
 
 class Words:
@@ -128,18 +156,23 @@ class Trace:
         return pd.DataFrame(rows)
 
     @cached_property
+    def communicators(self) -> dict[int, tuple[int, int]]:
+        """As `processes_of` returns it."""
+        return processes_of(self.sections)
+
+    @cached_property
     def profile(self) -> pd.DataFrame:
         """All calls of the run, added up: a row per process, call site, communicator, operation and class of sizes.
 
-        Columns: rank, operation, kind, communicator, size (its ranks), size_up_to (bytes, a power of two; NaN: not
-        known), module, offset, symbol, build_id (of the module), calls, bytes (all of them), call_time (in the calls),
-        wait_time (in calls that began persistent ones, or saw a completion), thinning: records are of one call in
-        2^thinning, the same one on all processes.
+        Columns: rank, operation, kind, communicator, size (its ranks), beyond (as in `records`), size_up_to (bytes, a
+        power of two; NaN: not known), module, offset, symbol, build_id (of the module), calls, bytes (all of them),
+        call_time (in the calls), wait_time (in calls that began persistent ones, or saw a completion), thinning:
+        records are of one call in 2^thinning, the same one on all processes.
         """
         found = []
         for section in self.sections:
             with reading(section.path):
-                found.append(profile_of(section))
+                found.append(profile_of(section, self.communicators))
         frame = pd.concat(found, ignore_index=True)
         if frame["thinning"].any():
             frame["thinning"] = frame.groupby(SAME, dropna=False, sort=False)["thinning"].transform("max")
@@ -173,6 +206,9 @@ class Trace:
         the global clock; waited is when the call began that saw the completion, NaN of a blocking one; exit is NaN
         where no completion was seen), bound (s, of the error of each of them), module, offset, symbol (of the call
         site), thread, together (collectives that the same call saw complete), row (index of `profile`), complete.
+        Of an intercommunicator `size` is that of both groups, `group` tells them apart (-1: there is one), comm_rank is
+        in the own, root in the other. is_root: it is the root. beyond: 0, or ELSEWHERE or UNSEEN if not all processes
+        of the communicator can be in the trace; then `size` is that of the own group.
         """
         tables = [section.tables["records"] for section in self.sections]
         total = sum(len(table) for table in tables)
@@ -184,7 +220,8 @@ class Trace:
         for section in self.sections:
             rows = len(section.tables["profile"])
             with reading(section.path):
-                filled += fill(columns, words, section, filled, thinning[first : first + rows], first)
+                known = self.communicators
+                filled += fill(columns, words, section, filled, thinning[first : first + rows], first, known)
             first += rows + 1
         return pd.DataFrame(
             {
@@ -229,8 +266,13 @@ def tick_of(section: Section) -> float:
     ) * 1e-9
 
 
-def profile_of(section: Section) -> pd.DataFrame:
-    """Returns the rows of a process in `Trace.profile`; the last one is of calls that had no room for a row."""
+def profile_of(section: Section, processes: dict[int, tuple[int, int]]) -> pd.DataFrame:
+    """Returns the rows of a process in `Trace.profile`; the last one is of calls that had no room for a row.
+
+    Args:
+        section: what the process recorded.
+        processes: as `processes_of` returns it.
+    """
     table, communicators, sites = (section.tables[name] for name in ("profile", "communicators", "sites"))
     communicator, site = np.minimum(table["communicator"], len(communicators)), np.minimum(table["site"], len(sites))
     names = np.array([*map(identity, communicators), "freed"], dtype=object)
@@ -239,13 +281,16 @@ def profile_of(section: Section) -> pd.DataFrame:
     tick = tick_of(section)
     both = np.append(table, np.array(section.header["unplaced"], dtype=TABLES["profile"]))
     sizes = both["size"].astype(np.float64)
+    ranks, beyond = ranks_and_beyond(communicators, processes)
+    ranks = np.append(np.where(communicator < len(communicators), ranks[communicator], table["ranks"]), np.nan)
     return pd.DataFrame(
         {
             "rank": section.rank,
             "operation": [*np.array(section.operations, dtype=object)[table["operation"]], "collective"],
             "kind": [*np.array(KINDS, dtype=object)[table["kind"]], "blocking"],
             "communicator": [*names[communicator], "not known"],
-            "size": [*table["ranks"].astype(float), np.nan],
+            "size": ranks,
+            "beyond": [*beyond[communicator], 0],
             "size_up_to": np.where(
                 sizes == SIZE_UNKNOWN, np.nan, np.where(sizes > 0, np.exp2(sizes.clip(max=64) - 1), 0)
             ),
@@ -260,6 +305,12 @@ def profile_of(section: Section) -> pd.DataFrame:
             "thinning": [*table["thinning"], 0],
         }
     )
+
+
+def ranks_and_beyond(table: np.ndarray, processes: dict[int, tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns both of `processes_of` for a table of communicators, and at the end for one that is not in it."""
+    of = [processes[int(number)] for number in table["identity"]]
+    return np.array([*(one[0] for one in of), np.nan]), np.array([*(one[1] for one in of), 0], dtype=np.int8)
 
 
 def thinned(sections: list[Section], profile: pd.DataFrame, most: int) -> np.ndarray:
@@ -283,6 +334,7 @@ def fill(
     begin: int,
     thinning: np.ndarray,
     first_row: int,
+    processes: dict[int, tuple[int, int]],
 ) -> int:
     """Fills in columns with what a process recorded, by time of entry.
 
@@ -293,15 +345,19 @@ def fill(
         begin: the first row.
         thinning: of each row of the process' profile.
         first_row: the index of the first of them in the profile of all.
+        processes: as `processes_of` returns it.
 
     Returns:
         The number of rows.
     """
     communicators, sites, profile = (section.tables[name] for name in ("communicators", "sites", "profile"))
     # The last entry of each is for what is not in the table.
+    size, beyond = ranks_and_beyond(communicators, processes)
     of_communicator = {
         "communicator": words["communicator"].codes([*map(identity, communicators), "not known"]),
-        "size": np.append(communicators["size"].astype(float), np.nan),
+        "size": size,
+        "beyond": beyond,
+        "group": np.append(np.where(communicators["inter"] > 0, communicators["second"].astype(np.int8), -1), -1),
         "comm_rank": np.append(communicators["rank"].astype(float), np.nan),
     }
     of_site = {
@@ -337,6 +393,9 @@ def fill(
             columns[name][place] = records[name]
         for name in ("bytes", "root"):
             columns[name][place] = np.where(records[name] < 0, np.nan, records[name])
+        inter = columns["group"][place] >= 0
+        own = records["root"] == columns["comm_rank"][place]
+        columns["is_root"][place] = np.where(inter, records["root"] == ROOT_ITSELF, own)
         complete = records["state"] == COMPLETE
         columns["complete"][place] = complete
         for name, values in times_of(records, section, complete).items():
@@ -376,7 +435,7 @@ def open_trace(path: str | Path, job: str | None = None, most: int | None = None
     """Opens what libdownbeat-preload recorded, even if the program crashed.
 
     Args:
-        path: the directory, or one file of it.
+        path: the directory, or one file of it, or DIR/JOB.
         job: which of several jobs in the directory; their names begin the files' names.
         most: records to read, of all processes; of more, a sample is read.
 

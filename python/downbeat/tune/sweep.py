@@ -23,10 +23,11 @@ from downbeat.experiment import directory as places
 from downbeat.experiment.execute import Watcher, execute
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
+from downbeat.experiment.single_run import run_bench
 from downbeat.launchers.bench import EXIT_BAD_ARGUMENTS
 from downbeat.tables.summaries import NO_PATTERN
 from downbeat.tune.formats.rules_format import DEFAULT
-from downbeat.tune.target import Target, run_bench
+from downbeat.tune.target import Target
 
 EXIT_WRONG = 4  # of downbeat-bench
 SCHEMA_VERSION = 1
@@ -114,6 +115,8 @@ class Probe:
         usable.excluded |= failed
         if failed and (reason := self.failure([DEFAULT], self.timeout)):
             raise DownbeatError(f"{where} could be measured at first, but no longer: {reason}")
+        if candidates and not usable.algorithms:
+            raise UsageError(f"{where}: no algorithm can be chosen: {next(iter(failed.values()))}")
         return usable
 
     def failure(self, algorithms: Sequence[str], timeout: float) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import datetime
+import os
 import shlex
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -246,7 +249,18 @@ def make_rules(tuning: Tuning) -> None:
 
 def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
     """Writes the rules in place of earlier ones; returns the environment that switches them on."""
-    tuning.written = tuning.target.form.write(tuning.rules) if tuning.rules else Written({}, {}, ())
+    form = tuning.target.form
+    stays = [f"{name} was put aside for the tuning alone, and stays as it is" for name in form.set_aside()]
+    tuning.written = form.write(tuning.rules) if tuning.rules else Written({}, {}, stays)
+    lost = [
+        f"{name}={value} ({place or 'environment'}) is replaced by these rules"
+        for name, (value, place) in tuning.target.settings.items()
+        if value
+        and name in tuning.written.variables
+        and name != f"{open_mpi.PREFIX}{open_mpi.FILENAME}"
+        and value not in (tuning.written.variables[name], "true")
+    ]
+    tuning.written = dataclasses.replace(tuning.written, notes=[*tuning.written.notes, *lost])
     return write_files(tuning.target, tuning.written, directory, about(tuning.question))
 
 
@@ -327,6 +341,33 @@ def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tun
     target = find_target(question.library, directory / PROBE)
     target.check(question.collectives)
     tuning = Tuning(question, target)
+    aside = target.form.set_aside()
+    for name in aside:
+        value, place = target.settings[name]
+        found = f"{name}={value} ({place or 'environment'})"
+        say(f"put aside for all that is measured here, because it comes before any choice: {found}")
+    with environment_of(aside):
+        settle(tuning, directory, say)
+    return tuning
+
+
+@contextlib.contextmanager
+def environment_of(variables: Mapping[str, str]) -> Iterator[None]:
+    """Sets variables for this process, and all that it starts, until the end of the scope."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+def settle(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> None:
+    """Measures, chooses, writes and proves, as `tune` does."""
+    question, target = tuning.question, tuning.target
     frame = sweep_all(tuning, directory, say)
     tuning.left_out += find_left_out(SWEEP, frame, "algorithm")
     wrong = settle_rules(tuning, frame, directory, say)
@@ -337,7 +378,6 @@ def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tun
         plans = price_plans(target, tuning.others, effort)
         fresh = pd.concat([sweep(plan, directory / PRICE / plan.name, effort.metric, Plain(say)) for plan in plans])
         tuning.prices = compare_choices(decisive(fresh), tuning.others, question.margin, question.confidence)
-    return tuning
 
 
 def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> pd.DataFrame:

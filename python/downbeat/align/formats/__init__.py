@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from downbeat.align.calls import RankTrace
 from downbeat.align.formats import chrome, nsight, otf2, own
+from downbeat.align.formats.common import NoTraceError
+from downbeat.align.formats.kernels import Kernels, kernels_of
+from downbeat.align.formats.ranks import with_ranks
 from downbeat.align.formats.write import check_moved, write_merged, write_moved
 from downbeat.base.text import counted
 from downbeat.errors import UsageError, refuse_pipe
 
-__all__ = ["FORMATS", "Format", "check_moved", "format_of", "read", "read_all", "write_merged", "write_moved"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "check_moved",
+    "format_of",
+    "kernels_of",
+    "read",
+    "read_all",
+    "write_merged",
+    "write_moved",
+]
+
+GIVEN = re.compile(r"(\d+)=(.+)", re.DOTALL)
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Format(NamedTuple):
@@ -23,14 +41,21 @@ class Format(NamedTuple):
         name: for messages.
         recognizes: whether a file is of it, by its content.
         read: the traces in a file, and how many of each kind were left out.
+        has_kernels: whether reading takes names of kernels.
     """
 
     name: str
     recognizes: Callable[[Path], bool]
-    read: Callable[[Path], tuple[list[RankTrace], Counter[str]]]
+    read: Callable[..., tuple[list[RankTrace], Counter[str]]]
+    has_kernels: bool = False
 
 
-FORMATS = tuple(Format(module.NAME, module.recognizes, module.read) for module in (own, nsight, otf2, chrome))
+FORMATS = (
+    Format(own.NAME, own.recognizes, own.read),
+    Format(nsight.NAME, nsight.recognizes, nsight.read, has_kernels=True),
+    Format(otf2.NAME, otf2.recognizes, otf2.read),
+    Format(chrome.NAME, chrome.recognizes, chrome.read, has_kernels=True),
+)
 
 
 def format_of(path: Path) -> Format:
@@ -39,40 +64,114 @@ def format_of(path: Path) -> Format:
     Raises:
         UsageError: there is no file, or it is of none.
     """
-    if not path.exists():
+    if not path.exists() and not own.recognizes(path):  # DIR/JOB
         raise UsageError(f"'{path}' does not exist")
     refuse_pipe(path)
     found = next((one for one in FORMATS if one.recognizes(path)), None)
     if found is None:
-        raise UsageError(f"'{path}' is not a trace of a known format ({', '.join(one.name for one in FORMATS)})")
+        begin = b"" if path.is_dir() else path.open("rb").read(2)
+        why = (
+            " (it is UTF-16: convert it to UTF-8)"
+            if begin in UTF_16
+            else ""
+            if begin or path.is_dir()
+            else " (it is empty)"
+        )
+        raise NoTraceError(f"'{path}' is not a trace of a known format ({', '.join(one.name for one in FORMATS)}){why}")
     return found
 
 
-def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the traces in a file of any format, and how many of each kind were left out."""
-    return format_of(path).read(path)
+def read(path: Path, kernels: Kernels | None = None) -> tuple[list[RankTrace], Counter[str]]:
+    """Returns the traces in a file of any format by rank, and how many of each kind were left out."""
+    found, skipped = read_file(path, kernels or Kernels())
+    return list(with_ranks([(path, found)], {}).values()), skipped
 
 
-def read_all(paths: Sequence[Path]) -> tuple[list[RankTrace], list[str]]:
+def read_file(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
+    """Returns what `read` does, with `UNKNOWN_RANK` where the file does not say it."""
+    found = format_of(path)
+    return found.read(path, kernels) if found.has_kernels else found.read(path)
+
+
+def files_of(path: Path) -> list[Path]:
+    """Returns what a path of the command line stands for: itself, or the files directly in a directory, by name.
+
+    A directory of recordings or of an archive is one; other files in it come with it.
+    """
+    if not path.is_dir():
+        return [path]
+    inside = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    whole = [one for one in (own, otf2) if one.recognizes(path)]
+    return ([path] if whole else []) + [file for file in inside if not any(one.recognizes(file) for one in whole)]
+
+
+def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[list[RankTrace], list[str]]:
     """Returns the traces in files of any format by rank, and a line for each kind of what was left out.
 
+    Args:
+        names: of files, or of directories; or RANK=FILE.
+        kernels: names of kernels; None: those that are known here.
+
     Raises:
-        UsageError: two are of the same rank.
+        UsageError: a file has nothing to be aligned, the rank of one is not known, two are of the same rank, or a
+            row of `--kernel` names no kernel.
     """
-    traces: dict[int, RankTrace] = {}
+    kernels = kernels or Kernels()
+    given: dict[Path, int] = {}
+    files: list[tuple[Path, list[RankTrace]]] = []
     left_out: defaultdict[str, Counter[Path]] = defaultdict(Counter)
-    for path in paths:
-        found, skipped = read(path)
-        for what, count in skipped.items():
-            left_out[what][path] = count
-        for trace in found:
-            other = traces.setdefault(trace.rank, trace)
-            if other is not trace:
-                raise UsageError(
-                    f"'{other.path}' and '{path}' are both of rank {trace.rank}; give one file for each rank"
-                )
-    lines = []
-    for what, files in left_out.items():
-        others = f" and {counted(len(files) - 1, 'more file')}" if len(files) > 1 else ""
-        lines.append(f"'{next(iter(files))}'{others}: {files.total()} {what}")
-    return [traces[rank] for rank in sorted(traces)], lines
+    passed: list[str] = []
+    for name in names:
+        before = len(files), len(passed)
+        said = None if name.exists() else GIVEN.fullmatch(str(name))
+        path = Path(said[2]) if said else name
+        inside = files_of(path)
+        for file in inside:
+            if any(file == other for other, _ in files):
+                raise UsageError(f"'{file}' is given twice")
+            try:
+                found, skipped = read_file(file, kernels)
+            except NoTraceError as error:
+                if inside == [path]:
+                    raise
+                passed.append(str(error))
+                continue
+            if said:
+                given[file] = int(said[1])
+            files.append((file, found))
+            for what, count in skipped.items():
+                left_out[what][file] = count
+        below = sum(one.is_dir() for one in path.iterdir()) if inside != [path] else 0
+        if below:
+            passed.append(f"{below} of the entries of '{path}' are directories: give these")
+        if len(files) == before[0]:
+            why = passed[before[1] :] or ["it is empty"]
+            more = f"; and {len(why) - 1} more like it" if len(why) > 1 else ""
+            raise UsageError(f"'{path}' has no traces: {why[0]}{more}")
+    unused = [row.said for row in kernels.rows if row.said and row.said not in kernels.used]
+    if unused:
+        raise UsageError(f"--kernel '{unused[0]}' names no kernel of these traces")
+    lines = [f"left out: {line}" for line in passed]
+    for what, counts in left_out.items():
+        others = f" and {counted(len(counts) - 1, 'more file')}" if len(counts) > 1 else ""
+        lines.append(f"'{next(iter(counts))}'{others}: {counts.total()} {what}")
+    return described(list(with_ranks(files, given).values())), lines
+
+
+def described(traces: list[RankTrace]) -> list[RankTrace]:
+    """Returns traces whose groups have the names that people know: the description, if one group alone has it."""
+    texts: defaultdict[str, set[str]] = defaultdict(set)
+    for trace in traces:
+        for calls in trace.calls:
+            texts[calls.group] |= {calls.description} - {""}
+    names = {group: some.copy().pop() for group, some in texts.items() if len(some) == 1}
+    uses = Counter(names.values())
+
+    def name_of(group: str) -> str:
+        name = names.get(group, group)
+        return name if uses[name] <= 1 and (name == group or name not in texts) else f"{name} ({group})"
+
+    return [
+        replace(trace, calls=tuple(replace(calls, group=name_of(calls.group)) for calls in trace.calls))
+        for trace in traces
+    ]

@@ -12,29 +12,28 @@ Kineto stamps a collective in up to four places, and not all of them last until 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from downbeat.align.calls import RankTrace
-from downbeat.align.formats.common import ROOTED, Call, Gathered, normalize, rank_of
-from downbeat.align.formats.events import Blocks, looks_like_events, nanoseconds
-from downbeat.errors import UsageError, reading
+from downbeat.align.formats.common import ROOTED, Call, Gathered, NoTraceError, normalize
+from downbeat.align.formats.events import Blocks, looks_like_events
+from downbeat.align.formats.found import Event, Found, Stamp, find
+from downbeat.align.formats.kernels import OF_POINTS, POINT_TO_POINT, UNKNOWN, Kernels
+from downbeat.align.formats.ranks import UNKNOWN_RANK
+from downbeat.align.formats.xla import OfDevices, gather_xla
+from downbeat.errors import reading
 
 NAME = "Chrome"
 recognizes = looks_like_events
 
-PARAMETERS = "record_param_comms"
-KERNEL = re.compile(r"^(nccl|rccl)(Dev)?Kernel_?", re.IGNORECASE)
 HOST = re.compile(r"^(gloo|mpi):")
-DEVICE = re.compile(r"^nccl:")
-XLA = re.compile(r"^(all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(-start|-done)?(\.\d+)?$")
-POINT_TO_POINT = re.compile(r"(^|:)(_?i?send|_?i?recv|recv_?any_?source|permute)", re.IGNORECASE)
-GROUPS = re.compile(r"replica_groups=(?:\{(?P<lists>(?:\{[\d,]*\},?)+)\}|\[(?P<count>\d+),\d+\])")
+SLACK = 1000  # ns by which a device's annotation may be shorter than its kernels: older ones have us
 
 # Bytes of an element, by the name that PyTorch has for its type, lower case.
 BYTES = {
@@ -44,123 +43,40 @@ BYTES = {
     **dict.fromkeys(("double", "long", "complexfloat"), 8),
     "complexdouble": 16,
 }
-OF_POINTS = "point-to-point calls"
-NO_END = "collectives without an end"
-QUEUED = "stamps of nccl on the host: they end once the work is queued"
 NO_GROUP = "collectives that name no process group: taken as of all ranks, in their order"
 SEVERAL_GROUPS = "collectives that name no process group, and whose threads show none: left out"
-UNKNOWN = "calls of the library of another kind"
 EMPTY_PARTS = "all-to-all with empty parts, or too many to see: they bind no two ranks (alltoallv)"
-SUB_GROUPS = "collectives of several groups of devices: the trace does not say whose"
-NOT_ALL = "collectives that not all devices of the file took part in together"
-PAIRS = "starts or ends of asynchronous collectives without the other"
+LOST = "collectives whose stamps have no length: the profiler lost them"
+EARLIER = "events are read, up to {}, where the file breaks off"
 
 
-class Event(msgspec.Struct):
-    """The fields that are read of an event; numbers in the digits of the file."""
-
-    name: Any = ""
-    cat: Any = ""
-    ph: Any = ""
-    ts: msgspec.Raw = msgspec.Raw()
-    dur: msgspec.Raw = msgspec.Raw()
-    pid: Any = 0
-    tid: Any = 0
-    args: msgspec.Raw = msgspec.Raw()
-
-
-@dataclass(frozen=True)
-class Stamp:
-    """An event that may be a collective: its name, times (ns), thread and arguments."""
-
-    name: str
-    entry: int
-    exit: int
-    thread: tuple[object, object]
-    arguments: dict[str, Any]
-
-
-@dataclass
-class Found:
-    """The events of a file that say something of collectives, by kind."""
-
-    stamps: defaultdict[str, list[Stamp]] = field(default_factory=lambda: defaultdict(list))
-    skipped: Counter[str] = field(default_factory=Counter)
-
-
-def kind_of(name: object, category: object) -> str | None:
-    """Returns what kind of event one is by its name and category; None: it says nothing of collectives."""
-    if not isinstance(name, str):
-        return None
-    if name == PARAMETERS:
-        return "parameters"
-    if str(category).lower() in ("kernel", "mtia_ccp_events") and (KERNEL.match(name) or name.startswith("hccl::")):
-        return "kernel"
-    if HOST.match(name):
-        return "host"
-    if DEVICE.match(name):
-        return "device" if category == "gpu_user_annotation" else "queued"
-    return "xla" if XLA.match(name) else None
-
-
-def find(blocks: Blocks[Event]) -> Found:
-    """Returns the events of a file that say something of collectives."""
-    found = Found()
-    kinds: dict[tuple[object, object], str | None] = {}
-    for events in blocks:
-        for event in events:
-            key = (event.name, event.cat)
-            try:
-                kind = kinds[key]
-            except KeyError:
-                kind = kinds[key] = kind_of(*key)
-            if kind is None:
-                continue
-            if kind == "queued":
-                found.skipped[QUEUED] += 1
-            elif event.ph not in ("X", "") or not bytes(event.dur):
-                found.skipped[NO_END] += event.ph != "E"
-            else:
-                found.stamps[kind].append(stamp_of(event))
-    return found
-
-
-def stamp_of(event: Event) -> Stamp:
-    """Returns an event with its times."""
-    begin = nanoseconds(event.ts)
-    # Rounded up: Kineto's stamps are whole ns, XPlane's have ps.
-    end = nanoseconds(event.ts, up=True) + nanoseconds(event.dur, up=True)
-    arguments = msgspec.json.decode(event.args) if bytes(event.args) else {}
-    thread = (event.pid, event.tid)
-    return Stamp(str(event.name), begin, end, thread, arguments if isinstance(arguments, dict) else {})
-
-
-def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
+def read(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
     """Returns the trace of a rank, and a line for each kind of what was left out.
 
     Raises:
-        UsageError: the file is damaged, has no collectives, or does not say its rank.
+        UsageError: the file is damaged, has no collectives, or several ranks.
     """
-    blocks = Blocks(path, msgspec.json.Decoder(list[Event]))
+    blocks = Blocks(path, msgspec.json.Decoder(list[Event | None]))
     with reading(path):
-        found = find(blocks)
+        found = find(blocks, kernels)
         gathered = Gathered(skipped=found.skipped)
+        if blocks.broken:
+            gathered.skipped[EARLIER.format(blocks.broken)] += blocks.count
         base = int(blocks.head.get("baseTimeNanoseconds") or 0)
         information = blocks.head.get("distributedInfo") or {}
-        groups = groups_of(information)
-        rank = information.get("rank")
-        of_threads = groups_of_threads(found.stamps["host"], information)
-        said = gather_kineto(gathered, found, base, groups, of_threads)
+        said = Kineto(gathered, found, base, information).gather()
         gather_xla(gathered, found, base)
+        skipped = +gathered.skipped
+    if len(found.ranks) > 1:
+        raise NoTraceError(f"'{path}' has {len(found.ranks)} ranks, as a merged trace has; give a file for each rank")
     if not gathered.calls:
-        why = f" ({'; '.join(f'{count} {what}' for what, count in found.skipped.items())})" if found.skipped else ""
-        raise UsageError(f"'{path}' has no collectives that last until they are done{why}")
-    number = next((one for one in (rank, said, rank_of(path)) if one is not None), None)
-    if number is None:
-        raise UsageError(f"'{path}' does not say its rank; put it into the file's name: rank-0.json")
+        why = f" ({'; '.join(f'{count} {what}' for what, count in skipped.items())})" if skipped else ""
+        raise NoTraceError(f"'{path}' has no collectives that last until they are done{why}")
+    ranks = (information.get("rank"), said, *found.ranks, UNKNOWN_RANK)
+    rank = next(int(one) for one in ranks if one is not None)
     host = next((str(blocks.head[key]) for key in ("hostname", "host_name") if blocks.head.get(key)), "")
     with reading(path):
-        return [gathered.trace(path, int(number), host)], gathered.skipped
+        return [gathered.trace(path, rank, host)], skipped
 
 
 def groups_of(information: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -213,38 +129,118 @@ def members(arguments: Mapping[str, Any], groups: Mapping[str, tuple[int, ...]])
     return ranks if not size or len(ranks) == size else ()
 
 
-def gather_kineto(
-    gathered: Gathered,
-    found: Found,
-    base: int,
-    groups: Mapping[str, tuple[int, ...]],
-    of_threads: Mapping[tuple[object, object], str],
-) -> int | None:
-    """Gathers calls of PyTorch's; returns the rank, if their parameters say it."""
-    parameters = {
-        one.arguments["External id"]: one for one in found.stamps["parameters"] if "External id" in one.arguments
-    }
-    rank = None
-    for one in found.stamps["parameters"]:
-        arguments, ranks = one.arguments, members(one.arguments, groups)
-        own = arguments.get("Rank")
-        # Of a rooted one, Rank is the root; of point-to-point calls, the other.
-        bound = normalize(str(arguments.get("Collective name", "")))
-        if rank is None and bound and bound not in ROOTED and isinstance(own, int) and 0 <= own < len(ranks):
-            rank = ranks[own]
-    kernels = found.stamps["kernel"] or found.stamps["device"]
-    for stamp in together(kernels):
-        caller = parameters.get(stamp.arguments.get("External id"))
-        add(gathered, stamp, (caller.arguments if caller else {}) | stamp.arguments, base, groups)
-    calls = Callers(found.stamps["parameters"])
-    for stamp in sorted(found.stamps["host"], key=lambda one: one.entry):
-        arguments = calls.around(stamp) | stamp.arguments
-        group = arguments.get("Process Group Name", of_threads.get(stamp.thread))
-        if group == "":
-            gathered.skipped[SEVERAL_GROUPS] += 1
+class Kineto:
+    """Gathers the calls of PyTorch's traces, and of others that have kernels of collectives.
+
+    Attributes:
+        gathered: calls, by group.
+        found: events of the file.
+        base: what its stamps count from, ns.
+        information: `distributedInfo`.
+        unnamed: calls that name no group, of each device.
+    """
+
+    def __init__(self, gathered: Gathered, found: Found, base: int, information: Mapping[str, Any]) -> None:
+        self.gathered, self.found, self.base, self.information = gathered, found, base, information
+        self.groups = groups_of(information)
+        self.unnamed = OfDevices()
+
+    def gather(self) -> int | None:
+        """Gathers all calls; returns the rank, if their parameters say it."""
+        stamps = self.found.stamps
+        callers = {one.arguments["External id"]: one for one in stamps["parameters"] if "External id" in one.arguments}
+        for stamp in together(list(with_annotations(stamps["kernel"], stamps["device"]))):
+            caller = callers.get(stamp.arguments.get("External id"))
+            self.add(stamp, (caller.arguments if caller else {}) | stamp.arguments)
+        calls = Callers(stamps["parameters"])
+        threads = groups_of_threads(stamps["host"], self.information)
+        for stamp in sorted(stamps["host"], key=lambda one: one.entry):
+            arguments = calls.around(stamp) | stamp.arguments
+            group = arguments.get("Process Group Name", threads.get(stamp.thread))
+            if group == "":
+                self.gathered.skipped[SEVERAL_GROUPS] += 1
+                continue
+            self.add(stamp, arguments | ({} if group is None else {"Process Group Name": group}))
+        self.unnamed.gather(self.gathered)
+        for group in self.information.get("pg_config") or []:
+            if isinstance(group, dict):
+                self.gathered.describe(str(group.get("pg_name")), group.get("pg_desc"))
+        return self.rank()
+
+    def rank(self) -> int | None:
+        """Returns the rank that parameters of calls say."""
+        for one in self.found.stamps["parameters"]:
+            arguments, ranks = one.arguments, members(one.arguments, self.groups)
+            own = arguments.get("Rank")
+            # Of a rooted one, Rank is the root; of point-to-point calls, the other.
+            bound = normalize(str(arguments.get("Collective name", "")))
+            if bound and bound not in ROOTED and isinstance(own, int) and 0 <= own < len(ranks):
+                return ranks[own]
+        return None
+
+    def add(self, stamp: Stamp, arguments: Mapping[str, Any]) -> None:
+        """Adds a call, or counts why not."""
+        said, kernel = str(arguments.get("Collective name") or stamp.name), stamp.kernel
+        # A kernel does several operations, and has the name of one: its arguments are right (NVIDIA/nccl, issue 739).
+        named = kernel is not None and (kernel.said or "Collective name" not in arguments)
+        operation = kernel.operation if kernel and named else normalize(said)
+        if not operation:
+            points = POINT_TO_POINT.search(said) or "SendRecv" in said
+            self.gathered.skipped[OF_POINTS if points else UNKNOWN] += 1
+            return
+        if stamp.exit <= stamp.entry:
+            self.gathered.skipped[LOST] += 1
+            return
+        if operation in ("alltoall", "alltoallv"):
+            parts = f"{arguments.get('In split size', '')} {arguments.get('Out split size', '')}"
+            parts_known = re.search(r"[1-9]", parts) and "..." not in parts
+            if re.search(r"\b0\b", parts) or "..." in parts or (operation == "alltoallv" and not parts_known):
+                operation = "alltoallv"
+                self.gathered.skipped[EMPTY_PARTS] += 1
+            else:
+                operation = "alltoall"
+        ranks = members(arguments, self.groups)
+        root = arguments.get("Rank") if operation in ROOTED else None
+        root = ranks[root] if isinstance(root, int) and 0 <= root < len(ranks) else -1
+        elements, each = arguments.get("In msg nelems"), BYTES.get(str(arguments.get("dtype")).lower())
+        size = elements * each if isinstance(elements, int) and each else -1
+        number = arguments.get("Seq")
+        number = number if isinstance(number, int) else -1
+        call = Call(operation, stamp.entry + self.base, stamp.exit + self.base, number, root, size)
+        group = arguments.get("Process Group Name", kernel.group or None if kernel else None)
+        if group is not None:
+            self.gathered.add(str(group), call, ranks)
+            self.gathered.describe(str(group), arguments.get("Process Group Description"))
+            return
+        self.gathered.skipped[NO_GROUP] += 1
+        host = HOST.match(stamp.name)
+        name = host[1] if host else f"stream {arguments.get('stream', stamp.thread[1])}"
+        self.unnamed.add(name, stamp.thread[0], call)
+
+
+def with_annotations(kernels: list[Stamp], annotations: list[Stamp]) -> Iterator[Stamp]:
+    """Yields kernels with what annotations around them say, and annotations of calls without one (copies do them)."""
+    of_thread: defaultdict[tuple[object, object], list[Stamp]] = defaultdict(list)
+    for one in sorted(kernels, key=lambda one: one.entry):
+        of_thread[one.thread].append(one)
+    around: dict[int, Stamp] = {}
+    for annotation in annotations:
+        mine = of_thread[annotation.thread]
+        place = bisect_left(mine, annotation.entry - SLACK, key=lambda one: one.entry)
+        inside = []
+        while place < len(mine) and mine[place].exit <= annotation.exit + SLACK:
+            inside.append(mine[place])
+            place += 1
+        around |= {id(one): annotation for one in inside}
+        if not inside:
+            yield annotation
+    for kernel in kernels:
+        told = around.get(id(kernel))
+        if told is None:
+            yield kernel
             continue
-        add(gathered, stamp, arguments | ({} if group is None else {"Process Group Name": group}), base, groups)
-    return rank
+        named = {"Collective name": told.name} if kernel.kernel and not kernel.kernel.operation else {}
+        yield kernel.with_arguments(named | told.arguments | kernel.arguments)
 
 
 def together(kernels: list[Stamp]) -> list[Stamp]:
@@ -255,8 +251,7 @@ def together(kernels: list[Stamp]) -> list[Stamp]:
         # Without parameters it may be another's number: a graph's, which starts many.
         key = ("call", call) if call and "Collective name" in stamp.arguments else ("kernel", number)
         first = of_call.setdefault(key, stamp)
-        begin, end = min(first.entry, stamp.entry), max(first.exit, stamp.exit)
-        of_call[key] = Stamp(first.name, begin, end, first.thread, first.arguments)
+        of_call[key] = first._replace(entry=min(first.entry, stamp.entry), exit=max(first.exit, stamp.exit))
     return list(of_call.values())
 
 
@@ -274,78 +269,3 @@ class Callers:
         while waiting and waiting[-1].exit < stamp.entry:
             waiting.pop()
         return waiting[-1].arguments if waiting and waiting[-1].entry <= stamp.entry else {}
-
-
-def add(gathered: Gathered, stamp: Stamp, arguments: Mapping[str, Any], base: int, groups: Mapping[str, Any]) -> None:
-    """Adds a call of PyTorch's, or counts why not."""
-    said = str(arguments.get("Collective name") or stamp.name)
-    operation = normalize(said)
-    if operation is None:
-        gathered.skipped[OF_POINTS if POINT_TO_POINT.search(said) or "SendRecv" in said else UNKNOWN] += 1
-        return
-    parts = f"{arguments.get('In split size', '')} {arguments.get('Out split size', '')}"
-    if operation == "alltoall" and ("..." in parts or re.search(r"\b0\b", parts)):
-        operation = "alltoallv"
-        gathered.skipped[EMPTY_PARTS] += 1
-    ranks = members(arguments, groups)
-    group = arguments.get("Process Group Name")
-    if group is None:
-        gathered.skipped[NO_GROUP] += 1
-        stream = arguments.get("stream")
-        group = HOST.match(stamp.name)[1] if HOST.match(stamp.name) else f"stream {stream}"  # type: ignore[index]
-    root = arguments.get("Rank") if operation in ROOTED else None
-    root = ranks[root] if isinstance(root, int) and 0 <= root < len(ranks) else -1
-    elements, each = arguments.get("In msg nelems"), BYTES.get(str(arguments.get("dtype")).lower())
-    size = elements * each if isinstance(elements, int) and each else -1
-    number = arguments.get("Seq")
-    call = Call(operation, stamp.entry + base, stamp.exit + base, number if isinstance(number, int) else -1, root, size)
-    gathered.add(str(group), call, ranks)
-
-
-def gather_xla(gathered: Gathered, found: Found, base: int) -> None:
-    """Gathers calls of XLA's programs: a group for each operation of a program, which all of its devices run.
-
-    A file has all devices of a host, on one clock. Each of them waits for each of another host's, so that the last
-    begin and the first end are the host's.
-    """
-    of_device: defaultdict[tuple[str, str], defaultdict[object, list[Call]]] = defaultdict(lambda: defaultdict(list))
-    begun: dict[tuple[object, str, str], Stamp] = {}
-    for stamp in sorted(found.stamps["xla"], key=lambda one: one.entry):
-        name = XLA.match(stamp.name)
-        if name is None:
-            continue
-        operation, part, number = normalize(name[1]), name[2], name[3] or ""
-        shape = GROUPS.search(str(stamp.arguments.get("long_name", "")))
-        if operation is None:
-            gathered.skipped[OF_POINTS] += part != "-done"
-            continue
-        if shape and (int(shape["count"]) if shape["count"] else shape["lists"].count("{")) > 1:
-            gathered.skipped[SUB_GROUPS] += part != "-done"
-            continue
-        key = (stamp.thread[0], name[1], number)
-        if part == "-start":
-            gathered.skipped[PAIRS] += key in begun
-            begun[key] = stamp
-            continue
-        entry = stamp.entry
-        if part == "-done":
-            start = begun.pop(key, None)
-            if start is None:
-                gathered.skipped[PAIRS] += 1
-                continue
-            entry = start.entry
-        module = str(stamp.arguments.get("hlo_module", ""))
-        call = Call(operation, entry + base, stamp.exit + base)
-        of_device[module, name[1] + number][stamp.thread[0]].append(call)
-    gathered.skipped[PAIRS] += len(begun)
-    for (module, label), devices in of_device.items():
-        if len({len(calls) for calls in devices.values()}) > 1:
-            gathered.skipped[NOT_ALL] += sum(map(len, devices.values()))
-            continue
-        for calls in zip(*devices.values(), strict=True):
-            entry, end = max(call.entry for call in calls), min(call.exit for call in calls)
-            if entry > end:
-                gathered.skipped[NOT_ALL] += len(calls)
-            else:
-                gathered.add(f"{module} {label}".strip(), Call(calls[0].operation, entry, end))
-    gathered.skipped = +gathered.skipped

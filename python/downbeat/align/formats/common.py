@@ -4,49 +4,37 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from downbeat.align.calls import Calls, RankTrace
+from downbeat.errors import UsageError
 
 ROOTED = ("bcast", "reduce", "gather", "scatter")
-# As a name begins once its library's prefix is off; longer ones first.
-STEMS = {
-    "allreduce": "allreduce",
-    "allgather": "allgather",
-    "reducescatter": "reduce_scatter",
-    "alltoall": "alltoall",
-    "barrier": "barrier",
-    "broadcast": "bcast",
-    "bcast": "bcast",
-    "reduce": "reduce",
-    "gather": "gather",
-    "scatter": "scatter",
-}
-PREFIX = re.compile(r"^(mpi_|c10d::|(nccl|gloo|mpi|hccl):+|(nccl|rccl)(DevKernel_|Kernel_)?)", re.IGNORECASE)
-# MPI's operations with parts of their own size keep their own name: empty parts bind nobody.
-UNEVEN = re.compile(r"^MPI_(Allgather|Alltoall|Gather|Scatter)[vw]$", re.IGNORECASE)
+PREFIX = re.compile(r"^(mpi_|c10d::|(nccl|rccl|gloo|mpi|hccl|xccl|ucc):+)", re.IGNORECASE)
+# As a name begins once its prefix is off. Words may be joined: all_reduce, all-reduce, AllReduce, _allgather_base. With
+# parts of their own size (allgatherv, alltoallw) empty parts bind nobody: these keep their own name.
+STEM = re.compile(
+    r"[^a-z]*(?!reduce_?local)(all.?reduce|all.?gather|reduce.?scatter|all.?to.?all|barrier|broadcast|bcast|reduce|gather"
+    r"|scatter)(?:(?P<uneven>[vw])c?(?![a-z]))?",
+    re.IGNORECASE,
+)
+NAMES = {"reducescatter": "reduce_scatter", "broadcast": "bcast"}
+
+
+class NoTraceError(UsageError):
+    """A file is readable, but has nothing that can be aligned."""
 
 
 def normalize(name: str) -> str | None:
     """Returns MPI's name of a collective, lower case; None for other names."""
-    if UNEVEN.match(name):
-        return name[4:].lower()
-    letters = re.sub(r"[^a-z]", "", PREFIX.sub("", name).lower())
-    if letters.startswith("reducelocal"):
+    found = STEM.match(PREFIX.sub("", name))
+    if found is None:
         return None
-    return next((operation for stem, operation in STEMS.items() if letters.startswith(stem)), None)
-
-
-def rank_of(path: Path) -> int | None:
-    """Returns the rank that the name of a file or of its directory says: rank-3.json, worker_3.json, rank3/a.json."""
-    for name in (path.name, path.parent.name):
-        found = re.findall(r"(?:rank|worker|process|proc|host|node)[-_.]?(\d+)", name, re.IGNORECASE)
-        if found:
-            return int(found[-1])
-    return None
+    stem = re.sub("[^a-z]", "", found[1].lower())
+    return NAMES.get(stem, stem) + (found["uneven"] or "").lower()
 
 
 @dataclass
@@ -69,11 +57,18 @@ class Gathered:
         calls: of each group.
         ranks: of each group, in the job's numbering; empty: the trace does not say.
         skipped: how many of what was left out.
+        descriptions: of groups, for people.
     """
 
     calls: dict[str, list[Call]] = field(default_factory=dict)
     ranks: dict[str, tuple[int, ...]] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
+    descriptions: dict[str, str] = field(default_factory=dict)
+
+    def describe(self, group: str, text: object) -> None:
+        """Keeps what a trace calls a group, for people; PyTorch has "undefined" for none."""
+        if isinstance(text, str) and text not in ("", "undefined"):
+            self.descriptions[group] = text
 
     def add(self, group: str, call: Call, ranks: tuple[int, ...] = ()) -> None:
         """Adds a call of a group."""
@@ -83,7 +78,10 @@ class Gathered:
 
     def trace(self, path: Path, rank: int, host: str) -> RankTrace:
         """Returns the trace of the rank."""
-        groups = [calls_of(group, self.ranks[group], calls) for group, calls in self.calls.items()]
+        groups = [
+            replace(calls_of(group, self.ranks[group], calls), description=self.descriptions.get(group, ""))
+            for group, calls in self.calls.items()
+        ]
         return RankTrace(path, rank, host, tuple(groups))
 
 

@@ -1,7 +1,8 @@
 """Events of a Chrome trace, a block at a time: a file of any size in little memory.
 
 A block ends where an event ends. That is found by trial: what looks like the gap between two events is the end of a
-block if all before it is valid JSON.
+block if all before it is valid JSON. An array may lack its end, and one that breaks off within an event is read up to
+there (Trace Event Format: a program that is killed leaves such a file); an object that breaks off is damaged.
 """
 
 from __future__ import annotations
@@ -16,14 +17,19 @@ from typing import IO, Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from downbeat.errors import UsageError, reading
+from downbeat.align.formats.common import NoTraceError
+from downbeat.base.text import counted
+from downbeat.errors import reading
 
 GZIP = b"\x1f\x8b"
 BLOCK_BYTES = 1 << 22
 HEAD_BYTES = 1 << 26  # most that may stand before the events
 GAP = re.compile(rb"\}\s*,\s*(?=\{)")
 ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
-END = re.compile(rb"[}\[,]\s*(?=\])")
+FAULT = re.compile(r"\(byte (\d+)\)$")  # where msgspec's message says that the fault is
+MOST_TRIED = 64  # gaps before a fault that are tried
+RAW = msgspec.json.Decoder(list[msgspec.Raw])
+BOM = b"\xef\xbb\xbf"
 
 Event = TypeVar("Event")
 
@@ -31,8 +37,8 @@ Event = TypeVar("Event")
 class Decodes(Protocol[Event]):
     """A decoder of events: of msgspec, or one that behaves like it."""
 
-    def decode(self, text: bytes, /) -> list[Event]:
-        """Returns the events of a JSON array."""
+    def decode(self, text: bytes, /) -> list[Event | None]:
+        """Returns the events of a JSON array; None where it has null."""
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -52,7 +58,7 @@ def looks_like_events(path: Path) -> bool:
         return False
     try:
         with open_bytes(path) as file:
-            return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+            return file.read(64).removeprefix(BOM).lstrip()[:1] in (b"{", b"[")
     except (EOFError, gzip.BadGzipFile):
         return path.name.endswith(".json.gz")
 
@@ -64,10 +70,9 @@ def nanoseconds(number: bytes | msgspec.Raw, up: bool = False) -> int:
         number: digits, as JSON has them; a float would lose the ns beyond 2^53.
         up: round up.
     """
-    text = bytes(number)
+    text = bytes(number).strip(b'"')  # as a string: Ascend's
     if text[-4:-3] == b"." and b"e" not in text and b"E" not in text:  # as Kineto writes them: three decimals
         return int(text[:-4] + text[-3:])
-    text = text.strip(b'"')
     whole, dot, rest = text.partition(b".")
     if b"e" in text or b"E" in text:
         return int((Decimal(text.decode()) * 1000).to_integral_value(ROUND_CEILING if up else ROUND_FLOOR))
@@ -79,18 +84,28 @@ def nanoseconds(number: bytes | msgspec.Raw, up: bool = False) -> int:
     return -value - (inexact and not up) if negative else value + (inexact and up)
 
 
+def has_time(number: msgspec.Raw) -> bool:
+    """Whether there is a number."""
+    return bytes(number) not in (b"", b"null")
+
+
 class Blocks(Generic[Event]):
     """The events of a file.
 
     Attributes:
         path: of the file, plain or gzip: an object with `traceEvents`, or an array.
         head: what the object has beside its events; whole after the last block.
+        broken: where an array breaks off within an event; empty: nowhere.
+        count: events so far; null among them is none.
     """
 
     def __init__(self, path: Path, events: Decodes[Event]) -> None:
         self.path = path
         self.head: dict[str, Any] = {}
+        self.broken = ""
+        self.count = 0
         self.events = events
+        self.lines, self.column = 0, 0  # of the text that is done
 
     def __iter__(self) -> Iterator[list[Event]]:
         """Yields the events in order, a block at a time.
@@ -100,14 +115,16 @@ class Blocks(Generic[Event]):
         """
         with reading(self.path), open_bytes(self.path) as file:
             try:
-                yield from self.blocks(file)
-            except (gzip.BadGzipFile, zlib.error) as error:
-                raise ValueError(str(error)) from error
+                for block in self.blocks(file):
+                    self.count += len(block)
+                    yield [event for event in block if event is not None]
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise ValueError(f"{str(error).rstrip('.')}, after {counted(self.count, 'whole event')}") from error
 
-    def blocks(self, file: IO[bytes]) -> Iterator[list[Event]]:
+    def blocks(self, file: IO[bytes]) -> Iterator[list[Event | None]]:
         """Yields the events of an open file."""
         head, rest = self.begin(file)
-        done = 0
+        whole = BLOCK_BYTES  # a longer text without a gap between events may have a fault
         while True:
             chunk = file.read(BLOCK_BYTES)
             rest += chunk
@@ -117,15 +134,15 @@ class Blocks(Generic[Event]):
                 found = self.decode(rest[: gap.start() + 1])
                 if found is not None:
                     yield found
-                    done += gap.end()
-                    rest = rest[gap.end() :]
+                    self.done(rest[: gap.end()])
+                    rest, whole = rest[gap.end() :], BLOCK_BYTES
                     break
-        found, tail = self.finish(rest, head is not None)
-        if found is None:
-            raise ValueError(f"its events are cut off, or are no JSON, after byte {done} of its text")
-        yield found
-        if head is not None:
-            self.head = msgspec.json.decode(head + b"[]" + tail)
+            if len(rest) > 4 * whole:
+                place, why = end_of(rest)
+                if why and place < len(rest):
+                    break
+                whole = len(rest)
+        yield from self.finish(rest, head)
 
     def begin(self, file: IO[bytes]) -> tuple[bytes | None, bytes]:
         """Returns the text before the events, None of a bare array; and what was read beyond it."""
@@ -133,16 +150,23 @@ class Blocks(Generic[Event]):
         while len(text) < HEAD_BYTES:
             chunk = file.read(1 << 16)
             text += chunk
-            if text.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"[":
-                return None, text[text.index(b"[") + 1 :]
             found = ARRAY.search(text)
-            if found:
-                return text[: found.end() - 1].removeprefix(b"\xef\xbb\xbf"), text[found.end() :]
+            bare = text.removeprefix(BOM).lstrip()[:1] == b"["
+            if bare or found:
+                place = text.index(b"[") + 1 if bare or not found else found.end()
+                self.done(text[:place].removeprefix(BOM))
+                return None if bare else text[: place - 1].removeprefix(BOM), text[place:]
             if not chunk:
                 break
-        raise UsageError(f"'{self.path}' has no events; give a Chrome trace: JSON with \"traceEvents\", or an array")
+        raise NoTraceError(f"'{self.path}' has no events; give a Chrome trace: JSON with \"traceEvents\", or an array")
 
-    def decode(self, text: bytes) -> list[Event] | None:
+    def done(self, text: bytes) -> None:
+        """Counts lines and columns of text that is read."""
+        lines = text.count(b"\n")
+        self.column = len(text) - text.rindex(b"\n") - 1 if lines else self.column + len(text)
+        self.lines += lines
+
+    def decode(self, text: bytes) -> list[Event | None] | None:
         """Returns events, None if the text is not whole."""
         try:
             return self.events.decode(b"[" + text.rstrip().rstrip(b",") + b"]")
@@ -151,23 +175,71 @@ class Blocks(Generic[Event]):
                 raise
             return None
 
-    def finish(self, text: bytes, closed: bool) -> tuple[list[Event] | None, bytes]:
-        """Returns the last events, and the text after them."""
-        ends = list(END.finditer(text))
-        # The last events are few, and what follows them is little in most files, much in some.
-        for end in [None, *ends[::-1][:64], *ends[:-64]]:
-            at = end.end() if end else len(text) - len(text.lstrip())
-            if text[at : at + 1] != b"]":
-                continue
-            found, tail = self.decode(text[:at]), text[at + 1 :]
-            if found is not None and (self.is_object(tail) if closed else not tail.strip()):
-                return found, tail
-        return None, b""
+    def finish(self, text: bytes, head: bytes | None) -> Iterator[list[Event | None]]:
+        """Yields the last events, and reads the text after them.
 
-    def is_object(self, tail: bytes) -> bool:
-        """Whether a text ends an object after its events."""
-        try:
-            msgspec.json.decode(b'{"":[]' + tail)
-        except msgspec.DecodeError:
-            return False
-        return True
+        Raises:
+            ValueError: it breaks off, or is not JSON; with the place.
+        """
+        place, why = end_of(text)
+        found = self.decode(text[:place]) if not why or place == len(text) else None
+        if not why and found is not None:
+            yield found
+            tail = text[place + 1 :]
+            if head is None and not tail.strip():
+                return
+            self.done(text[: place + 1])
+            if head is None:
+                raise self.fault(0, "is not JSON", b"")
+            try:
+                self.head = msgspec.json.decode(head + b"[]" + tail)
+            except msgspec.DecodeError as error:
+                cut = FAULT.search(str(error)) is None
+                raise self.fault(len(tail) if cut else 0, "breaks off" if cut else "is not JSON", tail) from error
+        elif head is None and found is not None:
+            yield found  # an array needs no end
+        else:
+            ends = [found.end() for found in re.finditer(rb"\}", text[:place])]
+            gaps = [gap.start() + 1 for gap in GAP.finditer(text, 0, place)]
+            tried = [*ends[: -MOST_TRIED - 1 : -1], *gaps[: -MOST_TRIED - 1 : -1]]
+            before = next((some for end in tried if (some := self.decode(text[:end])) is not None), [])
+            if head is None and place == len(text):
+                yield before
+                self.done(text)
+                self.broken = f"line {self.lines + 1}, column {self.column + 1}"
+                return
+            self.count += len(before)
+            raise self.fault(place, "breaks off" if place == len(text) else "is not JSON", text)
+
+    def fault(self, place: int, what: str, text: bytes) -> ValueError:
+        """Returns the error of a fault at a place of a text."""
+        self.done(text[:place])
+        events = counted(self.count, "whole event")
+        return ValueError(f"it {what} at line {self.lines + 1}, column {self.column + 1}, after {events}")
+
+
+def end_of(text: bytes) -> tuple[int, str]:
+    """Returns where the array ends that a text continues: at its bracket; or where it breaks, and why."""
+    try:
+        RAW.decode(b"[" + text)
+    except msgspec.DecodeError as error:
+        why = str(error)
+        found = FAULT.search(why)
+        if found is None:
+            return len(text), why
+        place = int(found[1]) - 1  # without the bracket before it
+        if "trailing comma in array" in why and text[place : place + 1] == b"]" and is_closed(text[:place]):
+            return place, ""
+        if "trailing characters" in why:
+            return text[:place].rindex(b"]"), ""
+        return place, why
+    return text.rindex(b"]"), ""
+
+
+def is_closed(text: bytes) -> bool:
+    """Whether a text before a bracket is whole events: the bracket is the array's."""
+    try:
+        RAW.decode(b"[" + text.rstrip().rstrip(b",") + b"]")
+    except msgspec.DecodeError:
+        return False
+    return True

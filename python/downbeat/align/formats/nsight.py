@@ -16,7 +16,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from downbeat.align.calls import RankTrace
-from downbeat.align.formats.common import Call, Gathered, normalize, rank_of
+from downbeat.align.formats.common import Call, Gathered, NoTraceError, normalize
+from downbeat.align.formats.kernels import (
+    LEFT_OUT,
+    NONE,
+    OF_POINTS,
+    POINT_TO_POINT,
+    UNKNOWN,
+    Kernels,
+    looks_like_one,
+    stranger,
+)
+from downbeat.align.formats.ranks import UNKNOWN_RANK, rank_in_environment
 from downbeat.errors import UsageError, reading
 
 NAME = "SQLite of Nsight Systems"
@@ -66,7 +77,7 @@ class Export:
         return dict(self.select("StringIds", "id", "value"))
 
 
-def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
+def read(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
     """Returns the traces of the processes in a file, and a line for each kind of what was left out.
 
     Raises:
@@ -77,36 +88,37 @@ def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
         contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection,
     ):
         try:
-            return read_export(path, Export(connection))
+            return read_export(path, Export(connection), kernels)
         except sqlite3.Error as error:
             raise ValueError(str(error)) from error
 
 
-def read_export(path: Path, export: Export) -> tuple[list[RankTrace], Counter[str]]:
+def read_export(path: Path, export: Export, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
     """Returns the traces of the processes in an open file, and a line for each kind of what was left out."""
     if "StringIds" not in export.columns:
-        raise UsageError(f"'{path}' is SQLite, but no export of Nsight Systems: it has no table StringIds")
+        raise NoTraceError(f"'{path}' is SQLite, but no export of Nsight Systems: it has no table StringIds")
     base = next((int(row[0]) for row in export.select("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")), 0)
-    env = export.select("TARGET_INFO_SYSTEM_ENV", "value", "name")
-    host = next((str(value) for value, name in env if name == "Hostname"), "")
+    env = [(str(value), name) for value, name in export.select("TARGET_INFO_SYSTEM_ENV", "value", "name")]
+    host = next((value for value, name in env if name == "Hostname"), "")
     texts = export.text_of()
     gathered: defaultdict[int, Gathered] = defaultdict(Gathered)
     ranks = {int(thread) >> PROCESS: int(rank) for thread, rank in export.select("MPI_RANKS", "globalTid", "rank")}
     gather_mpi(gathered, export, texts, base)
-    for process, rank in gather_nccl(gathered, export, texts, base).items():
+    for process, rank in gather_nccl(gathered, export, texts, base, kernels).items():
         ranks.setdefault(process, rank)
+    skipped: Counter[str] = +sum((one.skipped for one in gathered.values()), Counter())
     found = {process: one for process, one in gathered.items() if one.calls}
     if not found:
-        raise UsageError(f"'{path}' has no collectives; trace with nsys profile --trace mpi,nvtx,cuda")
-    named = rank_of(path)
-    if len(found) == 1 and named is not None:
-        ranks.setdefault(next(iter(found)), named)
+        why = f" ({'; '.join(f'{count} {what}' for what, count in skipped.items())})" if skipped else ""
+        raise NoTraceError(f"'{path}' has no collectives{why}; trace with nsys profile --trace mpi,nvtx,cuda")
+    if len(found) == 1:
+        said = rank_in_environment("\n".join(value for value, _ in env))
+        ranks.setdefault(next(iter(found)), UNKNOWN_RANK if said is None else said)
     missing = [process for process in found if process not in ranks]
     if missing:
         raise UsageError(
             f"'{path}' does not say the rank of {len(missing)} of its processes; give a file for each: rank-0.sqlite"
         )
-    skipped: Counter[str] = sum((one.skipped for one in gathered.values()), Counter())
     traces = sorted((one.trace(path, ranks[process], host) for process, one in found.items()), key=lambda one: one.rank)
     return traces, skipped
 
@@ -140,9 +152,9 @@ def gather_mpi(gathered: defaultdict[int, Gathered], export: Export, texts: dict
 
 
 def gather_nccl(
-    gathered: defaultdict[int, Gathered], export: Export, texts: dict[int, str], base: int
+    gathered: defaultdict[int, Gathered], export: Export, texts: dict[int, str], base: int, kernels: Kernels
 ) -> dict[int, int]:
-    """Gathers kernels of NCCL, by process; returns the rank of each in its largest communicator, where known."""
+    """Gathers kernels of collectives, by process; returns the rank of each in its largest communicator, if known."""
     ranges, ranks, sizes = ranges_of(export, texts)
     launches = {
         (thread >> PROCESS, correlation): (thread, start)
@@ -155,18 +167,21 @@ def gather_nccl(
     for start, end, process, correlation, stream, name in export.select(
         "CUPTI_ACTIVITY_KIND_KERNEL", *names, more="ORDER BY start"
     ):
-        kernel = texts.get(name, "")
-        if not kernel.lower().startswith(("nccldevkernel", "ncclkernel")):
+        text = texts.get(name, "")
+        kernel = kernels.find(text)
+        if kernel is None and not looks_like_one(text):
             continue
         mine = gathered[process >> PROCESS]
-        operation = normalize(kernel)
-        if operation is None:
-            mine.skipped["kernels of NCCL of point-to-point calls, or of another kind"] += 1
+        operation = kernel.operation if kernel else ""
+        if not operation or operation == NONE:
+            points = POINT_TO_POINT.search(text) or "SendRecv" in text
+            of_family = LEFT_OUT if operation else OF_POINTS if points else UNKNOWN
+            mine.skipped[of_family if kernel else stranger(text)] += 1
             continue
         payload = around(ranges, *launches.get((process >> PROCESS, correlation), (0, 0)))
         communicator = payload.get(COMMUNICATOR)
         if communicator is None:
-            mine.skipped["kernels of NCCL that name no communicator: grouped by stream"] += 1
+            mine.skipped["kernels that name no communicator: grouped by stream"] += 1
             mine.add(f"stream {stream}", Call(operation, start + base, end + base))
             continue
         # Where the largest has all ranks of the job, they are numbered as the job's.

@@ -10,7 +10,7 @@ import numpy as np
 from downbeat.align.calls import Calls, Integers, RankTrace
 from downbeat.align.formats.common import normalize
 from downbeat.errors import UsageError, reading
-from downbeat.traces.file import COMPLETE, KINDS, MAGIC, SUFFIXES, Section, read_job, text
+from downbeat.traces.file import COMPLETE, KINDS, MAGIC, SUFFIXES, Section, is_job, read_job, text
 from downbeat.traces.trace import identity
 
 NAME = "libdownbeat-preload"
@@ -18,9 +18,11 @@ BLOCKING = KINDS.index("blocking")
 
 
 def recognizes(path: Path) -> bool:
-    """Whether there is a trace: a file, by its first bytes, or a directory of such files."""
+    """Whether there is a trace: a file, by its first bytes, a directory of such files, or a job in one, DIR/JOB."""
     if path.is_dir():
         return any(file.suffix in SUFFIXES for file in path.iterdir())
+    if not path.exists():
+        return is_job(path)
     with path.open("rb") as file:
         return file.read(len(MAGIC))[:-1] == MAGIC[:-1]
 
@@ -44,7 +46,8 @@ def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
         traces.append(trace)
         left_out.update(skipped)
     if not any(trace.calls for trace in traces):
-        raise UsageError(f"'{path}' has no collectives")
+        why = "; ".join(f"{count} {what}" for what, count in (+left_out).items())
+        raise UsageError(f"'{path}' has no collectives" + (f" to align by: {why}" if why else ""))
     return traces, +left_out
 
 
@@ -69,7 +72,10 @@ def trace_of(section: Section, members: dict[int, dict[int, int]]) -> tuple[Rank
     names = [normalize(f"MPI_{name}") or "" for name in section.operations]
     collective = np.array([bool(name) for name in names])[section.of_rows("operation", records)]
     complete = records["state"] == COMPLETE
-    known = section.of_rows("communicator", records) < len(communicators)
+    of = section.of_rows("communicator", records)
+    known = of < len(communicators)
+    # Who waits for whom is another matter there: a rank for those of the other group, which may be another job's.
+    between = np.append(communicators["inter"] > 0, False)[np.minimum(of, len(communicators))]
     # From begin to end of one that does not block, a process computes: that is not waiting, and says little of clocks.
     blocking = section.of_rows("kind", records) == BLOCKING
     skipped = {
@@ -77,9 +83,12 @@ def trace_of(section: Section, members: dict[int, dict[int, int]]) -> tuple[Rank
         "collectives without an end": int((collective & ~complete).sum()),
         "collectives that do not block": int((collective & complete & ~blocking).sum()),
         "collectives of an unknown communicator": int((collective & complete & blocking & ~known).sum()),
+        "collectives between two groups of ranks (of an intercommunicator)": int(
+            (collective & complete & blocking & between).sum()
+        ),
         "records that were dropped as it was recorded": int(section.header["records_dropped"]),
     }
-    taken = records[collective & complete & blocking & known]
+    taken = records[collective & complete & blocking & known & ~between]
     if not len(section.tables["maps"]):
         return RankTrace(section.path, section.rank, host, ()), {"collectives without a clock": len(taken)}
     groups = []
@@ -91,7 +100,7 @@ def trace_of(section: Section, members: dict[int, dict[int, int]]) -> tuple[Rank
             continue
         ranks_by_place = members[int(communicator["identity"])]
         places = range(int(communicator["size"]))
-        whole = not communicator["inter"] and all(place in ranks_by_place for place in places)
+        whole = all(place in ranks_by_place for place in places)
         table = np.array([ranks_by_place.get(place, -1) for place in places] + [-1], dtype=np.int64)
         root = mine["root"]
         groups.append(

@@ -78,6 +78,11 @@ class Recording:
             int(self.trace.profile["calls"].sum() - self.trace.records["complete"].sum()) if self.trace.sampled else 0
         )
 
+    @property
+    def between(self) -> int:
+        """Calls on intercommunicators."""
+        return int((self.records["group"] >= 0).sum())
+
     @cached_property
     def sites(self) -> dict[tuple[str, int], str]:
         """How people call the places of calls."""
@@ -87,9 +92,12 @@ class Recording:
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:
         """The ranks of each communicator in the job; none where some left no call."""
-        rows = self.records[["communicator", "comm_rank", "rank", "size"]].drop_duplicates().sort_values("comm_rank")
+        names = ["communicator", "comm_rank", "rank", "size", "group"]
+        rows = self.records[names].drop_duplicates().sort_values("comm_rank")
+        whole = rows.groupby("communicator", observed=True)["size"].transform(lambda size: size == len(size))
+        rows = rows.assign(whole=whole & (rows["group"] < 0))  # of two groups, a rank is another one's number
         return {
-            str(name): tuple(map(int, some["rank"])) if len(some) == some["size"].iloc[0] else ()
+            str(name): tuple(map(int, some["rank"])) if some["whole"].all() else ()
             for name, some in rows.groupby("communicator", observed=True)
         }
 
@@ -116,7 +124,7 @@ class Recording:
             yield round(time * NANOSECONDS) + self.epoch, float(bound * NANOSECONDS), float(error * NANOSECONDS)
 
 
-def notes(recording: Recording) -> list[str]:
+def notes(recording: Recording, kineto: bool = False) -> list[str]:
     """Returns a line for each kind of what is not in the export."""
     processes = recording.trace.processes
     lost = int(processes["records_dropped"].sum())
@@ -124,6 +132,7 @@ def notes(recording: Recording) -> list[str]:
         "of all calls are not in the sample that is exported": recording.unsampled,
         "records of the sample had no room": lost,
         "calls are left out: their process ended before its clock was known": recording.unplaced,
+        "calls between two groups of ranks are not in Kineto's format": kineto * recording.between,
         "ranks left no file": int(processes["world_size"].max()) - len(processes),
     }
     return [f"{number} {what}" for what, number in said.items() if number > 0]
@@ -247,7 +256,7 @@ def kineto_events(recording: Recording, section: Section, pid: int) -> Iterator[
     name = {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": f"rank {section.rank}"}}
     yield name
     for number, row in enumerate(each(recording.of(section.rank))):
-        if not row.complete:
+        if not row.complete or row.group >= 0:
             continue
         group = str(row.communicator)
         ranks = recording.groups[group]

@@ -17,7 +17,7 @@ import numpy as np
 
 from downbeat.align.calls import Integers, RankTrace
 from downbeat.align.formats import chrome
-from downbeat.align.formats.events import Blocks, nanoseconds
+from downbeat.align.formats.events import Blocks, has_time, nanoseconds
 from downbeat.base.files import replacing
 from downbeat.errors import UsageError, reading
 
@@ -54,7 +54,7 @@ class WholeEvents:
         attributes = {f"field{place}" if place > TID else name: name for place, name in enumerate(names)}
         fields = [(attribute, msgspec.Raw | msgspec.UnsetType, msgspec.UNSET) for attribute in attributes]
         event = msgspec.defstruct("WholeEvent", fields, rename=attributes, forbid_unknown_fields=True, gc=False)
-        return msgspec.json.Decoder(list[event])  # type: ignore[valid-type]
+        return msgspec.json.Decoder(list[event | None])  # type: ignore[valid-type]
 
     def decode(self, text: bytes) -> list[Any]:
         """Returns the events of a JSON array.
@@ -177,6 +177,9 @@ def all_nanoseconds(numbers: Sequence[msgspec.Raw]) -> Integers:
     """Returns what `nanoseconds` does, of many."""
     texts = list(map(bytes, numbers))
     joined = b" ".join(texts)
+    if b'"' in joined:  # numbers as strings
+        texts = [text.strip(b'"') for text in texts]
+        joined = b" ".join(texts)
     plain = all(text[-4:-3] == b"." and len(text) < MOST_PLAIN for text in texts)
     if joined and plain and b"e" not in joined and b"E" not in joined:
         return np.fromstring(joined.replace(b".", b""), dtype=np.int64, sep=" ")
@@ -253,9 +256,12 @@ def source_of(trace: RankTrace) -> Source:
     if not chrome.recognizes(trace.path):
         first = min((int(calls.entry.min()) for calls in trace.calls if len(calls.entry)), default=0)
         return Source(trace.rank, first, 0, lambda axis: iter([calls_on(trace, axis)]))
-    blocks = Blocks(trace.path, msgspec.json.Decoder(list[Times]))
+    blocks = Blocks(trace.path, msgspec.json.Decoder(list[Times | None]))
     with reading(trace.path):
-        stamps = [all_nanoseconds([event.ts for event in events if event.ph != "M"]) for events in blocks]
+        stamps = [
+            all_nanoseconds([event.ts for event in events if event.ph != "M" and has_time(event.ts)])
+            for events in blocks
+        ]
         base = int(blocks.head.get("baseTimeNanoseconds") or 0)
     first = int(min((block.min() for block in stamps if len(block)), default=0)) + base
     return Source(trace.rank, first, base, lambda axis: file_on(trace.path, base, axis))
@@ -296,7 +302,7 @@ def apart(events: Sequence[Any], axis: Axis) -> list[Any]:
 
 def move(events: Sequence[Any], base: int, axis: Axis) -> None:
     """Moves the stamps of events onto the axis."""
-    timed = [event for event in events if event.ts and event.ph != METADATA]
+    timed = [event for event in events if event.ts and has_time(event.ts) and event.ph != METADATA]
     begins = all_nanoseconds([event.ts for event in timed]) + base
     ends = begins + all_nanoseconds([event.dur or ZERO for event in timed])
     begins, ends = axis.times(begins), axis.times(ends)

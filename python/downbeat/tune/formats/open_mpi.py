@@ -16,12 +16,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 
 from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written, by_collective
 
 RULES_FILE = "rules.conf"
 MCA = "OMPI_MCA_"
 PREFIX = f"{MCA}coll_tuned_"
+FILENAME = "dynamic_rules_filename"
+
+Entry = tuple[int, int, int, int]  # message size in bytes, algorithm, fan in/out, segment size in bytes
 
 # Numbers of collectives: enumeration COLLTYPE of ompi/mca/coll/base/coll_base_functions.h, the same in 4.1 and 5.0.
 NUMBERS = {
@@ -59,7 +63,11 @@ class OpenMpiRules(RulesFormat):
     name = "Open MPI rules file, version 1"
 
     def __init__(
-        self, version: int, algorithms: Mapping[str, Sequence[str]], environment: Mapping[str, str] = os.environ
+        self,
+        version: int,
+        algorithms: Mapping[str, Sequence[str]],
+        environment: Mapping[str, str] = os.environ,
+        site: str = "",
     ) -> None:
         """Makes the form.
 
@@ -67,7 +75,10 @@ class OpenMpiRules(RulesFormat):
             version: the major one of the library.
             algorithms: by collective, in the order of the library's numbers, which begin with 1.
             environment: in which algorithms are measured; variables of coll_tuned in it set fan outs and segments.
+            site: path of the rules file that is in force before the tuning; empty: none.
         """
+        self._site = site
+        self._site_rules = read_rules(Path(site)) if site else {}
         self._version = version
         self._algorithms = algorithms
         self._environment = environment
@@ -77,6 +88,10 @@ class OpenMpiRules(RulesFormat):
 
     def has_sizes(self, collective: str) -> bool:
         return collective not in SIZELESS
+
+    def set_aside(self) -> dict[str, str]:
+        # 4.1 lets rules decide before a variable that forces an algorithm, 5 after it.
+        return {f"{PREFIX}{FILENAME}": ""} if self._site and self._version < 5 else {}
 
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
         # Registered as a constant in 4.1 and 5.0.
@@ -95,8 +110,15 @@ class OpenMpiRules(RulesFormat):
         return list(self._algorithms[collective]).index(algorithm) + 1
 
     def write(self, rules: Sequence[Rule]) -> Written:
-        variables = {f"{PREFIX}use_dynamic_rules": "1", f"{PREFIX}dynamic_rules_filename": "{directory}/" + RULES_FILE}
+        variables = {f"{PREFIX}use_dynamic_rules": "1", f"{PREFIX}{FILENAME}": "{directory}/" + RULES_FILE}
         notes = []
+        if self._site:
+            kept = (
+                f"its rules for what was not tuned are part of {RULES_FILE}"
+                if self._site_rules
+                else "no rules could be read in it: what it has is lost"
+            )
+            notes.append(f"{RULES_FILE} replaces the rules file '{self._site}': {kept}")
         if self._version >= 5:
             variables[f"{PREFIX}priority"] = "100"
             notes.append(
@@ -107,19 +129,27 @@ class OpenMpiRules(RulesFormat):
 
     def text(self, rules: Sequence[Rule]) -> str:
         """Returns the content of the file."""
-        groups = sorted(by_collective(rules), key=lambda each: NUMBERS[each[0]])
-        lines = [f"{len(groups)} # collectives; rules for Open MPI's coll_tuned, written by downbeat tune"]
-        for collective, some in groups:
+        tuned = {NUMBERS[collective]: (collective, some) for collective, some in by_collective(rules)}
+        numbers = sorted({*tuned, *self._site_rules})
+        lines = [f"{len(numbers)} # collectives; rules for Open MPI's coll_tuned, written by downbeat tune"]
+        for number in numbers:
+            collective, some = tuned.get(number, (f"collective {number}", []))
             by_ranks = {ranks: list(each) for ranks, each in groupby(some, key=lambda rule: rule.ranks)}
-            # Lower bounds: above each measured number of ranks the library decides again.
-            sizes = sorted({0} | set(by_ranks) | {ranks + 1 for ranks in by_ranks})
-            lines += ["", f"{NUMBERS[collective]} {len(sizes)} # {collective}: communicator sizes"]
+            # Lower bounds: above each measured number of ranks the library, or the site, decides again.
+            of_site = self._site_rules.get(number, {})
+            sizes = sorted({0} | set(by_ranks) | {ranks + 1 for ranks in by_ranks} | set(of_site))
+            lines += ["", f"{number} {len(sizes)} # {collective}: communicator sizes"]
             for ranks in sizes:
-                entries = self._entries(collective, ranks, by_ranks.get(ranks, []))
+                entries = self._entries(collective, ranks, by_ranks[ranks]) if ranks in by_ranks else []
+                if not entries:
+                    # The first one is for fewer ranks as well.
+                    least = max((size for size in of_site if size <= ranks), default=min(of_site, default=0))
+                    before = of_site.get(least, [(0, 0, 0, 0)])
+                    entries = [(*entry, "default" if entry[1] == 0 else "of the site") for entry in before]
                 lines.append(f"{ranks} {len(entries)} # ranks: message sizes")
                 lines += [
-                    f"  {size} {number} {fan_out} {segment} # {name}"
-                    for size, number, fan_out, segment, name in entries
+                    f"  {size} {algorithm} {fan_out} {segment} # {name}"
+                    for size, algorithm, fan_out, segment, name in entries
                 ]
         return "\n".join(lines) + "\n"
 
@@ -143,3 +173,21 @@ class OpenMpiRules(RulesFormat):
 
     def _number_of(self, variable: str, otherwise: int) -> int:
         return int(self._environment.get(PREFIX + variable, otherwise))
+
+
+def read_rules(path: Path) -> dict[int, dict[int, list[Entry]]]:
+    """Returns the rules of a file, by number of the collective and least number of ranks; none of another form."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        numbers = iter([int(word) for line in text.splitlines() for word in line.partition("#")[0].split()])
+        return {
+            next(numbers): {
+                next(numbers): [
+                    (next(numbers), next(numbers), next(numbers), next(numbers)) for _ in range(next(numbers))
+                ]
+                for _ in range(next(numbers))
+            }
+            for _ in range(next(numbers))
+        }
+    except (OSError, ValueError, StopIteration):
+        return {}

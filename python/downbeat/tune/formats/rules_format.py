@@ -130,6 +130,10 @@ class RulesFormat(ABC):
         del collective, algorithm
         return ""
 
+    def set_aside(self) -> dict[str, str]:
+        """Returns the environment without the rules of the site that would come before an algorithm that is forced."""
+        return {}
+
     @abstractmethod
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
         """Returns the environment that fixes an algorithm for a whole launch, where one launch can have but one.

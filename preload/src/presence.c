@@ -1,0 +1,245 @@
+/* Whether all processes of MPI_COMM_WORLD have this library, before anything is sent: some may be of a program that was
+ * started without it (coupled programs, a wrapper that unsets LD_PRELOAD, a static program), and a message of ours
+ * would meet theirs.
+ *
+ * Each process leaves a mark in the trace's directory before MPI_Init, so when that returns on any process, all marks
+ * are there. Process 0 counts them and leaves a verdict; the others wait for it. Where process 0 left no mark, any of
+ * the others may decide that there is no trace. There is one verdict, since it is a link, which is made with its text
+ * at once or not at all. All names have a key that the processes of one MPI_COMM_WORLD share and no others do: the
+ * launcher's. */
+#define _GNU_SOURCE
+#include "preload.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE 2.0 /* s, for marks that a file server shows late */
+#define ALL "all"
+#define SOME "some"
+#define NAME_SIZE 64
+#define LINK_SIZE (DIRECTORY_SIZE + NAME_SIZE)
+#define LIST_SIZE 128
+
+static uint64_t key; /* 0: not known */
+static int marked;   /* this process left its mark */
+static char rank_text[16];
+
+/* Appends to the key. */
+static void add_to_key(const char *text) {
+    key = key == 0 ? 0xcbf29ce484222325U : key;
+    for (; *text != '\0'; ++text)
+        key = (key ^ (unsigned char)*text) * 0x100000001b3U;
+    key = (key ^ 0xff) * 0x100000001b3U;
+}
+
+/* The word after an option in a command line as /proc has it; "" if there is none. */
+static const char *after_option(const char *words, size_t size, const char *option) {
+    for (const char *word = words; word < words + size; word += strlen(word) + 1)
+        if (strcmp(word, option) == 0 && word + strlen(word) + 1 < words + size)
+            return word + strlen(word) + 1;
+    return "";
+}
+
+/* Reads a file of /proc into a buffer that ends with 0; returns its size. */
+static size_t read_process(long process, const char *name, char *buffer, size_t size) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/%s", process, name);
+    FILE *file = fopen(path, "re");
+    size_t got = file != NULL ? fread(buffer, 1, size - 1, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    buffer[got] = '\0';
+    return got;
+}
+
+/* Hydra: the proxy that started this process has the launcher's address, and the number of the job there. */
+static void key_of_proxy(void) {
+    char text[4096];
+    long process = getppid();
+    for (int i = 0; i < 32 && process > 1; ++i) {
+        size_t size = read_process(process, "cmdline", text, sizeof text);
+        const char *port = after_option(text, size, "--control-port");
+        if (port[0] != '\0') {
+            add_to_key(port);
+            add_to_key(after_option(text, size, "--pgid"));
+            return;
+        }
+        read_process(process, "stat", text, sizeof text); /* number (name) state parent ... */
+        const char *name_end = strrchr(text, ')');
+        process = name_end != NULL && strlen(name_end) > 4 ? strtol(name_end + 4, NULL, 10) : 0;
+    }
+}
+
+/* Variables that launchers set; the second adds to the first if it is there. */
+static const struct launcher {
+    const char *job;
+    const char *part;
+    const char *rank;
+} launchers[] = {
+    {"PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMIX_RANK"}, /* Open MPI, and Slurm with PMIx */
+    {"I_MPI_HYDRA_UUID", "HYDRA_BSTRAP_PGID", "PMI_RANK"},
+    {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"},
+};
+
+static void find_key(void) {
+    const char *rank = getenv("PMI_RANK");
+    if (!OPEN_MPI && rank != NULL)
+        key_of_proxy();
+    for (size_t i = 0; key == 0 && i < sizeof launchers / sizeof *launchers; ++i) {
+        const char *job = getenv(launchers[i].job);
+        const char *part = getenv(launchers[i].part);
+        rank = getenv(launchers[i].rank);
+        if (job == NULL || rank == NULL)
+            continue;
+        add_to_key(job);
+        add_to_key(part != NULL ? part : "");
+    }
+    if (key != 0)
+        snprintf(rank_text, sizeof rank_text, "%s", rank);
+}
+
+static void path_of(char path[LINK_SIZE], const char *what) {
+    snprintf(path, LINK_SIZE, "%s/.%016llx-%s", settings.directory, (unsigned long long)key, what);
+}
+
+void presence_announce(void) {
+    char path[LINK_SIZE];
+    find_key();
+    if (key == 0)
+        return;
+    path_of(path, rank_text);
+    marked = symlink("here", path) == 0 || errno == EEXIST;
+}
+
+/* Which processes left a mark: 1 for each. Returns how many. */
+static int read_marks(char *there, int size) {
+    char prefix[NAME_SIZE];
+    int count = 0;
+    memset(there, 0, (size_t)size);
+    int length = snprintf(prefix, sizeof prefix, ".%016llx-", (unsigned long long)key);
+    DIR *directory = opendir(settings.directory);
+    for (const struct dirent *each; directory != NULL && (each = readdir(directory)) != NULL;) {
+        char *end;
+        if (strncmp(each->d_name, prefix, (size_t)length) != 0)
+            continue;
+        long rank = strtol(each->d_name + length, &end, 10);
+        if (*end != '\0' || end == each->d_name + length || rank < 0 || rank >= size)
+            continue;
+        count += !there[rank];
+        there[rank] = 1;
+    }
+    if (directory != NULL)
+        closedir(directory);
+    return count;
+}
+
+/* The verdict: 1: all; 0: some; -1: there is none yet. */
+static int read_verdict(void) {
+    char path[LINK_SIZE];
+    char text[NAME_SIZE] = "";
+    /* A client of a file server that has looked in vain looks again once the directory is opened. */
+    int directory = open(settings.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory >= 0)
+        close(directory);
+    path_of(path, "verdict");
+    if (readlink(path, text, sizeof text - 1) <= 0)
+        return -1;
+    return strcmp(text, ALL) == 0;
+}
+
+/* The ranks without a mark, the first of them. */
+static void list_lacking(char list[LIST_SIZE], const char *there, int size) {
+    size_t length = 0;
+    for (int rank = 0, listed = 0; rank < size; ++rank) {
+        if (there[rank])
+            continue;
+        if (listed++ == 8) {
+            snprintf(list + length, LIST_SIZE - length, ", ...");
+            return;
+        }
+        length += (size_t)snprintf(list + length, LIST_SIZE - length, "%s%d", length > 0 ? ", " : "", rank);
+    }
+}
+
+/* Leaves a verdict unless there is one. Returns that which stands. */
+static int decide(const char *there, int count, int size) {
+    char path[LINK_SIZE];
+    char list[LIST_SIZE] = "";
+    path_of(path, "verdict");
+    if (symlink(count == size ? ALL : SOME, path) != 0)
+        return read_verdict() == 1;
+    if (count == size)
+        return 1;
+    list_lacking(list, there, size);
+    say("%d of %d ranks left no mark in '%s' (rank %s): they run without libdownbeat-preload, or write somewhere else; "
+        "nothing is recorded; hand LD_PRELOAD to every program of the command and choose a directory that all nodes "
+        "share, or set DOWNBEAT_PRELOAD_RANKS=all if all ranks have it",
+        size - count, size, settings.directory, list);
+    return 0;
+}
+
+/* Waits for the marks (process 0) or for the verdict. */
+static int wait_for_verdict(char *there, int rank, int size) {
+    struct timespec begin;
+    struct timespec now;
+    struct timespec pause = {0, 100000};
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (;;) {
+        int flag;
+        int verdict = read_verdict();
+        if (verdict >= 0)
+            return verdict;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        int patient = (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) < PATIENCE;
+        if (rank == 0 || !patient) {
+            int count = read_marks(there, size);
+            if (rank == 0 ? count == size || !patient : !there[0])
+                return decide(there, count, size);
+        }
+        /* Others may need this process to pass their messages on. */
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 20000000)
+            pause.tv_nsec *= 2;
+    }
+}
+
+int presence_of_all(int rank, int size, int code) {
+    char path[LINK_SIZE];
+    char *there = malloc((size_t)size);
+    int all = 0;
+    if (key == 0 && rank == 0)
+        say("the launcher is not known, so ranks without libdownbeat-preload could not be found; nothing is recorded; "
+            "set DOWNBEAT_PRELOAD_RANKS=all if all ranks have it");
+    if (key != 0 && !marked && rank == 0) {
+        say("cannot write in '%s': %s; choose another directory with DOWNBEAT_PRELOAD_DIR", settings.directory,
+            strerror(code));
+        PMPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    if (marked && there != NULL)
+        all = wait_for_verdict(there, rank, size);
+    if (marked) {
+        path_of(path, rank_text);
+        unlink(path);
+    }
+    if (marked && there != NULL && !all && read_marks(there, size) == 0) { /* nobody waits any more */
+        path_of(path, "verdict");
+        unlink(path);
+    }
+    free(there);
+    return all;
+}
+
+void presence_seen_by_all(void) {
+    char path[LINK_SIZE];
+    path_of(path, "verdict");
+    if (marked)
+        unlink(path);
+    marked = 0;
+}

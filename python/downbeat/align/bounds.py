@@ -1,0 +1,349 @@
+"""Between which limits a clock lies, over a whole run, and which calls contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from downbeat.align.calls import MOST_RATE, Integers
+from downbeat.align.matching import Floats, Group
+
+ROUNDING = 2.0  # ns
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Calls of two ranks that contradict each other whatever their clocks are, if these keep their rates.
+
+    Attributes:
+        place, other: of the ranks among all; the calls of the first contradict those of most others.
+        by_ns: by how much.
+        calls: group and number of those that contradict each other most.
+    """
+
+    place: int
+    other: int
+    by_ns: float
+    calls: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Points:
+    """The tightest limit of each bin and column on one side, as an upper one: a lower one has its sign turned.
+
+    Attributes:
+        at: bins x columns, ns.
+        limit: ns; inf: none.
+        call: group << 40 | row.
+    """
+
+    at: Floats
+    limit: Floats
+    call: Integers
+
+
+def between(at: Floats, nodes: Floats, values: Floats, curve: float) -> Floats:
+    """Returns upper limits between the nodes at which they are known, of what bends by at most 2 curve.
+
+    Args:
+        at: ns, within the nodes or NaN.
+        nodes: ns.
+        values: inf: none.
+        curve: 1/ns.
+    """
+    left = np.clip(np.searchsorted(nodes, at, side="right") - 1, 0, len(nodes) - 2)
+    before, after = at - nodes[left], nodes[left + 1] - at
+    share = before / (before + after)
+    finite = np.where(np.isfinite(values), values, 0.0)
+    result: Floats = finite[left] * (1.0 - share) + finite[left + 1] * share + curve * before * after
+    if not np.isfinite(values).all():
+        unknown = ~np.isfinite(values)
+        result = np.where(unknown[left] & (share < 1.0) | unknown[left + 1] & (share > 0.0), np.inf, result)
+    return result
+
+
+def others(values: Floats) -> Floats:
+    """Returns of each row and column the smallest value of the other columns."""
+    chosen = np.argmin(values, axis=1)[:, None]
+    first = np.take_along_axis(values, chosen, axis=1)
+    rest = values.copy()
+    np.put_along_axis(rest, chosen, np.inf, axis=1)
+    found: Floats = np.where(np.arange(values.shape[1]) == chosen, rest.min(axis=1)[:, None], first)
+    return found
+
+
+def reach(at: Floats, limit: Floats, nodes: Floats, curve: float) -> Floats:
+    """Returns the upper limits at the nodes that follow from those at some times; inf: there are none.
+
+    No rate is above `MOST_RATE`, so a limit holds elsewhere, weaker with the distance. What bends by at most 2 curve is
+    convex with curve t^2 added, and a convex function runs below the chords between its upper limits.
+    """
+    known = np.isfinite(limit)
+    if not known.any():
+        return np.full(len(nodes), np.inf)
+    times, values = np.concatenate([at[known], nodes]), np.concatenate([limit[known], np.full(len(nodes), np.inf)])
+    order = np.argsort(times, kind="stable")
+    times, values = times[order], slanted(times[order], values[order])
+    middle = times[len(times) // 2]
+    x, y = times - middle, values + curve * (times - middle) ** 2
+    hull: list[int] = []
+    xs, ys = x.tolist(), y.tolist()
+    for k in range(len(xs)):
+        while len(hull) > 1:
+            a, b = hull[-2], hull[-1]
+            if (ys[b] - ys[a]) * (xs[k] - xs[a]) < (ys[k] - ys[a]) * (xs[b] - xs[a]):
+                break
+            hull.pop()
+        if hull and xs[hull[-1]] == xs[k]:
+            ys[hull[-1]] = min(ys[hull[-1]], ys[k])
+            continue
+        hull.append(k)
+    away = nodes - middle
+    found = np.interp(away, x[hull], np.array(ys)[hull]) - curve * away**2
+    return slanted(nodes, found)
+
+
+def slanted(at: Floats, values: Floats) -> Floats:
+    """Returns upper limits at ascending times, each no more than what a neighbor and the largest rate allow."""
+    ahead = np.minimum.accumulate(values - MOST_RATE * at) + MOST_RATE * at
+    behind = np.minimum.accumulate((values + MOST_RATE * at)[::-1])[::-1] - MOST_RATE * at
+    result: Floats = np.minimum(ahead, behind)
+    return result
+
+
+class Limits:
+    """What the calls of all ranks say about each other's clocks.
+
+    Attributes:
+        torn: of each rank and node: no limit is taken from there, and none passes it.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[Group],
+        places: Sequence[Integers],
+        entries: Sequence[Floats],
+        exits: Sequence[Floats],
+        bins: Sequence[Integers],
+        nodes: Floats,
+        base: Floats,
+        resolution: Floats,
+        curve: float,
+    ) -> None:
+        """Takes the calls.
+
+        Args:
+            groups: of calls.
+            places: of each group's ranks among all.
+            entries: of each group's calls, ns after each rank's origin; NaN: none.
+            exits: likewise.
+            bins: of each group's calls, by time.
+            nodes: ns; one in each bin and one at each end.
+            resolution: of each rank's clock, ns.
+            curve: largest second derivative of the difference of two clocks, halved, 1/ns.
+            base: rough offsets of each rank at each node: the limit that is closest to them is a bin's tightest.
+        """
+        self.groups, self.nodes, self.curve, self.ranks = groups, nodes, curve, len(base)
+        self.torn = np.zeros(base.shape, dtype=bool)
+        self.calls = []
+        for number, group in enumerate(groups):
+            mine = places[number]
+            sources, sinks = group.before()
+            order = np.argsort(bins[number], kind="stable")
+            bin_of = bins[number][order]
+            first = np.flatnonzero(np.diff(bin_of, prepend=-1))
+            # A stamp may be older than what it stamps by the clock's resolution.
+            entry = np.where(sources, np.maximum(entries[number] - resolution[mine], nodes[0]), np.nan)[order]
+            leave = np.where(sinks, exits[number] + resolution[mine], np.nan)[order]
+            leave = np.minimum(leave, nodes[-1])
+            rough = [
+                np.stack([np.interp(times[:, i], nodes, base[one]) for i, one in enumerate(mine)], axis=1)
+                for times in (entry, leave)
+            ]
+            self.calls.append((mine, order, bin_of[first], first, entry, leave, *rough))
+
+    def points(self, lower: Floats, upper: Floats, only: int | None = None) -> tuple[Points, Points]:
+        """Returns the limits of each rank: upper ones and lower ones.
+
+        Args:
+            lower: limits of all ranks at the nodes.
+            upper: likewise.
+            only: the rank whose calls limit the others, None: each rank's.
+        """
+        shape = (len(self.nodes) - 2, self.ranks)
+        found = []
+        for side, bound in ((1.0, upper), (-1.0, -lower)):  # a lower limit is an upper one of what is turned around
+            at, limit, key = np.zeros(shape), np.full(shape, np.inf), np.full(shape, np.inf)
+            call = np.zeros(shape, dtype=np.int64)
+            for number, (mine, order, bin_of, first, entry, leave, at_entry, at_exit) in enumerate(self.calls):
+                theirs, own, rough = (leave, entry, at_entry) if side > 0 else (entry, leave, at_exit)
+                known = np.full(theirs.shape, np.inf)
+                for i, one in enumerate(mine):
+                    if (only is None or one == only) and np.isfinite(bound[one]).any():
+                        known[:, i] = side * theirs[:, i] + between(theirs[:, i], self.nodes, bound[one], self.curve)
+                known = np.where(np.isnan(known), np.inf, known)
+                room = np.where(np.isfinite(own), others(known) - side * own, np.inf)
+                close = np.where(np.isfinite(room), room - side * rough, np.inf)
+                least = np.minimum.reduceat(close, first, axis=0)
+                tightest = close == np.repeat(least, np.diff(first, append=len(close)), axis=0)
+                row = np.where(tightest, np.arange(len(close))[:, None], len(close))
+                row = np.minimum.reduceat(row, first, axis=0)
+                where = np.ix_(bin_of, mine)
+                better = least < key[where]
+                values = (np.take_along_axis(one, row, axis=0) for one in (room, own))
+                for target, new in zip(
+                    (limit, at, key, call), (*values, least, number << 40 | order[row]), strict=True
+                ):
+                    target[where] = np.where(better, new, target[where])
+            found.append(Points(at, limit, call))
+        return found[0], found[1]
+
+    def reached(self, points: Points, rank: int, torn: NDArray[np.bool_]) -> Floats:
+        """Returns the upper limits of a rank at the nodes: of each stretch between torn nodes from its own bins."""
+        found = np.full(len(self.nodes), np.inf)
+        edges = np.flatnonzero(np.diff(torn, prepend=True, append=True))
+        for begin, end in zip(edges[::2], edges[1::2], strict=True):
+            bins = slice(max(begin - 1, 0), end - 1)  # a node more than bins at both ends
+            found[begin:end] = reach(points.at[bins, rank], points.limit[bins, rank], self.nodes[begin:end], self.curve)
+        return found
+
+    def sweep(self, reference: int, barred: Sequence[int]) -> tuple[Floats, Floats]:
+        """Returns the limits of each rank's clock against that of a reference.
+
+        Each rank's limits hold if those of all others do: the sweeps are shortest paths between all of them.
+
+        Args:
+            reference: rank that needs nothing added.
+            barred: ranks that limit nobody.
+        """
+        shape = (self.ranks, len(self.nodes))
+        lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
+        lower[reference] = upper[reference] = 0.0
+        for _ in range(self.ranks + 2):
+            silent = np.isin(np.arange(self.ranks), barred)[:, None]
+            sides = self.points(np.where(silent, -np.inf, lower), np.where(silent, np.inf, upper))
+            change = 0.0
+            for rank in range(self.ranks):
+                if rank == reference:
+                    continue
+                for mine, points, sign in ((upper, sides[0], 1.0), (lower, sides[1], -1.0)):
+                    new = np.minimum(sign * mine[rank], self.reached(points, rank, self.torn[rank]))
+                    with np.errstate(invalid="ignore"):
+                        change = max(change, float(np.nan_to_num(sign * mine[rank] - new, posinf=np.inf).max()))
+                    mine[rank] = sign * new
+            contradicted = (lower - upper > ROUNDING).any(axis=1) & ~silent[:, 0]
+            if change < 1.0 or contradicted.any():
+                break
+        return lower, upper
+
+    def settle(self) -> tuple[Floats, Floats, NDArray[np.bool_], tuple[Conflict, ...]]:
+        """Returns the limits of all ranks against the first, where they are torn, and what contradicts.
+
+        A rank whose calls contradict the others' is taken out. Its clock may hold in stretches, between which it was
+        set: the fewest are found from the left and from the right, and where both differ it is torn.
+        """
+        conflicts: list[Conflict] = []
+        barred: list[int] = []
+        reference = 0
+        while True:
+            lower, upper = self.sweep(reference, barred)
+            with np.errstate(invalid="ignore"):
+                room = (upper - lower).min(axis=1)
+            room[barred] = np.inf
+            if room.min() >= -ROUNDING or len(barred) >= self.ranks - 1:
+                break
+            conflict = self.conflict(int(np.argmin(room)), -float(room.min()), barred)
+            conflicts.append(conflict)
+            barred.append(conflict.place)
+            if conflict.place == reference and len(barred) < self.ranks:
+                reference = next(rank for rank in range(self.ranks) if rank not in barred)
+        if not barred:
+            return lower, upper, self.torn, ()
+        for rank in barred:
+            # Against all others, as they are; the first rank's clock is everybody's axis.
+            self.torn[rank] = self.tears(self.points(lower, upper), rank)
+        if 0 in barred:
+            self.torn |= self.torn[0]
+        lower, upper = self.sweep(0, [rank for rank in barred if rank])
+        crossed = lower > upper + ROUNDING
+        self.torn |= crossed
+        lower, upper = np.where(self.torn, -np.inf, lower), np.where(self.torn, np.inf, upper)
+        return lower, upper, self.torn, tuple(conflicts)
+
+    def tears(self, sides: tuple[Points, Points], rank: int) -> NDArray[np.bool_]:
+        """Returns the nodes at which a rank's clock does not hold together."""
+        bins = len(self.nodes) - 2
+
+        def holds(edge: int, onward: int, count: int) -> bool:
+            begin, end = sorted((edge, edge + onward * count))
+            stretch = np.ones(bins + 2, dtype=bool)
+            stretch[begin + 1 : end + 1] = False
+            upper, lower = (self.reached(side, rank, stretch) for side in sides)
+            inside = slice(begin + 1, end + 1)
+            return bool((-lower[inside] <= upper[inside] + ROUNDING).all())
+
+        right, left = [0], [bins]
+        while right[-1] < bins:  # each stretch as far as it holds
+            begin = right[-1]
+            right.append(begin + furthest(partial(holds, begin, 1), bins - begin))
+        while left[-1] > 0:
+            end = left[-1]
+            left.append(end - furthest(partial(holds, end, -1), end))
+        torn = np.zeros(bins + 2, dtype=bool)
+        for begin, end in zip(sorted(left)[1:-1], right[1:-1], strict=False):
+            torn[min(begin, end) : max(begin, end) + 2] = True
+        torn[0], torn[-1] = torn[1], torn[-2]
+        return torn
+
+    def conflict(self, rank: int, by_ns: float, barred: Sequence[int]) -> Conflict:
+        """Returns the conflict of the rank whose calls contradict those of most others.
+
+        Args:
+            rank: one that is contradicted.
+            by_ns: by how much.
+            barred: ranks that are left out.
+        """
+        shape = (self.ranks, len(self.nodes))
+        room = np.full((self.ranks, self.ranks), np.inf)
+        found = {}
+        for one in range(self.ranks):
+            alone = np.full(shape, np.inf)
+            alone[one] = 0.0
+            sides = self.points(-alone, alone, one)
+            for other in range(self.ranks):
+                if other != one and one not in barred and other not in barred:
+                    upper, lower = (self.reached(side, other, self.torn[other]) for side in sides)
+                    with np.errstate(invalid="ignore"):
+                        apart = np.nan_to_num(upper + lower, nan=np.inf)
+                    room[one, other] = apart.min()
+                    found[one, other] = sides, int(np.argmin(apart))
+        contradicted = (room < -ROUNDING).sum(axis=1)
+        if not contradicted.any():  # a circle of more than two
+            return Conflict(max(rank, 1), 0, by_ns, ())
+        place = int(np.argmax(contradicted))
+        if contradicted[place] < 2:  # between two, take the one that is not the reference
+            place = max(place, int(np.argmin(room[place])))
+        other = int(np.argmin(room[place]))
+        (sides, node), calls = found[place, other], []
+        for side in sides:
+            away = np.abs(side.at[:, other] - self.nodes[node])
+            call = int(side.call[np.argmin(side.limit[:, other] + MOST_RATE * away), other])
+            group = self.groups[call >> 40]
+            calls.append((group.name, int(group.number[call & (1 << 40) - 1])))
+        return Conflict(place, other, -float(room[place, other]), tuple(dict.fromkeys(calls)))
+
+
+def furthest(holds: Callable[[int], bool], most: int) -> int:
+    """Returns the largest number up to which something holds, at least 1."""
+    low, high = 1, 2
+    while high <= most and holds(high):
+        low, high = high, 2 * high
+    high = min(high, most + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -1,0 +1,176 @@
+"""The events of a Chrome trace that say something of collectives, by kind."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from downbeat.align.formats.events import Blocks, has_time, nanoseconds
+from downbeat.align.formats.kernels import LEFT_OUT, NONE, Kernel, Kernels, looks_like_one, stranger
+
+PARAMETERS = "record_param_comms"
+HOST = re.compile(r"^(gloo|mpi):")
+DEVICE = re.compile(r"^(nccl|rccl|xccl|hccl|ucc):(?!:)")
+XLA = re.compile(
+    r"^(all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute|collective-broadcast)"
+    r"(-start|-done)?((?:\.[\w.]+)?)$"
+)
+OF_DEVICES = ("kernel", "mtia_ccp_events", "")  # categories; exporters of XPlane and Ascend write none
+OF_HOSTS = re.compile(r"cpu|user_annotation|python|runtime|driver|overhead|trace|ac2g|fwdbwd", re.IGNORECASE)
+OF_RANKS = re.compile(r"^\W*rank[ :_-]*(\d+)\b", re.IGNORECASE)
+NO_END = "collectives without an end"
+QUEUED = "stamps of a library on the host: they end once the work is queued"
+ON_HOSTS = "stamps of XLA's operations on the host: they end once the work is queued"
+LEFT_OUT_KINDS = {"queued": QUEUED, "left out": LEFT_OUT}
+
+
+class Event(msgspec.Struct):
+    """The fields that are read of an event; numbers in the digits of the file."""
+
+    name: Any = ""
+    cat: Any = ""
+    ph: Any = ""
+    ts: msgspec.Raw = msgspec.Raw()
+    dur: msgspec.Raw = msgspec.Raw()
+    pid: Any = 0
+    tid: Any = 0
+    id: Any = None
+    args: msgspec.Raw = msgspec.Raw()
+
+
+class Stamp(NamedTuple):
+    """An event that may be a collective: its name, times (ns), thread and arguments; and what a kernel's name says."""
+
+    name: str
+    entry: int
+    exit: int
+    thread: tuple[object, object]
+    arguments: dict[str, Any]
+    kernel: Kernel | None = None
+
+    def with_arguments(self, arguments: dict[str, Any]) -> Stamp:
+        """Returns the same with other arguments."""
+        return self._replace(arguments=arguments)
+
+
+@dataclass
+class Found:
+    """The events of a file that say something of collectives, by kind.
+
+    Attributes:
+        stamps: of each kind: parameters, kernel, device, host, xla; "kernel of xla" names its operation.
+        skipped: how many of what was left out.
+        processes: names.
+        ranks: that names of processes say.
+    """
+
+    stamps: defaultdict[str, list[Stamp]] = field(default_factory=lambda: defaultdict(list))
+    skipped: Counter[str] = field(default_factory=Counter)
+    processes: dict[object, str] = field(default_factory=dict)
+    ranks: set[int] = field(default_factory=set)
+
+    def add(self, kind: str, stamp: Stamp) -> None:
+        """Adds an event."""
+        if kind in LEFT_OUT_KINDS:
+            self.skipped[LEFT_OUT_KINDS[kind]] += 1
+            return
+        of_xla = kind == "kernel" and XLA.match(str(stamp.arguments.get("hlo_op", "")))
+        self.stamps["kernel of xla" if of_xla else kind].append(stamp)
+
+    def on_device(self, process: object) -> bool:
+        """Whether a process is not known to be one of the host."""
+        return not self.processes.get(process, "").startswith("/host")
+
+
+def kind_of(name: object, category: object, kernels: Kernels) -> tuple[str, Kernel | None] | None:
+    """Returns what kind of event one is by its name and category, and what a kernel's name says.
+
+    None: it says nothing of collectives.
+    """
+    if not isinstance(name, str):
+        return None
+    word = "" if category is None else str(category).lower()
+    if name == PARAMETERS:
+        return "parameters", None
+    if not OF_HOSTS.search(word):
+        kernel = kernels.find(name)
+        if kernel is not None and (kernel.said or word in OF_DEVICES):
+            return ("left out" if kernel.operation == NONE else "kernel"), kernel
+    if HOST.match(name):
+        return "host", None
+    if DEVICE.match(name):
+        return ("device" if word == "gpu_user_annotation" else "queued"), None
+    if XLA.match(name):
+        return "xla", None
+    return ("stranger", None) if not OF_HOSTS.search(word) and looks_like_one(name) else None
+
+
+def find(blocks: Blocks[Event], kernels: Kernels) -> Found:
+    """Returns the events of a file that say something of collectives.
+
+    An event has its length (X), or is one of begin and end: of a thread (B, E), or of an id (b, e).
+    """
+    found = Found()
+    kinds: dict[tuple[object, object], tuple[str, Kernel | None] | None] = {}
+    begun: defaultdict[object, list[tuple[Event, str | None, Kernel | None]]] = defaultdict(list)
+    for events in blocks:
+        for event in events:
+            key, phase = (event.name, event.cat), event.ph
+            try:
+                known = kinds[key]
+            except (KeyError, TypeError):
+                known = kind_of(*key, kernels)
+                if isinstance(event.name, str) and isinstance(event.cat, str | None):
+                    kinds[key] = known
+            if known is None and phase == "X":
+                continue
+            kind, kernel = known or (None, None)
+            if phase in ("B", "b", "E", "e"):
+                thread = phase in ("B", "E")
+                place = (event.pid, event.tid) if thread else ("", event.cat, event.id, event.pid, event.name)
+                if phase in ("B", "b"):
+                    begun[place].append((event, kind, kernel))
+                elif begun[place]:
+                    begin, kind, kernel = begun[place].pop()
+                    if kind is not None:
+                        found.add(kind, stamp_of(begin, kernel, event.ts))
+            elif phase == "M":
+                name_process(found, event)
+            elif kind is None:
+                continue
+            elif phase in ("X", "") and has_time(event.dur) and has_time(event.ts):
+                found.add(kind, stamp_of(event, kernel))
+            else:
+                found.skipped[NO_END] += 1
+    found.skipped[NO_END] += sum(kind is not None for some in begun.values() for _, kind, _ in some)
+    strangers = [one.name for one in found.stamps.pop("stranger", []) if found.on_device(one.thread[0])]
+    if strangers:
+        found.skipped[stranger(strangers[0])] += len(strangers)
+    return found
+
+
+def name_process(found: Found, event: Event) -> None:
+    """Keeps the name of a process."""
+    if event.name not in ("process_name", "process_labels") or not bytes(event.args):
+        return
+    arguments = msgspec.json.decode(event.args)
+    text = str(arguments.get("name") or arguments.get("labels") or "") if isinstance(arguments, dict) else ""
+    if event.name == "process_name":
+        found.processes[event.pid] = text
+    said = OF_RANKS.match(text)
+    if said:
+        found.ranks.add(int(said[1]))
+
+
+def stamp_of(event: Event, kernel: Kernel | None, end: msgspec.Raw | None = None) -> Stamp:
+    """Returns an event with its times; without a length, up to the stamp of its end."""
+    begin = nanoseconds(event.ts)
+    # Rounded up: Kineto's stamps are whole ns, XPlane's have ps.
+    until = nanoseconds(end, up=True) if end else nanoseconds(event.ts, up=True) + nanoseconds(event.dur, up=True)
+    arguments = msgspec.json.decode(event.args) if bytes(event.args) else {}
+    thread = (event.pid, event.tid)
+    return Stamp(str(event.name), begin, until, thread, arguments if isinstance(arguments, dict) else {}, kernel)

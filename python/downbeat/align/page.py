@@ -1,0 +1,208 @@
+"""The clocks on a page: a table, their course over the run, and calls before and after."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from downbeat.align.calls import Integers
+from downbeat.align.clocks import NS, Aligned, late_or_slow
+from downbeat.align.matching import TO_ALL, Floats, Group
+from downbeat.base.text import MICROSECONDS
+from downbeat.pictures.style import COLORS, TEXT_POINTS, Picture, finish, finish_legend, log_axis, look_of, new_figure
+from downbeat.pictures.timelines import PHASE_COLORS, draw_bars, rank_step
+from downbeat.report.page import Page, Section, Table
+from downbeat.traces.page import make_page
+
+POINTS = 200  # of a clock over the run
+MOST_CLOCKS = 12  # that are drawn
+SHOWN = 4  # calls before and after
+THIN = 200  # a bar that is this often in its axis is not seen
+TERMS = (
+    ("offset", "of the clock against the axis in the middle of the run: positive if it is ahead"),
+    ("rate", "by how much the clock is too fast"),
+    ("bound", "the error of a stamp on the axis cannot be larger: the largest one of the run"),
+    ("expected error", "standard error of a stamp on the axis: median over the run"),
+)
+
+
+def align_page(aligned: Aligned) -> Page:
+    """Returns the page of `downbeat align`: who is late, and how well the clocks are known."""
+    page = make_page(late_or_slow(aligned), "Late or slow: traces on one axis", None)
+    return replace(page, sections=(clock_section(aligned), *page.sections))
+
+
+def clock_section(aligned: Aligned) -> Section:
+    """Returns the part on the clocks."""
+    pictures = [clocks_over_time(aligned)]
+    shown = calls_to_show(aligned)
+    if shown is not None:
+        pictures.append(before_and_after(aligned, *shown))
+    return Section(
+        "Clocks",
+        (f"The axis is the clock of rank {aligned.axes[0].ranks[0]}.",),
+        warnings=aligned.notes,
+        tables=(Table("Clocks of the ranks against the axis", clocks_frame(aligned)),),
+        pictures=tuple(one for one in pictures if one is not None),
+        definitions=TERMS,
+    )
+
+
+def clocks_frame(aligned: Aligned) -> pd.DataFrame:
+    """Returns a row per rank: offset, rate, bound, expected error, calls, host."""
+    ranks = aligned.ranks
+    frame = pd.DataFrame(
+        {
+            "rank": ranks["rank"],
+            "offset_s": [f"{offset:.9f}" if np.isfinite(offset) else "-" for offset in ranks["offset_s"]],
+            "rate_ppm": ranks["rate"] * 1e6 + 0.0,
+            "bound_us": ranks["bound_s"] * MICROSECONDS,
+            "expected_error_us": ranks["expected_error_s"] * MICROSECONDS,
+            "calls": ranks["calls"],
+            "host": ranks["host"],
+        }
+    )
+    return frame if ranks["host"].any() else frame.drop(columns="host")
+
+
+def clocks_over_time(aligned: Aligned) -> Picture | None:
+    """Draws how each clock drifts against the axis, and how well it is known. None: nothing is known."""
+    frames = []
+    for rank in aligned.ranks["rank"]:
+        times = entries_of(aligned, int(rank))
+        if len(times) < 2 or rank == aligned.axis_of(int(rank)).ranks[0]:
+            continue
+        at = np.linspace(0, int(times.max() - times.min()), POINTS).astype(np.int64) + times.min()
+        moved, bound, expected = aligned.correct(int(rank), at)
+        ahead = at - moved
+        frames.append(
+            pd.DataFrame(
+                {
+                    "rank": rank,
+                    "time_s": (at - at[0]) * NS,
+                    "drift_us": (ahead - ahead[0]) / 1e3,
+                    "bound_us": np.where(np.isfinite(bound), bound, np.nan) / 1e3,
+                    "expected_error_us": expected / 1e3,
+                }
+            )
+        )
+    if not frames or not any(frame["expected_error_us"].notna().any() for frame in frames):
+        return None
+    figure = new_figure(height=5.2)
+    panels = figure.subplots(2, 1, sharex=True)
+    for place, clock in enumerate(frames[:MOST_CLOCKS]):
+        look = look_of(place) | {"marker": ""}
+        panels[0].plot(clock["time_s"], clock["drift_us"], label=f"rank {clock['rank'].iloc[0]}", **look)
+        panels[1].plot(clock["time_s"], clock["bound_us"], **look)
+        panels[1].plot(clock["time_s"], clock["expected_error_us"], **look | {"linewidth": 0.8})
+    finish(panels[0], "", "drift [us]", "how far each clock got ahead of the axis since the rank's first call")
+    finish(panels[1], "time since the rank's first call [s]", "error [us]", "bound (thick) and expected error (thin)")
+    log_axis(panels[1].yaxis)
+    finish_legend(figure, panels)
+    more = f" The first {MOST_CLOCKS} of {len(frames)} are drawn." if len(frames) > MOST_CLOCKS else ""
+    caption = (
+        "How each clock runs against the axis, from 0 at its first call: a straight line is a constant rate. Below, "
+        f"how wrong a stamp may be (bound) and is by expectation. Where a line is missing, nothing is known.{more}"
+    )
+    return Picture("clocks", "Clocks over the run", caption, figure, pd.concat(frames, ignore_index=True))
+
+
+def entries_of(aligned: Aligned, rank: int) -> Integers:
+    """Returns the entries of a rank into all of its calls, ns on its clock."""
+    none = [np.empty(0, dtype=np.int64)]
+    return np.concatenate(
+        none + [group.entry[:, group.ranks == rank][~group.missing[:, group.ranks == rank]] for group in aligned.groups]
+    )
+
+
+def calls_to_show(aligned: Aligned) -> tuple[Group, Integers] | None:
+    """Returns calls in the middle of the run that all ranks of a group wait for; of the largest group."""
+    found = []
+    for group in aligned.groups:
+        whole = np.isin(group.operation, TO_ALL) & ~group.missing.any(axis=1)
+        rows = np.flatnonzero(whole & ((group.size != 0) | (group.operation == "barrier")))
+        if len(rows):
+            first = max(0, min(len(rows) // 2, len(rows) - SHOWN))
+            found.append((len(group.ranks), len(rows), group, rows[first : first + SHOWN]))
+    return max(found, key=lambda one: one[:2])[2:] if found else None
+
+
+def before_and_after(aligned: Aligned, group: Group, rows: Integers) -> Picture:
+    """Draws calls of a group that wait for all: on the ranks' own clocks, and on one axis, where waiting is seen.
+
+    Args:
+        aligned: the clocks.
+        group: of the calls; all ranks have them.
+        rows: their places in it.
+    """
+    own = [(group.entry[rows, place], group.exit[rows, place]) for place in range(len(group.ranks))]
+    moved = [
+        (aligned.corrected(rank, entry), aligned.corrected(rank, end))
+        for rank, (entry, end) in zip(group.ranks.tolist(), own, strict=True)
+    ]
+    figure = new_figure(height=4.8)
+    frames = []
+    for axes, stamps, clock, title in zip(
+        figure.subplots(2, 1),
+        (own, moved),
+        ("own", "axis"),
+        ("each on its own clock: who is late?", "on one axis: all wait until the last one has come"),
+        strict=True,
+    ):
+        begins, ends = (np.array(some) for some in zip(*stamps, strict=True))
+        first = int(begins.min())
+        entry, end = (begins - first) / 1e3, (ends - first) / 1e3  # times since 1970 in ns do not fit into a double
+        # Waiting can be seen on the one axis only.
+        waited = np.clip(entry.max(axis=0), entry, end) if clock == "axis" else entry
+        numbers = bars_of(group, rows, entry, waited, end)
+        frames.append(numbers.assign(clock=clock))
+        unit = draw_calls(axes, group, numbers)
+        finish(axes, f"time [{unit}]", "rank", title)
+        axes.grid(visible=False, axis="y")
+    figure.legend(
+        handles=[Patch(color=PHASE_COLORS[phase], label=phase) for phase in ("wait", "operation")],
+        loc="outside upper left",
+        ncols=2,
+        frameon=False,
+        fontsize=TEXT_POINTS,
+    )
+    named = sorted(set(group.operation[rows].tolist()))
+    caption = (
+        f"{len(rows)} calls in the middle of the run, {', '.join(named)} of group {group.name}. Above as the files "
+        "have them, below as they are on the axis: in the light part a rank waits for the last one."
+    )
+    numbers = pd.concat(frames, ignore_index=True)[["clock", "call", "rank", "phase", "begin_us", "end_us"]]
+    return Picture("before-and-after", "Calls before and after", caption, figure, numbers)
+
+
+def bars_of(group: Group, rows: Integers, entry: Floats, waited: Floats, end: Floats) -> pd.DataFrame:
+    """Returns a row per call, rank and phase; times in us, a row per rank, a column per call."""
+    places, calls = (each.ravel() for each in np.indices(entry.shape))
+    shared = {"call": group.number[rows][calls], "rank": group.ranks[places], "place": places}
+    return pd.concat(
+        [
+            pd.DataFrame({**shared, "phase": phase, "begin_us": begin.ravel(), "end_us": stop.ravel()})
+            for phase, begin, stop in (("wait", entry, waited), ("operation", waited, end))
+        ],
+        ignore_index=True,
+    )
+
+
+def draw_calls(axes: Axes, group: Group, numbers: pd.DataFrame) -> str:
+    """Draws the bars of calls; as strokes where clocks are so far apart that no bar would be seen. Returns the unit."""
+    step = rank_step(len(group.ranks))
+    length = numbers["end_us"].max()
+    unit, factor = next((one for one in (("s", 1e6), ("ms", 1e3)) if length >= 2 * one[1]), ("us", 1.0))
+    drawn = numbers[numbers["place"] % step == 0].assign(rank=lambda some: some["place"])
+    drawn[["begin_us", "end_us"]] /= factor
+    draw_bars(axes, drawn, len(group.ranks))
+    if length > THIN * (numbers["end_us"] - numbers["begin_us"]).max():
+        axes.plot(drawn["begin_us"], drawn["place"] / step, "|", color=COLORS[0], markersize=9, markeredgewidth=1.5)
+    axes.autoscale(axis="x")
+    ticks = axes.get_yticks()
+    axes.set_yticks(ticks, [str(group.ranks[int(tick) * step]) for tick in ticks])
+    return unit

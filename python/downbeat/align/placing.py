@@ -1,0 +1,418 @@
+"""Which calls of two ranks are the same collective, where these have no sequence numbers.
+
+Files begin k calls apart, lack a stretch in the middle, or a kind of call. Ends of one collective agree and those of
+different ones do not, since no two steps take equally long: the right shift is where durations from end to end agree.
+Where two shifts are alike, none is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from downbeat.align.calls import MOST_RATE, Calls, Integers
+
+Floats = NDArray[np.float64]
+
+CLEAR = 4.0  # standard errors by which a shift has to agree better than any other one
+LEAST_GAIN = 12.0  # in natural logarithms of likelihood
+BLOCK = 16  # calls, or a little more
+FEWEST = 6  # calls that decide by agreement
+RUN = 10  # calls in a row, away from where a shift was decided
+QUICK = 4
+TRIED = 40  # of the shifts that agree best
+CHUNK = 128  # calls
+MOST_PARTS = 16
+HEAVY = 6.0  # of a call's gain, in natural logarithms
+WEAK = 3.0  # natural logarithms of likelihood
+FAR = 8.0  # of the median rest of a block
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where a rank's calls are among another's.
+
+    Attributes:
+        row: number of the other's call for each call; -1: it has none, or it is not known which.
+        shift: of the first call that was placed.
+        lost: calls after it that the other does not have, or of which it is not known.
+    """
+
+    row: Integers
+    shift: int
+    lost: int
+
+
+def place(other: Calls, mine: Calls) -> Placed | None:
+    """Returns where calls are among those of another rank; None: nothing shows it."""
+    kinds = kinds_of(other, mine)
+    common = np.intersect1d(*kinds)
+    counts = sorted(((int((kinds[1] == one).sum()), int(one)) for one in common), reverse=True)
+    # All kinds that both have; a file may lack some calls of one kind, so each for itself, too.
+    streams = [common, *(np.array([one]) for _, one in counts[:3] if len(common) > 1)]
+    parts = 1
+    while len(common) and (parts == 1 or len(mine.exit) // parts >= 2 * RUN) and parts <= MOST_PARTS:
+        for stream in streams:
+            theirs, own = (np.flatnonzero(np.isin(kind, stream)) for kind in kinds)
+            seeds = []
+            for block in np.array_split(own, parts):
+                shift = decided(other, mine, theirs, block, kinds, parts == 1) if len(block) else None
+                if shift is not None:
+                    at = np.arange(len(block)) + shift
+                    inside = (at >= 0) & (at < len(theirs))
+                    seeds.append((theirs[at[inside]], block[inside]))
+            if seeds:
+                theirs, own = (np.concatenate(one) for one in zip(*seeds, strict=True))
+                found = extended(other, mine, kinds, theirs, own)
+                if parts == 1 and len(own) <= 2 * RUN and (found.row < 0).all():  # no runs, but no other way
+                    found.row[own] = theirs
+                if (found.row >= 0).any():
+                    return found
+        parts *= 2
+    return None
+
+
+def kinds_of(other: Calls, mine: Calls) -> tuple[Integers, Integers]:
+    """Returns a number for the kind of each call: operation, and size and root where both traces have the same ones."""
+    named = [np.char.add(calls.operation.astype(str), " ") for calls in (other, mine)]
+    for field in ("size", "root"):
+        words = [
+            np.char.add(one, getattr(calls, field).astype(str)) for one, calls in zip(named, (other, mine), strict=True)
+        ]
+        shared = np.intersect1d(words[0], words[1])
+        if min(np.isin(one, shared).mean() for one in words) > 0.5:
+            named = [np.char.add(one, " ") for one in words]
+    numbers = np.unique(np.concatenate(named), return_inverse=True)[1].astype(np.int64)
+    return numbers[: len(named[0])], numbers[len(named[0]) :]
+
+
+def decided(
+    other: Calls, mine: Calls, theirs: Integers, block: Integers, kinds: tuple[Integers, Integers], whole: bool
+) -> int | None:
+    """Returns the shift at which the ends of two streams of calls agree; None: it cannot be told.
+
+    Args:
+        other: calls of a rank.
+        mine: of another.
+        theirs: calls of the other rank, of a stream.
+        block: calls of this rank, of the same stream.
+        kinds: of the calls of both.
+        whole: the block is the whole stream: what no agreement decides, contradictions may.
+
+    Returns:
+        Which of `theirs` the first call of the block is; it may be before the first or after the last.
+    """
+    a, b = (calls.exit[of].astype(np.int64) for calls, of in ((other, theirs), (mine, block)))
+    a, b = (a - a[0]).astype(float), (b - b[0]).astype(float)
+    shortest = min(len(a), len(b))
+    fewest = max((shortest + 1) // 2, min(shortest, FEWEST))
+    shifts = np.arange(fewest - len(b), len(a) - fewest + 1)
+    wrong = mismatches(kinds[0][theirs], kinds[1][block])[shifts + len(b) - 1]
+    shifts = shifts[wrong == 0]
+    if not len(shifts):
+        return None
+    rough = disagreement(np.diff(a), np.diff(b), shifts) if min(len(a), len(b)) > 2 else np.zeros(len(shifts))
+    order = np.argsort(rough, kind="stable")
+    found = None
+    if shortest > FEWEST and agreed(a, b, shifts[order[:QUICK]]) is not None:
+        found = agreed(a, b, shifts[order[:TRIED]])
+    if found is None and whole and shortest <= 2 * RUN:
+        entry = [calls.entry[of] - calls.exit[of[0]] for calls, of in ((other, theirs), (mine, block))]
+        possible = []
+        for shift in shifts[order]:
+            if not contradicted(a, b, entry[0].astype(float), entry[1].astype(float), int(shift)):
+                possible.append(int(shift))
+                if len(possible) > 1:
+                    return None
+        # A file that lacks a call contradicts at every shift but those that leave little.
+        if possible and overlaps(len(a), len(b))[possible[0] + len(b) - 1] >= 0.75 * shortest:
+            found = possible[0]
+    return found
+
+
+def mismatches(a: Integers, b: Integers) -> Integers:
+    """Returns how many calls are of different kinds at each shift from 1 - len(b) on."""
+    total = overlaps(len(a), len(b))
+    if len(np.unique(np.concatenate([a, b]))) == 1:
+        return np.zeros(len(total), dtype=np.int64)
+    equal = sum(correlated((a == kind).astype(float), (b == kind).astype(float)) for kind in np.unique(b))
+    wrong: Integers = np.rint(total - equal).astype(np.int64)
+    return wrong
+
+
+def overlaps(a: int, b: int) -> Integers:
+    """Returns how many calls of two lists are common at each shift from 1 - b on."""
+    at = np.arange(1, a + b)
+    return np.minimum(np.minimum(at, a + b - at), min(a, b))
+
+
+def correlated(a: Floats, b: Floats) -> Floats:
+    """Returns sums of a[n + shift] b[n], of shifts from 1 - len(b) on."""
+    length = len(a) + len(b) - 1
+    size = 1 << (length - 1).bit_length()
+    found: Floats = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b[::-1], size), size)[:length]
+    return found
+
+
+def disagreement(a: Floats, b: Floats, shifts: Integers) -> Floats:
+    """Returns the mean squared difference of durations from end to end at each shift, of logarithms far out."""
+    both = np.concatenate([a, b])
+    middle = np.median(both)
+    scale = max(float(np.median(np.abs(both - middle))), 1.0)
+    x, y = (np.arcsinh((one - middle) / scale) for one in (a, b))
+    ones = [np.ones(len(one)) for one in (a, b)]
+    total = correlated(x**2, ones[1]) + correlated(ones[0], y**2) - 2.0 * correlated(x, y)
+    count = overlaps(len(a), len(b))
+    at = np.clip(shifts + len(b) - 1, 0, len(total) - 1)
+    found: Floats = np.where(count[at] > 0, total[at] / np.maximum(count[at], 1), np.inf)
+    return found
+
+
+def pairs(a: Floats, b: Floats, shift: int) -> tuple[slice, slice]:
+    """Returns which of two lists are the same at a shift."""
+    begin, end = max(0, -shift), min(len(b), len(a) - shift)
+    return slice(begin + shift, end + shift), slice(begin, end)
+
+
+def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
+    """Returns the shift at which ends agree clearly better than at all others; None: there is none.
+
+    Lines are taken out of `BLOCK` calls each, which is little enough for any clock. The likelihood of what is left is
+    Student's at the scale of the best shift. A shift is better if it is so over the calls by `CLEAR` standard
+    errors, which counts what is alike at both.
+    """
+    rests = {}
+    for shift in shifts.tolist():
+        left, right = pairs(a, b, shift)
+        rests[shift] = right.start, straightened(b[right], a[left] - b[right])
+    scales = {
+        shift: 1.4826 * float(np.median(np.abs(rest))) if len(rest) else np.inf for shift, (_, rest) in rests.items()
+    }
+    best: int = min(scales, key=lambda shift: scales[shift])
+    scale = max(scales[best], 1.0)
+    begin, mine = rests[best]
+    # Files that lack calls in the middle agree in part at two shifts.
+    least = {shift: least_block(rest) for shift, (_, rest) in rests.items()}
+    if min(least, key=lambda shift: least[shift]) != best:
+        return None
+    for shift, (theirs_begin, theirs) in rests.items():
+        if shift == best:
+            continue
+        first, last = max(begin, theirs_begin), min(begin + len(mine), theirs_begin + len(theirs))
+        if last - first < FEWEST:
+            return None
+        here, there = mine[first - begin : last - begin], theirs[first - theirs_begin : last - theirs_begin]
+        gain = 2.0 * (np.log1p((there / scale) ** 2 / 3.0) - np.log1p((here / scale) ** 2 / 3.0))
+        gain = np.clip(gain, -HEAVY, HEAVY)
+        error = max(float(gain.std()), 0.5) / np.sqrt(len(gain))
+        if gain.mean() < CLEAR * error or gain.sum() < LEAST_GAIN:
+            return None
+    return best
+
+
+def straightened(at: Floats, values: Floats) -> Floats:
+    """Returns what is left of values less a line in each `BLOCK` of them, or a few more."""
+    blocks = max(len(values) // BLOCK, 1)
+    length = len(values) // blocks
+    x, y = (one[: blocks * length].reshape(blocks, length) for one in (at, values))
+    middle = x.mean(axis=1)
+    slope = slopes(x, y)
+    level = np.median(y - slope[:, None] * (x - middle[:, None]), axis=1)
+    of = np.minimum(np.arange(len(values)) // max(length, 1), blocks - 1)
+    result: Floats = values - level[of] - slope[of] * (at - middle[of])
+    return result
+
+
+def least_block(rest: Floats) -> float:
+    """Returns the least median of `BLOCK` values in a row."""
+    blocks = max(len(rest) // BLOCK, 1)
+    rows = np.abs(rest[: len(rest) // blocks * blocks]).reshape(blocks, -1)
+    return float(np.median(rows, axis=1).min()) if rows.size else np.inf
+
+
+def better(a: Floats, b: Floats, shifts: Integers, than: int) -> bool:
+    """Whether calls speak for another shift, weakly."""
+    others = [shift for shift in shifts.tolist() if shift != than and 0 <= shift <= len(a) - len(b)]
+    rests = [straightened(b, a[shift : shift + len(b)] - b) for shift in (than, *others)]
+    scale = max(min(1.4826 * float(np.median(np.abs(rest))) for rest in rests), 1.0)
+    costs = [2.0 * np.log1p((rest / scale) ** 2 / 3.0).sum() for rest in rests]
+    return bool(costs[0] > min(costs) + WEAK)
+
+
+def slopes(x: Floats, y: Floats) -> Floats:
+    """Returns the slope of each row, within the largest rate: a median, which a quarter of the values cannot move."""
+    half = x.shape[1] // 2
+    if not half:
+        return np.zeros(len(x))
+    apart = np.maximum(x[:, half : 2 * half] - x[:, :half], 1e-9)
+    found: Floats = np.clip(np.median((y[:, half : 2 * half] - y[:, :half]) / apart, axis=1), -MOST_RATE, MOST_RATE)
+    return found
+
+
+def contradicted(a: Floats, b: Floats, a_entry: Floats, b_entry: Floats, shift: int) -> bool:
+    """Whether calls contradict each other at a shift, whatever the clocks are: an exit before an entry."""
+    left, right = pairs(a, b, shift)
+    at = b[right]
+    lower, upper = a_entry[left] - b[right], a[left] - b_entry[right]
+    slack = MOST_RATE * (a[left] - a_entry[left] + b[right] - b_entry[right]) + 2.0
+    # Between any two calls, the difference of two clocks changes by no more than the largest rate.
+    highest = np.maximum.accumulate(lower + MOST_RATE * at)
+    lowest = np.minimum.accumulate(upper - MOST_RATE * at)
+    early = highest - MOST_RATE * at > upper + slack
+    late = lower > lowest + MOST_RATE * at + slack
+    return bool(early.any() or late.any())
+
+
+def extended(other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs: Integers, seed: Integers) -> Placed:
+    """Returns where all calls are, from where some are: ends that are close on clocks that go on as they did.
+
+    Args:
+        other: calls of a rank.
+        mine: of another.
+        kinds: of their calls.
+        theirs: calls of the other that are the same as the seed.
+        seed: calls of this rank.
+    """
+    zero_a, zero_b = int(other.exit[theirs[0]]), int(mine.exit[seed[0]])
+    a, b = (other.exit - zero_a).astype(float), (mine.exit - zero_b).astype(float)
+    row = np.full(len(b), -1)
+    row[seed] = theirs
+    by_kind = {int(kind): np.flatnonzero(kinds[0] == kind) for kind in np.unique(kinds[1])}
+    rest = a[theirs] - b[seed]
+    scatter = max(1.4826 * float(np.median(np.abs(np.diff(rest)))), 10.0) if len(rest) > 1 else 10.0
+    steps = np.diff(np.sort(a))
+    usual = 4.0 * float(np.median(steps)) if len(steps) else np.inf
+    chunks = [np.arange(at, min(at + CHUNK, len(b))) for at in range(0, len(b), CHUNK)]
+    away = [int(np.abs(seed - chunk.mean()).min()) for chunk in chunks]
+    for number in np.argsort(away, kind="stable"):  # from what is known on
+        chunk = chunks[number]
+        known = np.flatnonzero(row >= 0)
+        if not len(known):
+            break
+        near = known[np.argsort(np.abs(known - chunk.mean()), kind="stable")[: 2 * CHUNK]]
+        near.sort()
+        line, error = fitted(b[near], a[row[near]] - b[near], scatter)
+        for kind in np.unique(kinds[1][chunk]):
+            of = chunk[kinds[1][chunk] == kind]
+            candidates = by_kind[int(kind)]
+            if not len(candidates):
+                continue
+            guess, unsure = b[of] + np.polyval(line, b[of]), 5.0 * error(b[of])
+            there = a[candidates]
+            order = np.argsort(there, kind="stable")
+            there, candidates_at = there[order], candidates[order]
+            after = (
+                np.clip(np.searchsorted(there, guess), 1, len(there) - 1) if len(there) > 1 else np.zeros(len(of), int)
+            )
+            nearest = np.where(
+                np.abs(there[after] - guess) < np.abs(there[np.maximum(after - 1, 0)] - guess),
+                after,
+                np.maximum(after - 1, 0),
+            )
+            # Ends scatter more than calls are apart, in places: neighbors say which.
+            place_of = np.arange(len(of))
+            shift = running_median(nearest - place_of)
+            chosen = place_of + shift
+            inside = (chosen >= 0) & (chosen < len(there))
+            chosen = np.clip(chosen, 0, len(there) - 1)
+            apart = np.abs(there[chosen] - guess)
+            step = np.diff(there, prepend=-np.inf, append=np.inf)
+            room = np.minimum(np.minimum(step[chosen], step[chosen + 1]), usual)
+            fits = inside & (apart < room / 4.0) & (unsure < room / 4.0)
+            row[of] = np.where(fits, candidates_at[chosen], -1)
+    # A clock that was set stops this; the calls may go on as they were.
+    for block in np.array_split(np.arange(len(seed)), max(len(seed) // BLOCK, 1)):
+        own, those = seed[block], theirs[block]
+        if (row[own] < 0).all() and len(own) >= RUN and (np.diff(those) == 1).all() and (np.diff(own) == 1).all():
+            near = np.arange(those[0] - 3, those[0] + 4)
+            if agreed(a, b[own], near) == those[0]:
+                rest = np.abs(straightened(b[own], a[those] - b[own]))
+                row[own] = np.where(rest <= FAR * np.median(rest), those, -1)
+    for kind, theirs in by_kind.items():
+        own = np.flatnonzero(kinds[1] == kind)
+        row[own] = runs(a, b, theirs, own, row[own])
+    known = np.flatnonzero(row >= 0)
+    lost = int((row[known[0] : known[-1]] < 0).sum()) if len(known) else 0
+    return Placed(row, int(row[known[0]] - known[0]) if len(known) else 0, lost)
+
+
+def runs(a: Floats, b: Floats, theirs: Integers, own: Integers, row: Integers) -> Integers:
+    """Returns the rows of calls of one kind, of runs that agree clearly better as they are than shifted.
+
+    One wrong call breaks a bound. So calls count as the same only in a row with others.
+
+    Args:
+        a: ends of all calls of the other rank, ns.
+        b: of this one.
+        theirs: calls of the kind.
+        own: of this rank.
+        row: of each of `own`, -1: none.
+    """
+    found = np.full(len(own), -1)
+    at = np.flatnonzero(row >= 0)
+    if not len(at):
+        return found
+    shift = np.searchsorted(theirs, row[at]) - at
+    edges = np.flatnonzero(np.diff(shift, prepend=shift[0] - 1, append=shift[-1] + 1))
+    for begin, end in pairwise(edges):
+        run = np.arange(at[begin], at[end - 1] + 1)
+        right, x, y = run + shift[begin], a[theirs], b[own[run]]
+        near = np.arange(right[0] - 3, right[0] + 4)
+        if len(run) < RUN or agreed(x - x[0], y - y[0], near) != right[0]:
+            continue
+        rest = np.abs(straightened(y, x[right] - y))
+        kept = rest <= FAR * np.median(rest)
+        for part in np.array_split(np.arange(len(run)), max(len(run) // BLOCK, 1)):
+            z = y[part]
+            if better(x - x[0], z - z[0], near + part[0], right[part[0]]):
+                kept[part] = False
+        found[run] = np.where(kept, theirs[right], -1)
+    # Between two calls with the same shift it cannot have changed.
+    at = np.flatnonzero(found >= 0)
+    shift = np.searchsorted(theirs, found[at]) - at
+    for k in np.flatnonzero((np.diff(at) > 1) & (np.diff(shift) == 0)):
+        found[at[k] : at[k + 1]] = theirs[np.arange(at[k], at[k + 1]) + shift[k]]
+    return found
+
+
+def fitted(at: Floats, apart: Floats, scatter: float) -> tuple[tuple[float, float], Callable[[Floats], Floats]]:
+    """Returns a line through the differences of two clocks, and its standard error as a function of time."""
+    middle, length = float(at.mean()), float(np.std(at))
+    slope = float(slopes(at[None], apart[None])[0])
+    rest = apart - slope * at
+    weight = 1.0 / np.maximum(1.0, np.abs(rest - np.median(rest)) / (1.5 * scatter))
+    for _ in range(8):
+        center = float((weight * at).sum() / weight.sum())
+        mean = float((weight * apart).sum() / weight.sum())
+        wide = float((weight * (at - center) ** 2).sum())
+        prior = (scatter / MOST_RATE) ** 2
+        slope = float((weight * (at - center) * (apart - mean)).sum()) / (wide + prior)
+        slope = min(max(slope, -MOST_RATE), MOST_RATE)
+        rest = apart - mean - slope * (at - center)
+        weight = 1.0 / np.maximum(1.0, np.abs(rest) / (1.5 * scatter))
+    count = len(at)
+    tilt = min(scatter / max(np.sqrt(count) * length, 1e-9), MOST_RATE)
+
+    def error(when: Floats) -> Floats:
+        away = np.abs(when - middle)
+        outside = np.maximum(np.maximum(at.min() - when, when - at.max()), 0.0)
+        found: Floats = np.sqrt(scatter**2 / count + (tilt * away) ** 2) + 2e-18 * outside**2
+        return found
+
+    return (slope, mean - slope * center), error
+
+
+def running_median(values: Integers, reach: int = 4) -> Integers:
+    """Returns the median of each value and its neighbors, fewer at both ends."""
+    if len(values) <= 2:
+        return values
+    reach = min(reach, (len(values) - 1) // 2)
+    padded = np.pad(values, reach, mode="edge")
+    found: Integers = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1), axis=1).astype(
+        np.int64
+    )
+    return found

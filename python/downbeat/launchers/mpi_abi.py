@@ -1,0 +1,160 @@
+"""Which ABI a shared object of MPI has: read from the file, whatever the file is called.
+
+A library of MPI defines PMPI_Init; profiling tools define MPI_Init alone. The ABI is that of a symbol which programs
+need or which no other library has; the version in DT_SONAME must agree. Objects of the wheel, which name no library,
+have a note (packaging/wheel/abi_note.c).
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+# By a symbol of each: what MPI_COMM_SELF is, what MPI_DUP_FN is, and for the standard ABI a function of the standard,
+# which the others may have, too. The number is that of the interface: libmpi.so.40, libmpi.so.12, libmpi_abi.so.1.
+MARKS = {"openmpi": ("ompi_mpi_comm_self", 40), "mpich": ("MPIR_Dup_fn", 12), "abi": ("MPI_Abi_get_version", 1)}
+# For an object that needs a library which is not there. Debian's MPICH has a name of its own.
+NEEDED = {"libmpi.so.40": "openmpi", "libmpi.so.12": "mpich", "libmpich.so.12": "mpich", "libmpi_abi.so.1": "abi"}
+
+LOAD, DYNAMIC, NOTE = 1, 2, 4  # segments
+HASH, STRTAB, SYMTAB, SONAME, GNU_HASH, DT_NEEDED = 4, 5, 6, 14, 0x6FFFFEF5, 1
+SYMBOL_BYTES = 24
+DAMAGES = (struct.error, KeyError, IndexError, OverflowError, ZeroDivisionError)
+
+
+class SharedObject:
+    """A 64-bit ELF file with a dynamic section, as the loader sees it: no section header is needed.
+
+    Raises:
+        ValueError: it is something else, or damaged.
+        OSError: it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # ValueError if empty
+        if self.data[:5] != b"\x7fELF\x02":
+            raise ValueError(f"'{path}' is not a 64-bit ELF file")
+        self.order = "<" if self.data[5] == 1 else ">"
+        try:
+            (table,) = self.unpack("Q", 0x20)
+            size, count = self.unpack("HH", 0x36)
+            # Type, flags, offset, address, physical address, size in the file, size in memory, alignment.
+            self.segments = [self.unpack("IIQQQQQQ", table + i * size) for i in range(count)]
+            self.entries = list(self.dynamic())
+            self.tags = dict(self.entries)
+            self.strings = self.place(self.tags[STRTAB])
+            self.soname = self.text(self.tags[SONAME]) if SONAME in self.tags else ""
+            self.needed = [self.text(value) for tag, value in self.entries if tag == DT_NEEDED]
+        except DAMAGES as error:
+            raise ValueError(f"'{path}' has no dynamic section that can be read") from error
+
+    def unpack(self, form: str, offset: int) -> tuple[int, ...]:
+        """Returns numbers in the file's byte order."""
+        return struct.unpack_from(self.order + form, self.data, offset)
+
+    def place(self, address: int) -> int:
+        """Returns where in the file an address is."""
+        for kind, _, offset, begin, _, size, *_ in self.segments:
+            if kind == LOAD and begin <= address < begin + size:
+                return offset + address - begin
+        raise IndexError(address)
+
+    def dynamic(self) -> Iterator[tuple[int, int]]:
+        """Yields tags and values."""
+        for kind, _, offset, _, _, size, *_ in self.segments:
+            for at in range(offset, offset + size, 16) if kind == DYNAMIC else ():
+                tag, value = self.unpack("QQ", at)
+                if tag == 0:
+                    return
+                yield tag, value
+
+    def text(self, offset: int) -> str:
+        """Returns a string of the dynamic section."""
+        begin = self.strings + offset
+        return self.data[begin : self.data.find(b"\0", begin)].decode(errors="surrogateescape")
+
+    def defines(self, name: str) -> bool:
+        """Whether others can use a symbol of that name."""
+        try:
+            found = self.chain(name.encode()) if GNU_HASH in self.tags else self.bucket(name.encode())
+            symbols = self.place(self.tags[SYMTAB])
+            for symbol in found:
+                (text,) = self.unpack("I", symbols + symbol * SYMBOL_BYTES)
+                (section,) = self.unpack("H", symbols + symbol * SYMBOL_BYTES + 6)
+                if section != 0 and self.text(text) == name:
+                    return True
+        except DAMAGES:
+            pass
+        return False
+
+    def chain(self, name: bytes) -> Iterator[int]:
+        """Yields symbols with the hash of a name, in the table of GNU, which has those that are defined."""
+        value = 5381
+        for byte in name:
+            value = (value * 33 + byte) & 0xFFFFFFFF
+        table = self.place(self.tags[GNU_HASH])
+        buckets, first, filters, _ = self.unpack("IIII", table)
+        begin = table + 16 + 8 * filters
+        (symbol,) = self.unpack("I", begin + 4 * (value % buckets)) if buckets else (0,)
+        while symbol >= max(first, 1):
+            (other,) = self.unpack("I", begin + 4 * (buckets + symbol - first))
+            if other | 1 == value | 1:
+                yield symbol
+            if other & 1:
+                return
+            symbol += 1
+
+    def bucket(self, name: bytes) -> Iterator[int]:
+        """Yields symbols that share a bucket with a name, in the older table."""
+        value = 0
+        for byte in name:
+            value = (value << 4) + byte
+            value = (value ^ (value & 0xF0000000) >> 24) & 0x0FFFFFFF
+        table = self.place(self.tags[HASH])
+        buckets, symbols = self.unpack("II", table)
+        (symbol,) = self.unpack("I", table + 8 + 4 * (value % buckets))
+        for _ in range(min(symbols, len(self.data) // SYMBOL_BYTES)):  # a damaged file may have a circle
+            if symbol == 0:
+                return
+            yield symbol
+            (symbol,) = self.unpack("I", table + 8 + 4 * (buckets + symbol))
+
+    def note(self) -> str:
+        """Returns for which ABI the wheel has built this; empty for what it has not."""
+        for kind, _, begin, _, _, size, *_ in self.segments:
+            at, end = begin, min(begin + size, len(self.data))
+            while kind == NOTE and at + 12 <= end:
+                owner, length, _ = self.unpack("III", at)
+                text = at + 12 + (owner + 3) // 4 * 4
+                if self.data[at + 12 : at + 12 + owner] == b"downbeat\0":
+                    return self.data[text : text + length].rstrip(b"\0").decode(errors="replace")
+                at = text + (length + 3) // 4 * 4
+        return ""
+
+
+def read_object(path: Path) -> SharedObject | None:
+    """Returns a shared object; None if it cannot be read as one."""
+    try:
+        return SharedObject(path)
+    except (OSError, ValueError):
+        return None
+
+
+def is_mpi(path: Path) -> bool:
+    """Whether a file is an MPI library, of whatever ABI."""
+    found = read_object(path)
+    return found is not None and found.defines("PMPI_Init")
+
+
+def abi_of(path: Path) -> str | None:
+    """Returns the ABI of an MPI library, as the wheel names it: openmpi, mpich, abi; None if it has none of these."""
+    found = read_object(path)
+    if found is None or not found.defines("PMPI_Init"):
+        return None
+    abi = next((abi for abi, (symbol, _) in MARKS.items() if found.defines(symbol)), None)
+    number = re.search(r"\.so\.(\d+)", found.soname)  # of a library that was renamed to a name without: any
+    return abi if abi and (number is None or int(number[1]) == MARKS[abi][1]) else None

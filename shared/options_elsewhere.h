@@ -1,0 +1,13 @@
+/* Options of other benchmarks, and what does the same here: for downbeat-bench, and for `downbeat`, which reads this file
+ * (python/downbeat/commands/mistakes.py). RANKS is the launcher's number of ranks. */
+/* clang-format off */
+ELSEWHERE("-i", "OSU", "-r")
+ELSEWHERE("-x", "OSU", "--warmup N")
+ELSEWHERE("-c", "OSU", "--validate")
+ELSEWHERE("-f", "OSU", "the default")
+ELSEWHERE("-iter", "IMB", "-r")
+ELSEWHERE("-msglen", "IMB", "-m")
+ELSEWHERE("-msglog", "IMB", "-m, e.g. 8:64K,")
+ELSEWHERE("-npmin", "IMB", "RANKS")
+ELSEWHERE("-np", "mpirun", "RANKS")
+ELSEWHERE("--np", "mpirun", "RANKS")
