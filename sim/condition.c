@@ -53,7 +53,8 @@ static const struct option {
     {OPTION("absent", absent), 0, 0, 1e7, 10, 3600, 20, "s in which nobody calls"},
     {OPTION("absent-after", absent_after), 1, 0, 1e7, 0, 0, 0, "s of calls before that"},
     {OPTION("moving", moving), 0, 0, 1e3, 0.01, 0.5, 20, "every path takes longer, which moves, up to this, relative"},
-    {OPTION("jumping", jumping), 0, 0, 1e3, 0.01, 0.5, 10, "every path takes longer, which jumps, up to this, relative"},
+    {OPTION("jumping", jumping), 0, 0, 1e3, 0.01, 0.5, 10,
+     "every path takes longer, which jumps, up to this, relative"},
     {OPTION("moving-for", moving_for), 1, 1e-6, 1e7, 1e-3, 100, 100, "s from one value to the next"},
 };
 #define OPTIONS (sizeof options / sizeof *options)
@@ -289,8 +290,8 @@ struct virtual_starts condition_starts(const struct condition *condition) {
 /* The error that no process sees. Path asymmetry moves an offset by half of the difference: two clocks differ by that
  * of the levels above both, and that of a comparison with partners. And a reading lags by up to a step of the clock. */
 static double unseen_ns(const struct condition *condition, int depth) {
-    double asymmetry = (condition->upward + condition->asymmetry + condition->moving + condition->jumping) *
-                       condition->network;
+    double asymmetry =
+        (condition->upward + condition->asymmetry + condition->moving + condition->jumping) * condition->network;
     return ((depth + 1) * asymmetry + condition->resolution) * 1e9;
 }
 

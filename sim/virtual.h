@@ -54,11 +54,11 @@ struct virtual_network {
     double exponential_ns;
     double tail_ns;
     double tail_share;
-    double tail_most_ns; /* no tail is longer; 0: as it comes */
-    double upward_ns;    /* paths to processes with higher numbers take this longer */
-    double asymmetry_ns; /* every path takes up to this longer */
-    double moving_ns;    /* every path takes up to this longer, which moves from one value to another ... */
-    double jumping_ns;   /* ... or jumps between values: other routes, other processors ... */
+    double tail_most_ns;  /* no tail is longer; 0: as it comes */
+    double upward_ns;     /* paths to processes with higher numbers take this longer */
+    double asymmetry_ns;  /* every path takes up to this longer */
+    double moving_ns;     /* every path takes up to this longer, which moves from one value to another ... */
+    double jumping_ns;    /* ... or jumps between values: other routes, other processors ... */
     double moving_for_ns; /* ... in this time */
     double (*path_ns)(int source, int destination, double true_ns); /* NULL: nothing */
 };

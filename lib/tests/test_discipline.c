@@ -1,7 +1,7 @@
 /* A disciplined clock against the same model without a filter: offsets and rate as one Gaussian process, conditioned on
  * all measurements at once. */
-#include "check.h"
 #include "base/split_mix.h"
+#include "check.h"
 #include "offset/discipline.h"
 
 #include <math.h>
@@ -109,7 +109,7 @@ static struct posterior condition(const struct db_offset *points, int count, con
     const double rate = SKEW * SKEW / 3.0; /* any within the limits */
     int n = count - 1;
     double end = (double)(points[n].at - points[0].at);
-    double seen[MOST] = {0}; /* against the first offset */
+    double seen[MOST] = {0};     /* against the first offset */
     double with_end[MOST] = {0}; /* covariances of the offsets with the last one, and with its rate */
     double with_rate[MOST] = {0};
     double matrix[MOST][MOST] = {{0}};
@@ -341,8 +341,8 @@ static double normal(uint64_t *state) {
     return sum;
 }
 
-/* A path that moves, by `share` of the round trip and for so long, though all exchanges take the same: the error that is
- * expected is the one that is made. Without, next to nothing is expected. */
+/* A path that moves, by `share` of the round trip and for so long, though all exchanges take the same: the error that
+ * is expected is the one that is made. Without, next to nothing is expected. */
 static void movement_of_the_path_is_measured(double share, double lasting_s) {
     enum { WIDTH = 20000, COUNT = 600, KNOWN = 60 };
     struct db_history history = {0};
@@ -355,7 +355,8 @@ static void movement_of_the_path_is_measured(double share, double lasting_s) {
         double left = lasting_s > 0.0 ? exp(-0.5 / lasting_s) : 0.0;
         path = (i == 0 ? 0.0 : left * path) + sqrt(i == 0 ? 1.0 : 1.0 - left * left) * normal(&state);
         double truth = 2000.0 * 0.5 * i;
-        struct db_offset point = point_at(1 + llrint(0.5e9 * i), truth + path * share * WIDTH + 2.0 * normal(&state), WIDTH);
+        struct db_offset point =
+            point_at(1 + llrint(0.5e9 * i), truth + path * share * WIDTH + 2.0 * normal(&state), WIDTH);
         db_history_add(&history, &point, &limits, RESOLUTION_NS);
         struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
         double error = fabs((double)(found.global_ns - found.ticks) - truth);

@@ -139,7 +139,6 @@ static void what_flags_need_may_take_longer(void) {
     state.thresholds.trust_ns = 1.2e9;
     CHECK_THAT(wants_after(&state, 1.1e9), ==, DB_NEEDED);
     CHECK(!db_schedule_unsure(&state, llrint(2.3e9)) && db_schedule_unsure(&state, llrint(2.5e9))); /* 0.5 ns each */
-
 }
 
 static int needed_after(struct db_state *state, double ns, double due_ns) {

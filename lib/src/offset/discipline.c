@@ -24,17 +24,19 @@ struct hypothesis {
 };
 
 /* From two good oscillators in a quiet room to one beside a fan that has just started. */
-#define ALONE(WALK, PRIOR) {WALK, 0.0, 0.0, PRIOR}
+#define ALONE(WALK, PRIOR)                                                                                             \
+    { WALK, 0.0, 0.0, PRIOR }
 /* Queues, wake-ups, other routes: from a quiet path to one whose delay doubles. */
-#define MOVING(PATH, LASTING_NS, PRIOR) {1e-9, PATH, LASTING_NS, 0.7 * (PRIOR)}, {10e-9, PATH, LASTING_NS, 0.3 * (PRIOR)}
+#define MOVING(PATH, LASTING_NS, PRIOR)                                                                                \
+    {1e-9, PATH, LASTING_NS, 0.7 * (PRIOR)}, { 10e-9, PATH, LASTING_NS, 0.3 * (PRIOR) }
 #define LASTING(PATH, PRIOR)                                                                                           \
     MOVING(PATH, 0.0, 0.4 * (PRIOR)), MOVING(PATH, 30e6, 0.15 * (PRIOR)), MOVING(PATH, 0.3e9, 0.15 * (PRIOR)),         \
         MOVING(PATH, 3e9, 0.15 * (PRIOR)), MOVING(PATH, 30e9, 0.15 * (PRIOR))
 
-static const struct hypothesis hypotheses[] = {
-    ALONE(0.3e-9, 0.25),  ALONE(1e-9, 0.3),      ALONE(3e-9, 0.3),     ALONE(10e-9, 0.12),   ALONE(30e-9, 0.025),
-    ALONE(100e-9, 0.005), ALONE(500e-9, 1e-5),   LASTING(0.002, 0.05), LASTING(0.006, 0.03), LASTING(0.02, 0.015),
-    LASTING(0.06, 0.005)};
+static const struct hypothesis hypotheses[] = {ALONE(0.3e-9, 0.25),  ALONE(1e-9, 0.3),     ALONE(3e-9, 0.3),
+                                               ALONE(10e-9, 0.12),   ALONE(30e-9, 0.025),  ALONE(100e-9, 0.005),
+                                               ALONE(500e-9, 1e-5),  LASTING(0.002, 0.05), LASTING(0.006, 0.03),
+                                               LASTING(0.02, 0.015), LASTING(0.06, 0.005)};
 _Static_assert(sizeof hypotheses / sizeof *hypotheses == DB_HYPOTHESES, "as many as a history has room for");
 
 /* The largest max_skew: a larger difference means that a clock was set. */
@@ -123,9 +125,9 @@ static void pass(struct filter *filter, double after, double lasting_ns, double 
 }
 
 static struct forecast forecast_of(const struct filter *filter) {
-    return (struct forecast){.offset = filter->offset + filter->path,
-                             .variance = fmax(0.0, filter->uncertainty.offset + 2.0 * filter->path_offset +
-                                                       filter->path_variance)};
+    return (struct forecast){
+        .offset = filter->offset + filter->path,
+        .variance = fmax(0.0, filter->uncertainty.offset + 2.0 * filter->path_offset + filter->path_variance)};
 }
 
 /* One more offset, now. Differences of large covariances are written such that nothing is lost of the small rest: after
@@ -270,8 +272,8 @@ static double surprise(const struct forecast *forecast, double offset, double va
 }
 
 /* Judges the hypotheses by the last offset. If no walk leads to it, even on a path that moves as it is known to, the
- * clock was set by less than the limits exclude, and all before is forgotten. If only their mean does not, the frequency
- * may have turned at once. */
+ * clock was set by less than the limits exclude, and all before is forgotten. If only their mean does not, the
+ * frequency may have turned at once. */
 static void check_last(struct db_history *history, double skew, double resolution_ns) {
     int before = history->count - 1;
     if (before == 0)
@@ -317,8 +319,8 @@ static void check_last(struct db_history *history, double skew, double resolutio
     }
 }
 
-/* The last offsets say most; of the others, the one goes that is closest to its neighbors for its age. So they reach far
- * back, and what moves slowly shows, too. */
+/* The last offsets say most; of the others, the one goes that is closest to its neighbors for its age. So they reach
+ * far back, and what moves slowly shows, too. */
 #define LAST 8
 #define FURTHEST_NS 100e9
 

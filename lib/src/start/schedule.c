@@ -17,8 +17,8 @@
 #define BEGINNING_NS 2e9
 #define BEGINNINGS_NS 4e9
 #define BEGINNINGS_SHARE 0.05
-/* From one to the next passes at least this part of the time since the beginning, or since nobody compared clocks for so
- * long, at most so much: soon after the last one, hardly more can be known. */
+/* From one to the next passes at least this part of the time since the beginning, or since nobody compared clocks for
+ * so long, at most so much: soon after the last one, hardly more can be known. */
 #define SPREAD (1.0 / 16.0)
 #define MOST_SPREAD_NS 0.25e9
 #define PAUSE_NS 10e9
@@ -37,6 +37,11 @@ static double age_ns(const struct db_state *state, int64_t ticks) {
 int db_schedule_unsure(const struct db_state *state, int64_t ticks) {
     return state->syncs.doubt > 0.0 || age_ns(state, ticks) > state->thresholds.trust_ns ||
            db_map_deviation_ns(&state->clocks.map, ticks) > state->thresholds.flag_error_ns;
+}
+
+double db_schedule_unknown_ns(const struct db_state *state) {
+    double deviation_ns = state->syncs.last.deviation_ns;
+    return deviation_ns > state->thresholds.flag_error_ns ? deviation_ns : 0.0;
 }
 
 int db_schedule_wants(const struct db_state *state) {

@@ -86,7 +86,9 @@ struct db_root {
     int64_t decided_ns;
     int observed; /* 1 if there is an observation */
     struct db_slack_call observation;
-    int told; /* whether a contradiction was reported */
+    int told;         /* whether a contradiction was reported */
+    int unknown;      /* synchronizations in a row that left an expected error too large for flags */
+    int unknown_told; /* whether that was reported */
 };
 
 struct db_counters {
