@@ -169,13 +169,15 @@ static void what_is_needed_may_take_more_in_the_beginning(void) {
     CHECK_THAT(again_ns, <=, 12.1e9); /* 4 s, and a twentieth of all time */
 }
 
-/* After the last one passes a sixteenth of the time since the beginning, or a quarter of a second. */
+/* After the last one passes a sixteenth of the time since the beginning, or a hundred times what it took. */
 static void they_are_spread(void) {
     struct db_state state = state_at_rest();
     state.syncs.count = 1;
+    state.syncs.last.lasted_ns = 10e6;
     state.syncs.last.ticks = llrint(1.6e9 / 0.5);
     CHECK(!allowed_after(&state, 1.7e9, 0.0));
     CHECK(allowed_after(&state, 1.71e9, 0.0));
+    state.syncs.last.lasted_ns = 2.5e6;
     state.syncs.last.ticks = llrint(9e9 / 0.5);
     CHECK(!allowed_after(&state, 9.24e9, 0.0));
     CHECK(allowed_after(&state, 9.26e9, 0.0));

@@ -18,9 +18,8 @@
 #define BEGINNINGS_NS 4e9
 #define BEGINNINGS_SHARE 0.05
 /* From one to the next passes at least this part of the time since the beginning, or since nobody compared clocks for
- * so long, at most so much: soon after the last one, hardly more can be known. */
+ * so long, unless it costs no more than the share: soon after the last one, hardly more can be known. */
 #define SPREAD (1.0 / 16.0)
-#define MOST_SPREAD_NS 0.25e9
 #define PAUSE_NS 10e9
 
 /* If two synchronizations have taken longer than this, the tree may have a level more the next time: one of them may
@@ -104,7 +103,7 @@ int db_schedule_allows(struct db_state *state, int wanted) {
     double old_ns = age_ns(state, db_clock_read(&state->clocks.clock));
     if (old_ns > PAUSE_NS)
         syncs->beginning.from_ns = now_ns;
-    if (syncs->count > 0 && old_ns < fmin(SPREAD * (now_ns - syncs->beginning.from_ns), MOST_SPREAD_NS))
+    if (syncs->count > 0 && old_ns < fmin(SPREAD * (now_ns - syncs->beginning.from_ns), syncs->last.lasted_ns / SHARE))
         return 0;
     double advance_ns = ADVANCE_SYNCS * syncs->last.lasted_ns * fmax(0.0, 1.0 - now_ns / PAID_BACK_NS);
     int beginning = now_ns < until_ns;
