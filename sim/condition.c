@@ -52,6 +52,10 @@ static const struct option {
     {OPTION("rate", rate), 0, 0, 1e-2, 1e-8, 50e-6, 50, "that its rate changes then, up to"},
     {OPTION("absent", absent), 0, 0, 1e7, 10, 3600, 20, "s in which nobody calls"},
     {OPTION("absent-after", absent_after), 1, 0, 1e7, 0, 0, 0, "s of calls before that"},
+    {OPTION("moving", moving), 0, 0, 1e3, 0.01, 0.5, 20, "every path takes longer, which moves, up to this, relative"},
+    {OPTION("jumping", jumping), 0, 0, 1e3, 0.01, 0.5, 10,
+     "every path takes longer, which jumps, up to this, relative"},
+    {OPTION("moving-for", moving_for), 1, 1e-6, 1e7, 1e-3, 100, 100, "s from one value to the next"},
 };
 #define OPTIONS (sizeof options / sizeof *options)
 
@@ -67,6 +71,8 @@ static const struct {
     {"plain", "", {{0}}},
     {"upward", "paths to higher processes take longer", {{"upward", "0.2"}}},
     {"asymmetric", "every path takes longer, at random", {{"asymmetry", "0.2"}}},
+    {"moving", "path asymmetry that moves", {{"moving", "0.2"}}},
+    {"jumping", "path asymmetry that jumps", {{"jumping", "0.2"}}},
     {"ramps", "frequencies rise", {{"ramp", "5e-9"}}},
     {"stops", "a process is stopped, ten times per second", {{"stops", "10"}}},
     {"loaded", "processes are stopped by others", {{"stops", "200"}, {"stop", "10e-6"}, {"stop-most", "0.1"}}},
@@ -187,6 +193,7 @@ static int happens(uint64_t *state, int chance) { return 100.0 * uniform(state) 
 static int is_idle(const struct condition *condition, const char *name) {
     return (condition->ramp == 0.0 && strcmp(name, "ramp-for") == 0) ||
            (condition->stops == 0.0 && (strcmp(name, "stop") == 0 || strcmp(name, "stop-most") == 0)) ||
+           (condition->moving + condition->jumping == 0.0 && strcmp(name, "moving-for") == 0) ||
            (condition->turns == 0.0 && (strcmp(name, "step") == 0 || strcmp(name, "rate") == 0));
 }
 
@@ -247,7 +254,10 @@ struct virtual_starts condition_starts(const struct condition *condition) {
                     .tail_share = condition->tail_share,
                     .tail_most_ns = condition->tail_most * 1e9,
                     .upward_ns = condition->network * condition->upward * 1e9,
-                    .asymmetry_ns = condition->network * condition->asymmetry * 1e9},
+                    .asymmetry_ns = condition->network * condition->asymmetry * 1e9,
+                    .moving_ns = condition->network * condition->moving * 1e9,
+                    .jumping_ns = condition->network * condition->jumping * 1e9,
+                    .moving_for_ns = condition->moving_for * 1e9},
         .offset_ns = 1e9,
         .skew = condition->skew,
         .wander = condition->wander,
@@ -280,7 +290,8 @@ struct virtual_starts condition_starts(const struct condition *condition) {
 /* The error that no process sees. Path asymmetry moves an offset by half of the difference: two clocks differ by that
  * of the levels above both, and that of a comparison with partners. And a reading lags by up to a step of the clock. */
 static double unseen_ns(const struct condition *condition, int depth) {
-    double asymmetry = (condition->upward + condition->asymmetry) * condition->network;
+    double asymmetry =
+        (condition->upward + condition->asymmetry + condition->moving + condition->jumping) * condition->network;
     return ((depth + 1) * asymmetry + condition->resolution) * 1e9;
 }
 

@@ -31,6 +31,9 @@ struct condition {
     double tail_most;
     double upward;
     double asymmetry;
+    double moving;
+    double jumping;
+    double moving_for;
     double stops;
     double stop;
     double stop_most;

@@ -47,16 +47,19 @@ struct virtual_oscillator {
 };
 
 /* One-way delays, ns: fixed + Exp(exponential) + Pareto of shape 1.5 and scale `tail`, for a share of the messages, +
- * what the path adds: an asymmetry that is always the same, and a delay that depends on the time. */
+ * what the path adds: an asymmetry that is always the same, one that moves, and a delay that depends on the time. */
 struct virtual_network {
     double overhead_ns; /* of sending a message, and of receiving one, to the process that does */
     double fixed_ns;
     double exponential_ns;
     double tail_ns;
     double tail_share;
-    double tail_most_ns; /* no tail is longer; 0: as it comes */
-    double upward_ns;    /* paths to processes with higher numbers take this longer */
-    double asymmetry_ns; /* every path takes up to this longer */
+    double tail_most_ns;  /* no tail is longer; 0: as it comes */
+    double upward_ns;     /* paths to processes with higher numbers take this longer */
+    double asymmetry_ns;  /* every path takes up to this longer */
+    double moving_ns;     /* every path takes up to this longer, which moves from one value to another ... */
+    double jumping_ns;    /* ... or jumps between values: other routes, other processors ... */
+    double moving_for_ns; /* ... in this time */
     double (*path_ns)(int source, int destination, double true_ns); /* NULL: nothing */
 };
 

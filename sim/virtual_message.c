@@ -88,6 +88,28 @@ static struct path *path_to(struct process *process, int destination) {
     return path;
 }
 
+/* What a path takes longer at an instant, 0 to 1: a value for each stretch of time. */
+static double value_of(uint64_t seed, int source, int destination, double stretch) {
+    uint64_t state = stream(seed, (uint64_t)source, (uint64_t)destination, (uint64_t)stretch + 1);
+    return uniform(&state);
+}
+
+/* The same as a walk within bounds: straight lines between values, on top of them others twice as fast and half as
+ * large in variance, and so on. */
+static double walked(uint64_t seed, int source, int destination, double stretches) {
+    double sum = 0.0;
+    double most = 0.0;
+    for (int octave = 0; octave < 6; ++octave) {
+        double at = ldexp(stretches, octave);
+        double share = pow(2.0, -octave / 2.0);
+        double from = value_of(seed + (uint64_t)octave, source, destination, floor(at));
+        double to = value_of(seed + (uint64_t)octave, source, destination, floor(at) + 1.0);
+        sum += share * (from + (at - floor(at)) * (to - from));
+        most += share;
+    }
+    return sum / most;
+}
+
 static double delay_ns(const struct virtual_world *world, int source, int destination, uint64_t number) {
     const struct virtual_network *network = &world->model.network;
     uint64_t state = stream(world->model.seed, (uint64_t)source, (uint64_t)destination, number);
@@ -100,6 +122,11 @@ static double delay_ns(const struct virtual_world *world, int source, int destin
         delay += network->upward_ns;
     if (network->asymmetry_ns > 0.0)
         delay += network->asymmetry_ns * unit_of(((uint64_t)source << 32) + (uint64_t)destination + 7);
+    if (network->moving_ns + network->jumping_ns > 0.0) {
+        double stretches = virtual_self->now_ns / network->moving_for_ns;
+        delay += network->moving_ns * walked(world->model.seed + 1, source, destination, stretches);
+        delay += network->jumping_ns * value_of(world->model.seed, source, destination, floor(stretches));
+    }
     if (network->path_ns != NULL)
         delay += network->path_ns(source, destination, virtual_self->now_ns);
     return delay;

@@ -1,5 +1,6 @@
 /* A disciplined clock against the same model without a filter: offsets and rate as one Gaussian process, conditioned on
  * all measurements at once. */
+#include "base/split_mix.h"
 #include "check.h"
 #include "offset/discipline.h"
 
@@ -50,10 +51,8 @@ static void expected_variances(const struct db_offset *points, int count, double
 }
 
 /* Solves matrix x = right by Gauss and Jordan; the matrix is lost. Returns the logarithm of its determinant. */
-static double solve(int n, double matrix[MOST][MOST], double *right) {
-    double log_determinant = 0.0;
+static void solve(int n, double matrix[MOST][MOST], double *right) {
     for (int k = 0; k < n; ++k) {
-        log_determinant += log(matrix[k][k]);
         for (int row = 0; row < n; ++row) {
             if (row == k)
                 continue;
@@ -65,15 +64,13 @@ static double solve(int n, double matrix[MOST][MOST], double *right) {
     }
     for (int k = 0; k < n; ++k)
         right[k] /= matrix[k][k];
-    return log_determinant;
 }
 
-/* Mean and covariance of offset and rate at the last point, and the logarithm of how likely the points are. */
+/* Mean and covariance of offset and rate at the last point. */
 struct posterior {
     double offset;
     double rate;
     struct db_uncertainty uncertainty;
-    double log_likelihood;
 };
 
 /* The covariance of two integrals of one random walk, up to `a` and `b`. */
@@ -89,24 +86,43 @@ static double dot(int n, const double *a, const double *b) {
     return sum;
 }
 
-static struct posterior condition(const struct db_offset *points, int count, double walk) {
+/* What is assumed of two oscillators and of the path between them. */
+struct assumption {
+    double walk;
+    double path_ns;
+    double lasting_ns;
+    double prior;
+};
+
+/* How much of what the path adds at one time it adds at another. */
+static double lasts(const struct assumption *assumed, double one, double other) {
+    if (one == other)
+        return 1.0;
+    return assumed->lasting_ns > 0.0 ? exp(-fabs(one - other) / assumed->lasting_ns) : 0.0;
+}
+
+static struct posterior condition(const struct db_offset *points, int count, const struct assumption *assumed) {
     double variances[MOST];
+    const double walk = assumed->walk * assumed->walk * 1e-9;
+    const double path = assumed->path_ns * assumed->path_ns;
     expected_variances(points, count, variances);
     const double rate = SKEW * SKEW / 3.0; /* any within the limits */
     int n = count - 1;
     double end = (double)(points[n].at - points[0].at);
-    double seen[MOST];     /* against the first offset */
-    double with_end[MOST]; /* covariances of the offsets with the last one, and with its rate */
-    double with_rate[MOST];
-    double matrix[MOST][MOST];
+    double seen[MOST] = {0};     /* against the first offset */
+    double with_end[MOST] = {0}; /* covariances of the offsets with the last one, and with its rate */
+    double with_rate[MOST] = {0};
+    double matrix[MOST][MOST] = {{0}};
     for (int i = 0; i < n; ++i) {
         double then = (double)(points[i + 1].at - points[0].at);
         seen[i] = points[i + 1].offset_ns - points[0].offset_ns;
-        with_end[i] = variances[0] + rate * then * end + walk * walked_together(then, end);
+        double gone = path * (1.0 - lasts(assumed, then, 0.0));
+        with_end[i] = variances[0] + gone + rate * then * end + walk * walked_together(then, end);
         with_rate[i] = rate * then + walk * then * then / 2.0;
         for (int k = 0; k < n; ++k) {
             double other = (double)(points[k + 1].at - points[0].at);
-            matrix[i][k] = variances[0] + rate * then * other + walk * walked_together(then, other);
+            double moved = path * (lasts(assumed, then, other) - lasts(assumed, other, 0.0)) + gone;
+            matrix[i][k] = variances[0] + moved + rate * then * other + walk * walked_together(then, other);
         }
         matrix[i][i] += variances[i + 1];
     }
@@ -119,39 +135,58 @@ static struct posterior condition(const struct db_offset *points, int count, dou
     memcpy(by_seen, seen, sizeof seen);
     memcpy(by_end, with_end, sizeof with_end);
     memcpy(by_rate, with_rate, sizeof with_rate);
-    double log_determinant = solve(n, matrix, by_seen);
+    solve(n, matrix, by_seen);
     solve(n, copies[0], by_end);
     solve(n, copies[1], by_rate);
     return (struct posterior){.offset = points[0].offset_ns + dot(n, with_end, by_seen),
                               .rate = dot(n, with_rate, by_seen),
-                              .uncertainty = {.offset = variances[0] + rate * end * end +
+                              .uncertainty = {.offset = variances[0] + path + rate * end * end +
                                                         walk * walked_together(end, end) - dot(n, with_end, by_end),
                                               .cross = rate * end + walk * end * end / 2.0 - dot(n, with_end, by_rate),
                                               .rate = rate + walk * end - dot(n, with_rate, by_rate),
-                                              .walk = walk},
-                              .log_likelihood = -(log_determinant + dot(n, seen, by_seen)) / 2.0};
+                                              .walk = walk}};
 }
 
-/* The mixture over the walks, given how likely each is beforehand. */
-static struct posterior mixture(const struct db_offset *points, int count) {
+/* The hypotheses: walks alone; then, by what the path adds, how long that lasts, and the walk. */
+static struct assumption assumption(int number, double shortest_ns) {
     const double walks[] = {0.3e-9, 1e-9, 3e-9, 10e-9, 30e-9, 100e-9, 500e-9};
     const double priors[] = {0.25, 0.3, 0.3, 0.12, 0.025, 0.005, 1e-5};
-    enum { WALKS = 7 };
-    struct posterior each[WALKS];
+    const double paths[] = {0.002, 0.006, 0.02, 0.06};
+    const double path_priors[] = {0.05, 0.03, 0.015, 0.005};
+    const double lasting_ns[] = {0.0, 30e6, 0.3e9, 3e9, 30e9};
+    if (number < DB_WALKS)
+        return (struct assumption){.walk = walks[number], .prior = priors[number]};
+    int path = (number - DB_WALKS) / 10;
+    int lasting = (number - DB_WALKS) % 10 / 2;
+    int wild = (number - DB_WALKS) % 2;
+    return (struct assumption){.walk = wild ? 10e-9 : 1e-9,
+                               .path_ns = paths[path] * shortest_ns,
+                               .lasting_ns = lasting_ns[lasting],
+                               .prior = path_priors[path] * (lasting ? 0.15 : 0.4) * (wild ? 0.3 : 0.7)};
+}
+
+/* The mixture over the hypotheses. */
+static struct posterior mixture(const struct db_history *history) {
+    struct posterior each[DB_HYPOTHESES];
     struct posterior all = {0};
-    double weights[WALKS];
+    double weights[DB_HYPOTHESES];
     double sum = 0.0;
-    for (int i = 0; i < WALKS; ++i) {
-        each[i] = condition(points, count, walks[i] * walks[i] * 1e-9);
-        weights[i] = priors[i] * exp(each[i].log_likelihood - each[0].log_likelihood);
+    double shortest_ns = INFINITY;
+    for (int i = 0; i < history->count; ++i)
+        shortest_ns = fmin(shortest_ns, history->points[i].upper_ns - history->points[i].lower_ns);
+    int count = history->among_many ? DB_WALKS : DB_HYPOTHESES;
+    for (int i = 0; i < count; ++i) {
+        const struct assumption assumed = assumption(i, shortest_ns);
+        each[i] = condition(history->points, history->count, &assumed);
+        weights[i] = assumed.prior * exp((double)history->likelihoods[i]);
         sum += weights[i];
     }
-    for (int i = 0; i < WALKS; ++i) {
+    for (int i = 0; i < count; ++i) {
         weights[i] /= sum;
         all.offset += weights[i] * each[i].offset;
         all.rate += weights[i] * each[i].rate;
     }
-    for (int i = 0; i < WALKS; ++i) {
+    for (int i = 0; i < count; ++i) {
         double offset = each[i].offset - all.offset;
         double rate = each[i].rate - all.rate;
         all.uncertainty.offset += weights[i] * (each[i].uncertainty.offset + offset * offset);
@@ -162,18 +197,24 @@ static struct posterior mixture(const struct db_offset *points, int count) {
     return all;
 }
 
+/* With each hypothesis alone, and with all of them by chance. */
 static void is_as_conditioned(const struct db_offset *points, int count) {
     struct db_history history = {.count = count};
     memcpy(history.points, points, (size_t)count * sizeof *points);
-    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
-    struct posterior expected = mixture(points, count);
-    CHECK_THAT(found.ticks, ==, points[count - 1].at);
-    CHECK_THAT(found.global_ns, ==, points[count - 1].at + llrint(expected.offset));
-    CHECK_THAT(fabs(found.ns_per_tick - 1.0 - expected.rate), <=, 1e-6 * fabs(expected.rate) + 1e-15);
-    near(found.uncertainty.offset, expected.uncertainty.offset);
-    near(found.uncertainty.cross, expected.uncertainty.cross);
-    near(found.uncertainty.rate, expected.uncertainty.rate);
-    near(found.uncertainty.walk, expected.uncertainty.walk);
+    for (int certain = -2; certain < DB_HYPOTHESES; ++certain) {
+        history.among_many = certain == -1 || certain == DB_WALKS - 1;
+        for (int i = 0; i < DB_HYPOTHESES; ++i)
+            history.likelihoods[i] = certain < 0 ? (float)(i * 7 % 5 - 3) : i == certain ? 0.0F : -700.0F;
+        struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
+        struct posterior expected = mixture(&history);
+        CHECK_THAT(found.ticks, ==, points[count - 1].at);
+        CHECK_THAT(fabs((double)(found.global_ns - points[count - 1].at) - expected.offset), <=, 0.5 + 1e-6);
+        CHECK_THAT(fabs(found.ns_per_tick - 1.0 - expected.rate), <=, 1e-6 * fabs(expected.rate) + 1e-15);
+        near(found.uncertainty.offset, expected.uncertainty.offset);
+        near(found.uncertainty.cross, expected.uncertainty.cross);
+        near(found.uncertainty.rate, expected.uncertainty.rate);
+        near(found.uncertainty.walk, expected.uncertainty.walk);
+    }
 }
 
 /* By how the rate changes, each of the walks has its day. */
@@ -198,7 +239,7 @@ static void filter_is_a_conditional_distribution(void) {
 }
 
 static void one_offset_says_nothing_of_the_rate(void) {
-    struct db_history history = {.count = 1, .points = {point_at(1000, 500.0, 800.0)}};
+    struct db_history history = {.count = 1, .points = {point_at(1000, 500.0, 800.0)}, .among_many = 1};
     struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
     CHECK_THAT(found.global_ns, ==, 1500);
     CHECK_THAT(found.ns_per_tick, ==, 1.0);
@@ -256,11 +297,12 @@ static void more_is_assumed_of_a_pair_that_refutes_the_limits(void) {
                db_map_bound_ns(&found, 3000000000));
 
     /* A change that the limits exclude: again once; that it may change is forgotten by and by. */
-    CHECK_THAT(add_rising(&history, 4.0 * SKEW, 20, 1, &at_first), ==, 0);
-    CHECK_THAT(add_rising(&history, 4.0 * SKEW, 21, 1, &at_first), ==, 1);
+    int after = 0;
+    while (add_rising(&history, 4.0 * SKEW, 20 + after, 1, &at_first) == 0)
+        CHECK_THAT(++after, <, 4);
     CHECK_THAT(history.wander, >=, SKEW);
     double before = history.wander;
-    CHECK_THAT(add_rising(&history, 4.0 * SKEW, 22, 20, &at_first), ==, 0);
+    CHECK_THAT(add_rising(&history, 4.0 * SKEW, 21 + after, 20, &at_first), ==, 0);
     CHECK_THAT(history.wander, <, before / 1000.0);
 }
 
@@ -277,15 +319,59 @@ static void time_need_not_pass(void) {
     CHECK(isfinite(found.uncertainty.rate));
 }
 
-static void the_oldest_goes(void) {
+/* The last eight stay; the others, in order, reach back to where they began. */
+static void what_is_left_out_is_old_and_close(void) {
     struct db_history history = {0};
-    for (int i = 0; i < DB_HISTORY + 5; ++i) {
-        struct db_offset point = point_at(i * 1000, i, 200.0);
+    for (int i = 0; i < 20 * DB_HISTORY; ++i) {
+        struct db_offset point = point_at(1 + i * 1000000, i, 200.0);
         db_history_add(&history, &point, &limits, RESOLUTION_NS);
         CHECK_THAT(history.count, ==, i < DB_HISTORY ? i + 1 : DB_HISTORY);
-        for (int k = 0; k < history.count; ++k)
-            CHECK_THAT(history.points[k].offset_ns, ==, i - history.count + 1 + k);
+        for (int k = 1; k < history.count; ++k)
+            CHECK_THAT(history.points[k].at, >, history.points[k - 1].at);
+        for (int k = 1; k <= 8 && k <= history.count; ++k)
+            CHECK_THAT(history.points[history.count - k].offset_ns, ==, i + 1 - k);
+        CHECK_THAT(history.points[0].offset_ns, <=, 0.5 * i);
     }
+}
+
+static double normal(uint64_t *state) {
+    double sum = -6.0;
+    for (int i = 0; i < 12; ++i)
+        sum += (double)(db_split_mix(state) >> 11) * 0x1p-53;
+    return sum;
+}
+
+/* A path that moves, by `share` of the round trip and for so long, though all exchanges take the same: the error that
+ * is expected is the one that is made. Without, next to nothing is expected. */
+static void movement_of_the_path_is_measured(double share, double lasting_s) {
+    enum { WIDTH = 20000, COUNT = 600, KNOWN = 60 };
+    struct db_history history = {0};
+    uint64_t state = 7;
+    double path = 0.0;
+    int one = 0;
+    int two = 0;
+    double sum = 0.0;
+    for (int i = 0; i < COUNT; ++i) {
+        double left = lasting_s > 0.0 ? exp(-0.5 / lasting_s) : 0.0;
+        path = (i == 0 ? 0.0 : left * path) + sqrt(i == 0 ? 1.0 : 1.0 - left * left) * normal(&state);
+        double truth = 2000.0 * 0.5 * i;
+        struct db_offset point =
+            point_at(1 + llrint(0.5e9 * i), truth + path * share * WIDTH + 2.0 * normal(&state), WIDTH);
+        db_history_add(&history, &point, &limits, RESOLUTION_NS);
+        struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
+        double error = fabs((double)(found.global_ns - found.ticks) - truth);
+        double expected = db_map_deviation_ns(&found, found.ticks);
+        one += i >= KNOWN && error <= expected;
+        two += i >= KNOWN && error <= 2.0 * expected;
+        sum += i >= KNOWN ? expected : 0.0;
+    }
+    if (share == 0.0) {
+        CHECK_THAT(sum / (COUNT - KNOWN), <=, 10.0);
+        return;
+    }
+    CHECK_THAT(one, >=, 0.55 * (COUNT - KNOWN));
+    CHECK_THAT(two, >=, 0.88 * (COUNT - KNOWN));
+    CHECK_THAT(sum / (COUNT - KNOWN), <=, 2.5 * share * WIDTH);
 }
 
 int main(void) {
@@ -294,6 +380,11 @@ int main(void) {
     what_the_limits_exclude_is_forgotten();
     more_is_assumed_of_a_pair_that_refutes_the_limits();
     time_need_not_pass();
-    the_oldest_goes();
+    what_is_left_out_is_old_and_close();
+    movement_of_the_path_is_measured(0.0, 0.0);
+    movement_of_the_path_is_measured(0.005, 0.0);
+    movement_of_the_path_is_measured(0.02, 0.3);
+    movement_of_the_path_is_measured(0.01, 5.0);
+    movement_of_the_path_is_measured(0.04, 2.0);
     return 0;
 }

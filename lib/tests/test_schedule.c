@@ -139,12 +139,52 @@ static void what_flags_need_may_take_longer(void) {
     state.thresholds.trust_ns = 1.2e9;
     CHECK_THAT(wants_after(&state, 1.1e9), ==, DB_NEEDED);
     CHECK(!db_schedule_unsure(&state, llrint(2.3e9)) && db_schedule_unsure(&state, llrint(2.5e9))); /* 0.5 ns each */
+}
 
-    state.syncs.due_ns = 3.9e9;
-    now = llrint(40e9 / state.clocks.clock.ns_per_tick);
-    CHECK(db_schedule_allows(&state, DB_NEEDED) && !db_schedule_allows(&state, DB_WANTED));
-    state.syncs.due_ns = 4.1e9;
-    CHECK(!db_schedule_allows(&state, DB_NEEDED));
+static int needed_after(struct db_state *state, double ns, double due_ns) {
+    now = llrint(ns / state->clocks.clock.ns_per_tick);
+    state->syncs.due_ns = due_ns;
+    return db_schedule_allows(state, DB_NEEDED);
+}
+
+/* 10 % of the first two seconds, then 1 % of what follows; after a clock was set, two such seconds more, but not again
+ * and again. */
+static void what_is_needed_may_take_more_in_the_beginning(void) {
+    struct db_state state = state_at_rest();
+    CHECK(needed_after(&state, 1.9e9, 0.189e9));
+    CHECK(!needed_after(&state, 1.9e9, 0.191e9));
+    CHECK(needed_after(&state, 12e9, 0.289e9) && !needed_after(&state, 12e9, 0.292e9));
+    CHECK(!needed_after(&state, 42e9, 0.592e9));
+
+    now = llrint(42e9 / state.clocks.clock.ns_per_tick);
+    db_schedule_begin_again(&state);
+    CHECK(needed_after(&state, 43.9e9, 4.38e9) && !needed_after(&state, 43.9e9, 4.40e9));
+    CHECK(needed_after(&state, 54e9, 4.49e9) && !needed_after(&state, 54e9, 4.51e9));
+    double again_ns = 0.0;
+    for (double ns = 60e9; ns < 160e9; ns += 0.1e9) {
+        now = llrint(ns / state.clocks.clock.ns_per_tick);
+        db_schedule_begin_again(&state);
+        again_ns += ns < state.syncs.beginning.until_ns ? 0.1e9 : 0.0;
+    }
+    CHECK_THAT(again_ns, <=, 12.1e9); /* 4 s, and a twentieth of all time */
+}
+
+/* After the last one passes a sixteenth of the time since the beginning, or a hundred times what it took. */
+static void they_are_spread(void) {
+    struct db_state state = state_at_rest();
+    state.syncs.count = 1;
+    state.syncs.last.lasted_ns = 10e6;
+    state.syncs.last.ticks = llrint(1.6e9 / 0.5);
+    CHECK(!allowed_after(&state, 1.7e9, 0.0));
+    CHECK(allowed_after(&state, 1.71e9, 0.0));
+    state.syncs.last.lasted_ns = 2.5e6;
+    state.syncs.last.ticks = llrint(9e9 / 0.5);
+    CHECK(!allowed_after(&state, 9.24e9, 0.0));
+    CHECK(allowed_after(&state, 9.26e9, 0.0));
+    /* Nobody has compared clocks for long: soon again, and once more. */
+    CHECK(allowed_after(&state, 20e9, 0.0));
+    state.syncs.last.ticks = llrint(20e9 / 0.5);
+    CHECK(allowed_after(&state, 20.001e9, 0.0));
 }
 
 /* 1 % of all time, and twelve synchronizations in advance, paid back within 20 s. */
@@ -175,5 +215,7 @@ int main(void) {
     slow_trees_become_deeper();
     time_is_limited();
     what_flags_need_may_take_longer();
+    what_is_needed_may_take_more_in_the_beginning();
+    they_are_spread();
     return 0;
 }

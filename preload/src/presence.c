@@ -83,6 +83,9 @@ static const struct launcher {
     const char *rank;
 } launchers[] = {
     {"PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMIX_RANK"}, /* Open MPI, and Slurm with PMIx */
+    /* Hydra of Intel, which keeps the identity to itself from programs that are handed few variables; spawned jobs have
+     * another number. */
+    {"DOWNBEAT_PRELOAD_LAUNCH", "HYDRA_BSTRAP_PGID", "PMI_RANK"},
     {"I_MPI_HYDRA_UUID", "HYDRA_BSTRAP_PGID", "PMI_RANK"},
     {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"},
 };

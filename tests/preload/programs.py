@@ -62,6 +62,6 @@ def run_preloaded(
         capture_output=True,
         text=True,
         check=False,
-        env=clean,
+        env=clean | (setter.variables if mpi == "openmpi5" else {}),  # for spawned programs
         timeout=60,
     )

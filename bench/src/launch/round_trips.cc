@@ -12,7 +12,7 @@ constexpr double agreement = 1.25; // well below the factor between two states o
 
 } // namespace
 
-double time_round_trips(const RoundTrips &trips) {
+double time_round_trips(const RoundTripBatches &trips) {
     std::vector<double> times;
     double now = trips.clock();
     const double end = now + trips.longest;

@@ -5,7 +5,7 @@
 namespace bench {
 
 /// Round trips are timed in batches: long compared to reading the clock, short compared to what disturbs them.
-struct RoundTrips {
+struct RoundTripBatches {
     int batches;
     int per_batch;
     double longest;                // s, of a reading; the batch in which it is over is the last
@@ -16,6 +16,6 @@ struct RoundTrips {
 /// The time of a round trip, s: the lower quartile over batches. NaN if it was disturbed: less than a quarter of the
 /// batches agree with the fastest one. Asker or partner without a processor lengthens some batches, each by another
 /// time, or ends the reading early.
-double time_round_trips(const RoundTrips &trips);
+double time_round_trips(const RoundTripBatches &trips);
 
 } // namespace bench

@@ -2,19 +2,42 @@
  * How fast it walks differs from oscillator to oscillator and from minute to minute, so the filter runs once for each
  * of several walks, and what comes out is their mean, weighted by how well each predicted the offsets (a multiple-model
  * estimator; Bar-Shalom, Li, Kirubarajan 2001, section 11.6). No offset is ever refused: a filter that refuses what it
- * did not expect never learns of a change of drift. */
+ * did not expect never learns of a change of drift.
+ *
+ * An offset is off by half of what the two directions of the path differ by. What is constant of that two clocks never
+ * see; what moves, they do: offsets then scatter by more than their intervals and the oscillators explain. Hypotheses
+ * with such a path stand beside those of oscillators alone, so the error to be expected is measured, not assumed. */
 #include "offset/discipline.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Random walks of the difference between two frequencies, relative per square root of a second, and how likely each is
- * before anything is known: from two good oscillators in a quiet room to one beside a fan that has just started. */
-static const struct {
+/* A hypothesis. The difference between two frequencies walks at random: relative per square root of a second. What the
+ * two directions of the path differ by moves: half of that has this deviation, relative to the shortest round trip, and
+ * is forgotten in this time; 0: new in every comparison (an Ornstein-Uhlenbeck process). And how likely that is before
+ * anything is known. */
+struct hypothesis {
     double walk;
+    double path;
+    double lasting_ns;
     double prior;
-} walks[] = {{0.3e-9, 0.25}, {1e-9, 0.3}, {3e-9, 0.3}, {10e-9, 0.12}, {30e-9, 0.025}, {100e-9, 0.005}, {500e-9, 1e-5}};
-#define WALKS (sizeof walks / sizeof *walks)
+};
+
+/* From two good oscillators in a quiet room to one beside a fan that has just started. */
+#define ALONE(WALK, PRIOR)                                                                                             \
+    { WALK, 0.0, 0.0, PRIOR }
+/* Queues, wake-ups, other routes: from a quiet path to one whose delay doubles. */
+#define MOVING(PATH, LASTING_NS, PRIOR)                                                                                \
+    {1e-9, PATH, LASTING_NS, 0.7 * (PRIOR)}, { 10e-9, PATH, LASTING_NS, 0.3 * (PRIOR) }
+#define LASTING(PATH, PRIOR)                                                                                           \
+    MOVING(PATH, 0.0, 0.4 * (PRIOR)), MOVING(PATH, 30e6, 0.15 * (PRIOR)), MOVING(PATH, 0.3e9, 0.15 * (PRIOR)),         \
+        MOVING(PATH, 3e9, 0.15 * (PRIOR)), MOVING(PATH, 30e9, 0.15 * (PRIOR))
+
+static const struct hypothesis hypotheses[] = {ALONE(0.3e-9, 0.25),  ALONE(1e-9, 0.3),     ALONE(3e-9, 0.3),
+                                               ALONE(10e-9, 0.12),   ALONE(30e-9, 0.025),  ALONE(100e-9, 0.005),
+                                               ALONE(500e-9, 1e-5),  LASTING(0.002, 0.05), LASTING(0.006, 0.03),
+                                               LASTING(0.02, 0.015), LASTING(0.06, 0.005)};
+_Static_assert(sizeof hypotheses / sizeof *hypotheses == DB_HYPOTHESES, "as many as a history has room for");
 
 /* The largest max_skew: a larger difference means that a clock was set. */
 #define MOST_SKEW 0.1
@@ -72,70 +95,148 @@ static void weigh(const struct db_history *history, double resolution_ns, double
     }
 }
 
-/* Offset and rate at a point, and their covariance. */
+/* Offset, rate and what the path adds to an offset, at a point, and their covariances. */
 struct filter {
     double offset;
     double rate;
+    double path;
     struct db_uncertainty uncertainty;
-    struct db_uncertainty noise; /* the part of it that comes from the errors of the offsets */
-    double log_likelihood;
+    double path_variance;
+    double path_offset; /* covariances */
+    double path_rate;
+    struct db_uncertainty noise; /* the part of the uncertainty that comes from the errors of the offsets */
 };
 
-/* One more offset, `after` ns later. */
-static void update(struct filter *filter, double after, double offset, double variance) {
+/* What one hypothesis says of the next offset. */
+struct forecast {
+    double offset;
+    double variance; /* without that of the measurement */
+};
+
+static void pass(struct filter *filter, double after, double lasting_ns, double path_variance) {
+    double left = lasting_ns > 0.0 ? exp(-after / lasting_ns) : 0.0;
+    filter->offset += filter->rate * after;
     filter->uncertainty = db_uncertainty_after(&filter->uncertainty, after);
+    filter->noise = db_uncertainty_after(&filter->noise, after);
+    filter->path *= left;
+    filter->path_offset = left * (filter->path_offset + after * filter->path_rate);
+    filter->path_rate *= left;
+    filter->path_variance = left * left * filter->path_variance + (1.0 - left * left) * path_variance;
+}
+
+static struct forecast forecast_of(const struct filter *filter) {
+    return (struct forecast){
+        .offset = filter->offset + filter->path,
+        .variance = fmax(0.0, filter->uncertainty.offset + 2.0 * filter->path_offset + filter->path_variance)};
+}
+
+/* One more offset, now. Differences of large covariances are written such that nothing is lost of the small rest: after
+ * days without an offset nearly nothing is known. */
+static void update(struct filter *filter, double offset, double variance) {
     struct db_uncertainty *p = &filter->uncertainty;
-    double innovation = offset - (filter->offset + filter->rate * after);
-    double expected = p->offset + variance;
-    double gain = p->offset / expected;
-    double rate_gain = p->cross / expected;
-    filter->offset += filter->rate * after + gain * innovation;
+    const struct forecast forecast = forecast_of(filter);
+    double innovation = offset - forecast.offset;
+    double expected = forecast.variance + variance;
+    double gain = (p->offset + filter->path_offset) / expected;
+    double rate_gain = (p->cross + filter->path_rate) / expected;
+    double path_gain = (filter->path_offset + filter->path_variance) / expected;
+    filter->offset += gain * innovation;
     filter->rate += rate_gain * innovation;
-    filter->log_likelihood -= (log(expected) + innovation * innovation / expected) / 2.0;
-    /* 1 - gain, which would round to 0 after days without an offset. */
-    double left = variance / expected;
-    p->rate -= rate_gain * p->cross;
-    p->cross *= left;
-    p->offset *= left;
-    struct db_uncertainty n = db_uncertainty_after(&filter->noise, after);
+    filter->path += path_gain * innovation;
+    const struct filter old = *filter;
+    double other = old.path_variance + variance;
+    p->offset = (old.uncertainty.offset * other - old.path_offset * old.path_offset) / expected;
+    p->cross = (old.uncertainty.cross * (old.path_offset + other) -
+                old.path_rate * (old.uncertainty.offset + old.path_offset)) /
+               expected;
+    p->rate -= rate_gain * (old.uncertainty.cross + old.path_rate);
+    filter->path_offset =
+        (old.path_offset * (old.path_offset + variance) - old.uncertainty.offset * old.path_variance) / expected;
+    filter->path_rate = (old.path_rate * (old.uncertainty.offset + old.path_offset + variance) -
+                         old.uncertainty.cross * (old.path_offset + old.path_variance)) /
+                        expected;
+    filter->path_variance =
+        (old.path_variance * (old.uncertainty.offset + variance) - old.path_offset * old.path_offset) / expected;
+    double left = (old.path_offset + other) / expected; /* 1 - gain */
+    const struct db_uncertainty n = old.noise;
     filter->noise.offset = left * left * n.offset + gain * gain * variance;
     filter->noise.cross = left * (n.cross - rate_gain * n.offset) + gain * rate_gain * variance;
     filter->noise.rate = n.rate - 2.0 * rate_gain * n.cross + rate_gain * rate_gain * (n.offset + variance);
 }
 
-static struct filter run(const struct db_history *history, const double variances[DB_HISTORY], double skew,
-                         double walk) {
-    const struct db_offset *points = history->points;
+/* The offsets of a history, and what is known of their errors. */
+struct evidence {
+    const struct db_history *history;
+    double variances[DB_HISTORY];
+    double shortest_ns; /* round trip */
+    double skew;
+    int hypotheses; /* the first so many */
+};
+
+static double path_variance(const struct evidence *evidence, const struct hypothesis *hypothesis) {
+    double deviation_ns = hypothesis->path * evidence->shortest_ns;
+    return deviation_ns * deviation_ns;
+}
+
+static struct evidence evidence_of(const struct db_history *history, double skew, double resolution_ns) {
+    struct evidence evidence = {.history = history,
+                                .shortest_ns = INFINITY,
+                                .skew = skew,
+                                .hypotheses = history->among_many ? DB_WALKS : DB_HYPOTHESES};
+    weigh(history, resolution_ns, evidence.variances);
+    for (int i = 0; i < history->count; ++i)
+        evidence.shortest_ns = fmin(evidence.shortest_ns, width(&history->points[i]));
+    return evidence;
+}
+
+/* After the first `count` offsets. */
+static struct filter run(const struct evidence *evidence, int count, const struct hypothesis *hypothesis) {
+    const struct db_offset *points = evidence->history->points;
+    double moving = path_variance(evidence, hypothesis);
     /* Before anything is known, a rate anywhere within the limits. */
     struct filter filter = {.offset = points[0].offset_ns,
-                            .uncertainty = {.offset = variances[0], .rate = skew * skew / 3.0, .walk = walk},
-                            .noise = {.offset = variances[0]}};
-    for (int i = 1; i < history->count; ++i) {
-        update(&filter, (double)(points[i].at - points[i - 1].at), points[i].offset_ns, variances[i]);
+                            .uncertainty = {.offset = evidence->variances[0] + moving,
+                                            .rate = evidence->skew * evidence->skew / 3.0,
+                                            .walk = hypothesis->walk * hypothesis->walk * 1e-9},
+                            .path_variance = moving,
+                            .path_offset = -moving,
+                            .noise = {.offset = evidence->variances[0]}};
+    for (int i = 1; i < count; ++i) {
+        pass(&filter, (double)(points[i].at - points[i - 1].at), hypothesis->lasting_ns, moving);
+        update(&filter, points[i].offset_ns, evidence->variances[i]);
         filter.uncertainty.rate += points[i].turn * points[i].turn;
     }
     return filter;
 }
 
-/* Mean over the walks, with what they differ by as part of the uncertainty. */
-static struct filter mean_over_walks(const struct filter filters[WALKS]) {
+static void run_all(const struct evidence *evidence, int count, struct filter filters[DB_HYPOTHESES]) {
+    for (int i = 0; i < evidence->hypotheses; ++i)
+        filters[i] = run(evidence, count, &hypotheses[i]);
+}
+
+/* How likely each hypothesis is; their sum is 1. */
+static void weigh_hypotheses(const struct evidence *evidence, double weights[DB_HYPOTHESES]) {
     double best = -(double)INFINITY;
-    for (size_t i = 0; i < WALKS; ++i)
-        best = fmax(best, filters[i].log_likelihood);
-    double weights[WALKS];
     double sum = 0.0;
-    struct filter mean = {0};
-    for (size_t i = 0; i < WALKS; ++i) {
-        weights[i] = walks[i].prior * exp(filters[i].log_likelihood - best);
-        sum += weights[i];
-    }
-    for (size_t i = 0; i < WALKS; ++i) {
+    for (int i = 0; i < evidence->hypotheses; ++i)
+        best = fmax(best, (double)evidence->history->likelihoods[i]);
+    for (int i = 0; i < evidence->hypotheses; ++i)
+        sum += weights[i] = hypotheses[i].prior * exp((double)evidence->history->likelihoods[i] - best);
+    for (int i = 0; i < evidence->hypotheses; ++i)
         weights[i] /= sum;
+}
+
+/* Mean over the hypotheses, with what they differ by as part of the uncertainty. */
+static struct filter mean_over(const struct evidence *evidence, const struct filter filters[DB_HYPOTHESES]) {
+    double weights[DB_HYPOTHESES];
+    struct filter mean = {0};
+    weigh_hypotheses(evidence, weights);
+    for (int i = 0; i < evidence->hypotheses; ++i) {
         mean.offset += weights[i] * (filters[i].offset - filters[0].offset); /* large offsets cost no digits */
         mean.rate += weights[i] * filters[i].rate;
     }
     mean.offset += filters[0].offset;
-    for (size_t i = 0; i < WALKS; ++i) {
+    for (int i = 0; i < evidence->hypotheses; ++i) {
         const struct db_uncertainty *each = &filters[i].uncertainty;
         double offset = filters[i].offset - mean.offset;
         double rate = filters[i].rate - mean.rate;
@@ -150,12 +251,6 @@ static struct filter mean_over_walks(const struct filter filters[WALKS]) {
     return mean;
 }
 
-static void run_all(const struct db_history *history, const double variances[DB_HISTORY], double skew,
-                    struct filter filters[WALKS]) {
-    for (size_t i = 0; i < WALKS; ++i)
-        filters[i] = run(history, variances, skew, walks[i].walk * walks[i].walk * 1e-9);
-}
-
 /* So many standard deviations away an offset is unexpected; so many away, all that was known is given up. One of 16,384
  * processes is 4 away in each synchronization. */
 #define SURPRISE 5.0
@@ -163,45 +258,95 @@ static void run_all(const struct db_history *history, const double variances[DB_
 /* When a frequency changed is unknown: it may be off by more than the mean since the last offset. */
 #define TURNED_RATE 4.0
 
-/* By how much the last offset is off, where the filter that ends before it does not lead there; else 0. */
-static double surprise(const struct filter *before, const struct db_offset *last, double after, double variance,
-                       double deviations) {
-    double off_ns = fabs(last->offset_ns - before->offset - before->rate * after);
-    double expected = db_uncertainty_after(&before->uncertainty, after).offset + variance;
-    return off_ns > deviations * sqrt(expected) ? off_ns : 0.0;
+/* How long it counts what was known of the hypotheses, since they may change; what an offset that nothing
+ * led to expect counts at most, in standard deviations. */
+#define REMEMBERED_NS 60e9
+#define MOST_TOLD 5.0
+/* A clock that was set says little of the path; several times, and it was the path. */
+#define MOST_JUMP_TELLS 2.5
+
+/* By how much an offset is off, where the forecast does not lead there; else 0. */
+static double surprise(const struct forecast *forecast, double offset, double variance, double deviations) {
+    double off_ns = fabs(offset - forecast->offset);
+    return off_ns > deviations * sqrt(forecast->variance + variance) ? off_ns : 0.0;
 }
 
-/* If no walk leads to the last offset, the clock was set by less than the limits exclude, and all before is forgotten.
- * If only their mean does not, the frequency may have turned at once. */
+/* Judges the hypotheses by the last offset. If no walk leads to it, even on a path that moves as it is known to, the
+ * clock was set by less than the limits exclude, and all before is forgotten. If only their mean does not, the
+ * frequency may have turned at once. */
 static void check_last(struct db_history *history, double skew, double resolution_ns) {
-    double variances[DB_HISTORY];
-    struct filter filters[WALKS];
-    struct db_history before = *history;
-    struct db_offset *last = &history->points[--before.count];
-    if (before.count == 0)
+    int before = history->count - 1;
+    if (before == 0)
         return;
-    double after = (double)(last->at - before.points[before.count - 1].at);
-    double variance;
-    weigh(history, resolution_ns, variances);
-    variance = variances[before.count];
-    run_all(&before, variances, skew, filters);
-    struct filter mean = mean_over_walks(filters);
-    if (surprise(&filters[WALKS - 1], last, after, variance, DISBELIEF) > 0.0) {
+    struct db_offset *last = &history->points[before];
+    double after = (double)(last->at - history->points[before - 1].at);
+    const struct evidence evidence = evidence_of(history, skew, resolution_ns);
+    double variance = evidence.variances[before];
+    struct filter filters[DB_HYPOTHESES];
+    double weights[DB_HYPOTHESES];
+    double told[DB_HYPOTHESES];
+    double best = -(double)INFINITY;
+    double moving = 0.0;
+    run_all(&evidence, before, filters);
+    struct filter mean = mean_over(&evidence, filters);
+    pass(&mean, after, 0.0, 0.0);
+    weigh_hypotheses(&evidence, weights);
+    for (int i = 0; i < evidence.hypotheses; ++i) {
+        double path = path_variance(&evidence, &hypotheses[i]);
+        moving += weights[i] * path;
+        pass(&filters[i], after, hypotheses[i].lasting_ns, path);
+        const struct forecast forecast = forecast_of(&filters[i]);
+        double expected = forecast.variance + variance;
+        double innovation = last->offset_ns - forecast.offset;
+        told[i] = -(log(expected) + fmin(innovation * innovation / expected, MOST_TOLD * MOST_TOLD)) / 2.0;
+        best = fmax(best, told[i]);
+    }
+    struct forecast widest = forecast_of(&filters[DB_WALKS - 1]);
+    struct forecast usual = forecast_of(&mean);
+    /* A jump that a path can hide must leave the bound true: it is half a round trip. */
+    double hidden = evidence.shortest_ns / (4.0 * DISBELIEF);
+    widest.variance += fmin(moving, hidden * hidden);
+    usual.variance += moving;
+    int jumped = surprise(&widest, last->offset_ns, variance, DISBELIEF) > 0.0;
+    for (int i = 0; i < evidence.hypotheses; ++i)
+        history->likelihoods[i] = history->likelihoods[i] * (float)exp(-after / REMEMBERED_NS) -
+                                  (float)fmin(best - told[i], jumped ? MOST_JUMP_TELLS : (double)INFINITY);
+    if (jumped) {
         history->points[0] = *last;
         history->count = 1;
     } else {
-        last->turn = TURNED_RATE * surprise(&mean, last, after, variance, SURPRISE) / fmax(1.0, after);
+        last->turn = TURNED_RATE * surprise(&usual, last->offset_ns, variance, SURPRISE) / fmax(1.0, after);
     }
+}
+
+/* The last offsets say most; of the others, the one goes that is closest to its neighbors for its age. So they reach
+ * far back, and what moves slowly shows, too. */
+#define LAST 8
+#define FURTHEST_NS 100e9
+
+static void make_room(struct db_history *history) {
+    const struct db_offset *points = history->points;
+    int64_t now = points[history->count - 1].at;
+    int dropped = 0;
+    double closest = INFINITY;
+    for (int i = 1; i < history->count - LAST; ++i) {
+        double part = (double)(points[i + 1].at - points[i - 1].at) / fmax(1.0, (double)(now - points[i].at));
+        if (part < closest && (double)(now - points[0].at) < FURTHEST_NS) {
+            closest = part;
+            dropped = i;
+        }
+    }
+    --history->count;
+    memmove(&history->points[dropped], &points[dropped + 1],
+            (size_t)(history->count - dropped) * sizeof history->points[0]);
 }
 
 double db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits,
                       double resolution_ns) {
     const struct db_limits assumed = db_history_limits(history, limits);
     struct db_slopes possible;
-    if (history->count == DB_HISTORY) {
-        memmove(&history->points[0], &history->points[1], (DB_HISTORY - 1) * sizeof history->points[0]);
-        --history->count;
-    }
+    if (history->count == DB_HISTORY)
+        make_room(history);
     history->points[history->count++] = *offset;
     if (!db_drift_slopes(history->points, history->count, &assumed, resolution_ns, &possible)) {
         --history->count;
@@ -219,11 +364,10 @@ struct db_clock_map db_discipline(const struct db_history *history, const struct
                                   double resolution_ns, struct db_uncertainty *noise) {
     const struct db_limits assumed = db_history_limits(history, limits);
     int last = history->count > 1 ? history->count - 1 : 0;
-    double variances[DB_HISTORY];
-    struct filter filters[WALKS];
-    weigh(history, resolution_ns, variances);
-    run_all(history, variances, assumed.skew, filters);
-    struct filter mean = mean_over_walks(filters);
+    struct filter filters[DB_HYPOTHESES];
+    const struct evidence evidence = evidence_of(history, assumed.skew, resolution_ns);
+    run_all(&evidence, last + 1, filters);
+    struct filter mean = mean_over(&evidence, filters);
 
     const struct db_line line = {.at = (double)history->points[last].at, .value = mean.offset, .slope = mean.rate};
     struct db_clock_map model = db_drift_model(&line, history->points, last + 1, &assumed, resolution_ns);

@@ -8,13 +8,24 @@
 
 #include "offset/drift.h"
 
-#define DB_HISTORY 16
+#define DB_HISTORY 24
 
-/* The last offsets of the reference's local clock against the own, in the order of time. Empty if zeroed. */
+/* Hypotheses of how two oscillators and the path between them behave (discipline.c): the first of them of oscillators
+ * alone. */
+#define DB_WALKS 7
+#define DB_HYPOTHESES 47
+
+/* Offsets of the reference's local clock against the own, in the order of time: the last ones, and the fewer the longer
+ * ago. Empty if zeroed. */
 struct db_history {
     int reference;
     int count;
     struct db_offset points[DB_HISTORY];
+
+    /* Logarithms of how well each hypothesis has predicted the offsets, the last ones above all. */
+    float likelihoods[DB_HYPOTHESES];
+    /* Of one comparison among many, which show together what their paths do: oscillators alone. */
+    int among_many;
 
     /* At least so much is assumed of a pair that has refuted the limits. A frequency stays where it is; that it changes
      * is half as likely with each offset that fits. */

@@ -64,7 +64,7 @@ static void confine(struct db_slopes *possible, const struct db_offset *early, c
 int db_drift_slopes(const struct db_offset *points, int count, const struct db_limits *limits, double resolution_ns,
                     struct db_slopes *possible) {
     /* All pairs of the narrowest offset of each part. */
-    enum { PARTS = 16 };
+    enum { PARTS = 24 }; /* as many as a history has */
     const struct db_offset *kept[PARTS];
     int parts = count < PARTS ? count : PARTS;
     double now = (double)points[count - 1].at;

@@ -12,6 +12,7 @@ struct db_report {
     int64_t lateness_ns;  /* from its release to the moment it left */
     int64_t invalid;      /* 1 if its flag was 0 */
     int64_t stale;        /* db_schedule_wants */
+    int64_t unknown_ns;   /* db_schedule_unknown_ns */
     int64_t contradicted; /* the contradiction that its clock showed, or 0 */
 };
 

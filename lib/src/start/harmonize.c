@@ -61,6 +61,26 @@ static void tell_contradiction(struct db_state *state, int64_t contradicted) {
     db_tell(reason.text);
 }
 
+/* So many synchronizations in a row have not helped: none will. */
+#define HOPELESS_SYNCS 16
+
+/* Says what the clocks of this network can be known to, once. */
+static void tell_unknown(struct db_state *state, int64_t unknown_ns) {
+    struct db_reason reason;
+    state->root.unknown = unknown_ns > 0 ? state->root.unknown + 1 : 0;
+    if (state->root.unknown < HOPELESS_SYNCS || state->root.unknown_told || state->settings.flag_error_ns > 0.0)
+        return;
+    state->root.unknown_told = 1;
+    double tolerance_ns = (double)state->settings.tolerance_ns;
+    double needed_ns = tolerance_ns * (double)unknown_ns / state->thresholds.flag_error_ns;
+    db_explain(&reason, MPI_ERR_OTHER,
+               "the paths between these clocks vary so much that they are known to %.2g us, and a tolerance of %.2g us "
+               "asks for %.2g us; many starts have flag 0: set tolerance to %.1e or more, or flag_error",
+               (double)unknown_ns * 1e-3, tolerance_ns * 1e-3, state->thresholds.flag_error_ns * 1e-3,
+               1.5 * needed_ns * 1e-9);
+    db_tell(reason.text);
+}
+
 static struct db_report report_of(struct db_state *state) {
     double late_ns = (double)(state->call.left - state->call.released) * state->clocks.map.ns_per_tick;
     double contradicted = db_clocks_take_contradiction(state);
@@ -68,6 +88,7 @@ static struct db_report report_of(struct db_state *state) {
                               .lateness_ns = late_ns > 0.0 ? llrint(late_ns) : 0,
                               .invalid = state->call.invalid,
                               .stale = db_schedule_wants(state),
+                              .unknown_ns = llrint(fmin(1e18, db_schedule_unknown_ns(state))),
                               .contradicted = contradicted > 0.0 ? contradiction(contradicted, state->rank) : 0};
 }
 
@@ -82,9 +103,13 @@ static int agree_on_deadline(struct db_state *state, struct db_decision *decisio
     if (state->rank == 0) {
         decision->patience = db_waiting_next(state, &all);
         tell_contradiction(state, all.contradicted);
+        if (all.contradicted != 0)
+            db_schedule_begin_again(state);
         int missed = db_slack_judge(state->slack, all.invalid != 0);
         if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))
             decision->synchronize = db_schedule_depth(state);
+        if (decision->synchronize)
+            tell_unknown(state, all.unknown_ns);
         else
             set_deadline(state, &all, decision);
     }

@@ -8,10 +8,19 @@
 /* The share of all time; how many synchronizations may be spent in advance, so that clocks are known early, and when
  * that is paid back. */
 #define SHARE 0.01
-/* The share of time while flags would otherwise be 0: a flag of 0 costs a call. */
-#define NEEDED_SHARE 0.1
 #define ADVANCE_SYNCS 12.0
 #define PAID_BACK_NS 20e9
+/* The share of time while flags would otherwise be 0, in the beginning and after a clock was set: a flag of 0 costs a
+ * call. Clocks that are not known by then are not known sooner by more of the same. A clock that is set again and again
+ * gets so much of the time in all. */
+#define NEEDED_SHARE 0.1
+#define BEGINNING_NS 2e9
+#define BEGINNINGS_NS 4e9
+#define BEGINNINGS_SHARE 0.05
+/* From one to the next passes at least this part of the time since the beginning, or since nobody compared clocks for
+ * so long, unless it costs no more than the share: soon after the last one, hardly more can be known. */
+#define SPREAD (1.0 / 16.0)
+#define PAUSE_NS 10e9
 
 /* If two synchronizations have taken longer than this, the tree may have a level more the next time: one of them may
  * have been interrupted, or have set up connections. */
@@ -27,6 +36,11 @@ static double age_ns(const struct db_state *state, int64_t ticks) {
 int db_schedule_unsure(const struct db_state *state, int64_t ticks) {
     return state->syncs.doubt > 0.0 || age_ns(state, ticks) > state->thresholds.trust_ns ||
            db_map_deviation_ns(&state->clocks.map, ticks) > state->thresholds.flag_error_ns;
+}
+
+double db_schedule_unknown_ns(const struct db_state *state) {
+    double deviation_ns = state->syncs.last.deviation_ns;
+    return deviation_ns > state->thresholds.flag_error_ns ? deviation_ns : 0.0;
 }
 
 int db_schedule_wants(const struct db_state *state) {
@@ -64,11 +78,39 @@ int db_schedule_depth(const struct db_state *state) {
     return slow && pays ? depth + 1 : depth;
 }
 
-int db_schedule_allows(const struct db_state *state, int wanted) {
+static double passed_ns(const struct db_state *state) {
+    return db_map_elapsed_ns(&state->clocks.local, db_clock_read(&state->clocks.clock));
+}
+
+void db_schedule_begin_again(struct db_state *state) {
+    struct db_synchronizations *syncs = &state->syncs;
+    double now_ns = passed_ns(state);
+    double until_ns = now_ns + BEGINNING_NS;
+    double longer_ns = until_ns - fmax(now_ns, fmax(BEGINNING_NS, syncs->beginning.until_ns));
+    if (syncs->beginning.again_ns + longer_ns > BEGINNINGS_NS + BEGINNINGS_SHARE * now_ns)
+        return;
+    syncs->beginning.again_ns += longer_ns;
+    syncs->beginning.from_ns = now_ns;
+    syncs->beginning.until_ns = until_ns;
+}
+
+int db_schedule_allows(struct db_state *state, int wanted) {
     if (state->settings.max_age_ns > 0.0 || state->settings.slack->age_ns > 0.0)
         return 1;
-    double passed_ns = db_map_elapsed_ns(&state->clocks.local, db_clock_read(&state->clocks.clock));
-    double advance_ns = ADVANCE_SYNCS * state->syncs.last.lasted_ns * fmax(0.0, 1.0 - passed_ns / PAID_BACK_NS);
+    struct db_synchronizations *syncs = &state->syncs;
+    double now_ns = passed_ns(state);
+    double until_ns = fmax(BEGINNING_NS, syncs->beginning.until_ns);
+    double old_ns = age_ns(state, db_clock_read(&state->clocks.clock));
+    if (old_ns > PAUSE_NS)
+        syncs->beginning.from_ns = now_ns;
+    if (syncs->count > 0 && old_ns < fmin(SPREAD * (now_ns - syncs->beginning.from_ns), syncs->last.lasted_ns / SHARE))
+        return 0;
+    double advance_ns = ADVANCE_SYNCS * syncs->last.lasted_ns * fmax(0.0, 1.0 - now_ns / PAID_BACK_NS);
+    int beginning = now_ns < until_ns;
+    if (beginning)
+        syncs->beginning.due_ns = syncs->due_ns;
+    else if (wanted == DB_NEEDED)
+        return syncs->due_ns - syncs->beginning.due_ns <= SHARE * (now_ns - until_ns);
     double share = wanted == DB_NEEDED ? NEEDED_SHARE : SHARE;
-    return state->syncs.due_ns <= share * passed_ns + advance_ns;
+    return syncs->due_ns <= share * now_ns + advance_ns;
 }

@@ -9,13 +9,19 @@
 enum { DB_WANTED = 1, DB_NEEDED = 2 };
 int db_schedule_wants(const struct db_state *state);
 
+/* The expected error directly after the last synchronization, ns, if it was too large for a flag of 1; else 0. */
+double db_schedule_unknown_ns(const struct db_state *state);
+
 /* Whether this process's flag is 0 at `ticks` because of its clock: it is in doubt, was not compared for long, or its
  * expected error is too large. */
 int db_schedule_unsure(const struct db_state *state, int64_t ticks);
 
 /* Whether time may be spent on what is wanted or needed, as process 0 sees it: if no age is set, 1 % of all time in the
- * long run, or 10 %. */
-int db_schedule_allows(const struct db_state *state, int wanted);
+ * long run; of the first 2 s 10 % on what is needed, and 1 % of all that follows. */
+int db_schedule_allows(struct db_state *state, int wanted);
+
+/* A clock was set: for a while, time may be spent as in the beginning. */
+void db_schedule_begin_again(struct db_state *state);
 
 /* Levels of the tree of the first synchronization of so many clocks, and of the next one, as process 0 sees it. Each
  * level adds half a round trip to the error bound, so there are as few as can be paid for. */

@@ -52,6 +52,12 @@ struct db_synchronizations {
     } last;
     int depth;     /* levels of the tree, if the scheme can have more or fewer; the same on all processes */
     double due_ns; /* time spent in those that the library itself found due */
+    struct {
+        double from_ns;  /* clocks were known before, and have not been compared since, or one was set */
+        double until_ns; /* of the last beginning after the first: a clock was set */
+        double again_ns; /* in all such */
+        double due_ns;   /* `due_ns` at its end */
+    } beginning;
     /* A difference in frequency, relative, that would explain what the limits exclude; 0: nothing did. As long as the
      * last measurement was one (`doubt`), this process does not trust its clock. */
     double contradicted;
@@ -80,7 +86,9 @@ struct db_root {
     int64_t decided_ns;
     int observed; /* 1 if there is an observation */
     struct db_slack_call observation;
-    int told; /* whether a contradiction was reported */
+    int told;         /* whether a contradiction was reported */
+    int unknown;      /* synchronizations in a row that left an expected error too large for flags */
+    int unknown_told; /* whether that was reported */
 };
 
 struct db_counters {

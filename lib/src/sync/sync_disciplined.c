@@ -72,10 +72,17 @@ static struct db_offset against_local(const struct db_sync_group *group, const s
 
 /* As often as a reference with few to serve has time for: the interval that all exchanges allow narrows with each. */
 #define MOST_REPETITIONS 24
+/* On a slow network, more synchronizations say more than more repetitions: what the clocks do is to be seen, too. So
+ * they take no longer than this with all that a reference serves, or this part of the time since the last one. */
+#define LONGEST_NS 5e6
+#define LONGEST_SHARE 0.008
+
+static int served_by_one(const struct db_node *self, const struct db_sync_group *group) {
+    return db_tree_radix(group, db_whole(self, RADIX)) - 1;
+}
 
 static int repetitions_for(const struct db_node *self, const struct db_sync_group *group) {
-    int served = db_tree_radix(group, db_whole(self, RADIX)) - 1;
-    int affordable = 2 * MOST_REPETITIONS / served;
+    int affordable = 2 * MOST_REPETITIONS / served_by_one(self, group);
     return affordable < 1 ? 1 : affordable > MOST_REPETITIONS ? MOST_REPETITIONS : affordable;
 }
 
@@ -91,11 +98,16 @@ static struct db_offset both(const struct db_offset *first, const struct db_offs
 }
 
 static int measure_repeatedly(const struct db_node *self, const struct db_sync_group *group,
-                              const struct db_asker *asker, struct db_pair *pair, struct db_offset *offset) {
+                              const struct db_asker *asker, struct db_pair *pair, double since_ns,
+                              struct db_offset *offset) {
     const struct db_node *estimator = db_child(self, OFFSET);
     int repetitions = db_is(estimator, &db_offset_skampi) ? repetitions_for(self, group) : 1;
+    double longest_ns = fmax(LONGEST_NS, LONGEST_SHARE * since_ns) / served_by_one(self, group);
+    int64_t begin = db_clock_read(group->clock);
     DB_TRY(db_offset_measure(estimator, asker, pair, offset));
     for (int i = 1; i < repetitions; ++i) {
+        if ((double)(db_clock_read(group->clock) - begin) * group->clock->ns_per_tick > longest_ns)
+            break;
         struct db_offset next;
         DB_TRY(db_offset_measure(estimator, asker, pair, &next));
         *offset = both(offset, &next);
@@ -108,13 +120,16 @@ static int compare_local(const struct db_node *self, const struct db_sync_group 
                          struct db_pair *pair, struct db_history *history) {
     if (history->reference != reference)
         *history = (struct db_history){.reference = reference};
+    history->among_many = history != &group->histories->reference;
     struct db_clock_map predicted = prediction(group, history);
+    double now_ns = db_map_elapsed_ns(&group->local, db_clock_read(group->clock));
+    double since_ns = history->count > 0 ? now_ns - (double)history->points[history->count - 1].at : 0.0;
     const struct db_asker asker = {
         .channel = &group->channel, .peer = reference, .timeline = {.clock = group->clock, .map = &predicted}};
     struct db_offset offset;
     struct db_standing standing;
     DB_TRY(db_exchange_begin(&asker));
-    DB_TRY(measure_repeatedly(self, group, &asker, pair, &offset));
+    DB_TRY(measure_repeatedly(self, group, &asker, pair, since_ns, &offset));
     DB_TRY(db_exchange_stop(&asker, &standing));
     offset = against_local(group, &predicted, &offset);
     double contradicted = db_history_add(history, &offset, &group->limits, group->clock->resolution_ns);

@@ -17,8 +17,9 @@ LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|srun)([.\-_].*)?")
 NEXT = ":"  # what follows is another program of the same launch, for all launchers
 PRELOAD = "LD_PRELOAD"
 ASAN = re.compile(r"(libasan|libclang_rt\.asan)[^/]*$")
-APP_FILE = re.compile(r"--?app")
+APP_FILE = re.compile(r"--?(app|configfile)")  # of Open MPI, of Hydra
 ASAN_OPTIONS, ASAN_LATER = "ASAN_OPTIONS", "verify_asan_link_order=0"  # it refuses to come after another library
+NARROW = re.compile(r"--?g?env(none|list)")  # Hydra: ranks get few variables, under Intel not the launch's identity
 LISTED = "mca_base_env_list"
 LISTED_HERE = f"OMPI_MCA_{LISTED}"
 LARGEST = 1 << 16  # bytes of a text file that a command names: programs of a launch, settings, a script
@@ -108,18 +109,42 @@ def contexts(words: Sequence[str]) -> list[list[str]]:
     return parts
 
 
+def split_arguments(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Returns words without the arguments of MPI programs, which a launcher does not read, and those per context."""
+    bare: list[list[str]] = []
+    arguments = []
+    for context in contexts(words):
+        found = (shutil.which(word) for word in context)
+        end = next((place for place, path in enumerate(found, 1) if path and library_of(path)), len(context))
+        bare.append(context[:end])
+        arguments.append(context[end:])
+    return joined(bare), arguments
+
+
+def joined(parts: Iterable[Sequence[str]]) -> list[str]:
+    """Returns contexts as one list of words."""
+    return [word for part in parts for word in (*part, NEXT)][:-1]
+
+
+def with_arguments(words: Sequence[str], arguments: Sequence[Sequence[str]]) -> list[str]:
+    """Returns words with what `split_arguments` took away."""
+    return joined([*bare, *own] for bare, own in zip(contexts(words), arguments, strict=True))
+
+
 def with_app_files(words: Sequence[str]) -> list[str]:
-    """Returns Open MPI's words with the content of `--app FILE` in its place, as options hold for none of its lines."""
+    """Returns words with the content of `--app FILE` in its place, as options hold for none of its lines."""
     place = next((place for place, word in enumerate(words[:-1]) if APP_FILE.fullmatch(word)), None)
     # After the program, the option is the program's.
     if place is None or any(shutil.which(word) and not old.startswith("-") for old, word in pairwise(words[:place])):
         return [*words]
     file = words[place + 1]
-    lines = [line.partition("#")[0].split() for line in text_of(file).splitlines()]
+    text = text_of(file)
+    lines = [line.partition("#")[0].split() for line in text.splitlines()]
     if not any(lines):
         raise UsageError(f"'{words[place]} {file}' names no file with programs")
-    inner = [one for line in filter(None, lines) for one in (*line, NEXT)][:-1]
-    return [*words[:place], *inner, *words[place + 2 :]]
+    if any(quote in text for quote in "'\"\\"):  # which launchers read in ways of their own
+        return [*words]
+    return [*words[:place], *joined(filter(None, lines)), *words[place + 2 :]]
 
 
 def merged(ours: Sequence[str], theirs: str) -> str:
@@ -215,12 +240,9 @@ class Setter:
             everywhere |= {name for option, name in own if "genv" in option}
             here = [name for option, name in own if "genv" not in option]
             # With these options, Intel's launcher ignores -genv.
-            narrow = any(re.fullmatch(r"--?env(none|list)", word) for word in context)
+            narrow = any(NARROW.fullmatch(word) and "genv" not in word for word in context)
             parts.append(setting("-env", self.rest(here) if narrow else {}) + self.assignments(part))
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = [*whole, NEXT, *part]
-        return setting("-genv", self.rest(everywhere)) + whole
+        return setting("-genv", self.rest(everywhere)) + joined(parts)
 
     def of_hydra(self, context: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
         """Returns words of one program with variables as they have to be, and the options that set them, with names."""

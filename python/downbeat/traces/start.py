@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from downbeat.launchers.command import (
     ASAN_LATER,
     ASAN_OPTIONS,
     LISTED_HERE,
+    NARROW,
     PRELOAD,
     Setter,
     is_slurm,
@@ -24,7 +26,9 @@ from downbeat.launchers.command import (
     mixed,
     program_library,
     refuse_hidden,
+    split_arguments,
     with_app_files,
+    with_arguments,
 )
 from downbeat.launchers.libraries import LIBRARIES, OpenMpi, packaged, packaged_bench
 from downbeat.launchers.mpi_abi import abi_of, read_object
@@ -54,13 +58,15 @@ class Command:
         before: words before the launcher.
         launcher: its path; as it was given if it is srun; None: there is none, `started` is the command.
         owner: the name of the MPI library that the launcher belongs to; None: no library's.
-        started: words after the launcher.
+        started: words after the launcher, without the arguments of MPI programs.
+        arguments: those, for each program.
     """
 
     before: list[str]
     launcher: str | None
     owner: str | None
     started: list[str]
+    arguments: list[list[str]]
 
 
 def find_preload(name: str) -> str:
@@ -126,8 +132,11 @@ def preloaded(
     if not Path(library).is_file():
         raise UsageError(f"'{library}' does not exist; give the path of {PRELOAD_LIBRARY}")
     library = str(Path(library).absolute())
-    refuse_hidden(command.started if command.owner else words, library)
+    before = [] if command.owner else [*command.before, command.launcher or ""]
+    refuse_hidden([*before, *command.started], library)
     forced = {VARIABLE + key: value for key, value in settings.items()}
+    if any(map(NARROW.fullmatch, command.started)):
+        forced[f"{VARIABLE}LAUNCH"] = uuid.uuid4().hex
     given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
     if any("libasan" in one for one in linked_libraries(command.started)):
         said = [environment[ASAN_OPTIONS]] if ASAN_OPTIONS in environment else []
@@ -136,7 +145,8 @@ def preloaded(
     preloads = [word.partition("=")[2] for word in command.before if word.startswith(f"{PRELOAD}=")]
     ours = [library, *mpi_of_wheel(library, command.launcher or words[0])]
     setter = Setter(ours, given | forced, list(forced), preloads[-1] if preloads else environment.get(PRELOAD, ""))
-    return with_variables(command, setter, environment)
+    start = with_variables(command, setter, environment)
+    return Start(with_arguments(start.command, command.arguments), start.environment)
 
 
 def command_of(words: Sequence[str], environment: Mapping[str, str]) -> Command:
@@ -148,15 +158,17 @@ def command_of(words: Sequence[str], environment: Mapping[str, str]) -> Command:
     place = launcher_place(words)
     launcher = None if place is None else shutil.which(words[place], path=environment.get("PATH"))
     if place is None or launcher is None:
-        return Command([], None, None, list(words))
+        return Command([], None, None, *split_arguments(words))
     after = list(words[place + 1 :])
     if is_slurm(launcher):
-        return Command(list(words[:place]), words[place], None, after)
+        return Command(list(words[:place]), words[place], None, *split_arguments(after))
     owner = launcher_library(launcher)
     if not owner:
         raise UsageError(f"'{words[place]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
-    open_mpi = isinstance(LIBRARIES[owner].family, OpenMpi)
-    return Command(list(words[:place]), launcher, owner, with_app_files(after) if open_mpi else after)
+    bare, arguments = split_arguments(after)
+    if (whole := with_app_files(bare)) != bare:
+        bare, arguments = split_arguments(whole)
+    return Command(list(words[:place]), launcher, owner, bare, arguments)
 
 
 def library_name(command: Command) -> str:
@@ -201,4 +213,7 @@ def with_variables(command: Command, setter: Setter, environment: Mapping[str, s
         variables[LISTED_HERE] = setter.listed(listed[-1].partition("=")[2])
         before = [word for word in command.before if word not in listed]
         return Start([*before, command.launcher, *setter.assignments(command.started)], variables)
-    return Start([*command.before, command.launcher, *setter.open_mpi(command.started)], variables)
+    before = command.before
+    if command.owner == "openmpi5":  # spawned programs get the launcher's variables, not those of -x
+        before, variables = setter.assignments(before), variables | setter.variables
+    return Start([*before, command.launcher, *setter.open_mpi(command.started)], variables)
