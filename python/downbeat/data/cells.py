@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.base.text import Units
+from downbeat.base.text import Units, counted
 from downbeat.data.launch_file import open_samples, read_cells, resolution_of, steps_of
 from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import NetcdfFile
@@ -40,6 +40,7 @@ def left_out(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 STATE = "state"  # the factor; empty where there is one state, or none is known
+UNKNOWN = "unknown"  # value where there are several, and the cell has no reading
 CHANGED = "state changed"  # status of a cell that was measured in two states
 SAME = 1.5  # round trips that differ by no more are of one state
 LOW, HIGH, PATH = "canary_low", "canary_high", "canary_path"
@@ -59,7 +60,7 @@ def with_states(cells: pd.DataFrame) -> pd.DataFrame:
     """Returns cells of launches with `state`, and the status `CHANGED` for those that were measured in two states.
 
     States are classes of cells divided by gaps of more than a factor of 1.5 between their round trips, sorted; of equal
-    numbers of ranks, and of one message where it is that.
+    numbers of ranks, and of one message where it is that. Beside several, a cell without a reading is of `UNKNOWN`.
 
     Args:
         cells: with `ranks`, `status`, `canary_low`, `canary_high` in s and `canary_path`; without the latter there is
@@ -73,7 +74,10 @@ def with_states(cells: pd.DataFrame) -> pd.DataFrame:
     for group in cells.groupby(["ranks", PATH], sort=False).indices.values():
         places = np.asarray(group)
         mine = places[~mixed[places] & (low[places] > 0)]
-        state[mine] = names_of_classes(np.sqrt(low[mine] * high[mine]))
+        names = names_of_classes(np.sqrt(low[mine] * high[mine]))
+        state[mine] = names
+        if (names != "").any():
+            state[places[~(low[places] > 0)]] = UNKNOWN
         for place in places[mixed[places]] if mine.size else ():  # is set aside beside those that it began like
             state[place] = state[mine[np.abs(np.log(low[mine] / low[place])).argmin()]]
     status = cells["status"].where(~mixed | (cells["status"] != OK), CHANGED)
@@ -93,14 +97,16 @@ def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
 
 def states_line(cells: pd.DataFrame) -> str:
     """Says in which states of the machine cells of `with_states` were measured; empty where it is one."""
-    named = cells[cells[STATE] != ""]
+    named = cells[~cells[STATE].isin(("", UNKNOWN))]
+    unread = int((cells[STATE] == UNKNOWN).sum())
+    without = f"{counted(unread, 'cell')} of launches without a reading, {STATE} {UNKNOWN}" if unread else ""
     if named.empty:
-        return ""
+        return without
     states = sorted(set(named[STATE]), key=lambda name: float(name.removesuffix("ns")))
     what = LINE if (named[PATH] == LINE).all() else MESSAGE
     count = {2: "two", 3: "three"}.get(len(states), str(len(states)))
     numbers = " and ".join([", ".join(one.removesuffix("ns") for one in states[:-1]), states[-1].removesuffix("ns")])
-    return f"measured in {count} states of the machine ({what} {numbers} ns)"
+    return f"measured in {count} states of the machine ({what} {numbers} ns{'; ' if without else ''}{without})"
 
 
 # Over the valid samples of a cell; percentiles by linear interpolation, as downbeat-bench.
