@@ -59,7 +59,8 @@ def path_of(hosts: str, ranks: int, configuration: str) -> str:
 def with_states(cells: pd.DataFrame) -> pd.DataFrame:
     """Returns cells of launches with `state`, and the status `CHANGED` for those that were measured in two states.
 
-    States are classes of cells divided by gaps of more than a factor of 1.5 between their round trips, sorted; of equal
+    States are classes of round trips, sorted, divided by gaps of more than a factor of 1.5; a cell whose smallest and
+    largest are of two saw a change. On a busy machine all readings spread, without a gap: that is no change. Of equal
     numbers of ranks, and of one message where it is that. Beside several, a cell without a reading is of `UNKNOWN`.
 
     Args:
@@ -69,30 +70,44 @@ def with_states(cells: pd.DataFrame) -> pd.DataFrame:
     if not {LOW, HIGH, PATH} <= set(cells):
         return cells.assign(state="")
     low, high = cells[LOW].to_numpy(dtype=float), cells[HIGH].to_numpy(dtype=float)
-    mixed = high > SAME * low
+    mixed = np.zeros(len(cells), dtype=bool)
     state = np.full(len(cells), "", dtype=object)
     for group in cells.groupby(["ranks", PATH], sort=False).indices.values():
         places = np.asarray(group)
-        mine = places[~mixed[places] & (low[places] > 0)]
-        names = names_of_classes(np.sqrt(low[mine] * high[mine]))
-        state[mine] = names
+        read = places[low[places] > 0]
+        first, last = classes_of(np.concatenate([low[read], high[read]])).reshape(2, -1)
+        mixed[read] = first != last
+        mine = read[first == last]
+        state[mine] = names = names_of(np.sqrt(low[mine] * high[mine]), first[first == last])
         if (names != "").any():
             state[places[~(low[places] > 0)]] = UNKNOWN
-        for place in places[mixed[places]] if mine.size else ():  # is set aside beside those that it began like
+        for place in read[first != last] if mine.size else ():  # is set aside beside those that it began like
             state[place] = state[mine[np.abs(np.log(low[mine] / low[place])).argmin()]]
     status = cells["status"].where(~mixed | (cells["status"] != OK), CHANGED)
     return cells.assign(status=status, state=state)
 
 
-def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
-    """Returns for each round trip the name of its class, `77ns`; empty where all are of one."""
+def classes_of(trips: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Returns for each round trip the number of its class, from 0."""
     order = np.argsort(trips, kind="stable")
     ordered = trips[order]
+    numbers = np.zeros(len(trips), dtype=np.intp)
+    numbers[order[1:]] = np.cumsum(ordered[1:] > SAME * ordered[:-1])
+    return numbers
+
+
+def names_of(trips: NDArray[np.float64], classes: NDArray[np.intp]) -> NDArray[np.object_]:
+    """Returns for each round trip the name of its class, `77ns`; empty where all are of one."""
     names = np.full(len(trips), "", dtype=object)
-    ends = np.flatnonzero(ordered[1:] > SAME * ordered[:-1]) + 1
-    for mine in np.split(order, ends) if ends.size else ():
-        names[mine] = f"{np.median(trips[mine]) * NANOSECONDS:.0f}ns"
+    numbers = np.unique(classes)
+    for number in numbers if len(numbers) > 1 else ():
+        names[classes == number] = f"{np.median(trips[classes == number]) * NANOSECONDS:.0f}ns"
     return names
+
+
+def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
+    """Returns for each round trip the name of its class, as `names_of` does."""
+    return names_of(trips, classes_of(trips))
 
 
 def states_line(cells: pd.DataFrame) -> str:
