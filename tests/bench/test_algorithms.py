@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 import xarray as xr
 from conftest import ONE_LIBRARY, Bench, Outcome, read_dataset, read_records, run_bench
+from downbeat.launchers.libraries import FETCHED
+from downbeat.tune.formats.mpich import form_of
+from downbeat.tune.formats.rules_format import Rule
 
 BYTES = 64
+DEBIAN_MPICH = Path("/usr/lib/x86_64-linux-gnu/libmpich.so.12")
 
 Matrix = list[list[int]]
 
@@ -248,6 +252,23 @@ def test_a_choice_reaches_the_call(mpi: str, tmp_path: Path) -> None:
     assert "reduce[smp] of 64 bytes cannot run on 3 ranks" in one_line(reduce, 1)
     barrier = run_bench(mpi, tmp_path, "bcast", "-m", "64", "-q", "--barrier-algorithm", "smp")
     assert "MPICH crashes when barrier algorithm smp runs on one node" in one_line(barrier, 1)
+
+
+@pytest.mark.parametrize("library", ["mpich", "mpich5"])
+@pytest.mark.parametrize("place", ["variable", "files"])
+def test_a_choice_reaches_the_call_past_what_a_site_selects(library: str, place: str, tmp_path: Path) -> None:
+    """On one node smp cannot run, and fails only if the call takes it. The library's own choice, the site's, runs."""
+    site = {"MPIR_CVAR_REDUCE_INTRA_ALGORITHM": "binomial"}
+    if place == "files":
+        shared = FETCHED / "mpich5/lib/libmpi.so.12" if library == "mpich5" else DEBIAN_MPICH
+        written = form_of(shared).write([Rule("reduce", 3, 0, None, "binomial")])
+        for name, text in written.files.items():
+            (tmp_path / name).write_text(text, encoding="ascii")
+        site = written.environment(tmp_path)
+    arguments = ["reduce", "-m", "64", "-r", "2", "-q", "--sync", "none", "--algorithm"]
+    assert run_bench(library, tmp_path, *arguments, "reduce=default", env=site, ranks=3).status == 0
+    refused = one_line(run_bench(library, tmp_path, *arguments, "reduce=smp", env=site, ranks=3), 1)
+    assert "reduce[smp] of 64 bytes cannot run on 3 ranks" in refused
 
 
 def test_one_barrier_at_a_time(mpi: str, tmp_path: Path) -> None:

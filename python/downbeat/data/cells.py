@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.base.text import Units
+from downbeat.base.text import Units, counted
 from downbeat.data.launch_file import open_samples, read_cells, resolution_of, steps_of
 from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import NetcdfFile
@@ -40,6 +40,7 @@ def left_out(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 STATE = "state"  # the factor; empty where there is one state, or none is known
+UNKNOWN = "unknown"  # value where there are several, and the cell has no reading
 CHANGED = "state changed"  # status of a cell that was measured in two states
 SAME = 1.5  # round trips that differ by no more are of one state
 LOW, HIGH, PATH = "canary_low", "canary_high", "canary_path"
@@ -58,8 +59,9 @@ def path_of(hosts: str, ranks: int, configuration: str) -> str:
 def with_states(cells: pd.DataFrame) -> pd.DataFrame:
     """Returns cells of launches with `state`, and the status `CHANGED` for those that were measured in two states.
 
-    States are classes of cells divided by gaps of more than a factor of 1.5 between their round trips, sorted; of equal
-    numbers of ranks, and of one message where it is that.
+    States are classes of round trips, sorted, divided by gaps of more than a factor of 1.5; a cell whose smallest and
+    largest are of two saw a change. On a busy machine all readings spread, without a gap: that is no change. Of equal
+    numbers of ranks, and of one message where it is that. Beside several, a cell without a reading is of `UNKNOWN`.
 
     Args:
         cells: with `ranks`, `status`, `canary_low`, `canary_high` in s and `canary_path`; without the latter there is
@@ -68,39 +70,58 @@ def with_states(cells: pd.DataFrame) -> pd.DataFrame:
     if not {LOW, HIGH, PATH} <= set(cells):
         return cells.assign(state="")
     low, high = cells[LOW].to_numpy(dtype=float), cells[HIGH].to_numpy(dtype=float)
-    mixed = high > SAME * low
+    mixed = np.zeros(len(cells), dtype=bool)
     state = np.full(len(cells), "", dtype=object)
     for group in cells.groupby(["ranks", PATH], sort=False).indices.values():
         places = np.asarray(group)
-        mine = places[~mixed[places] & (low[places] > 0)]
-        state[mine] = names_of_classes(np.sqrt(low[mine] * high[mine]))
-        for place in places[mixed[places]] if mine.size else ():  # is set aside beside those that it began like
+        read = places[low[places] > 0]
+        first, last = classes_of(np.concatenate([low[read], high[read]])).reshape(2, -1)
+        mixed[read] = first != last
+        mine = read[first == last]
+        state[mine] = names = names_of(np.sqrt(low[mine] * high[mine]), first[first == last])
+        if (names != "").any():
+            state[places[~(low[places] > 0)]] = UNKNOWN
+        for place in read[first != last] if mine.size else ():  # is set aside beside those that it began like
             state[place] = state[mine[np.abs(np.log(low[mine] / low[place])).argmin()]]
     status = cells["status"].where(~mixed | (cells["status"] != OK), CHANGED)
     return cells.assign(status=status, state=state)
 
 
-def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
-    """Returns for each round trip the name of its class, `77ns`; empty where all are of one."""
+def classes_of(trips: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Returns for each round trip the number of its class, from 0."""
     order = np.argsort(trips, kind="stable")
     ordered = trips[order]
+    numbers = np.zeros(len(trips), dtype=np.intp)
+    numbers[order[1:]] = np.cumsum(ordered[1:] > SAME * ordered[:-1])
+    return numbers
+
+
+def names_of(trips: NDArray[np.float64], classes: NDArray[np.intp]) -> NDArray[np.object_]:
+    """Returns for each round trip the name of its class, `77ns`; empty where all are of one."""
     names = np.full(len(trips), "", dtype=object)
-    ends = np.flatnonzero(ordered[1:] > SAME * ordered[:-1]) + 1
-    for mine in np.split(order, ends) if ends.size else ():
-        names[mine] = f"{np.median(trips[mine]) * NANOSECONDS:.0f}ns"
+    numbers = np.unique(classes)
+    for number in numbers if len(numbers) > 1 else ():
+        names[classes == number] = f"{np.median(trips[classes == number]) * NANOSECONDS:.0f}ns"
     return names
+
+
+def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
+    """Returns for each round trip the name of its class, as `names_of` does."""
+    return names_of(trips, classes_of(trips))
 
 
 def states_line(cells: pd.DataFrame) -> str:
     """Says in which states of the machine cells of `with_states` were measured; empty where it is one."""
-    named = cells[cells[STATE] != ""]
+    named = cells[~cells[STATE].isin(("", UNKNOWN))]
+    unread = int((cells[STATE] == UNKNOWN).sum())
+    without = f"{counted(unread, 'cell')} of launches without a reading, {STATE} {UNKNOWN}" if unread else ""
     if named.empty:
-        return ""
+        return without
     states = sorted(set(named[STATE]), key=lambda name: float(name.removesuffix("ns")))
     what = LINE if (named[PATH] == LINE).all() else MESSAGE
     count = {2: "two", 3: "three"}.get(len(states), str(len(states)))
     numbers = " and ".join([", ".join(one.removesuffix("ns") for one in states[:-1]), states[-1].removesuffix("ns")])
-    return f"measured in {count} states of the machine ({what} {numbers} ns)"
+    return f"measured in {count} states of the machine ({what} {numbers} ns{'; ' if without else ''}{without})"
 
 
 # Over the valid samples of a cell; percentiles by linear interpolation, as downbeat-bench.

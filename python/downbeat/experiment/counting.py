@@ -38,9 +38,15 @@ def check_choices(plan: Plan) -> list[Finding]:
     chosen = choices_of(plan.measurement.options)
     for key in plan.round_order(1) if chosen else ():
         library = plan.library(key.library)
-        fixed = library.fixed_at_start  # one launch cannot count several of these, and downbeat-bench refuses conflicts
-        some = {name: names for name, names in chosen.items() if not {name, "*"} & set(fixed)}
-        if some and not library.simulate and key.portion <= 1:
+        if library.simulate or key.portion > 1:
+            continue
+        # One launch cannot count several of these, and downbeat-bench refuses other values in the environment.
+        fixed = {name for name in chosen if {name, "*"} & set(library.fixed_at_start)}
+        if fixed:
+            asked = listed((name, one) for name in chosen if name in fixed for one in chosen[name])
+            seen = f"whether choices take effect under {key.configuration} was not counted, for they are read only"
+            findings.append(Finding(CHECK, f"{seen} in MPI_Init, and may equal the library's own: {asked}", "notice"))
+        if some := {name: names for name, names in chosen.items() if name not in fixed}:
             findings += check_launch(plan, key, some)
     return sorted(set(findings), key=lambda finding: finding.seen)
 

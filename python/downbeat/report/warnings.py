@@ -99,8 +99,8 @@ def bad_cells(experiment: Experiment) -> list[str]:
         "a quieter machine, or a larger --tolerance, --late or --late-ranks (after --) would help",
         "incomplete": "have fewer valid samples than asked for: pictures show them, verdicts leave them out; raise "
         "--max-attempts",
-        CHANGED: "were measured while the machine changed its state (round trips around their blocks differ by more "
-        "than a factor of 1.5), and are left out; see downbeat doctor",
+        CHANGED: "were measured while the machine changed its state (a gap of more than a factor of 1.5 parts "
+        "the round trips around their blocks), and are left out; see downbeat doctor",
         CUT_SHORT: "were cut short when their launch ended: pictures show the samples that were complete, verdicts "
         "leave them out",
     }

@@ -93,7 +93,7 @@ def value_text(factor: str, value: object) -> str:
     if factor in ("algorithm", "environment", "variant") and value == USUAL:
         return f"{factor} {USUAL}"
     if factor == "state":
-        return f"state {value}" if value else "state unknown"
+        return f"state {value}" if value else "one state"
     if factor == "largest_delay":
         return f"{float(str(value)) * 1e6:g} us late"
     return str(value)

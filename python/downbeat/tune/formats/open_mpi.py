@@ -114,7 +114,7 @@ class OpenMpiRules(RulesFormat):
         notes = []
         if self._site:
             kept = (
-                f"its rules for what was not tuned are part of {RULES_FILE}"
+                f"its rules for collectives and numbers of ranks that were not tuned are part of {RULES_FILE}"
                 if self._site_rules
                 else "no rules could be read in it: what it has is lost"
             )
