@@ -158,8 +158,10 @@ def test_programs_are_compiled_and_traced_with_it(prefix: Path, tmp_path: Path) 
     assert list((tmp_path / "trace").rglob("*.trace"))
 
 
-def test_programs_that_load_mpi_late_are_traced(prefix: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("start", ["mpirun.mpich -n 2 sh -c", "mpirun.mpich -n 2", "mpirun.openmpi -n 2", ""])
+def test_programs_that_load_mpi_late_are_traced(prefix: Path, start: str, tmp_path: Path) -> None:
     """As Python does; and a shell, which is linked with no MPI library, before them."""
-    bench = f"exec {prefix / 'bin/downbeat-bench'} allreduce -m 8 -r 10 -q"
-    run(prefix / "bin/downbeat", "trace", "-o", tmp_path / "trace", "--", "mpirun.mpich", "-n", "2", "sh", "-c", bench)
+    bench = f"{prefix / 'bin/downbeat-bench'} allreduce -m 8 -r 10 -q"
+    started = [f"exec {bench}"] if start.endswith("-c") else bench.split()
+    run(prefix / "bin/downbeat", "trace", "-o", tmp_path / "trace", "--", *start.split(), *started)
     assert list((tmp_path / "trace").rglob("*.trace"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from downbeat.errors import UsageError
 from downbeat.launchers.bench import library_of
-from downbeat.launchers.libraries import LIBRARIES, Library, OpenMpi
+from downbeat.launchers.libraries import LIBRARIES, Library, OpenMpi, packaged_bench
 
 LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|srun)([.\-_].*)?")
 NEXT = ":"  # what follows is another program of the same launch, for all launchers
@@ -62,11 +62,17 @@ def is_script(word: str) -> bool:
 
 
 def mpi_programs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Returns the programs of a command that are linked with an MPI library, and its name; also those in files."""
+    """Returns the programs of a command that are linked with an MPI library, and its name; also those in files.
+
+    The wheel's downbeat-bench is not: it takes its launcher's.
+    """
+    of_wheel = packaged_bench()
     texts = [word if " " in word else text_of(word) for word in words]  # a shell's command; a file
     inner = [one for text in texts for one in text.split() if "/" in one]
     for word in dict.fromkeys([*words, *inner]):
         found = shutil.which(word)
+        if found and of_wheel and Path(found).resolve() == Path(of_wheel).resolve():
+            continue
         owner = library_of(found) if found else None
         if owner:
             yield word, owner[0]

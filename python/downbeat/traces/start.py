@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.launchers.bench import how_to_build, prefixes
+from downbeat.launchers.bench import how_to_build, library_of, prefixes
 from downbeat.launchers.command import (
     ASAN_LATER,
     ASAN_OPTIONS,
@@ -179,6 +179,9 @@ def library_name(command: Command) -> str:
     """
     linked = program_library(command.started)
     name = linked or command.owner
+    if not name and not command.launcher and (program := shutil.which(command.started[0])):
+        owner = library_of(program)
+        name = owner[0] if owner else None  # of the wheel's downbeat-bench, on one rank
     if not name and command.launcher:
         raise UsageError(f"found no MPI program in '{' '.join(command.started)}'; name its MPI library with --mpi")
     if not name:
