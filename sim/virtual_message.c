@@ -88,7 +88,7 @@ static struct path *path_to(struct process *process, int destination) {
     return path;
 }
 
-/* What a path takes longer at an instant, 0 to 1: a value for each stretch of time. */
+/* The delay that a path adds at an instant, 0 to 1: a value for each stretch of time. */
 static double value_of(uint64_t seed, int source, int destination, double stretch) {
     uint64_t state = stream(seed, (uint64_t)source, (uint64_t)destination, (uint64_t)stretch + 1);
     return uniform(&state);

@@ -27,7 +27,7 @@ double mean(const Values &values) { return sum(values) / static_cast<double>(val
 double largest(const Values &values) { return *std::max_element(values.begin(), values.end()); }
 double smallest(const Values &values) { return *std::min_element(values.begin(), values.end()); }
 
-/// Of an odd number of values.
+/// The median of an odd number of values.
 double middle(Values values) {
     std::sort(values.begin(), values.end());
     return values[values.size() / 2];
@@ -242,7 +242,7 @@ TEST_P(CellTruth, OtherNumbersAreThoseOfTheStamps) {
 
 INSTANTIATE_TEST_SUITE_P(Starts, CellTruth, testing::Bool());
 
-/// What a cell of both ranks' times, computed or not, comes to.
+/// The numbers of a cell of both ranks' times, computed or not.
 CellResult of(const Drawn &drawn) {
     CellRecord record(0, {"ibcast", 8, "MPI_BYTE", "harmonize"});
     record.add(batch_of({drawn}), {Verdict::valid});

@@ -1,4 +1,4 @@
-// What operations say of their results, where the MPI library's faults are planted, and of their times, where those are
+// Operations' verdicts on their results, where the MPI library's faults are planted, and of their times, where those are
 // known.
 #include "operations/operation.h"
 
@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-extern bool no_barrier; // synchronizers_test.cc: MPI_Barrier is none
+extern bool no_barrier; // synchronizers_test.cc: MPI_Barrier returns at once
 
 namespace {
 
@@ -175,7 +175,7 @@ TEST(Operations, CheckACallWithEachOfTheirArguments) {
     EXPECT_EQ(found.wrong, 21);
 }
 
-// Every element that a rank receives is looked at, whichever rank it comes from.
+// Every element that a rank receives is checked, whichever rank it comes from.
 TEST(Operations, CheckEveryElement) {
     const Communicator comm;
     for (const char *const text : {"allgatherv(type=int64,counts=rising)", "reduce_scatter(type=int64,counts=rising)",
@@ -197,7 +197,7 @@ TEST(Operations, CheckEveryElement) {
     }
 }
 
-// What is expected of a collective is what the library does, on 2 ranks; `make validate` has more.
+// A collective is expected to do what the library does, on 2 ranks; `make validate` has more.
 TEST(Operations, ExpectWhatTheLibraryDoes) {
     const Communicator comm;
     int right = 0;
@@ -263,7 +263,7 @@ TEST(PingPong, IsTimedAndCheckedOnItsRanks) {
     EXPECT_EQ(calls, comm.rank() < 2 ? 1 : 0);
 }
 
-// A barrier is none if a rank leaves it before the last has entered; it is told by the rank that was late.
+// A barrier fails if a rank leaves it before the last has entered; the rank that was late sees that.
 TEST(EntryOrder, FindsThoseThatLeaveEarly) {
     const Communicator comm;
     const auto barrier = [&] { check(PMPI_Barrier(comm.handle()), "MPI_Barrier"); };
@@ -302,7 +302,7 @@ TEST(EntryOrder, IsCheckedWithEachRankLateInTurn) {
 
 struct Timed {
     const char *operation;
-    double own;      // s, the time of a call without computation, as far as the operation is told
+    double own;      // s, the time of a call without computation, as the operation is given it
     double computed; // s
     double time;     // s, on rank 0
     double step;     // s, more on each further rank

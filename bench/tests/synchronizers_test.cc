@@ -11,14 +11,14 @@
 #include <gtest/gtest.h>
 #include <thread>
 
-bool no_barrier = false; // whether MPI_Barrier is none
+bool no_barrier = false; // whether MPI_Barrier returns at once
 
 namespace {
 int mpi_barriers = 0;
 
 /// Ten broadcasts after the first, from rank 0's reading, which they bring, on.
 struct Broadcasts {
-    const bench::GlobalClock *clock = nullptr; // where they are looked at
+    const bench::GlobalClock *clock = nullptr; // that they are checked with
     int count = 0;
     double value = 0.0;    // of the last
     bool open = false;     // the last has ended, and the clock may not have been read since

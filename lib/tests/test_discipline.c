@@ -86,7 +86,7 @@ static double dot(int n, const double *a, const double *b) {
     return sum;
 }
 
-/* What is assumed of two oscillators and of the path between them. */
+/* Assumptions on two oscillators and on the path between them. */
 struct assumption {
     double walk;
     double path_ns;
@@ -341,7 +341,7 @@ static double normal(uint64_t *state) {
     return sum;
 }
 
-/* A path that moves, by `share` of the round trip and for so long, though all exchanges take the same: the error that
+/* A path that moves, by `share` of the round trip and for `lasting_s`, though all exchanges take the same: the error that
  * is expected is the one that is made. Without, next to nothing is expected. */
 static void movement_of_the_path_is_measured(double share, double lasting_s) {
     enum { WIDTH = 20000, COUNT = 600, KNOWN = 60 };

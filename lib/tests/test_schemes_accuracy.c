@@ -260,7 +260,7 @@ static void partners_do_not_keep_clocks_from_wandering(void) {
     CHECK_THAT(with.expected_ns / alone.expected_ns, <=, 1.15);
 }
 
-/* What is known of a slope are its limits, which the same fits make as narrow, wherever the intercept comes from; and
+/* A slope is known by its limits, which the same fits make as narrow, wherever the intercept comes from; and
  * its uncertainty is that of a slope anywhere between them. */
 static void slopes_are_known_as_well_with_any_intercept(void) {
     static const char *const schemes[] = {"hca2(fit=10,over=1,intercept=fit)", "hca2(fit=10,over=1,intercept=skampi)",

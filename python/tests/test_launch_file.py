@@ -128,7 +128,7 @@ def test_files_of_version_1_are_read(tmp_path: Path) -> None:
 def test_every_version_of_the_format_is_read_as_others_wrote_it(tmp_path: Path, version: str) -> None:
     random = np.random.default_rng(1)
     fixed, row = random.integers(-99, 99, 5), random.integers(-99, 99, (4, 3))  # of types whose rows are padded
-    with netCDF4.Dataset(tmp_path / "a.nc", "w", format=version) as data:
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format=version) as data:  # type: ignore[arg-type]
         for name, length in (("five", 5), ("sample", None), ("rank", 3)):
             data.createDimension(name, length)
         for kind in ("i1", "i2", "i4", "f4", "f8"):

@@ -1,4 +1,4 @@
-"""Several jobs and groups in a trace, with planted lateness: right, or not told for the true reason."""
+"""Several jobs and groups in a trace, with planted lateness: right, or left open for the true reason."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def traced(directory: Path, mpi: str, ranks: int, *words: str) -> subprocess.Com
 @pytest.mark.parametrize(
     ("kind", "operation", "ranks", "late", "waiting"),
     [
-        # With the first half of the ranks on one side. Who waits for the late rank:
+        # With the first half of the ranks on one side. These wait for the late rank:
         ("halves", "bcast", 3, 0, {1, 2}),
         ("halves", "bcast", 3, 2, set()),
         ("halves", "allreduce", 4, 1, {2, 3}),

@@ -1,4 +1,4 @@
-"""What people write around a launcher: every rank is recorded, or one line says why before anything starts."""
+"""Command lines as people write them: every rank is recorded, or one line says why before anything starts."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ CASES: list[tuple[tuple[str, ...], str, list[int] | str]] = [
     (HYDRA, "{run} -genv LD_PRELOAD {other} -n 2 {show} {a}", [2]),
     (HYDRA, "{run} -n 1 -env LD_PRELOAD {other} {show} {a} : -env LD_PRELOAD {other} -n 1 {show} {b}", [2]),
     (HYDRA, "{run} -n 1 {a} : -n 1 -env LD_PRELOAD {other} {b}", [2]),
-    # With these, Intel's launcher does not hand on what tells its launches apart.
+    # With these, Intel's launcher does not hand on the variables that differ between launches.
     (HYDRA, "{run} -genvlist PATH,LD_PRELOAD -n 2 {a}", [2]),
     (HYDRA, "{run} -genvnone -n 2 {a}", [2]),
     (HYDRA, "{run} -envnone -n 2 {a}", [2]),

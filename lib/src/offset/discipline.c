@@ -4,16 +4,16 @@
  * estimator; Bar-Shalom, Li, Kirubarajan 2001, section 11.6). No offset is ever refused: a filter that refuses what it
  * did not expect never learns of a change of drift.
  *
- * An offset is off by half of what the two directions of the path differ by. What is constant of that two clocks never
- * see; what moves, they do: offsets then scatter by more than their intervals and the oscillators explain. Hypotheses
- * with such a path stand beside those of oscillators alone, so the error to be expected is measured, not assumed. */
+ * An offset is off by half of what the two directions of the path differ by. Two clocks never see its constant part;
+ * they do see what moves: offsets then scatter by more than their intervals and the oscillators explain. Hypotheses
+ * with such a path join those of oscillators alone, so the error to be expected is measured, not assumed. */
 #include "offset/discipline.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A hypothesis. The difference between two frequencies walks at random: relative per square root of a second. What the
- * two directions of the path differ by moves: half of that has this deviation, relative to the shortest round trip, and
+/* A hypothesis. The difference between two frequencies walks at random: relative per square root of a second. The
+ * difference of the two directions of the path moves: half of it has this deviation, relative to the shortest round trip, and
  * is forgotten in this time; 0: new in every comparison (an Ornstein-Uhlenbeck process). And how likely that is before
  * anything is known. */
 struct hypothesis {
@@ -107,7 +107,7 @@ struct filter {
     struct db_uncertainty noise; /* the part of the uncertainty that comes from the errors of the offsets */
 };
 
-/* What one hypothesis says of the next offset. */
+/* The next offset, by one hypothesis. */
 struct forecast {
     double offset;
     double variance; /* without that of the measurement */

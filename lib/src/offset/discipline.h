@@ -24,7 +24,7 @@ struct db_history {
 
     /* Logarithms of how well each hypothesis has predicted the offsets, the last ones above all. */
     float likelihoods[DB_HYPOTHESES];
-    /* Of one comparison among many, which show together what their paths do: oscillators alone. */
+    /* This comparison is one among many, which together show how paths move: oscillators alone. */
     int among_many;
 
     /* At least so much is assumed of a pair that has refuted the limits. A frequency stays where it is; that it changes

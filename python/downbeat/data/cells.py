@@ -60,7 +60,7 @@ def with_states(cells: pd.DataFrame) -> pd.DataFrame:
     """Returns cells of launches with `state`, and the status `CHANGED` for those that were measured in two states.
 
     States are classes of round trips, sorted, divided by gaps of more than a factor of 1.5; a cell whose smallest and
-    largest are of two saw a change. On a busy machine all readings spread, without a gap: that is no change. Of equal
+    largest are of two saw a change. On a busy machine all readings spread, without a gap; that does not count. Of equal
     numbers of ranks, and of one message where it is that. Beside several, a cell without a reading is of `UNKNOWN`.
 
     Args:

@@ -94,7 +94,7 @@ def program_library(words: Sequence[str]) -> str | None:
     """
     first: tuple[str, str] | None = None
     for context in contexts(words):
-        # Of one context the first program decides: the others are its arguments.
+        # The first program of a context decides: the others are its arguments.
         found = next(mpi_programs(context), None)
         if first and found and found[1] != first[1]:
             raise UsageError(

@@ -141,7 +141,7 @@ def preloaded(
     if any("libasan" in one for one in linked_libraries(command.started)):
         said = [environment[ASAN_OPTIONS]] if ASAN_OPTIONS in environment else []
         given[ASAN_OPTIONS] = ":".join([*said, ASAN_LATER])
-    # What a wrapper sets before the launcher is as the environment.
+    # Variables that a wrapper sets before the launcher count as the environment's.
     preloads = [word.partition("=")[2] for word in command.before if word.startswith(f"{PRELOAD}=")]
     ours = [library, *mpi_of_wheel(library, command.launcher or words[0])]
     setter = Setter(ours, given | forced, list(forced), preloads[-1] if preloads else environment.get(PRELOAD, ""))

@@ -113,7 +113,7 @@ def processes_of(sections: Iterable[Section]) -> dict[int, tuple[int, int]]:
                 inter.add(number)
     found = {}
     for number, sizes in groups.items():
-        unseen = number in inter and len(sizes) < 2  # also in files that do not tell the groups apart
+        unseen = number in inter and len(sizes) < 2  # also in files without the groups of ranks
         found[number] = (sum(sizes.values()), ELSEWHERE if beyond[number] else UNSEEN if unseen else 0)
     return found
 
@@ -206,7 +206,7 @@ class Trace:
         the global clock; waited is when the call began that saw the completion, NaN of a blocking one; exit is NaN
         where no completion was seen), bound (s, of the error of each of them), module, offset, symbol (of the call
         site), thread, together (collectives that the same call saw complete), row (index of `profile`), complete.
-        Of an intercommunicator `size` is that of both groups, `group` tells them apart (-1: there is one), comm_rank is
+        The `size` of an intercommunicator is that of both groups, `group` the number of the rank's own (-1: there is one), comm_rank is
         in the own, root in the other. is_root: it is the root. beyond: 0, or ELSEWHERE or UNSEEN if not all processes
         of the communicator can be in the trace; then `size` is that of the own group.
         """
@@ -271,7 +271,7 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]]) -> pd.Da
 
     Args:
         section: what the process recorded.
-        processes: as `processes_of` returns it.
+        processes: from `processes_of`.
     """
     table, communicators, sites = (section.tables[name] for name in ("profile", "communicators", "sites"))
     communicator, site = np.minimum(table["communicator"], len(communicators)), np.minimum(table["site"], len(sites))
@@ -345,7 +345,7 @@ def fill(
         begin: the first row.
         thinning: of each row of the process' profile.
         first_row: the index of the first of them in the profile of all.
-        processes: as `processes_of` returns it.
+        processes: from `processes_of`.
 
     Returns:
         The number of rows.
