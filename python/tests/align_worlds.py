@@ -130,12 +130,15 @@ class Run:
         return EPOCH + np.floor(self.clock(rank, true) / stamp).astype(np.int64) * stamp
 
     def errors(self, aligned: Aligned) -> tuple[Floats, Floats, Floats]:
-        """Returns errors, bounds and expected errors, ns, of the entries in all files but the first one's."""
+        """Returns errors on each axis, bounds and expected errors, ns, of entries of all ranks but the axes' own."""
         found = []
         for rank in range(1, self.world.ranks):
             mine = self.there[:, rank]
             moved, bound, expected = aligned.correct(rank, self.traces[rank].calls[0].entry)
-            error = (moved - EPOCH).astype(float) - self.clock(0, self.entry[mine, rank])
+            axis = int(aligned.axis_of(rank).ranks[0])
+            if rank == axis:
+                continue
+            error = (moved - EPOCH).astype(float) - self.clock(axis, self.entry[mine, rank])
             found.append((error, bound, expected))
         return tuple(np.concatenate(one) for one in zip(*found, strict=True))  # type: ignore[return-value]
 

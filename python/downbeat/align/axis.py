@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from downbeat.align.bounds import Conflict, Limits, between
+from downbeat.align.bounds import Conflict, Limits, between, slanted
 from downbeat.align.calls import MOST_RATE, Integers
 from downbeat.align.ends import Ends
 from downbeat.align.matching import Floats, Group
@@ -128,10 +129,28 @@ def find_axis(groups: Sequence[Group], wander: float) -> Axis:
     smooth = ends.follow(np.where(bounded, middles, np.nan), np.where(bounded, room / MIDDLE, np.inf) ** 2, cuts)[0]
     tied = bounded.any(axis=1) & ~np.isnan(smooth).any(axis=1)
     value[few & tied] = smooth[few & tied]
+    # Limits are no steeper than the largest rate, so what is clipped to them stays as flat as it is.
+    value = flattened(value, nodes, cuts)
     value = np.clip(value, np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper))
     expected = np.where((few & tied)[:, None], room / MIDDLE, np.minimum(expected, np.where(bounded, room, np.inf)))
     value[0] = expected[0] = lower[0] = upper[0] = 0.0
     return Axis(ranks, origin, nodes, value, expected, lower, upper, curve, resolution, conflicts)
+
+
+def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_]) -> Floats:
+    """Returns offsets that are no steeper than the largest rate: the middle of the closest such ones on both sides.
+
+    Args:
+        values: of each rank at the nodes, ns.
+        nodes: ns.
+        cuts: of each rank and node: its clock may have been set there.
+    """
+    result = values.copy()
+    for row, cut in zip(result, cuts, strict=True):
+        edges = np.flatnonzero(np.diff(cut)) + 1
+        for part, at in zip(np.split(row, edges), np.split(nodes, edges), strict=True):  # views of the row
+            part[:] = (slanted(at, part) - slanted(at, -part)) / 2.0
+    return result
 
 
 def rough_origins(groups: Sequence[Group], ranks: Integers) -> Integers:

@@ -116,9 +116,11 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
     away = np.where(finite, np.abs(times - (first + (last - first) // 2)), np.iinfo(np.int64).max)
     at = int(np.argmin(away))
     duration = int(last - first) or np.nan
-    rate = int(moved[-1] - moved[0]) / duration - 1.0
-    # What is wrong at both ends turns the line between them.
-    rate_error = float(np.hypot(expected[0], expected[-1])) / duration
+    rate = int(last - first) / (int(moved[-1] - moved[0]) or np.nan) - 1.0
+    # What is wrong at both ends turns the line between them. A straight line is wrong there in opposite ways, which
+    # shows in the middle: its error there is far less.
+    apart = float(expected[0] ** 2 + expected[-1] ** 2)
+    rate_error = float(np.sqrt(apart + max(apart - 4.0 * float(expected[at]) ** 2, 0.0))) / duration
     known = bool(finite.any())
     return {
         "rank": trace.rank,
@@ -126,7 +128,7 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
         "axis": int(axis.ranks[0]),
         "calls": len(moved),
         "offset_s": int(times[at] - moved[at]) * NS if known else np.nan,
-        "rate": -rate if known and rate_error < max(KNOWN_RATE, abs(rate) / CLEAR_RATE) else np.nan,
+        "rate": rate if known and rate_error < max(KNOWN_RATE, abs(rate) / CLEAR_RATE) else np.nan,
         "rate_error": rate_error,
         "bound_s": float(bound[at]) * NS if finite.all() else np.nan,
         "expected_error_s": float(expected[at]) * NS if known else np.nan,

@@ -149,17 +149,22 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[Group,
     if (alone & ~differ).any():
         notes.append(f"group {name}: {counted(int((alone & ~differ).sum()), 'call')} of one rank only")
     keep = ~differ & ~alone
+    # A rank without a call that another one has is tied to nobody.
+    tied = ~missing[keep].all(axis=0)
+    if keep.any() and not tied.all():
+        notes.append(f"group {name}: no call of rank {some_of(ranks[~tied].tolist())} is a call of another rank")
+    both = np.ix_(keep, tied)
     group = Group(
         name,
-        ranks,
+        ranks[tied],
         operation[keep],
         number[keep],
         size.max(axis=1)[keep],
         root.max(axis=1)[keep],
-        entry[keep],
-        end[keep],
-        missing[keep],
-        unsure,
+        entry[both],
+        end[both],
+        missing[both],
+        unsure[tied],
     )
     return group, notes
 
