@@ -98,7 +98,7 @@ def test_a_rank_that_has_no_call_of_another_one_is_alone() -> None:
         assert (np.abs(error) <= bound).all()
 
 
-# What a world has, and whether the order of calls can be told.
+# Properties of a world, and whether its calls show their order.
 APART = (
     (
         World(
@@ -142,7 +142,7 @@ def test_files_that_begin_apart(world: World, told: bool, seed: int) -> None:
 
 @pytest.mark.parametrize("ranks", [2, 3, 7])
 def test_a_clock_without_a_bound_keeps_its_rate_within_the_limit(ranks: int) -> None:
-    # A call that a file lacks, and that nothing tells of: all later ends are one step apart.
+    # A file lacks a call, and nothing shows that: all later ends are one step apart.
     world = World(ranks=ranks, steps=200, op=60e3, think=700e3, late=7e3, uneven=0.01, ends=16e3, sequence=())
     for seed in range(3):
         for at in (60, 142):

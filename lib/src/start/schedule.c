@@ -17,8 +17,8 @@
 #define BEGINNING_NS 2e9
 #define BEGINNINGS_NS 4e9
 #define BEGINNINGS_SHARE 0.05
-/* From one to the next passes at least this part of the time since the beginning, or since nobody compared clocks for
- * so long, unless it costs no more than the share: soon after the last one, hardly more can be known. */
+/* From one to the next passes at least this part of the time since the beginning, or since a pause of
+ * `PAUSE_NS`, unless it costs no more than the share: soon after the last one, hardly more can be known. */
 #define SPREAD (1.0 / 16.0)
 #define PAUSE_NS 10e9
 

@@ -72,7 +72,7 @@ static struct db_offset against_local(const struct db_sync_group *group, const s
 
 /* As often as a reference with few to serve has time for: the interval that all exchanges allow narrows with each. */
 #define MOST_REPETITIONS 24
-/* On a slow network, more synchronizations say more than more repetitions: what the clocks do is to be seen, too. So
+/* On a slow network, more synchronizations say more than more repetitions: they also show what the clocks do. So
  * they take no longer than this with all that a reference serves, or this part of the time since the last one. */
 #define LONGEST_NS 5e6
 #define LONGEST_SHARE 0.008

@@ -75,7 +75,7 @@ class Axis:
         bound = between(inside, self.nodes, limit, self.curve) + outside * (MOST_RATE + np.abs(slope))
         error = between(inside, self.nodes, self.expected[place], 0.0)
         swing = between(inside, self.nodes, np.zeros(len(self.nodes)), self.curve / np.sqrt(3.0))
-        # What happened at a time that a coarse clock shows may be younger by its resolution.
+        # An event at a time that a coarse clock shows may be younger by its resolution.
         shown = (self.resolution[place] - 1.0) / np.sqrt(3.0)
         error = np.sqrt(error**2 + swing**2 + shown**2 + (outside * MOST_RATE / 4.0) ** 2)
         if place == 0:
@@ -129,7 +129,7 @@ def find_axis(groups: Sequence[Group], wander: float) -> Axis:
     smooth = ends.follow(np.where(bounded, middles, np.nan), np.where(bounded, room / MIDDLE, np.inf) ** 2, cuts)[0]
     tied = bounded.any(axis=1) & ~np.isnan(smooth).any(axis=1)
     value[few & tied] = smooth[few & tied]
-    # Limits are no steeper than the largest rate, so what is clipped to them stays as flat as it is.
+    # Limits keep to the largest rate, so offsets clipped to them do, too.
     value = flattened(value, nodes, cuts)
     value = np.clip(value, np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper))
     expected = np.where((few & tied)[:, None], room / MIDDLE, np.minimum(expected, np.where(bounded, room, np.inf)))
@@ -138,7 +138,7 @@ def find_axis(groups: Sequence[Group], wander: float) -> Axis:
 
 
 def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_]) -> Floats:
-    """Returns offsets that are no steeper than the largest rate: the middle of the closest such ones on both sides.
+    """Returns offsets that keep to the largest rate: the middle of the closest such ones on both sides.
 
     Args:
         values: of each rank at the nodes, ns.

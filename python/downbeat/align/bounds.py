@@ -79,8 +79,8 @@ def others(values: Floats) -> Floats:
 def reach(at: Floats, limit: Floats, nodes: Floats, curve: float) -> Floats:
     """Returns the upper limits at the nodes that follow from those at some times; inf: there are none.
 
-    No rate is above `MOST_RATE`, so a limit holds elsewhere, weaker with the distance. What bends by at most 2 curve is
-    convex with curve t^2 added, and a convex function runs below the chords between its upper limits.
+    No rate is above `MOST_RATE`, so a limit holds elsewhere, weaker with the distance. A clock that bends by at most
+    2 curve is convex with curve t^2 added, and a convex function runs below the chords between its upper limits.
     """
     known = np.isfinite(limit)
     if not known.any():
@@ -116,7 +116,7 @@ def slanted(at: Floats, values: Floats) -> Floats:
 
 
 class Limits:
-    """What the calls of all ranks say about each other's clocks.
+    """Limits that the calls of all ranks put on each other's clocks.
 
     Attributes:
         torn: of each rank and node: no limit is taken from there, and none passes it.

@@ -117,7 +117,7 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
     at = int(np.argmin(away))
     duration = int(last - first) or np.nan
     rate = int(last - first) / (int(moved[-1] - moved[0]) or np.nan) - 1.0
-    # What is wrong at both ends turns the line between them. A straight line is wrong there in opposite ways, which
+    # Errors at both ends turn the line between them. A straight line is wrong there in opposite ways, which
     # shows in the middle: its error there is far less.
     apart = float(expected[0] ** 2 + expected[-1] ** 2)
     rate_error = float(np.sqrt(apart + max(apart - 4.0 * float(expected[at]) ** 2, 0.0))) / duration

@@ -81,7 +81,7 @@ def match(traces: Sequence[RankTrace]) -> tuple[list[Group], list[str]]:
 def members_of(traces: Sequence[RankTrace]) -> list[tuple[str, list[tuple[int, Calls]]]]:
     """Returns name and members of each group, by rank. A group is its name and its ranks.
 
-    Who does not say the ranks is of the only group of that name that has it, if there is one.
+    Calls without the ranks belong to the only group of that name that has their rank, if there is one.
     """
     named: dict[str, dict[tuple[int, ...], list[tuple[int, Calls]]]] = defaultdict(lambda: defaultdict(list))
     for trace in traces:

@@ -2,8 +2,8 @@
 
 Files begin k calls apart, lack a stretch in the middle, or a kind of call. Ends of one collective agree and those of
 different ones do not, since no two steps take equally long: the right shift is where durations from end to end agree.
-Where two shifts are alike, none is taken. Of a few calls the one shift may be taken that they do not contradict, if
-files have half of their calls in common.
+Where two shifts are equally good, none is taken. For a few calls, the one shift may be taken that they do not
+contradict, if files have half of their calls in common.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def decided(
         whole: the block is the whole stream: what no agreement decides, contradictions may.
 
     Returns:
-        Which of `theirs` the first call of the block is; it may be before the first or after the last.
+        The number in `theirs` of the first call of the block; it may be before the first or after the last.
     """
     a, b = (calls.exit[of].astype(np.int64) for calls, of in ((other, theirs), (mine, block)))
     a, b = (a - a[0]).astype(float), (b - b[0]).astype(float)
@@ -171,7 +171,7 @@ def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
 
     Lines are taken out of `BLOCK` calls each, which is little enough for any clock. The likelihood of what is left is
     Student's at the scale of the best shift. A shift is better if it is so over the calls by `CLEAR` standard
-    errors, which counts what is alike at both.
+    errors, which counts the part that both share.
     """
     rests = {}
     for shift in shifts.tolist():

@@ -60,8 +60,9 @@ def with_states(cells: pd.DataFrame) -> pd.DataFrame:
     """Returns cells of launches with `state`, and the status `CHANGED` for those that were measured in two states.
 
     States are classes of round trips, sorted, divided by gaps of more than a factor of 1.5; a cell whose smallest and
-    largest are of two saw a change. On a busy machine all readings spread, without a gap; that does not count. Of equal
-    numbers of ranks, and of one message where it is that. Beside several, a cell without a reading is of `UNKNOWN`.
+    largest are of two saw a change. On a busy machine all readings spread, without a gap; that does not count. The
+    readings compared are of equal numbers of ranks, and of one message where they are of messages. Beside several, a
+    cell without a reading is of `UNKNOWN`.
 
     Args:
         cells: with `ranks`, `status`, `canary_low`, `canary_high` in s and `canary_path`; without the latter there is

@@ -206,9 +206,9 @@ class Trace:
         the global clock; waited is when the call began that saw the completion, NaN of a blocking one; exit is NaN
         where no completion was seen), bound (s, of the error of each of them), module, offset, symbol (of the call
         site), thread, together (collectives that the same call saw complete), row (index of `profile`), complete.
-        The `size` of an intercommunicator is that of both groups, `group` the number of the rank's own (-1: there is one), comm_rank is
-        in the own, root in the other. is_root: it is the root. beyond: 0, or ELSEWHERE or UNSEEN if not all processes
-        of the communicator can be in the trace; then `size` is that of the own group.
+        The `size` of an intercommunicator is that of both groups, `group` the number of the rank's own (-1: there is
+        one), comm_rank is in the own, root in the other. is_root: it is the root. beyond: 0, or ELSEWHERE or UNSEEN if
+        not all processes of the communicator can be in the trace; then `size` is that of the own group.
         """
         tables = [section.tables["records"] for section in self.sections]
         total = sum(len(table) for table in tables)

@@ -74,7 +74,7 @@ def trace_of(section: Section, members: dict[int, dict[int, int]]) -> tuple[Rank
     complete = records["state"] == COMPLETE
     of = section.of_rows("communicator", records)
     known = of < len(communicators)
-    # Who waits for whom is another matter there: a rank for those of the other group, which may be another job's.
+    # A rank waits for those of the other group there, which may be another job's.
     between = np.append(communicators["inter"] > 0, False)[np.minimum(of, len(communicators))]
     # From begin to end of one that does not block, a process computes: that is not waiting, and says little of clocks.
     blocking = section.of_rows("kind", records) == BLOCKING
