@@ -13,9 +13,9 @@
 #include <string.h>
 
 /* A hypothesis. The difference between two frequencies walks at random: relative per square root of a second. The
- * difference of the two directions of the path moves: half of it has this deviation, relative to the shortest round trip, and
- * is forgotten in this time; 0: new in every comparison (an Ornstein-Uhlenbeck process). And how likely that is before
- * anything is known. */
+ * difference of the two directions of the path moves: half of it has this deviation, relative to the shortest round
+ * trip, and is forgotten in this time; 0: new in every comparison (an Ornstein-Uhlenbeck process). And how likely that
+ * is before anything is known. */
 struct hypothesis {
     double walk;
     double path;
