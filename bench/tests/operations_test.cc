@@ -1,5 +1,5 @@
-// Operations' verdicts on their results, where the MPI library's faults are planted, and of their times, where those are
-// known.
+// Operations' verdicts on their results, where the MPI library's faults are planted, and of their times, where those
+// are known.
 #include "operations/operation.h"
 
 #include "clocks/steady_time.h"

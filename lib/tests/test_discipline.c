@@ -341,8 +341,8 @@ static double normal(uint64_t *state) {
     return sum;
 }
 
-/* A path that moves, by `share` of the round trip and for `lasting_s`, though all exchanges take the same: the error that
- * is expected is the one that is made. Without, next to nothing is expected. */
+/* A path that moves, by `share` of the round trip and for `lasting_s`, though all exchanges take the same: the error
+ * that is expected is the one that is made. Without, next to nothing is expected. */
 static void movement_of_the_path_is_measured(double share, double lasting_s) {
     enum { WIDTH = 20000, COUNT = 600, KNOWN = 60 };
     struct db_history history = {0};
