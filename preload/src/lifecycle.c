@@ -84,17 +84,17 @@ static void name_job(int rank) {
 
 /* If any process has a problem, the first one says so, and all end. */
 static void end_on_problem(int rank) {
-    int mine = problem[0] != '\0' ? rank : INT_MAX;
-    int lowest = INT_MAX;
-    PMPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    int mine[2] = {problem[0] != '\0' ? rank : INT_MAX, !directory_made};
+    int lowest[2];
+    PMPI_Allreduce(mine, lowest, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0)
         presence_seen_by_all();
-    if (lowest == INT_MAX)
+    if (lowest[0] == INT_MAX)
         return;
-    if (lowest == rank)
+    if (lowest[0] == rank)
         say("%s", problem);
     PMPI_Finalize();
-    if (directory_made) /* by now the verdict is gone on all */
+    if (!lowest[1]) /* the launcher may kill the process that made it once another has ended */
         rmdir(settings.directory);
     exit(2);
 }
