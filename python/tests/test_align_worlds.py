@@ -87,6 +87,19 @@ def test_rates_are_as_wrong_as_expected(world: World) -> None:
     assert 0.5 <= np.sqrt(np.mean(wrong**2)) <= 1.2
 
 
+@pytest.mark.parametrize("think", [1e9, 3e10, 1e11, 3e11])
+def test_errors_are_as_expected_though_calls_are_minutes_apart(think: float) -> None:
+    within = []
+    for seed in range(24):
+        run = Run(seed, World(ranks=4, steps=60, think=think, late=1e6, rate=50e-6))
+        error, bound, expected = run.errors(align(run.traces, WANDER))
+        assert (np.abs(error) <= bound).all(), seed
+        within.append([np.mean(np.abs(error) <= factor * expected) for factor in (1, 2)])
+    once, twice = np.mean(within, axis=0)
+    assert ONCE[0] - 0.06 <= once <= ONCE[1] + 0.06
+    assert twice >= TWICE[0]
+
+
 def test_a_rank_that_has_no_call_of_another_one_is_alone() -> None:
     for lone in range(3):
         files = tuple((0, 40) if rank == lone else (50, 100) for rank in range(3))

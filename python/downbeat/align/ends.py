@@ -15,6 +15,8 @@ STEADY = 60e9  # ns: how long a clock's rate may go on changing into one directi
 PASSES = 6
 BLOCKS = 16
 LEAST_FACTOR = 0.9
+FREE = 0.7  # of the noise of single ends: a line whose variance is larger follows them, and shows no noise
+LEAST_ENDS = 5
 CLOSE = 1.0  # in standard deviations: what is further away counts less (Huber 1964)
 
 
@@ -55,6 +57,7 @@ class Ends:
         ranks = len(self.resolution)
         value, error = np.zeros((ranks, len(self.nodes))), np.zeros((ranks, len(self.nodes)))
         placed, sure = np.arange(ranks) == 0, np.ones(ranks, dtype=bool)
+        told = np.ones(ranks, dtype=bool)
         while True:
             shared = np.zeros((2, ranks))
             for mine, leave, _, _, unsure in self.calls:
@@ -68,17 +71,18 @@ class Ends:
             if not shared[trust].any():
                 break
             new = shared[trust] >= 0.5 * shared[trust].max()
-            value[new], error[new] = self.placed(new, placed & (sure | bool(trust)), value, error, cuts)
+            value[new], error[new], shown = self.placed(new, placed & (sure | bool(trust)), value, error, cuts)
             placed |= new
             sure &= ~new | (trust == 0)
+            told[new] = shown
         error[~sure] = value[~placed] = error[~placed] = np.nan
-        self.found = value, error, placed & sure
-        return value.copy(), error.copy(), placed & sure
+        self.found = value, error, placed & sure & told
+        return value.copy(), error.copy(), placed & sure & told
 
     def placed(
         self, new: NDArray[np.bool_], known: NDArray[np.bool_], value: Floats, error: Floats, cuts: NDArray[np.bool_]
-    ) -> tuple[Floats, Floats]:
-        """Returns offsets and expected errors of new ranks against the median of those that are known."""
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Returns new ranks against the median of known ones: offsets, expected errors, whether calls show an error."""
         columns = np.flatnonzero(new)
         place = np.full(len(new), -1)
         place[columns] = np.arange(len(columns))
@@ -115,7 +119,18 @@ class Ends:
                 line, variance, factor = self.follow(line + total / weight, noise[:, None] / weight, cuts[new])
             held = np.sqrt(1.0 - np.minimum(variance / np.maximum(noise, 1e-9)[:, None], 0.98))
         base = error[known].max(axis=0) if known.any() else 0.0
-        return line, np.hypot(factor * np.sqrt(variance), base)
+        with np.errstate(invalid="ignore"):
+            shares = np.where(weight > 0, variance / np.maximum(noise, 1e-9)[:, None], np.nan)
+        shown = np.ones(len(line), dtype=bool)
+        for row in np.flatnonzero(np.nanmedian(shares, axis=1) > FREE):
+            at = np.flatnonzero(weight[row] > 0)
+            shown[row] = len(at) > LEAST_ENDS
+            if shown[row]:  # then noise is at most what neighbors miss each other by
+                x, y = self.nodes[at], line[row, at]
+                part = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
+                missed = (y[1:-1] - y[:-2] - part * (y[2:] - y[:-2])) ** 2 / (1.0 + part**2 + (1.0 - part) ** 2)
+                variance[row] = np.maximum(variance[row], missed.mean())
+        return line, np.hypot(factor * np.sqrt(variance), base), shown
 
     def follow(self, measured: Floats, variance: Floats, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats, float]:
         """Returns clocks at the nodes that follow what was measured there, their variances, and a factor for errors.
