@@ -2,7 +2,6 @@
 #include "check_mpi.h"
 
 #include <downbeat/clock.h>
-#include <downbeat/region.h>
 #include <string.h>
 
 void run_checks(MPI_Fint comm, int rank, int size, int undefined);
@@ -85,7 +84,6 @@ int main(int argc, char **argv) {
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     OK(MPI_Comm_rank(comm, &rank));
     OK(MPI_Comm_size(comm, &size));
-    OK(set_one(comm, "regions", "off"));
     run_checks(MPI_Comm_c2f(comm), rank, size, MPI_UNDEFINED);
     OK(MPI_Comm_free(&comm));
     MPI_Finalize();

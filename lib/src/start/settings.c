@@ -33,7 +33,6 @@ struct setting {
     double low;
     double high;
     const char *const *words; /* by value, ends with NULL */
-    int on_root;              /* 1: process 0's counts */
 };
 
 #define SECONDS 1e9 /* in ns */
@@ -193,21 +192,6 @@ static void format_validation(const struct setting *self, const void *member, ch
     db_validation_format(member, text, TEXT_SIZE);
 }
 
-static int parse_path(const struct setting *self, void *member, const char *text, char *valid) {
-    (void)self;
-    if (text[0] == '\0' || strlen(text) >= DB_PATH_SIZE) {
-        snprintf(valid, TEXT_SIZE, "valid: off, or the name of a file, at most %d characters", DB_PATH_SIZE - 1);
-        return -1;
-    }
-    strcpy(member, text);
-    return check_length(text, valid);
-}
-
-static void format_path(const struct setting *self, const void *member, char *text) {
-    (void)self;
-    snprintf(text, TEXT_SIZE, "%s", (const char *)member);
-}
-
 static const struct setting *find_setting(const char *key);
 
 /* Returns the next of a paper's parameters that is a setting, or one without a name. */
@@ -267,8 +251,6 @@ static void format_published(const struct setting *self, const void *member, cha
 
 static const char *const off[] = {"off", NULL};
 static const char *const share_words[] = {"never", "verified", NULL};
-static const char *const table_words[] = {
-    [DB_TABLE_OFF] = "off", [DB_TABLE_STDOUT] = "stdout", [DB_TABLE_STDERR] = "stderr", NULL};
 
 static const void *const settings_registry[] = {
     SETTING(clock, clock, IN(clock)),
@@ -283,8 +265,6 @@ static const void *const settings_registry[] = {
     SETTING(max_skew, number, IN(max_skew), .scale = 1.0, .high = 0.1),
     SETTING(max_wander, number, IN(max_wander), .scale = 1.0, .high = 0.1),
     SETTING(validation, validation, IN(validation)),
-    SETTING(regions, path, IN(regions), .on_root = 1),
-    SETTING(regions_table, word, IN(regions_table), .words = table_words, .on_root = 1),
     SETTING(published, published, .place = 0),
     NULL,
 };
@@ -322,8 +302,6 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
         .flag_error_ns = 0.0,
         .max_skew = 650e-6,   /* two oscillators of +-300 ppm (Hoefler 2008, section 2.2), and some */
         .max_wander = 0.2e-6, /* what is not slow: DB_MAX_RAMP comes on top */
-        .regions = DB_REGIONS_DEFAULT,
-        .regions_table = DB_TABLE_OFF,
     };
     db_validation_parse(&settings->validation, "off");
     char ignored[DOWNBEAT_MAX_MESSAGE];
@@ -401,10 +379,7 @@ static int64_t hash_settings(const struct db_settings *settings) {
     uint64_t value = DB_HASH;
     char text[TEXT_SIZE];
     for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
-        const struct setting *setting = *entry;
-        if (setting->on_root)
-            continue;
-        format_setting(setting, settings, text);
+        format_setting(*entry, settings, text);
         value = db_hash(value, text);
     }
     return (int64_t)value;
@@ -420,8 +395,6 @@ static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
         const struct setting *setting = *entry;
         char own[TEXT_SIZE];
         char theirs[TEXT_SIZE];
-        if (setting->on_root)
-            continue;
         format_setting(setting, settings, own);
         strcpy(theirs, own);
         DB_TRY(MPI_Bcast(theirs, TEXT_SIZE, MPI_CHAR, 0, comm));
