@@ -33,6 +33,7 @@ struct setting {
     double low;
     double high;
     const char *const *words; /* by value, ends with NULL */
+    int first;                /* 1: sets others, which may then change it: read before them, whatever their order */
 };
 
 #define SECONDS 1e9 /* in ns */
@@ -265,7 +266,7 @@ static const void *const settings_registry[] = {
     SETTING(max_skew, number, IN(max_skew), .scale = 1.0, .high = 0.1),
     SETTING(max_wander, number, IN(max_wander), .scale = 1.0, .high = 0.1),
     SETTING(validation, validation, IN(validation)),
-    SETTING(published, published, .place = 0),
+    SETTING(published, published, .place = 0, .first = 1),
     NULL,
 };
 
@@ -289,6 +290,33 @@ static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
 
 static int has_prefix(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
+/* Reads the variables of settings that are `first`, or of the others. */
+static int read_variables(struct db_settings *settings, int first, struct db_reason *reason) {
+    char key[TEXT_SIZE];
+    char valid[TEXT_SIZE];
+    for (char **variable = environ; variable != NULL && *variable != NULL; ++variable) {
+        if (!has_prefix(*variable, PREFIX) || has_prefix(*variable, PRELOAD_PREFIX) ||
+            has_prefix(*variable, MPI_PREFIX) || has_prefix(*variable, PYTHON_VARIABLE))
+            continue;
+        const char *value = strchr(*variable, '=');
+        if (value == NULL)
+            continue;
+        int name_length = (int)(value - *variable);
+        key_of_variable(*variable, key);
+        const struct setting *setting = find_setting(key);
+        if (setting == NULL) {
+            list_keys(valid);
+            return db_explain(reason, MPI_ERR_ARG,
+                              "environment variable %.*s is unknown; valid names: " PREFIX
+                              " followed by one of %s, in capitals",
+                              name_length, *variable, valid);
+        }
+        if (setting->first == first && parse_setting(setting, settings, value + 1, valid) != 0)
+            return db_explain(reason, MPI_ERR_ARG, "environment variable %s is not valid; %s", *variable, valid);
+    }
+    return MPI_SUCCESS;
+}
+
 int db_settings_from_environment(struct db_settings *settings, struct db_reason *reason) {
     *settings = (struct db_settings){
         .clock = NULL,
@@ -307,34 +335,8 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
     char ignored[DOWNBEAT_MAX_MESSAGE];
     db_scheme_parse(&settings->sync, "scheme", "disciplined", ignored);
 
-    char key[TEXT_SIZE];
-    char valid[TEXT_SIZE];
-    /* A paper's settings first: others change them, whatever their order. */
-    const char *paper = getenv(PREFIX "PUBLISHED");
-    if (paper != NULL && parse_published(NULL, settings, paper, valid) != 0)
-        return db_explain(reason, MPI_ERR_ARG, "environment variable " PREFIX "PUBLISHED=%s is not valid; %s", paper,
-                          valid);
-    for (char **variable = environ; variable != NULL && *variable != NULL; ++variable) {
-        if (!has_prefix(*variable, PREFIX) || has_prefix(*variable, PRELOAD_PREFIX) ||
-            has_prefix(*variable, MPI_PREFIX) || has_prefix(*variable, PYTHON_VARIABLE))
-            continue;
-        const char *value = strchr(*variable, '=');
-        if (value == NULL)
-            continue;
-        int name_length = (int)(value - *variable);
-        key_of_variable(*variable, key);
-        const struct setting *setting = find_setting(key);
-        if (setting == NULL) {
-            list_keys(valid);
-            return db_explain(reason, MPI_ERR_ARG,
-                              "environment variable %.*s is unknown; valid names: " PREFIX
-                              " followed by one of %s, in capitals",
-                              name_length, *variable, valid);
-        }
-        if (setting->parse != parse_published && parse_setting(setting, settings, value + 1, valid) != 0)
-            return db_explain(reason, MPI_ERR_ARG, "environment variable %s is not valid; %s", *variable, valid);
-    }
-    return MPI_SUCCESS;
+    int code = read_variables(settings, 1, reason);
+    return code == MPI_SUCCESS ? read_variables(settings, 0, reason) : code;
 }
 
 int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db_reason *reason) {
@@ -343,32 +345,27 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
         return MPI_SUCCESS;
 
     int count;
-    int papers = 0;
-    char paper[TEXT_SIZE];
-    char ignored[TEXT_SIZE];
     DB_TRY(MPI_Info_get_nkeys(info, &count));
-    DB_TRY(MPI_Info_get(info, "published", TEXT_SIZE - 1, paper, &papers)); /* first, as above; refused below */
-    if (papers)
-        parse_published(NULL, &changed, paper, ignored);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < 2 * count; ++i) {
         char key[MPI_MAX_INFO_KEY + 1];
         char value[TEXT_SIZE];
         char valid[TEXT_SIZE];
         int length;
         int found;
-        DB_TRY(MPI_Info_get_nthkey(info, i, key));
+        DB_TRY(MPI_Info_get_nthkey(info, i % count, key));
         DB_TRY(MPI_Info_get_valuelen(info, key, &length, &found));
         const struct setting *setting = find_setting(key);
         if (setting == NULL) {
             list_keys(valid);
             return db_explain(reason, MPI_ERR_INFO_KEY, "info key '%s' is unknown; valid: %s", key, valid);
         }
+        if (setting->first != (i < count))
+            continue;
         if (length >= TEXT_SIZE) /* MPI_Info_get would cut it off */
             return db_explain(reason, MPI_ERR_INFO_VALUE,
                               "info key %s: the value is too long; valid: at most %d characters", key, TEXT_SIZE - 1);
         DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &found));
-        struct db_settings other = changed;
-        if (parse_setting(setting, setting->parse == parse_published ? &other : &changed, value, valid) != 0)
+        if (parse_setting(setting, &changed, value, valid) != 0)
             return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s cannot be '%s'; %s", key, value, valid);
     }
     *settings = changed;
