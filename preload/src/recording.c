@@ -22,6 +22,7 @@
 #define COMMUNICATORS (1 << 20)
 #define SITES (1 << 16)
 #define STARTS 512
+#define PHASES 4096
 #define ROWS (1 << 20)
 /* Bytes by which the file grows at a time: a pause of some 0.1 ms for records. */
 #define CHUNK 65536
@@ -32,10 +33,20 @@ static const char operation_names[] = BARRIER(NAME) COLLECTIVES(NAME, int, int);
 _Static_assert(sizeof operation_names <= TRACE_NAMES_SIZE, "names have their place in the header");
 
 /* In the order of the file, and of the header's fields. */
-enum table { MAPS_TABLE, COMMUNICATORS_TABLE, SITES_TABLE, STARTS_TABLE, PROFILE_TABLE, RECORDS_TABLE, TABLES };
-static const int64_t entry_sizes[TABLES] = {sizeof(struct trace_map),  sizeof(struct trace_communicator),
-                                            sizeof(struct trace_site), sizeof(struct trace_start),
-                                            sizeof(struct trace_row),  sizeof(struct trace_record)};
+enum table {
+    MAPS_TABLE,
+    COMMUNICATORS_TABLE,
+    SITES_TABLE,
+    STARTS_TABLE,
+    PHASES_TABLE,
+    PROFILE_TABLE,
+    RECORDS_TABLE,
+    TABLES
+};
+static const int64_t entry_sizes[TABLES] = {sizeof(struct trace_map),   sizeof(struct trace_communicator),
+                                            sizeof(struct trace_site),  sizeof(struct trace_start),
+                                            sizeof(struct trace_phase), sizeof(struct trace_row),
+                                            sizeof(struct trace_record)};
 _Static_assert(TABLES == TRACE_TABLES, "the header has an extent per table");
 
 static struct {
@@ -147,6 +158,7 @@ int recording_open(const char *path, int world_rank, int world_size, int64_t rec
                                  .communicators_capacity = records + COMMUNICATORS,
                                  .sites_capacity = SITES,
                                  .starts_capacity = STARTS,
+                                 .phases_capacity = PHASES,
                                  .profile_capacity = records + ROWS,
                                  .records_capacity = records};
     recording_threaded = threaded;
@@ -264,6 +276,10 @@ uint32_t recording_add_start(const struct trace_start *start) {
     return add(STARTS_TABLE, start, &own.header->starts_dropped);
 }
 
+uint32_t recording_add_phase(const struct trace_phase *phase) {
+    return add(PHASES_TABLE, phase, &own.header->phases_dropped);
+}
+
 uint32_t recording_add_communicator(const struct trace_communicator *communicator) {
     pthread_mutex_lock(&own.lock);
     uint32_t number = own.spare_communicator;
@@ -293,12 +309,18 @@ struct trace_start *recording_start(uint32_t number) {
     return entry_of(STARTS_TABLE, number);
 }
 
+struct trace_phase *recording_phase(uint32_t number) {
+    return entry_of(PHASES_TABLE, number);
+}
+
+uint32_t recording_phases(void) { return (uint32_t)own.header->phases; }
+
 uint32_t recording_starts(void) { return (uint32_t)own.header->starts; }
 
 /* --- the profile */
 
 static uint32_t hash_key(const struct trace_row *key) {
-    uint64_t hash = ((uint64_t)key->site << 32 | key->communicator) * 0x9e3779b97f4a7c15U;
+    uint64_t hash = ((uint64_t)key->site << 32 | key->communicator) * 0x9e3779b97f4a7c15U + key->phase;
     hash ^=
         ((uint64_t)(uint32_t)key->ranks << 32 | (uint32_t)key->operation << 16 | (uint32_t)key->kind << 8 | key->size) *
         0xbf58476d1ce4e5b9U;
@@ -307,7 +329,7 @@ static uint32_t hash_key(const struct trace_row *key) {
 
 static int same_key(const struct trace_row *a, const struct trace_row *b) {
     return a->site == b->site && a->communicator == b->communicator && a->operation == b->operation &&
-           a->kind == b->kind && a->size == b->size && a->ranks == b->ranks;
+           a->kind == b->kind && a->size == b->size && a->ranks == b->ranks && a->phase == b->phase;
 }
 
 /* Makes room for a row in the buckets; returns whether there are any. */
@@ -389,7 +411,8 @@ static void fold(struct trace_row *row) {
                             .ranks = sum.ranks,
                             .operation = sum.operation,
                             .kind = sum.kind,
-                            .size = sum.size};
+                            .size = sum.size,
+                            .phase = sum.phase};
     struct trace_row *all = find_row(&key);
     all->calls += sum.calls;
     all->ticks += sum.ticks;

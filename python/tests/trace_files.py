@@ -22,7 +22,7 @@ def section(rank: int, calls: int = 6, checked: bool = False) -> bytes:
     communicator["identity"], communicator["size"], communicator["rank"] = 0x1234, 2, rank
     communicator["name"] = b"MPI_COMM_WORLD"
     tables["sites"][0] = (0x10, b"/nowhere/app", b"solve", b"")
-    tables["starts"] = tables["starts"][:0]
+    tables["starts"], tables["phases"] = tables["starts"][:0], tables["phases"][:0]
     records = tables["records"] = np.zeros(calls, TABLES["records"])
     records["entry"] = np.arange(calls) * 10_000 + 1000 * rank
     records["exit"] = records["returned"] = np.arange(calls) * 10_000 + 3000

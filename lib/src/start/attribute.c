@@ -79,9 +79,7 @@ static int free_keys(void) {
 
 #ifdef DB_SIMULATED
 /* SMPI frees MPI_COMM_SELF when all calls fail already: what communicators keep ends with the program. */
-static void finish_process(struct process *process) {
-    take_list(process);
-}
+static void finish_process(struct process *process) { take_list(process); }
 #else
 static void finish_process(struct process *process) {
     struct db_attribute *attribute = take_list(process);
