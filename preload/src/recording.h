@@ -66,7 +66,7 @@ uint32_t recording_row_number(const struct trace_row *row);
 struct trace_record *recording_take(struct trace_row *row, int level);
 
 /* A call that has begun but not ended keeps its row. */
-void recording_hold(struct trace_row *row, int more);
+static inline void recording_hold(struct trace_row *row, int more) { RECORDING_ADD32(row->held, more); }
 
 /* A call that only is added up. */
 void recording_add_kind(int kind, int64_t ticks);

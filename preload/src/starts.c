@@ -9,7 +9,6 @@
 
 #include "collectives.h"
 #include "crc32.h"
-#include "json_text.h"
 #include "output_file.h"
 
 #include <mpix_harmonize.h>
@@ -254,8 +253,14 @@ static void add_row(struct row *sum, const struct row *row) {
 }
 
 static void write_text(FILE *file, const char *name, const char *text) {
-    fprintf(file, ",\"%s\":", name);
-    write_json_text(file, text);
+    fprintf(file, ",\"%s\":\"", name);
+    for (; *text != '\0'; ++text) {
+        if ((unsigned char)*text < 0x20)
+            fprintf(file, "\\u%04x", (unsigned)*text);
+        else
+            fprintf(file, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    }
+    fputc('"', file);
 }
 
 static void write_seconds(FILE *file, const char *name, int known, double ns) {

@@ -7,17 +7,6 @@
 void run_checks(MPI_Fint comm, int rank, int size, int undefined);
 void call_before_init(int *code);
 
-void check(int truth, const char *what);
-int class_of(int code);
-int minimum(int value);
-double spread(double value);
-MPI_Fint null_comm(void);
-MPI_Fint one_setting(const char *key, const char *value);
-void release_info(MPI_Fint info);
-int has_setting(MPI_Fint info, const char *key, const char *value);
-int is_version(const char *text);
-void c_stats(MPIX_Harmonize_stats *stats);
-
 static MPI_Comm comm;
 
 /* Ends the run unless something is true. */

@@ -280,7 +280,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
     totals = None if profile is None else site_totals(rows, calls, profile)
     threads = records[["rank", "thread"]].drop_duplicates() if "thread" in records else records[["rank"]][:0]
     busy = ranks - threads["rank"].nunique() + len(threads)
-    sites = site_rows(rows, calls, run * busy, totals)
+    sites = estimate_sites(rows, calls, run * busy, totals)
     order = np.empty(len(sites), dtype=np.int64)
     order[sites["number"].to_numpy(dtype=np.int64)] = np.arange(len(sites))
     for frame in (rows, calls):
@@ -362,10 +362,12 @@ def site_totals(rows: pd.DataFrame, calls: pd.DataFrame, profile: pd.DataFrame) 
     return summed
 
 
-def site_rows(
+def estimate_sites(
     rows: pd.DataFrame, calls: pd.DataFrame, available: float, totals: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Returns `Arrivals.sites` without names; `number` is the site's number in the frames.
+    """Returns `Arrivals.sites` without names, estimated for all calls from those in the sample.
+
+    `number` is the site's number in the frames.
 
     Args:
         rows: with `site`.
