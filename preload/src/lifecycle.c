@@ -185,15 +185,11 @@ static void join_node(void) {
 }
 
 static void end_recording(void) {
-    char path[PATH_SIZE];
     active = 0;
     begun = 0;
     ++inside;
     clocks_end();
-    if (settings.harmonize) {
-        snprintf(path, sizeof path, "%s/%s-starts.json", settings.directory, job);
-        starts_write(path);
-    }
+    starts_end();
     phases_end();
     recording_end(TRACE_FINALIZED, 0);
     recording_close();

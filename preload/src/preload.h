@@ -186,7 +186,7 @@ void starts_completed(const struct call *call);
 /* The communicator is freed, or MPI ends. */
 void starts_forget(struct comm *comm);
 
-/* Joins the processes' samples; process 0 writes the file. Collective over MPI_COMM_WORLD. */
-void starts_write(const char *path);
+/* The program ends: no more verdicts will be known. */
+void starts_end(void);
 
 #endif

@@ -151,5 +151,3 @@ struct trace_phase *recording_phase(uint32_t number) {
 }
 
 uint32_t recording_phases(void) { return (uint32_t)own.header->phases; }
-
-uint32_t recording_starts(void) { return (uint32_t)own.header->starts; }

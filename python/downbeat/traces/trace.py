@@ -12,6 +12,7 @@ import pandas as pd
 from downbeat.errors import reading
 from downbeat.traces.file import COMPLETE, ENDINGS, ENTERED, KINDS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
 from downbeat.traces.phases import ended_names, phase_paths, phase_rows
+from downbeat.traces.starts import starts_of
 
 
 def to_global(ticks: np.ndarray, maps: np.ndarray, max_wander: float) -> tuple[np.ndarray, np.ndarray]:
@@ -161,6 +162,11 @@ class Trace:
     def communicators(self) -> dict[int, tuple[int, int]]:
         """As `processes_of` returns it."""
         return processes_of(self.sections)
+
+    @cached_property
+    def starts(self) -> pd.DataFrame:
+        """What was measured after barriers with a common start: see `starts_of`."""
+        return starts_of(self.sections)
 
     @cached_property
     def phases(self) -> pd.DataFrame:
