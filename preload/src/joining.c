@@ -1,4 +1,5 @@
 /* The files of a node's processes become sections of one file. */
+#define _GNU_SOURCE
 #include "recording_file.h"
 
 #include "crc32.h"

@@ -150,4 +150,6 @@ struct trace_phase *recording_phase(uint32_t number) {
     return table_entry(PHASES_TABLE, number);
 }
 
+uint32_t recording_starts(void) { return (uint32_t)own.header->starts; }
+
 uint32_t recording_phases(void) { return (uint32_t)own.header->phases; }

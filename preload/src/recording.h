@@ -84,6 +84,7 @@ struct trace_communicator *recording_communicator(uint32_t number);
 struct trace_site *recording_site(uint32_t number);
 struct trace_start *recording_start(uint32_t number);
 struct trace_phase *recording_phase(uint32_t number);
+uint32_t recording_starts(void);
 uint32_t recording_phases(void);
 
 /* Appends what is in a process's file, without the room that it did not use, to an open file. Returns 0, or an errno.

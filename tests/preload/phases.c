@@ -1,6 +1,7 @@
 /* Phases of MPI_Pcontrol: planned ones, whose late rank is known; wrong ones; and calls without a name. */
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -68,9 +69,9 @@ static void bare(void) {
     memset(pages, 'x', 2 * (size_t)page);
     munmap(pages + page, (size_t)page);
     int number = 3;
-    const void *const found[] = {NULL,         (void *)1,   (void *)-1, (void *)0x7ff123456789, &number,
-                                 "",           "\x80text",  "a\nb",     pages + page - 5,       pages + page,
-                                 (void *)bare, "by chance", environ};
+    const void *const found[] = {
+        NULL,   (void *)1,        (void *)-1,   (void *)0x7ff123456789,  &number,     "",     "\x80text",
+        "a\nb", pages + page - 5, pages + page, (void *)(uintptr_t)bare, "by chance", environ};
     for (size_t i = 0; i < sizeof found / sizeof *found; ++i)
         for (int level = -1; level <= 2; ++level)
             if (i != 11 || level == 1)

@@ -50,7 +50,8 @@ def test_who_is_late_in_which_phase_is_what_was_planned(mpi: str, tmp_path: Path
         assert one["seconds"] >= 2 * STEPS * planned  # both ranks are in it, one asleep, one waiting
         assert STEPS * planned * 0.99 <= one["wait"] <= one["time"]
         rows = found.rows[(found.rows["phase"] == path) & (found.rows["rank"] == late)]
-        assert planned <= rows["late"].median() <= planned + 1e-3
+        assert rows["late"].median() >= planned
+        assert rows["late"].min() <= planned + 1e-3  # on a busy machine others are later
     step = phases.loc["step"]
     assert step["wait"] == pytest.approx(phases.loc[[SOLVER, WRITING], "wait"].sum())
     assert phases.loc[[SOLVER, WRITING], "seconds"].sum() <= step["seconds"] <= 2 * found.run
