@@ -22,7 +22,7 @@ HALO = (5, 4, 0, 0, 50, 0, 2, b"halo")
 
 def section(*phases: tuple[object, ...], rank: int = 0, used: int = 0) -> Section:
     """Makes what a process recorded of phases; a call was made in the one with the number `used`."""
-    tables = {"phases": np.array(phases, dtype=TABLES["phases"]), "profile": np.zeros(1, TABLES["profile"])}
+    tables = {"phases": np.array(list(phases), dtype=TABLES["phases"]), "profile": np.zeros(1, TABLES["profile"])}
     tables["profile"]["phase"] = used
     header = np.zeros(1, HEADER)[0]
     header["world_rank"] = rank

@@ -43,10 +43,10 @@ def test_who_is_late_in_which_phase_is_what_was_planned(mpi: str, tmp_path: Path
     assert list(phases["ranks"]) == [2, 2, 2]
     assert list(phases["begins"]) == [2 * STEPS] * 3
     assert list(phases["calls"]) == [2 * STEPS, STEPS, STEPS]
-    assert list(phases["last_rank"]) == [1, 1, 0]
+    assert list(phases.loc[[SOLVER, WRITING], "last_rank"]) == [1, 0]
     for path, late, planned in ((SOLVER, 1, 4e-3), (WRITING, 0, 2e-3)):
         one = phases.loc[path]
-        assert one["last_wait"] > 0.9
+        assert one["last_wait"] > 0.6
         assert one["seconds"] >= 2 * STEPS * planned  # both ranks are in it, one asleep, one waiting
         assert STEPS * planned * 0.99 <= one["wait"] <= one["time"]
         rows = found.rows[(found.rows["phase"] == path) & (found.rows["rank"] == late)]

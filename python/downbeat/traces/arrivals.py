@@ -585,7 +585,7 @@ def site_sentence(site: pd.Series, run: str) -> str:
 def share_of(found: Arrivals) -> str:
     """Returns what `share` is of."""
     whole = f"phase '{found.phase}'" if found.phase else "the run"
-    return whole if found.threads == found.ranks else f"{whole}'s time of {found.threads} threads"
+    return whole if found.threads == found.ranks else f"the time of {found.threads} threads"
 
 
 def verdict(found: Arrivals) -> list[str]:
@@ -608,7 +608,9 @@ def verdict(found: Arrivals) -> list[str]:
 
 def phase_sentences(found: Arrivals) -> list[str]:
     """Returns a sentence on each of the phases with most waiting, outer ones first."""
-    phases = found.phases if len(found.phases) and not found.phase else pd.DataFrame(columns=["wait"])
+    if found.phase or found.phases.empty:
+        return []
+    phases = found.phases
     large = phases[phases["wait"] >= MENTIONED * found.run * found.ranks].nlargest(MOST_SENTENCES, "wait")
     return [
         f"phase '{one['phase']}' is {percent(one['seconds'] / (found.run * found.ranks))} of the run, "
