@@ -109,7 +109,7 @@ contains
         call check(has_setting(NUMBER(info), "slack"//c_null_char, "0.001"//c_null_char) == 1, "slack is what was set")
         call release_info(NUMBER(info))
         call MPIX_Harmonize_get_info(comm, info)
-        call check(has_setting(NUMBER(info), "share"//c_null_char, "verified"//c_null_char) == 1, "what was not set has its default")
+        call check(has_setting(NUMBER(info), "share"//c_null_char, "verified"//c_null_char) == 1, "share is not set")
         call release_info(NUMBER(info))
         call set("slack", "auto")
 

@@ -83,10 +83,11 @@ def phases_frame(found: Arrivals) -> pd.DataFrame:
 def phase_table(found: Arrivals) -> list[str]:
     """Returns a line per phase."""
     lines = [f"{'in phases':<30}{'begins':>9}{'s':>9}{'coll. %':>9}{'wait %':>8}{'last, of waiting':>17}"]
-    for row in phases_frame(found).itertuples(index=False):
-        name = textwrap.shorten(str(row.phase), 30, placeholder=" ...")
-        share = "-" if pd.isna(row.collectives_percent) else f"{row.collectives_percent:.1f}"
-        lines.append(f"{name:<30}{row.begins:>9}{row.seconds:>9.4g}{share:>9}{row.wait_percent:>8.1f}{row.last:>17}")
+    for _, row in phases_frame(found).iterrows():
+        name = textwrap.shorten(row["phase"], 30, placeholder=" ...")
+        share = "-" if pd.isna(row["collectives_percent"]) else f"{row['collectives_percent']:.1f}"
+        numbers = f"{row['begins']:>9}{row['seconds']:>9.4g}{share:>9}{row['wait_percent']:>8.1f}"
+        lines.append(f"{name:<30}{numbers}{row['last']:>17}")
     return lines
 
 

@@ -66,9 +66,10 @@ def phase_problems(sections: list[Section]) -> list[str]:
     frame = pd.DataFrame(rows, columns=["rank", "name", "begins", "ends", "cut", "strays"])
     names = ended_names(sections)
     said = []
-    for name, some in frame.groupby("name", sort=False):
+    for name in frame["name"].unique().tolist():
+        some = frame[frame["name"] == name]
         begins, ends, cut, strays = (int(some[column].sum()) for column in ("begins", "ends", "cut", "strays"))
-        ranks = sorted(some.loc[some["begins"] > 0, "rank"].unique())
+        ranks = sorted(some.loc[some["begins"] > 0, "rank"].unique().tolist())
         if name not in names:
             said.append(
                 f"MPI_Pcontrol(1, '{name}') came {counted(begins, 'time')} on {counted(len(ranks), 'rank')} and no "
@@ -139,7 +140,9 @@ def summarize_phases(phases: pd.DataFrame, sites: pd.DataFrame, calls: pd.DataFr
                 "begins": int(mine["begins"].sum()),
                 "seconds": float(mine["time"].sum()),
                 **{name: int(value) if name == "calls" else float(value) for name, value in sums.items()},
-                "last_rank": int(by_rank.idxmax()) if waited > 0 and len(by_rank) else -1,
+                "last_rank": int(by_rank.index.to_numpy()[by_rank.to_numpy().argmax()])
+                if waited > 0 and len(by_rank)
+                else -1,
                 "last_wait": float(by_rank.max() / waited) if waited > 0 and len(by_rank) else 0.0,
             }
         )

@@ -51,7 +51,6 @@ def test_who_is_late_in_which_phase_is_what_was_planned(mpi: str, tmp_path: Path
         assert STEPS * planned * 0.99 <= one["wait"] <= one["time"]
         rows = found.rows[(found.rows["phase"] == path) & (found.rows["rank"] == late)]
         assert rows["late"].median() >= planned
-        assert rows["late"].min() <= planned + 1e-3  # on a busy machine others are later
     step = phases.loc["step"]
     assert step["wait"] == pytest.approx(phases.loc[[SOLVER, WRITING], "wait"].sum())
     assert phases.loc[[SOLVER, WRITING], "seconds"].sum() <= step["seconds"] <= 2 * found.run
@@ -67,7 +66,7 @@ def test_who_is_late_in_which_phase_is_what_was_planned(mpi: str, tmp_path: Path
     (site,) = content["sites"]
     assert site["last_rank"] == 0
     assert 0.3 < site["share"] < 1  # one rank waits, one is asleep outside MPI
-    assert content["run"] == pytest.approx(phases.loc[WRITING, "seconds"] / 2)
+    assert content["run"] == pytest.approx(phases["seconds"][WRITING] / 2)
     assert arrivals(tmp_path)["phase"] is None
     assert "Phases" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
