@@ -7,12 +7,11 @@ common start. The launches of a loop and of downbeat-bench take turns, in random
 datatype, sizes, 200 calls of warm-up, 2000 samples, one buffer for all calls, and report the mean over calls and ranks
 of each rank's own time. Ranks get real-time priority if that is allowed, because an interruption of 0.5 ms is
 0.25 us of a mean. Prints medians over launches, their ratio with its 95 % interval, whether that is within 5 % of 1,
-and what the sidecar file says / what the loop says. Ends with status 1 if an interval is outside.
+and what the trace says / what the loop says. Ends with status 1 if an interval is outside.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import statistics
@@ -21,8 +20,8 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
+import downbeat
 import numpy as np
 from downbeat.base.text import MICROSECONDS
 from downbeat.launchers.libraries import ROOT
@@ -69,7 +68,7 @@ def may_have_priority() -> bool:
 
 
 def run_loop(mpi: str, loop: Loop) -> tuple[dict[int, float], dict[int, float]]:
-    """Returns by size, in us, what a loop reports after harmonized barriers, and what the sidecar says of it."""
+    """Returns by size, in us, what a loop reports after harmonized barriers, and what the trace says of it."""
     build = ROOT / "build" / mpi
     with tempfile.TemporaryDirectory() as directory:
         variables = {
@@ -79,14 +78,13 @@ def run_loop(mpi: str, loop: Loop) -> tuple[dict[int, float], dict[int, float]]:
             "DOWNBEAT_PRELOAD_SKIP": str(WARMUP),
         }
         said = run(mpi, [str(build / "bin" / loop.program), str(SAMPLES), str(WARMUP)], variables)
-        (path,) = Path(directory).glob("*-starts.json")
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        rows = downbeat.open_trace(directory).starts.to_dict("records")
     means: dict[int, list[float]] = {size: [] for size in SIZES}
     for line in said.splitlines():
         _, _, size, mean = line.split()
         means[int(size)].append(float(mean))
-    sidecar = {row["size_up_to"]: row["mean_s"] * MICROSECONDS for row in rows if row["operation"] == loop.operation}
-    return {size: statistics.mean(of_ranks) for size, of_ranks in means.items()}, sidecar
+    traced = {row["size_up_to"]: row["mean_s"] * MICROSECONDS for row in rows if row["operation"] == loop.operation}
+    return {size: statistics.mean(of_ranks) for size, of_ranks in means.items()}, traced
 
 
 def run_bench(mpi: str, loop: Loop) -> dict[int, float]:
@@ -114,28 +112,28 @@ def ratio_of_medians(these: list[float], those: list[float]) -> tuple[float, flo
 
 def compare(mpi: str, name: str, loop: Loop, launches: int) -> list[str]:
     """Prints the comparison of a loop; returns whether sizes agree within the margin: yes, no, undecided."""
-    reported, sidecars, benches = [], [], []
+    reported, traces, benches = [], [], []
     order = random.Random(1)
     for _ in range(launches):
         bench_first = order.random() < 0.5
         if bench_first:
             benches.append(run_bench(mpi, loop))
-        one, sidecar = run_loop(mpi, loop)
+        one, trace = run_loop(mpi, loop)
         if not bench_first:
             benches.append(run_bench(mpi, loop))
         reported.append(one)
-        sidecars.append(sidecar)
+        traces.append(trace)
     print(
         f"\n{mpi}, {name} loop, {loop.operation} of {loop.datatype}, {RANKS} ranks, medians of {launches} launches, us"
     )
     print(f"{'bytes':>7}{'loop':>9}{'downbeat-bench':>16}{'ratio':>8}{'95 % interval':>17}{'agree':>11}", end="")
-    print(f"{'sidecar / loop':>16}")
+    print(f"{'trace / loop':>16}")
     verdicts = []
     for size in SIZES:
         loops = [one[size] for one in reported]
         theirs = [one[size] for one in benches]
         ratio, low, high = ratio_of_medians(loops, theirs)
-        beside = statistics.median(side[size] / one[size] for side, one in zip(sidecars, reported, strict=True))
+        beside = statistics.median(side[size] / one[size] for side, one in zip(traces, reported, strict=True))
         least, most = 1 / (1 + MARGIN), 1 + MARGIN
         apart = low > most or high < least
         verdict = "no" if apart else "yes" if least <= low and high <= most else "undecided"

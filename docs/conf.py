@@ -29,7 +29,7 @@ SECTIONS = {
         "Arrival patterns": "arrival-patterns",
         "Algorithms of the MPI library": "algorithms",
         "Overlap": "overlap",
-        "Your own operations and regions": "own-operations",
+        "Your own operations": "own-operations",
         "Fortran": "fortran",
         "Python, Julia, Rust": "python",
         "Unmodified programs": "unmodified-programs",

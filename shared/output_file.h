@@ -128,21 +128,4 @@ static inline int output_close(struct output_file *output, int code) {
     return code;
 }
 
-/* The same for what is written with fprintf: output_begin creates the file, output_end closes it. NULL and an error
- * number in `code` if it cannot be created. */
-static inline FILE *output_begin(struct output_file *output, const char *path, int named, int *code) {
-    *code = output_create(output, path, named);
-    const int copy = *code == 0 ? dup(output->file) : -1;
-    FILE *const stream = copy < 0 ? NULL : fdopen(copy, "w");
-    if (stream == NULL)
-        *code = output_close(output, *code != 0 ? *code : errno);
-    return stream;
-}
-
-static inline int output_end(struct output_file *output, FILE *stream, int code) {
-    const int failed = ferror(stream);
-    const int last = fclose(stream) != 0 ? errno : failed ? EIO : 0;
-    return output_close(output, code != 0 ? code : last);
-}
-
 #endif

@@ -1,6 +1,5 @@
 /* The C functions, with Fortran's integer handles, for the Fortran module. Only MPI itself can convert handles. */
 #include <downbeat/clock.h>
-#include <downbeat/region.h>
 #include <mpix_harmonize.h>
 
 #include <string.h>
@@ -58,20 +57,6 @@ int downbeat_f_get_info(MPI_Fint comm, MPI_Fint *info_used) {
     int code = MPIX_Harmonize_get_info(comm_of(comm), &info);
     *info_used = mpi_runs() ? MPI_Info_c2f(info) : 0;
     return code;
-}
-
-/* `name` has `length` characters, filled up with blanks. One character more than the library takes is enough for it to
- * refuse the name; a 0 within it must not end it. */
-int downbeat_f_region_begin(MPI_Fint comm, const char *name, int length, Downbeat_region *region) {
-    char copy[65];
-    while (length > 0 && name[length - 1] == ' ')
-        --length;
-    size_t used = length < (int)sizeof copy ? (size_t)length : sizeof copy - 1;
-    memcpy(copy, name, used);
-    copy[used] = 0;
-    for (char *zero = memchr(copy, 0, used); zero; zero = memchr(copy, 0, used))
-        *zero = '\1';
-    return Downbeat_region_begin(comm_of(comm), copy, region);
 }
 
 /* With blanks to its end, as Fortran has it; what does not fit is left out. */

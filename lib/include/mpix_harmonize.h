@@ -249,9 +249,6 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *                  contradiction, and is reported on standard error once
  *   validation     off, or the error to add to each process's local clock, seeded, e.g.
  *                  "offset=1e-3,skew=20e-6,wander=1e-6,seed=1,ranks_per_clock=1" (docs/validation.md). Default: off
- *   regions        file that MPI_Finalize writes regions to (downbeat/region.h), or off.
- *                  Default: downbeat-regions.json
- *   regions_table  where to print a table of regions as well: off, stdout, stderr. Default: off
  *
  * A change of clock, sync, share or validation synchronizes the clocks again. */
 int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info);

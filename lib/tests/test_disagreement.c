@@ -68,10 +68,7 @@ static void settings(int rank, int size) {
         setenv("DOWNBEAT_VALIDATION", "skew=1e-5", 1);
     FAILS_WITH(MPI_ERR_ARG, MPIX_Harmonize_sync(comm));
     unsetenv("DOWNBEAT_VALIDATION");
-    if (last) /* of this, process 0's value counts */
-        setenv("DOWNBEAT_REGIONS", "other.json", 1);
     OK(MPIX_Harmonize_sync(comm));
-    unsetenv("DOWNBEAT_REGIONS");
 
     FAILS_WITH(MPI_ERR_ARG, set_one(comm, "sync", last ? "jk(fit=20)" : "hca3_offset"));
     FAILS_WITH(MPI_ERR_ARG, set_one(comm, "slack", last ? "1e-3" : "1e-4"));

@@ -51,8 +51,6 @@ static void defaults(void) {
     near(settings.max_skew, 650e-6);
     near(settings.max_wander, 0.2e-6);
     CHECK(settings.max_age_ns == 0.0 && settings.target_error_ns == 0.0 && settings.flag_error_ns == 0.0);
-    CHECK(strcmp(settings.regions, "downbeat-regions.json") == 0);
-    CHECK_THAT(settings.regions_table, ==, DB_TABLE_OFF);
     near(thresholds_of(&settings, 2).max_age_ns, 1e9);
     near(thresholds_of(&settings, 2).target_error_ns, 25.0);
     near(thresholds_of(&settings, 2).flag_error_ns, 100.0);
@@ -64,11 +62,6 @@ static void names(void) {
     refused("CLOCK", "rdtsc", "valid: tsc, monotonic_raw, monotonic, realtime, wtime");
     CHECK(with("SHARE", "verified").share && !with("SHARE", "never").share);
     refused("SHARE", "always", "valid: never, verified");
-    CHECK(with("REGIONS", "off").regions[3] == '\0');
-    refused("REGIONS", "", "valid: off, or the name of a file");
-    CHECK_THAT(with("REGIONS_TABLE", "stdout").regions_table, ==, DB_TABLE_STDOUT);
-    CHECK_THAT(with("REGIONS_TABLE", "stderr").regions_table, ==, DB_TABLE_STDERR);
-    refused("REGIONS_TABLE", "on", "valid: off, stdout, stderr");
     refused("VALIDATION", "offset", "valid: off, or a list");
     CHECK(with("VALIDATION", "offset=2").validation.offset == 2.0);
 }

@@ -1,6 +1,6 @@
 /* Sockets and NUMA domains, read from a tree made for the purpose. */
 #include "check.h"
-#include "sync/topology.h"
+#include "sync/levels.h"
 
 #include <sys/stat.h>
 

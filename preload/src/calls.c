@@ -14,7 +14,7 @@ struct cached {
     const void *address;
     uint64_t identity;
     int64_t bytes;
-    uint32_t what;
+    uint64_t what;
     struct trace_row *row;
 };
 PER_THREAD struct cached cache[CACHED];
@@ -25,23 +25,25 @@ static uint8_t size_class(int64_t bytes) {
     return (uint8_t)(bytes == 0 ? 0 : bytes == 1 ? 1 : 65 - __builtin_clzll((uint64_t)bytes - 1));
 }
 
-static struct trace_row *find_row(const struct call *call) {
+static struct trace_row *find_row(const struct call *call, uint16_t phase) {
     const struct trace_row key = {.site = site_of(call->address),
                                   .communicator = call->comm->number,
                                   .ranks = call->comm->size,
                                   .operation = call->operation,
                                   .kind = call->kind,
-                                  .size = size_class(call->bytes)};
+                                  .size = size_class(call->bytes),
+                                  .phase = phase};
     return recording_row(&key);
 }
 
 static struct trace_row *row_of(const struct call *call) {
-    uint32_t what = (uint32_t)call->operation << 8 | call->kind;
+    uint16_t phase = atomic_load_explicit(&phase_now, memory_order_relaxed);
+    uint64_t what = (uint64_t)phase << 24 | (uint64_t)call->operation << 8 | call->kind;
     uint64_t hash = (uint64_t)(uintptr_t)call->address ^ call->comm->identity ^ (uint64_t)call->bytes << 20 ^ what;
     struct cached *place = &cache[(hash * 0x9e3779b97f4a7c15U) >> 57];
     if (place->address != call->address || place->identity != call->comm->identity || place->bytes != call->bytes ||
         place->what != what)
-        *place = (struct cached){call->address, call->comm->identity, call->bytes, what, find_row(call)};
+        *place = (struct cached){call->address, call->comm->identity, call->bytes, what, find_row(call, phase)};
     return place->row;
 }
 _Static_assert(CACHED == 1 << (64 - 57), "a hash has as many values");

@@ -5,7 +5,8 @@
  * and stands for MPI_Name, MPI_Iname and MPI_Name_init. C is the type of counts, D that of displacements, so that one
  * table also serves the functions whose names end in _c. `bytes` is what is known of a call from its arguments, for
  * this process: the bytes that it contributes; with gather, scatter, allgather and alltoall those of one block, as the
- * OSU Micro-Benchmarks count; `peers` is the number of blocks. -1: not known. `root` is what the program gives. */
+ * OSU Micro-Benchmarks count; `peers` is the number of blocks. -1: not known. `root` is what the program gives. `call`
+ * is the struct call of the function that a row becomes. */
 #ifndef DOWNBEAT_PRELOAD_COLLECTIVES_H
 #define DOWNBEAT_PRELOAD_COLLECTIVES_H
 

@@ -185,15 +185,12 @@ static void join_node(void) {
 }
 
 static void end_recording(void) {
-    char path[PATH_SIZE];
     active = 0;
     begun = 0;
     ++inside;
     clocks_end();
-    if (settings.harmonize) {
-        snprintf(path, sizeof path, "%s/%s-starts.json", settings.directory, job);
-        starts_write(path);
-    }
+    starts_end();
+    phases_end();
     recording_end(TRACE_FINALIZED, 0);
     recording_close();
     join_node();
@@ -277,10 +274,40 @@ BOTH(FINALIZE, Finalize, (void))
     }
 BOTH(ABORT, Abort, (MPI_Comm comm, int code))
 
+static void control(int level, const char *name) {
+    if (!begun || inside)
+        return;
+    if (level >= 0)
+        active = level != 0;
+    if (level == 1 || level == -1)
+        phases_control(level, name);
+}
+
+/* A bare call that comes next finds no name in the register where this one had it. */
+static inline void forget_name(void) {
+#if defined(__x86_64__)
+    __asm__ volatile("xor %%esi, %%esi" ::: "rsi", "cc");
+#elif defined(__aarch64__)
+    __asm__ volatile("mov x1, xzr" ::: "x1");
+#endif
+}
+
+/* Not even MPI knows how many arguments there are. As many as registers have are passed on to a tool that comes after.
+ */
 #define CONTROL(Function, parameters)                                                                                  \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
-        active = begun && level != 0;                                                                                  \
-        return REAL(Function)(level);                                                                                  \
+        void *more[5];                                                                                                 \
+        va_list arguments;                                                                                             \
+        va_start(arguments, level);                                                                                    \
+        for (int i = 0; i < 5; ++i)                                                                                    \
+            more[i] = va_arg(arguments, void *);                                                                       \
+        va_end(arguments);                                                                                             \
+        control(level, more[0]);                                                                                       \
+        ++inside;                                                                                                      \
+        int code = REAL(Function)(level, more[0], more[1], more[2], more[3], more[4]);                                 \
+        --inside;                                                                                                      \
+        forget_name();                                                                                                 \
+        return code;                                                                                                   \
     }
 BOTH(CONTROL, Pcontrol, (const int level, ...))

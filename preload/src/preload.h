@@ -43,7 +43,7 @@ extern _Thread_local __attribute__((tls_model("initial-exec"))) int inside;
 /* The return address of a Fortran entry, while it runs; the C function that it calls was not called by the program. */
 extern _Thread_local __attribute__((tls_model("initial-exec"))) void *fortran_site;
 
-/* Between MPI_Init and MPI_Finalize; `active` unless switched off by MPI_Pcontrol(0). */
+/* Between MPI_Init and MPI_Finalize; `active` unless switched off by MPI_Pcontrol(0), until MPI_Pcontrol(1). */
 extern _Atomic int begun;
 extern _Atomic int active;
 
@@ -151,6 +151,17 @@ void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle,
 /* The communicator is freed. */
 void completion_forget(const struct comm *comm);
 
+/* --- phases.c */
+
+/* The number of the phase that the process is in, as in rows of the profile. */
+extern _Atomic uint16_t phase_now;
+
+/* MPI_Pcontrol of level 1 or -1; at `address` there may be a name. */
+void phases_control(int level, const char *address);
+
+/* The program ends, in whatever phases. */
+void phases_end(void);
+
 /* --- clocks.c */
 
 /* Synchronizes the clocks of all processes, and records the map. Collective over MPI_COMM_WORLD. */
@@ -175,7 +186,7 @@ void starts_completed(const struct call *call);
 /* The communicator is freed, or MPI ends. */
 void starts_forget(struct comm *comm);
 
-/* Joins the processes' samples; process 0 writes the file. Collective over MPI_COMM_WORLD. */
-void starts_write(const char *path);
+/* The program ends: no more verdicts will be known. */
+void starts_end(void);
 
 #endif

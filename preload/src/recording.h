@@ -55,8 +55,8 @@ extern int recording_threaded;
 /* Length of a tick, ns. */
 double recording_tick_ns(void);
 
-/* The row of the profile with the key of this one (site, communicator, ranks, operation, kind, size); made if need be.
- * Never NULL. */
+/* The row of the profile with the key of this one (site, communicator, ranks, operation, kind, size, phase); made if
+ * need be. Never NULL. */
 struct trace_row *recording_row(const struct trace_row *key);
 
 /* Its number in the file. */
@@ -66,7 +66,7 @@ uint32_t recording_row_number(const struct trace_row *row);
 struct trace_record *recording_take(struct trace_row *row, int level);
 
 /* A call that has begun but not ended keeps its row. */
-void recording_hold(struct trace_row *row, int more);
+static inline void recording_hold(struct trace_row *row, int more) { RECORDING_ADD32(row->held, more); }
 
 /* A call that only is added up. */
 void recording_add_kind(int kind, int64_t ticks);
@@ -75,6 +75,7 @@ void recording_add_kind(int kind, int64_t ticks);
 uint32_t recording_add_communicator(const struct trace_communicator *communicator);
 uint32_t recording_add_site(const struct trace_site *site);
 uint32_t recording_add_start(const struct trace_start *start);
+uint32_t recording_add_phase(const struct trace_phase *phase);
 
 /* The communicator is freed; its place is used again once no record needs it. */
 void recording_free_communicator(uint32_t number);
@@ -82,7 +83,9 @@ void recording_free_communicator(uint32_t number);
 struct trace_communicator *recording_communicator(uint32_t number);
 struct trace_site *recording_site(uint32_t number);
 struct trace_start *recording_start(uint32_t number);
+struct trace_phase *recording_phase(uint32_t number);
 uint32_t recording_starts(void);
+uint32_t recording_phases(void);
 
 /* Appends what is in a process's file, without the room that it did not use, to an open file. Returns 0, or an errno.
  */

@@ -8,6 +8,7 @@
  *     struct trace_communicator   [communicators_capacity]
  *     struct trace_site           [sites_capacity]
  *     struct trace_start          [starts_capacity]
+ *     struct trace_phase          [phases_capacity]
  *     struct trace_row            [profile_capacity]
  *     struct trace_record         [records_capacity]
  *
@@ -26,17 +27,19 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define TRACE_MAGIC "DOWNBEAT-TRACE-4"
+#define TRACE_MAGIC "DOWNBEAT-TRACE-5"
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_HOST_SIZE 256
 #define TRACE_NAMES_SIZE 2048
+#define TRACE_PHASE_SIZE 78
 #define TRACE_NONE UINT32_MAX
 
 /* How the program ended. A file that still says TRACE_RUNNING is of a process that was killed or ended without
  * MPI_Finalize. */
 enum { TRACE_RUNNING = 0, TRACE_FINALIZED = 1, TRACE_ABORTED = 2 };
 
-/* Calls that one place of the program made of one operation, on one communicator, in one class of sizes. */
+/* Calls that one place of the program made of one operation, on one communicator, in one class of sizes, in one phase.
+ */
 struct trace_row {
     int64_t calls; /* complete */
     int64_t ticks; /* in these calls */
@@ -49,7 +52,8 @@ struct trace_row {
     uint8_t kind;
     uint8_t size;     /* class: 0: no bytes; k: up to 2^(k-1), and more than half of it; SIZE_UNKNOWN */
     uint8_t thinning; /* a call is recorded if its level is no less */
-    uint8_t unused[3];
+    uint8_t unused;
+    uint16_t phase; /* 0: in none; k: the k-th, from 1 */
     /* While the program runs: */
     uint32_t held; /* by records, and by calls that have begun */
     uint32_t next; /* row of the communicator */
@@ -71,7 +75,7 @@ struct trace_extent {
     int64_t capacity;
     _Atomic int64_t used;
 };
-#define TRACE_TABLES 6
+#define TRACE_TABLES 7
 
 struct trace_header {
     char magic[16];
@@ -93,6 +97,8 @@ struct trace_header {
             _Atomic int64_t sites;
             int64_t starts_capacity;
             _Atomic int64_t starts;
+            int64_t phases_capacity;
+            _Atomic int64_t phases;
             int64_t profile_capacity;
             _Atomic int64_t profile;
             int64_t records_capacity;
@@ -105,7 +111,8 @@ struct trace_header {
     _Atomic int64_t sites_dropped;
     _Atomic int64_t starts_dropped;
     _Atomic int64_t maps_dropped;
-    struct trace_row unplaced; /* of calls that have no row, for lack of room */
+    _Atomic int64_t phases_dropped; /* calls of MPI_Pcontrol */
+    struct trace_row unplaced;      /* of calls that have no row, for lack of room */
     struct trace_sum kinds[TRACE_KINDS];
     int64_t ready_ns;   /* that the thread of MPI_Init waited for a processor until MPI_Finalize; -1: not known */
     int32_t processors; /* of the host */
@@ -181,6 +188,18 @@ struct trace_start {
     double bound_max_ns; /* of the error of the clock */
 };
 
+/* A phase of the program, from MPI_Pcontrol(1, name) to MPI_Pcontrol(-1, name). */
+struct trace_phase {
+    int64_t begins;
+    int64_t ends;
+    int64_t cut;                 /* begins without an end: that of the phase around it came first */
+    int64_t strays;              /* ends without a begin */
+    int64_t ticks;               /* in it */
+    int64_t began;               /* the last time, ticks */
+    uint16_t parent;             /* as in rows: the phase around it */
+    char name[TRACE_PHASE_SIZE]; /* UTF-8 */
+};
+
 enum { KIND_BLOCKING = 0, KIND_NONBLOCKING = 1, KIND_PERSISTENT = 2 };
 /* The root itself (MPI_ROOT); another process of its group (MPI_PROC_NULL). */
 enum { ROOT_ITSELF = -2, ROOT_BESIDE = -3 };
@@ -206,6 +225,7 @@ struct trace_record {
 _Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "the header has its place");
 _Static_assert(sizeof(struct trace_record) == 64, "a record is a cache line");
 _Static_assert(sizeof(struct trace_row) == 64, "a row is a cache line");
+_Static_assert(sizeof(struct trace_phase) == 128, "no padding");
 _Static_assert(sizeof(struct trace_site) == 1024 && sizeof(struct trace_communicator) == 96, "no padding");
 
 #endif

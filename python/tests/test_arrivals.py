@@ -23,6 +23,7 @@ from downbeat.traces.arrivals import (
     run_seconds,
     verdict,
 )
+from downbeat.traces.file import TABLES
 from downbeat.traces.page import STRETCHES, make_page, render, to_json
 from downbeat.traces.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
 from downbeat.traces.sites import elsewhere, short_line, site_names
@@ -62,6 +63,7 @@ def call(
             "module": "/nowhere/app",
             "offset": 16,
             "symbol": "solve",
+            "phase": "",
             "thread": 0,
             "beyond": 0,
             "complete": True,
@@ -74,6 +76,7 @@ def trace_of(*calls: pd.DataFrame) -> Trace:
     """Makes a trace of a run of one second."""
     records = pd.concat(calls, ignore_index=True)
     maps = np.array([(0,), (int(RUN * 1e9),)], dtype=[("global_ns", "i8")])
+    tables = {"maps": maps, "phases": np.zeros(0, TABLES["phases"])}
     ranks = int(records["rank"].max()) + 1
     processes = pd.DataFrame(
         {"rank": range(ranks), "world_size": ranks, "host": "node", "processors": 64, "ready": 0.0}
@@ -82,7 +85,8 @@ def trace_of(*calls: pd.DataFrame) -> Trace:
     trace = SimpleNamespace(
         records=records.assign(row=records.groupby(PROFILE, sort=False).ngroup()),
         processes=processes,
-        sections=[SimpleNamespace(tables={"maps": maps})],
+        sections=[SimpleNamespace(tables=tables, header={"phases_dropped": 0}, rank=0)],
+        phases=pd.DataFrame(columns=["rank", "phase", "begins", "time"]),
         profile=profile_of(records),
         sampled=False,
         sums=pd.DataFrame({"rank": range(ranks), "kind": "point-to-point", "calls": 10, "time": 0.25 * RUN}),
@@ -90,7 +94,7 @@ def trace_of(*calls: pd.DataFrame) -> Trace:
     return cast(Trace, trace)
 
 
-PROFILE = ["rank", "operation", "kind", "communicator", "size", "beyond", "module", "offset", "symbol"]
+PROFILE = ["rank", "operation", "kind", "communicator", "size", "beyond", "module", "offset", "symbol", "phase"]
 
 
 def profile_of(records: pd.DataFrame) -> pd.DataFrame:

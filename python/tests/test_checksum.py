@@ -10,15 +10,14 @@ from pathlib import Path
 import downbeat
 import pytest
 from damage import share_found
-from downbeat.base.files import check_line, read_json, with_checksum, without_checksum, write_checked_json
+from downbeat.base.files import read_json, with_checksum, without_checksum, write_checked_json
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.experiment import open_experiment
 from downbeat.tables.export import ROWS
-from downbeat.traces.summary import starts
 from launch_files import seal
 from report_data import two_cells
-from trace_files import write_starts, write_trace
+from trace_files import write_trace
 
 FLIPS = 500
 FIELDS = {"launches": 10, "ranks": (2, 4), "names": {"a": "é"}, "timeout": 0.5}
@@ -49,10 +48,6 @@ def object_of(path: Path) -> Callable[[], object]:
     return read
 
 
-def starts_of(path: Path) -> Callable[[], object]:
-    return lambda: starts(path.parent).to_csv()
-
-
 def write_object(path: Path) -> Path:
     write_checked_json(path, FIELDS)
     return path
@@ -64,9 +59,8 @@ def write_object(path: Path) -> Path:
         (lambda path: seal(two_cells(path / "a.nc")), samples_of),
         (lambda path: write_trace(path / "job-node-000000.trace", checked=True), trace_of),
         (lambda path: write_object(path / "plan.json"), object_of),
-        (lambda path: write_starts(path / "job-starts.json", checked=True), starts_of),
     ],
-    ids=["samples", "trace", "json", "starts"],
+    ids=["samples", "trace", "json"],
 )
 def test_no_flipped_bit_is_read(
     tmp_path: Path, write: Callable[[Path], Path], reader: Callable[[Path], Callable[[], object]]
@@ -84,7 +78,6 @@ def test_without_a_checksum_files_are_read_as_they_are(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-3])
     assert samples_of(path)() == whole
     assert without_checksum({"launches": 1}) == {"launches": 1}
-    check_line(b'{"samples": 1}')
 
 
 def test_a_file_that_changes_is_looked_at_again(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from downbeat.report.page import Page, Section, Table, picture_svg, write_page
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import FakeBench, environment, script
 from report_data import two_cells
-from trace_files import write_starts, write_trace
+from trace_files import write_trace
 
 HOSTILE = "a$b^c$ \x1b]0;gone\x07 \ufffe\u202e <b>"
 
@@ -285,7 +285,6 @@ def test_a_pipe_in_place_of_a_file_keeps_nobody_waiting(tmp_path: Path) -> None:
     )
     trace.mkdir()
     write_trace(trace / "job-node-000000.trace")
-    write_starts(trace / "job-starts.json")
     samples = experiment / "launches/fake-n2-default-001/samples.nc"
     for path, command in (
         (tmp_path / "a.toml", "run"),

@@ -38,7 +38,7 @@ from downbeat.tables.experiment import describe_experiment
 from downbeat.tables.export import ROWS
 from downbeat.traces.arrivals import find_arrivals
 from downbeat.traces.page import render
-from downbeat.traces.summary import lines, starts
+from downbeat.traces.summary import lines
 from downbeat.tune import sweep as probing
 from downbeat.tune.formats import mpich
 from downbeat.tune.late_arrivals import read_traces
@@ -46,7 +46,7 @@ from downbeat_command import downbeat as run_downbeat
 from fake_programs import script
 from launch_files import ATTRIBUTES
 from report_data import two_cells
-from trace_files import write_starts, write_trace
+from trace_files import write_trace
 
 Damage = Callable[[bytes, random.Random], bytes]
 KEY = "fake-n2-default-001"
@@ -170,18 +170,12 @@ def read_plan(path: Path) -> None:
 
 
 def make_trace(directory: Path) -> Path:
-    write_starts(directory / "job-starts.json")
     return write_trace(directory / "job-node-000000.trace")
-
-
-def make_starts(directory: Path) -> Path:
-    make_trace(directory)
-    return directory / "job-starts.json"
 
 
 def read_trace(path: Path) -> None:
     trace = downbeat.open_trace(path)
-    assert len(trace.processes) and len(trace.records) >= 0
+    assert len(trace.processes) and len(trace.records) >= 0 and len(trace.starts) and len(trace.phases) >= 0
 
 
 def read_arrivals(path: Path) -> None:
@@ -235,7 +229,6 @@ READERS = {
     "experiment.toml": Reader(make_request, read_plan, TEXT, 1060, 0.3),
     "trace": Reader(make_trace, read_trace, BINARY, 400, 0.1),
     "trace, its arrivals": Reader(make_trace, read_arrivals, BINARY, 40, 0.1),
-    "starts.json": Reader(make_starts, lambda path: starts(path.parent), OBJECTS, 1000, 0.3),
     "builds": Reader(make_kept_build, read_kept_build, OBJECTS, 1000, 0.0),
     "probes": Reader(make_probe, probing.read_kept, OBJECTS, 1000, 0.3),
     "libmpi.so": Reader(make_mpich, mpich.own_trees, TEXT, 1000, 0.3),

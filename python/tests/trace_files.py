@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from pathlib import Path
 
@@ -22,7 +21,10 @@ def section(rank: int, calls: int = 6, checked: bool = False) -> bytes:
     communicator["identity"], communicator["size"], communicator["rank"] = 0x1234, 2, rank
     communicator["name"] = b"MPI_COMM_WORLD"
     tables["sites"][0] = (0x10, b"/nowhere/app", b"solve", b"")
-    tables["starts"] = tables["starts"][:0]
+    start, phase = tables["starts"][0], tables["phases"][0]
+    start["operation"], start["size"], start["samples"], start["valid"] = 2, 8, 100, 100
+    start["sum_ns"] = start["valid_sum_ns"] = 2e5
+    phase["begins"], phase["ends"], phase["ticks"], phase["name"] = 1, 1, 50_000, b"solver"
     records = tables["records"] = np.zeros(calls, TABLES["records"])
     records["entry"] = np.arange(calls) * 10_000 + 1000 * rank
     records["exit"] = records["returned"] = np.arange(calls) * 10_000 + 3000
@@ -50,32 +52,4 @@ def section(rank: int, calls: int = 6, checked: bool = False) -> bytes:
 def write_trace(path: Path, checked: bool = False) -> Path:
     """Writes a file of two processes; returns its path."""
     path.write_bytes(section(0, checked=checked) + section(1, checked=checked))
-    return path
-
-
-def write_starts(path: Path, checked: bool = False) -> Path:
-    """Writes what libdownbeat-preload says of starts after harmonized barriers; returns its path."""
-    row = {
-        "schema_version": 1,
-        "barrier": "solve (app+0x10)",
-        "communicator": "MPI_COMM_WORLD (0000000000001234)",
-        "operation": "allreduce",
-        "kind": "blocking",
-        "size_up_to": 8,
-        "ranks": 2,
-        "samples": 100,
-        "skipped": 0,
-        "mean_s": 2e-6,
-        "min_s": 1e-6,
-        "max_s": 9e-6,
-        "valid_mean_s": 2e-6,
-        "rejected_share": 0.01,
-        "unresolved": 1,
-        "spread_mean_s": 1e-7,
-        "spread_max_s": 2e-7,
-        "error_bound_s": 5e-8,
-    }
-    rows = [json.dumps(row | {"size_up_to": size})[:-1] for size in (8, 16)]
-    end = [f',"crc32":"{zlib.crc32(row.encode()):08x}"}}' if checked else "}" for row in rows]
-    path.write_text("".join(row + last + "\n" for row, last in zip(rows, end, strict=True)), encoding="utf-8")
     return path

@@ -60,7 +60,7 @@ def errors() -> None:
 
 
 def settings() -> None:
-    mpi.set_info(comm, {"slack": 1e-3, "regions_table": "off"})
+    mpi.set_info(comm, {"slack": 1e-3, "share": "verified"})
     assert mpi.get_info(comm)["slack"] == "0.001"
     info = MPI.Info.Create()
     info.Set("slack", "auto")
@@ -130,22 +130,6 @@ def waits() -> None:
     assert mpi.wait_until(comm, target) is False  # the past is missed
 
 
-def regions() -> None:
-    halo = mpi.region(comm, "halo")
-    for _ in range(3):
-        with halo, mpi.region(comm, "inner"):
-            time.sleep(1e-3)
-    try:
-        with halo:
-            raise ValueError("in a region")
-    except ValueError:
-        pass
-    with halo:  # which the exception has ended
-        pass
-    for wrong in ("", "x" * 64, "a\nb", "a\0b"):
-        assert error_class(mpi.region(comm, wrong).__enter__) == MPI.ERR_ARG
-
-
 def main() -> None:
     nothing_heavy_was_imported()
     structures_are_those_of_the_header()
@@ -154,7 +138,6 @@ def main() -> None:
     truth()
     starts()
     waits()
-    regions()
     comm.Free()
     if MPI.COMM_WORLD.rank == 0:
         print(mpi.library(), mpi.version(), HANDLE.__name__)

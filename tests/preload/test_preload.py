@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import downbeat
 import numpy as np
@@ -18,7 +17,6 @@ import pytest
 import slurm
 from damage import share_found
 from downbeat.traces.file import SUMS
-from downbeat.traces.summary import starts
 from downbeat.traces.trace import tick_of
 from on_hosts import built, need_hosts, run_hosts, under_each_mpi
 from programs import launcher_words, program, run_traced
@@ -131,13 +129,11 @@ def test_stamps_of_two_hosts_are_within_their_bounds(mpi: str, trace_directory: 
 def test_a_flipped_bit_is_found(trace_directory: Path) -> None:
     traced(trace_directory, "openmpi", [program("openmpi", "planned"), "20", "1000000"], "--harmonize")
     (trace,) = trace_directory.glob("*.trace")
-    (sidecar,) = trace_directory.glob("*-starts.json")
 
     def records() -> str:
         return str(downbeat.open_trace(trace).records.to_csv())
 
     assert share_found(trace, records, 40) == 1
-    assert share_found(sidecar, lambda: starts(trace_directory).to_csv(), 40) > 0.8
 
 
 def test_each_library_records(each_library: str, trace_directory: Path) -> None:
@@ -422,23 +418,21 @@ def test_links_that_a_neighbor_plants_lead_to_no_other_file(kind: str, tmp_path:
         while not (parts := list(tmp_path.glob("downbeat-trace/*-rank-000000.part"))) and running.poll() is None:
             time.sleep(0.01)
         job = str(parts[0]).removesuffix("-rank-000000.part")
-        for name in ("-node-000000.tmp", "-node-000000.trace", "-starts.json"):
+        for name in ("-node-000000.tmp", "-node-000000.trace"):
             (os.symlink if kind == "symbolic" else os.link)(victim, job + name)
         assert running.wait(100) == 0
     assert victim.read_text() == "years of work"
     assert len(downbeat.open_trace(Path(job + "-node-000000.trace")).records) >= 200
-    assert Path(job + "-starts.json").exists()
 
 
-def sidecar(directory: Path) -> list[dict[str, Any]]:
-    """Returns the rows of the sidecar."""
-    (path,) = directory.glob("*-starts.json")
-    return [json.loads(line) for line in path.read_text().splitlines()]
+def starts(directory: Path) -> list[dict[str, Any]]:
+    """Returns what was measured after barriers with a common start."""
+    return cast(list[dict[str, Any]], downbeat.open_trace(directory).starts.to_dict("records"))
 
 
 @pytest.mark.thorough
 @DEBIAN
-def test_the_sidecar_has_the_mean_of_the_program(mpi: str, tmp_path: Path) -> None:
+def test_starts_have_the_mean_of_the_program(mpi: str, tmp_path: Path) -> None:
     # An interruption between the program's reading of its clock and ours is in one mean only: the best of several runs.
     differences = []
     for attempt in range(5):
@@ -448,7 +442,7 @@ def test_the_sidecar_has_the_mean_of_the_program(mpi: str, tmp_path: Path) -> No
         assert done.returncode == 0, done.stderr
         said = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("mean ")]
         means = pd.DataFrame(said, columns=["rank", "bytes", "mean"]).astype(float)
-        rows = sidecar(directory)
+        rows = starts(directory)
         assert [row["size_up_to"] for row in rows] == [8, 256, 8192]
         for row in rows:
             assert row["samples"] == 2000
@@ -471,7 +465,7 @@ def test_barriers_of_libraries_are_left_alone(mpi: str, trace_directory: Path) -
     words = [program(mpi, "callers")]
     done = run_traced(trace_directory, mpi, words, "--harmonize")
     assert done.returncode == 0, done.stderr
-    (row,) = sidecar(trace_directory)
+    (row,) = starts(trace_directory)
     assert row["operation"] == "bcast"
     assert row["samples"] == 20
     records = of_rank(downbeat.open_trace(trace_directory).records, 0)
@@ -485,7 +479,7 @@ def test_barriers_of_libraries_if_asked(trace_directory: Path) -> None:
     words = [program("openmpi", "callers")]
     done = run_traced(trace_directory, "openmpi", words, "--harmonize", "--callers", "all")
     assert done.returncode == 0, done.stderr
-    assert [row["operation"] for row in sidecar(trace_directory)] == ["bcast", "allreduce"]
+    assert [row["operation"] for row in starts(trace_directory)] == ["bcast", "allreduce"]
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", pytest.param("mpich", marks=pytest.mark.nightly)])
@@ -504,7 +498,7 @@ def test_a_parallel_hdf5_program_has_the_barriers_of_hdf5(mpi: str, tmp_path: Pa
         words = [str(binary), str(tmp_path / f"{callers}.h5")]
         done = run_traced(tmp_path / callers, mpi, words, "--harmonize", "--callers", callers)
         assert done.returncode == 0, done.stderr
-        harmonized[callers] = {Path(row["barrier_module"]).name for row in sidecar(tmp_path / callers)}
+        harmonized[callers] = {Path(row["barrier_module"]).name for row in starts(tmp_path / callers)}
     assert harmonized["executable"] == {"writer"}
     # It calls barriers, or there were nothing to leave alone.
     assert any(name.startswith("libhdf5") for name in harmonized["all"])
@@ -531,7 +525,7 @@ def test_fortran(mpi: str, source: str, tmp_path: Path, trace_directory: Path) -
     assert list(records["bytes"][:3]) == [0, 16, 16]
     assert records["complete"].all()
     assert records["module"].str.endswith("/bindings").all()
-    (row,) = sidecar(trace_directory)
+    (row,) = starts(trace_directory)
     assert row["operation"] == "allreduce"
     assert row["samples"] == 10
 
@@ -546,5 +540,5 @@ def test_srun_hands_the_variables_on(trace_directory: Path) -> None:
     options = ("--hosts", "2", "--mpi", "openmpi", "--slurm", "--timeout", "100")
     outcome = run_hosts(*options, "--", *downbeat_command, *words, env={"PYTHONPATH": str(ROOT / "python")})
     assert outcome.status == 0, outcome.stderr
-    assert len(sidecar(trace_directory)) == 3
+    assert len(starts(trace_directory)) == 3
     assert sorted(downbeat.open_trace(trace_directory).processes["host"]) == ["host0", "host1"]

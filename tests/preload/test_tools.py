@@ -16,7 +16,7 @@ OURS, ONE, TWO = "downbeat-preload", "preload-tool-one", "preload-tool-two"
 # Calls of two ranks of tooled.c.
 CALLS = {
     "bcast": 200, "allreduce": 200, "barrier": 62, "iallreduce": 40, "ibarrier": 22,
-    "send": 20, "wait": 40, "test": 2, "waitall": 20, "dup": 2, "pcontrol": 4,
+    "send": 20, "wait": 40, "test": 2, "waitall": 20, "dup": 2, "pcontrol": 8, "phases": 2,
 }  # fmt: skip
 RECORDED = {
     ("allreduce", "blocking"): 200,
@@ -79,6 +79,8 @@ def test_each_tool_sees_the_calls_of_the_program(mpi: str, order: str, mode: str
     sums = trace.sums.groupby("kind", observed=True)["calls"].sum()
     assert {kind: int(sums[kind]) for kind in SUMS} == SUMS
     assert trace.records["complete"].all()
+    assert list(trace.phases["begins"]) == [1, 1]
+    assert (trace.records["phase"] == "tooled").sum() == 60
 
 
 @pytest.mark.parametrize("order", ORDERS)

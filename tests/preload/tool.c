@@ -3,14 +3,15 @@
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #ifndef TOOL
 #define TOOL "one"
 #endif
 
-enum { BCAST, ALLREDUCE, BARRIER, IALLREDUCE, IBARRIER, SEND, WAIT, TEST, WAITALL, DUP, PCONTROL, CALLS };
+enum { BCAST, ALLREDUCE, BARRIER, IALLREDUCE, IBARRIER, SEND, WAIT, TEST, WAITALL, DUP, PCONTROL, PHASES, CALLS };
 static const char *const names[] = {"bcast", "allreduce", "barrier", "iallreduce", "ibarrier", "send",
-                                    "wait",  "test",      "waitall", "dup",        "pcontrol"};
+                                    "wait",  "test",      "waitall", "dup",        "pcontrol", "phases"};
 static long calls[CALLS];
 
 #define TOOLED(Name, call, parameters, arguments)                                                                      \
@@ -32,8 +33,14 @@ TOOLED(Waitall, WAITALL, (int n, MPI_Request q[], MPI_Status s[]), (n, q, s))
 TOOLED(Comm_dup, DUP, (MPI_Comm c, MPI_Comm *d), (c, d))
 
 int MPI_Pcontrol(const int level, ...) {
+    va_list arguments;
+    va_start(arguments, level);
+    const char *name = va_arg(arguments, const char *);
+    va_end(arguments);
     ++calls[PCONTROL];
-    return PMPI_Pcontrol(level);
+    if (level == -1) /* which always has a name */
+        calls[PHASES] += strcmp(name, "tooled") == 0;
+    return PMPI_Pcontrol(level, name);
 }
 
 int MPI_Init(int *argc, char ***argv) { return PMPI_Init(argc, argv); }

@@ -14,8 +14,10 @@ int main(int argc, char **argv) {
         MPI_Bcast(&value, 1, MPI_INT, 0, twin);
         MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     }
+    MPI_Pcontrol(1, "tooled");
     for (int i = 0; i < 30; ++i)
         MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Pcontrol(-1, "tooled");
     for (int i = 0; i < 20; ++i) {
         MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, twin, &requests[0]);
         MPI_Wait(&requests[0], MPI_STATUS_IGNORE);

@@ -109,7 +109,7 @@ contains
         call check(has_setting(NUMBER(info), "slack"//c_null_char, "0.001"//c_null_char) == 1, "slack is what was set")
         call release_info(NUMBER(info))
         call MPIX_Harmonize_get_info(comm, info)
-        call check(has_setting(NUMBER(info), "regions"//c_null_char, "off"//c_null_char) == 1, "regions are off")
+        call check(has_setting(NUMBER(info), "share"//c_null_char, "verified"//c_null_char) == 1, "share is not set")
         call release_info(NUMBER(info))
         call set("slack", "auto")
 
@@ -245,40 +245,6 @@ contains
         call check(stats%oversubscribed == expected%oversubscribed, "oversubscribed")
     end subroutine
 
-    subroutine regions()
-        type(Downbeat_region) :: region, other
-        integer :: i, ierror
-        do i = 1, 3
-            call Downbeat_region_begin(comm, "halo exchange", region, ierror)
-            call check(ierror == success, "a region begins")
-            call Downbeat_region_begin(comm, "inner  ", other)
-            call Downbeat_region_end(other)
-            call Downbeat_region_end(region, ierror)
-            call check(ierror == success, "a region ends")
-        end do
-        call Downbeat_region_end(region, ierror)
-        call check(ierror /= success, "a region ends once")
-        region = DOWNBEAT_REGION_NULL
-        call Downbeat_region_end(region, ierror)
-        call check(ierror /= success, "the null handle is no region")
-
-        call Downbeat_region_begin(comm, "inner", region, ierror) ! would not begin if "inner  " were another
-        call check(ierror == success, "a region begins again")
-        call Downbeat_region_begin(comm, "inner "//"    ", other, ierror)
-        call check(ierror /= success, "trailing blanks do not count")
-        call Downbeat_region_begin(comm, repeat("x", 63), region, ierror)
-        call check(ierror == success, "63 characters are a name")
-        call Downbeat_region_end(region)
-        call Downbeat_region_begin(comm, repeat("x", 64), region, ierror)
-        call check(ierror /= success, "64 characters are none")
-        call Downbeat_region_begin(comm, repeat("x", 640), region, ierror)
-        call check(ierror /= success, "640 characters are none")
-        call Downbeat_region_begin(comm, "   ", region, ierror)
-        call check(ierror /= success, "blanks are none")
-        call Downbeat_region_begin(comm, "a"//c_null_char//"b", region, ierror)
-        call check(ierror /= success, "a name with a 0 is none")
-    end subroutine
-
     ! The error handlers return.
     subroutine errors()
         COMM_TYPE :: null
@@ -319,6 +285,5 @@ contains
         call starts()
         call waits()
         call statistics()
-        call regions()
     end subroutine
 end module

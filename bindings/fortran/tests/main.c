@@ -2,22 +2,10 @@
 #include "check_mpi.h"
 
 #include <downbeat/clock.h>
-#include <downbeat/region.h>
 #include <string.h>
 
 void run_checks(MPI_Fint comm, int rank, int size, int undefined);
 void call_before_init(int *code);
-
-void check(int truth, const char *what);
-int class_of(int code);
-int minimum(int value);
-double spread(double value);
-MPI_Fint null_comm(void);
-MPI_Fint one_setting(const char *key, const char *value);
-void release_info(MPI_Fint info);
-int has_setting(MPI_Fint info, const char *key, const char *value);
-int is_version(const char *text);
-void c_stats(MPIX_Harmonize_stats *stats);
 
 static MPI_Comm comm;
 
@@ -85,7 +73,6 @@ int main(int argc, char **argv) {
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     OK(MPI_Comm_rank(comm, &rank));
     OK(MPI_Comm_size(comm, &size));
-    OK(set_one(comm, "regions", "off"));
     run_checks(MPI_Comm_c2f(comm), rank, size, MPI_UNDEFINED);
     OK(MPI_Comm_free(&comm));
     MPI_Finalize();

@@ -6,8 +6,8 @@
 
 #define TAG 0 /* the communicator is private, so one tag will do */
 
-/* A blocking call, or a nonblocking one that is waited for with more patience. */
-#define CALL(BLOCKING, NONBLOCKING, CHANNEL, ...)                                                                      \
+/* Returns from the caller: a blocking call, or a nonblocking one that is waited for with more patience. */
+#define RETURN_CALL(BLOCKING, NONBLOCKING, CHANNEL, ...)                                                               \
     do {                                                                                                               \
         MPI_Request request;                                                                                           \
         if (db_patience_of(CHANNEL) == DB_BLOCK)                                                                       \
@@ -24,7 +24,7 @@ static void count_message(const struct db_channel *channel) {
 
 int db_send(const struct db_channel *channel, const int64_t *words, int count, int destination) {
     count_message(channel);
-    CALL(MPI_Send, MPI_Isend, channel, words, count, MPI_INT64_T, destination, TAG, channel->comm);
+    RETURN_CALL(MPI_Send, MPI_Isend, channel, words, count, MPI_INT64_T, destination, TAG, channel->comm);
 }
 
 int db_start_send(const struct db_channel *channel, const int64_t *words, int count, int destination,
@@ -35,24 +35,20 @@ int db_start_send(const struct db_channel *channel, const int64_t *words, int co
 
 int db_receive(const struct db_channel *channel, int64_t *words, int count, int source) {
     count_message(channel);
-    CALL(RECEIVE, MPI_Irecv, channel, words, count, MPI_INT64_T, source, TAG, channel->comm);
+    RETURN_CALL(RECEIVE, MPI_Irecv, channel, words, count, MPI_INT64_T, source, TAG, channel->comm);
 }
 
 int db_reduce_max(const struct db_channel *channel, const int64_t *words, int64_t *result, int count) {
-    CALL(MPI_Reduce, MPI_Ireduce, channel, words, result, count, MPI_INT64_T, MPI_MAX, 0, channel->comm);
+    RETURN_CALL(MPI_Reduce, MPI_Ireduce, channel, words, result, count, MPI_INT64_T, MPI_MAX, 0, channel->comm);
 }
 
 int db_broadcast(const struct db_channel *channel, int64_t *words, int count) {
-    CALL(MPI_Bcast, MPI_Ibcast, channel, words, count, MPI_INT64_T, 0, channel->comm);
+    RETURN_CALL(MPI_Bcast, MPI_Ibcast, channel, words, count, MPI_INT64_T, 0, channel->comm);
 }
 
 int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *mine, int count) {
-    CALL(MPI_Scatter, MPI_Iscatter, channel, words, count, MPI_INT64_T, mine, count, MPI_INT64_T, 0, channel->comm);
-}
-
-int db_start_gather(const struct db_channel *channel, const int64_t *words, int64_t *all, int count,
-                    MPI_Request *request) {
-    return MPI_Igather(words, count, MPI_INT64_T, all, count, MPI_INT64_T, 0, channel->comm, request);
+    RETURN_CALL(MPI_Scatter, MPI_Iscatter, channel, words, count, MPI_INT64_T, mine, count, MPI_INT64_T, 0,
+                channel->comm);
 }
 
 int db_complete(const struct db_channel *channel, MPI_Request *request) {

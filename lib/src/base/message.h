@@ -39,11 +39,7 @@ int db_broadcast(const struct db_channel *channel, int64_t *words, int count);
  */
 int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *mine, int count);
 
-/* Begins to gather each process's `count` words at process 0, in the order of the ranks. `all` is used there only. */
-int db_start_gather(const struct db_channel *channel, const int64_t *words, int64_t *all, int count,
-                    MPI_Request *request);
-
-/* Completes a send or a gather; `request` may be MPI_REQUEST_NULL. */
+/* Completes a send; `request` may be MPI_REQUEST_NULL. */
 int db_complete(const struct db_channel *channel, MPI_Request *request);
 
 #endif

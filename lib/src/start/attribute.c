@@ -10,7 +10,6 @@
 /* The record of a process. It is attached to MPI_COMM_SELF, which MPI_Finalize frees first. */
 struct process {
     struct db_attribute *first;
-    struct db_kept *kept;
     struct db_known known;
     int told;
 };
@@ -64,7 +63,6 @@ static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra) {
     (void)key;
     (void)extra;
     struct db_attribute *attribute = value;
-    attribute->conclude(attribute);
     pthread_mutex_lock(&lock);
     unlink_from(attribute);
     pthread_mutex_unlock(&lock);
@@ -81,23 +79,15 @@ static int free_keys(void) {
 
 #ifdef DB_SIMULATED
 /* SMPI frees MPI_COMM_SELF when all calls fail already: what communicators keep ends with the program. */
-static void finish_process(struct process *process) {
-    take_list(process);
-    if (process->kept != NULL && process_count == 1)
-        db_tell("regions are not written in a simulation: SMPI has ended MPI when a program's data is collected");
-}
+static void finish_process(struct process *process) { take_list(process); }
 #else
 static void finish_process(struct process *process) {
     struct db_attribute *attribute = take_list(process);
-    for (struct db_attribute *each = attribute; each != NULL; each = each->next)
-        each->conclude(each);
     while (attribute != NULL) {
         struct db_attribute *next = attribute->next;
         MPI_Comm_delete_attr(attribute->comm, attribute_key);
         attribute = next;
     }
-    if (process->kept != NULL)
-        process->kept->finish(process->kept);
 }
 #endif
 
@@ -228,17 +218,6 @@ int db_attribute_first_time(int *first) {
     *first = !process->told;
     process->told = 1;
     return unlock_record(code);
-}
-
-int db_attribute_keep(struct db_kept *(*make)(void), struct db_kept **kept) {
-    int code;
-    struct process *process = lock_record(&code);
-    if (process == NULL)
-        return code;
-    if (process->kept == NULL)
-        process->kept = make();
-    *kept = process->kept;
-    return unlock_record(*kept != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM);
 }
 
 struct db_known *db_attribute_lock_known(int *code) {

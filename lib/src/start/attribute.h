@@ -10,9 +10,6 @@
 /* The first member of attached data. */
 struct db_attribute {
     MPI_Comm comm;
-    /* Starts the collective work that destroy completes. Must not wait: MPI_Finalize concludes all attributes before it
-     * destroys the first, because threads may have attached them in a different order on other processes. */
-    void (*conclude)(struct db_attribute *attribute);
     void (*destroy)(struct db_attribute *attribute);
     struct db_attribute *next;  /* of this process's attributes; see attribute.c */
     struct db_attribute **link; /* what points here; NULL: nothing */
@@ -33,15 +30,6 @@ int db_check_mpi(const char *function);
 
 /* Sets `first` to 1 at the first call in this process, else to 0: for messages that are printed once. */
 int db_attribute_first_time(int *first);
-
-/* Data of a process that outlives its communicators: `finish` is called once, in MPI_Finalize, after all attributes are
- * destroyed and while MPI still works. */
-struct db_kept {
-    void (*finish)(struct db_kept *kept);
-};
-
-/* The one thing that this process keeps; `make` makes it at the first call, and returns NULL when out of memory. */
-int db_attribute_keep(struct db_kept *(*make)(void), struct db_kept **kept);
 
 /* This process's knowledge, for one thread at a time, until it is unlocked; NULL, and not locked, on error. */
 struct db_known *db_attribute_lock_known(int *code);

@@ -38,7 +38,8 @@ static void set_deadline(struct db_state *state, const struct db_report *all, st
     state->root.decided_ns = now;
 }
 
-/* A difference in frequency and the rank that saw it, so that the maximum has both. */
+/* A difference in frequency and the rank that saw it in one number, so that the maximum has both: 1.5 ppm at rank 3 is
+ * 1500 ppb << 24 | 3, more than 1499 ppb at any rank. */
 #define RANK_BITS 24
 #define MOST_PPB ((double)((int64_t)1 << (62 - RANK_BITS)))
 

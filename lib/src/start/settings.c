@@ -33,7 +33,7 @@ struct setting {
     double low;
     double high;
     const char *const *words; /* by value, ends with NULL */
-    int on_root;              /* 1: process 0's counts */
+    int first;                /* 1: sets others, which may then change it: read before them, whatever their order */
 };
 
 #define SECONDS 1e9 /* in ns */
@@ -193,21 +193,6 @@ static void format_validation(const struct setting *self, const void *member, ch
     db_validation_format(member, text, TEXT_SIZE);
 }
 
-static int parse_path(const struct setting *self, void *member, const char *text, char *valid) {
-    (void)self;
-    if (text[0] == '\0' || strlen(text) >= DB_PATH_SIZE) {
-        snprintf(valid, TEXT_SIZE, "valid: off, or the name of a file, at most %d characters", DB_PATH_SIZE - 1);
-        return -1;
-    }
-    strcpy(member, text);
-    return check_length(text, valid);
-}
-
-static void format_path(const struct setting *self, const void *member, char *text) {
-    (void)self;
-    snprintf(text, TEXT_SIZE, "%s", (const char *)member);
-}
-
 static const struct setting *find_setting(const char *key);
 
 /* Returns the next of a paper's parameters that is a setting, or one without a name. */
@@ -267,8 +252,6 @@ static void format_published(const struct setting *self, const void *member, cha
 
 static const char *const off[] = {"off", NULL};
 static const char *const share_words[] = {"never", "verified", NULL};
-static const char *const table_words[] = {
-    [DB_TABLE_OFF] = "off", [DB_TABLE_STDOUT] = "stdout", [DB_TABLE_STDERR] = "stderr", NULL};
 
 static const void *const settings_registry[] = {
     SETTING(clock, clock, IN(clock)),
@@ -283,9 +266,7 @@ static const void *const settings_registry[] = {
     SETTING(max_skew, number, IN(max_skew), .scale = 1.0, .high = 0.1),
     SETTING(max_wander, number, IN(max_wander), .scale = 1.0, .high = 0.1),
     SETTING(validation, validation, IN(validation)),
-    SETTING(regions, path, IN(regions), .on_root = 1),
-    SETTING(regions_table, word, IN(regions_table), .words = table_words, .on_root = 1),
-    SETTING(published, published, .place = 0),
+    SETTING(published, published, .place = 0, .first = 1),
     NULL,
 };
 
@@ -309,33 +290,10 @@ static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
 
 static int has_prefix(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
-int db_settings_from_environment(struct db_settings *settings, struct db_reason *reason) {
-    *settings = (struct db_settings){
-        .clock = NULL,
-        .share = 1,
-        .slack = &db_slack_auto,
-        .slack_ns = 0,
-        .tolerance_ns = 500,
-        .max_age_ns = 0.0,
-        .max_error_ns = 5e3,
-        .target_error_ns = 0.0,
-        .flag_error_ns = 0.0,
-        .max_skew = 650e-6,   /* two oscillators of +-300 ppm (Hoefler 2008, section 2.2), and some */
-        .max_wander = 0.2e-6, /* what is not slow: DB_MAX_RAMP comes on top */
-        .regions = DB_REGIONS_DEFAULT,
-        .regions_table = DB_TABLE_OFF,
-    };
-    db_validation_parse(&settings->validation, "off");
-    char ignored[DOWNBEAT_MAX_MESSAGE];
-    db_scheme_parse(&settings->sync, "scheme", "disciplined", ignored);
-
+/* Reads the variables of settings that are `first`, or of the others. */
+static int read_variables(struct db_settings *settings, int first, struct db_reason *reason) {
     char key[TEXT_SIZE];
     char valid[TEXT_SIZE];
-    /* A paper's settings first: others change them, whatever their order. */
-    const char *paper = getenv(PREFIX "PUBLISHED");
-    if (paper != NULL && parse_published(NULL, settings, paper, valid) != 0)
-        return db_explain(reason, MPI_ERR_ARG, "environment variable " PREFIX "PUBLISHED=%s is not valid; %s", paper,
-                          valid);
     for (char **variable = environ; variable != NULL && *variable != NULL; ++variable) {
         if (!has_prefix(*variable, PREFIX) || has_prefix(*variable, PRELOAD_PREFIX) ||
             has_prefix(*variable, MPI_PREFIX) || has_prefix(*variable, PYTHON_VARIABLE))
@@ -353,10 +311,32 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
                               " followed by one of %s, in capitals",
                               name_length, *variable, valid);
         }
-        if (setting->parse != parse_published && parse_setting(setting, settings, value + 1, valid) != 0)
+        if (setting->first == first && parse_setting(setting, settings, value + 1, valid) != 0)
             return db_explain(reason, MPI_ERR_ARG, "environment variable %s is not valid; %s", *variable, valid);
     }
     return MPI_SUCCESS;
+}
+
+int db_settings_from_environment(struct db_settings *settings, struct db_reason *reason) {
+    *settings = (struct db_settings){
+        .clock = NULL,
+        .share = 1,
+        .slack = &db_slack_auto,
+        .slack_ns = 0,
+        .tolerance_ns = 500,
+        .max_age_ns = 0.0,
+        .max_error_ns = 5e3,
+        .target_error_ns = 0.0,
+        .flag_error_ns = 0.0,
+        .max_skew = 650e-6,   /* two oscillators of +-300 ppm (Hoefler 2008, section 2.2), and some */
+        .max_wander = 0.2e-6, /* what is not slow: DB_MAX_RAMP comes on top */
+    };
+    db_validation_parse(&settings->validation, "off");
+    char ignored[DOWNBEAT_MAX_MESSAGE];
+    db_scheme_parse(&settings->sync, "scheme", "disciplined", ignored);
+
+    int code = read_variables(settings, 1, reason);
+    return code == MPI_SUCCESS ? read_variables(settings, 0, reason) : code;
 }
 
 int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db_reason *reason) {
@@ -365,32 +345,27 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
         return MPI_SUCCESS;
 
     int count;
-    int papers = 0;
-    char paper[TEXT_SIZE];
-    char ignored[TEXT_SIZE];
     DB_TRY(MPI_Info_get_nkeys(info, &count));
-    DB_TRY(MPI_Info_get(info, "published", TEXT_SIZE - 1, paper, &papers)); /* first, as above; refused below */
-    if (papers)
-        parse_published(NULL, &changed, paper, ignored);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < 2 * count; ++i) {
         char key[MPI_MAX_INFO_KEY + 1];
         char value[TEXT_SIZE];
         char valid[TEXT_SIZE];
         int length;
         int found;
-        DB_TRY(MPI_Info_get_nthkey(info, i, key));
+        DB_TRY(MPI_Info_get_nthkey(info, i % count, key));
         DB_TRY(MPI_Info_get_valuelen(info, key, &length, &found));
         const struct setting *setting = find_setting(key);
         if (setting == NULL) {
             list_keys(valid);
             return db_explain(reason, MPI_ERR_INFO_KEY, "info key '%s' is unknown; valid: %s", key, valid);
         }
+        if (setting->first != (i < count))
+            continue;
         if (length >= TEXT_SIZE) /* MPI_Info_get would cut it off */
             return db_explain(reason, MPI_ERR_INFO_VALUE,
                               "info key %s: the value is too long; valid: at most %d characters", key, TEXT_SIZE - 1);
         DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &found));
-        struct db_settings other = changed;
-        if (parse_setting(setting, setting->parse == parse_published ? &other : &changed, value, valid) != 0)
+        if (parse_setting(setting, &changed, value, valid) != 0)
             return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s cannot be '%s'; %s", key, value, valid);
     }
     *settings = changed;
@@ -401,10 +376,7 @@ static int64_t hash_settings(const struct db_settings *settings) {
     uint64_t value = DB_HASH;
     char text[TEXT_SIZE];
     for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
-        const struct setting *setting = *entry;
-        if (setting->on_root)
-            continue;
-        format_setting(setting, settings, text);
+        format_setting(*entry, settings, text);
         value = db_hash(value, text);
     }
     return (int64_t)value;
@@ -420,8 +392,6 @@ static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
         const struct setting *setting = *entry;
         char own[TEXT_SIZE];
         char theirs[TEXT_SIZE];
-        if (setting->on_root)
-            continue;
         format_setting(setting, settings, own);
         strcpy(theirs, own);
         DB_TRY(MPI_Bcast(theirs, TEXT_SIZE, MPI_CHAR, 0, comm));

@@ -12,11 +12,6 @@
 
 #include <mpi.h>
 
-#define DB_PATH_SIZE DOWNBEAT_MAX_MESSAGE
-#define DB_REGIONS_DEFAULT "downbeat-regions.json"
-
-enum { DB_TABLE_OFF, DB_TABLE_STDOUT, DB_TABLE_STDERR };
-
 struct db_settings {
     const struct db_clock_type *clock; /* NULL: the default, tsc where it is invariant, else monotonic_raw */
     struct db_scheme sync;
@@ -31,8 +26,6 @@ struct db_settings {
     double flag_error_ns; /* a process whose expected error is above has flag 0 */
     double max_skew;      /* relative, as max_wander */
     double max_wander;
-    char regions[DB_PATH_SIZE]; /* file that regions are written to; "off": none */
-    int regions_table;          /* DB_TABLE_* */
 };
 
 /* Thresholds that follow from the settings; infinite where they do not matter. */
@@ -71,9 +64,8 @@ struct db_offer {
     struct db_alike identity;
 };
 
-/* As db_agree_on_error, and whether all processes have the same settings, but for what regions are written to, which
- * process 0 decides. If not, all return MPI_ERR_ARG, and a process that differs from process 0 names the first such
- * setting. One collective operation if all is well. */
+/* As db_agree_on_error, and whether all processes have the same settings. If not, all return MPI_ERR_ARG, and a process
+ * that differs from process 0 names the first such setting. One collective operation if all is well. */
 int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const struct db_reason *reason);
 
 struct db_thresholds db_settings_thresholds(const struct db_settings *settings, int processes, int domains);

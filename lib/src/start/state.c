@@ -8,19 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void conclude_state(struct db_attribute *attribute) {
-    const struct db_state *state = (const struct db_state *)attribute;
-    for (struct db_dependent *each = state->dependents; each != NULL; each = each->next)
-        each->conclude(each);
-}
-
 static void destroy_state(struct db_attribute *attribute) {
     struct db_state *state = (struct db_state *)attribute;
-    while (state->dependents != NULL) {
-        struct db_dependent *first = state->dependents;
-        state->dependents = first->next;
-        first->destroy(first);
-    }
     db_clocks_free(&state->clocks);
     free(state->slack);
     if (state->channel.comm != MPI_COMM_NULL)
@@ -56,14 +45,6 @@ int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_re
     if (code == MPI_SUCCESS)
         offer->settings.clock = clock->type;
     return code;
-}
-
-void db_state_add_dependent(struct db_state *state, struct db_dependent *dependent) {
-    struct db_dependent **link = &state->dependents;
-    while (*link != NULL)
-        link = &(*link)->next;
-    dependent->next = NULL;
-    *link = dependent;
 }
 
 /* May leave some of it undone where the scheme refuses the clocks. */
@@ -123,7 +104,7 @@ static struct db_state *new_state(MPI_Comm comm, int rank) {
         free(made);
         return NULL;
     }
-    made->attribute = (struct db_attribute){.comm = comm, .conclude = conclude_state, .destroy = destroy_state};
+    made->attribute = (struct db_attribute){.comm = comm, .destroy = destroy_state};
     made->call.verdict = MPI_UNDEFINED;
     made->channel.comm = MPI_COMM_NULL;
     db_levels_none(&made->clocks.levels);

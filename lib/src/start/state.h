@@ -17,13 +17,6 @@
 
 #include <mpix_harmonize.h>
 
-/* An object that another file attaches to a state, e.g. a region: concluded and destroyed with it (attribute.h). */
-struct db_dependent {
-    void (*conclude)(struct db_dependent *dependent);
-    void (*destroy)(struct db_dependent *dependent);
-    struct db_dependent *next; /* of the state's */
-};
-
 /* How processes wait for messages. */
 struct db_waiting {
     int oversubscribed;
@@ -108,10 +101,9 @@ struct db_state {
     int size;
     struct db_settings settings;
     struct db_thresholds thresholds;
-    struct db_dependent *dependents; /* in one and the same order on all processes */
-    struct db_slack *slack;          /* on process 0, else NULL: slack_*.c */
-    struct db_waiting waiting;       /* decision.c */
-    struct db_clocks clocks;         /* clocks.c; also `syncs` */
+    struct db_slack *slack;    /* on process 0, else NULL: slack_*.c */
+    struct db_waiting waiting; /* decision.c */
+    struct db_clocks clocks;   /* clocks.c; also `syncs` */
     struct db_synchronizations syncs;
     struct db_call call; /* harmonize.c; also `root` and `counters` */
     struct db_root root;
@@ -123,9 +115,6 @@ int db_state_prepare(MPI_Comm comm, struct db_state **state);
 
 /* The state of comm, or MPI_ERR_OTHER if comm was never prepared. Local. */
 int db_state_find(MPI_Comm comm, struct db_state **state);
-
-/* Hangs `dependent`, with all but next set, on the state. All processes must do so in the same order. */
-void db_state_add_dependent(struct db_state *state, struct db_dependent *dependent);
 
 /* Opens the clock that the offered settings ask for, and writes into them which one the default is. All agree to the
  * offer, or none. `code`: of this process so far, with its reason. Collective. */

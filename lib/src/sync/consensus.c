@@ -17,8 +17,18 @@ static double median(const double values[], int count) {
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0;
 }
 
-/* Beyond so many standard deviations an opinion does not count; nearly all efficiency is kept. */
+/* Tukey's biweight: beyond so many standard deviations an opinion does not count. 4.685 keeps 95 % of the efficiency of
+ * the mean (Holland and Welsch 1977), 5 somewhat more. */
 #define REACH 5.0
+/* From the median distance to the standard deviation of a normal distribution (Rousseeuw and Croux 1993, (1.1)). */
+#define DEVIATIONS_PER_MAD 1.4826
+/* Of the variance of a prior: process 0's part, which is the same in all opinions. The mean of opinions with shares s
+ * keeps all of it, sum(s) = 1, and sum(s^2) of the rest, which is their own. */
+#define COMMON 0.5
+/* What an outlier's rate still counts, so that weights never add up to 0. */
+#define LEAST_TRUST 0.01
+/* Variance of a rate, (1e-12)^2: no oscillator is known better, and an error of 0 has a finite weight. */
+#define LEAST_RATE_VARIANCE 1e-24
 #define MEANS 5 /* each weighs by its distance from the one before */
 
 /* How much an opinion so far away counts: 1 to 0. */
@@ -52,7 +62,7 @@ static void weigh(const struct db_opinion opinions[], int count, double least_ns
     double center_ns = median(&weighing->apart_ns[1], count);
     for (int i = 1; i <= count; ++i)
         size_ns[i] = fabs(weighing->apart_ns[i] - center_ns);
-    double scatter_ns = 1.4826 * median(&size_ns[1], count);
+    double scatter_ns = DEVIATIONS_PER_MAD * median(&size_ns[1], count);
     double scatter_ns2 = fmax(least_ns2, scatter_ns * scatter_ns);
     double sum = 0.0;
     for (int mean = 0; mean < MEANS; ++mean) {
@@ -85,12 +95,12 @@ static void find_rate(const struct db_opinion opinions[], int count, const struc
     for (int i = 0; i <= count; ++i) {
         const struct db_uncertainty *before = &weighing->priors[i];
         /* An oscillator that is not known yet does not count. */
-        double weight = (0.01 + weighing->trusted[i]) / (1e-24 + weighing->errors[i].rate);
+        double weight = (LEAST_TRUST + weighing->trusted[i]) / (LEAST_RATE_VARIANCE + weighing->errors[i].rate);
         double share = weighing->shares[i];
         rate += weight * opinions[i].map.ns_per_tick;
         sum += weight;
         squares += weight * weight * before->rate;
-        prior.offset += 0.5 * (share + share * share) * before->offset;
+        prior.offset += (COMMON * share + (1.0 - COMMON) * share * share) * before->offset;
         prior.rate += weight * before->rate;
         prior.cross += weight * before->cross;
         prior.walk += weight * before->walk;
@@ -106,9 +116,9 @@ static void find_rate(const struct db_opinion opinions[], int count, const struc
     }
     result->map.ns_per_tick = rate / sum;
     result->prior = (struct db_uncertainty){.offset = prior.offset,
-                                            .cross = 0.5 * prior.cross / sum,
-                                            .rate = 0.5 * (prior.rate + squares / sum) / sum,
-                                            .walk = 0.5 * prior.walk / sum};
+                                            .cross = COMMON * prior.cross / sum,
+                                            .rate = (COMMON * prior.rate + (1.0 - COMMON) * squares / sum) / sum,
+                                            .walk = COMMON * prior.walk / sum};
     found = (struct db_uncertainty){.offset = found.offset / partners,
                                     .cross = found.cross / partners,
                                     .rate = found.rate / partners,
@@ -152,6 +162,7 @@ static void find_bound(const struct db_opinion opinions[], int count, const stru
 
 struct db_opinion db_consensus(const struct db_opinion opinions[], int count, double resolution_ns,
                                double residuals_ns[DB_MAX_PARTNERS]) {
+    /* A whole ns, and two readings, each wrong by up to a step: twice step^2 / 12. */
     double least_ns2 = 1.0 + resolution_ns * resolution_ns / 6.0;
     struct weighing weighing;
     struct db_opinion result = {.map = opinions[0].map};

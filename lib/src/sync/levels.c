@@ -1,7 +1,6 @@
 #include "sync/levels.h"
 
 #include "base/error.h"
-#include "sync/topology.h"
 
 const struct db_component db_level_skip = {DB_DESCRIBED("skip", "skip this level", "", DB_NO_PARAMETERS)};
 

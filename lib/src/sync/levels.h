@@ -24,6 +24,18 @@ struct db_levels {
     struct db_level level[DB_LEVELS];
 };
 
+/* Where in its node a process runs, according to Linux. */
+struct db_place {
+    int socket;
+    int numa; /* domain; unique in the node */
+};
+
+/* The place of a processor, from a tree such as /sys/devices/system/cpu; 0 if it is not listed. */
+struct db_place db_place_of(const char *tree, int processor);
+
+/* The place of the processor that this process runs on now. It is permanent only if processes are bound. */
+struct db_place db_place_here(void);
+
 /* No levels: nothing to free. */
 void db_levels_none(struct db_levels *levels);
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "sync/topology.h"
+#include "sync/levels.h"
 
 #include <dirent.h>
 #include <limits.h>

@@ -28,6 +28,9 @@ def arrivals(
     site: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Call site to export, as in the table [1].")
     ] = None,
+    phase: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Look at one phase of MPI_Pcontrol, and those within it.")
+    ] = None,
     pictures: Annotated[
         Path | None, typer.Option("--pictures", metavar="DIR", help="Also write each picture: PNG, PDF, CSV.")
     ] = None,
@@ -37,7 +40,7 @@ def arrivals(
     from downbeat.base.files import is_standard_output, write_text
     from downbeat.errors import UsageError
     from downbeat.report.page import write_page, write_pictures
-    from downbeat.traces.arrivals import MOST, baseline_command, find_arrivals, with_baseline
+    from downbeat.traces.arrivals import MOST, baseline_command, find_arrivals, of_phase, with_baseline
     from downbeat.traces.page import make_page, render, to_json
     from downbeat.traces.patterns import write_export
     from downbeat.traces.trace import open_trace
@@ -45,6 +48,8 @@ def arrivals(
     if site and not export:
         raise UsageError("--site says which arrivals to export; add --export FILE")
     found = find_arrivals(open_trace(trace, job, MOST))
+    if phase is not None:
+        found = of_phase(found, phase)
     times = with_baseline(found, baseline) if baseline else None
     if export:
         write_export(found, (site or 1) - 1, export)

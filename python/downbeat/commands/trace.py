@@ -68,7 +68,7 @@ def trace(
 
     if not harmonize and not record:
         raise UsageError("--no-record without --harmonize does nothing; leave one out")
-    if output.exists() and any(file.suffix in (*SUFFIXES, ".json") for file in output.iterdir()):
+    if output.exists() and any(file.suffix in SUFFIXES for file in output.iterdir()):
         raise UsageError(f"'{output}' has a trace already; choose another directory")
     settings = {
         "MODE": ",".join(["record"] * record + ["harmonize"] * harmonize),
@@ -90,7 +90,7 @@ def trace(
     for job in jobs:
         if len(jobs) > 1:
             print(f"job {job}", file=sys.stderr)
-        for line in lines(open_trace(output, job), output, job):
+        for line in lines(open_trace(output, job), output):
             print(line, file=sys.stderr)
     if status:
         raise typer.Exit(status)

@@ -8,9 +8,6 @@
     comm.Reduce(data, result)
     time = MPI.Wtime() - begin           # use it if flag was True on every process
 
-    with mpi.region(comm, "halo"):       # written to downbeat-regions.json when MPI is finalized
-        exchange_halo()
-
 docs/python.md is the reference. Times are seconds. Needs mpi4py (`pip install 'downbeat[mpi]'`) and a libdownbeat for
 the MPI library that mpi4py has loaded. If there is none, the import raises `LibraryError`, which is an ImportError.
 Errors of MPI are `mpi4py.MPI.Exception`.
@@ -34,12 +31,10 @@ from downbeat.mpi.calls import (
     verdict,
     wait_until,
 )
-from downbeat.mpi.regions import Region, region
 from downbeat.mpi.statistics import Stats
 
 __all__ = [
     "LibraryError",
-    "Region",
     "Stats",
     "deadline",
     "error_bound",
@@ -49,7 +44,6 @@ __all__ = [
     "harmonize_delayed",
     "lateness",
     "library",
-    "region",
     "set_info",
     "stats",
     "sync",

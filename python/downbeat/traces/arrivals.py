@@ -12,9 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from downbeat.base.text import MICROSECONDS, counted
+from downbeat.errors import UsageError
 from downbeat.experiment.experiment import open_experiment
 from downbeat.tables.summaries import plain_cells
 from downbeat.traces.estimates import Z, ratio_error, total_error, weighted_quantiles
+from downbeat.traces.phases import SEPARATOR, mixed_calls, phase_problems, summarize_phases
 from downbeat.traces.sites import elsewhere, site_names
 from downbeat.traces.trace import Trace
 from downbeat.tune.sweep import HARMONIZE
@@ -26,7 +28,7 @@ FROM_LOWER = ("exscan", "scan")
 NEIGHBOR = "neighbor_"  # waits between neighbors are not recorded
 
 CALL = ["communicator", "sequence", "round"]
-SITE = ["module", "offset", "operation", "kind", "size"]
+SITE = ["module", "offset", "operation", "kind", "size", "phase"]
 
 Floats = NDArray[np.float64]
 
@@ -72,6 +74,8 @@ def arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def whole_calls(records: pd.DataFrame) -> pd.DataFrame:
     """Returns the records of whole calls, by call and rank in the communicator, with `call` numbered by time."""
+    if "phase" not in records:
+        records = records.assign(phase="")
     good = records[records["complete"] & records["entry"].notna() & records["size"].notna()]
     if good.empty:
         return good.assign(call=pd.Series(dtype=np.int64)).reset_index(drop=True)
@@ -207,6 +211,10 @@ class Arrivals:
         bound_is: what that is, if it is not hard; begins with a comma.
         kinds: a row per process and kind of MPI call: `rank`, `kind`, `calls`, `time`, `analyzed` (of that, at `sites`
             with calls), s; empty: not known.
+        phases: a row per phase, with those within it: `phase` (`outer > inner`), `ranks` (that began it), `begins` and
+            `seconds` of all of them; of its call sites `calls`, `time`, `wait`, `wait_error`, `wait_sampling`, summed;
+            `last_rank` (that cost most waiting; -1: nobody can be told), `last_wait` (its part of the waiting).
+        phase: of which `sites`, `rows`, `calls`, `phases` and `run` are; "": of the run.
         warnings: what is to be said first.
         notes: what is to be said last.
     """
@@ -221,6 +229,8 @@ class Arrivals:
     bound: float
     bound_is: str = ""
     kinds: pd.DataFrame = field(default_factory=pd.DataFrame)
+    phases: pd.DataFrame = field(default_factory=pd.DataFrame)
+    phase: str = ""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -238,9 +248,12 @@ def find_arrivals(trace: Trace) -> Arrivals:
     """Returns the arrivals in a trace."""
     run = run_seconds(trace)
     found = arrivals_of(trace.records, run, int(trace.processes["world_size"].max()), trace.profile)
+    begins = call_begins(found.rows)
+    waits = np.add.reduceat(found.rows["wait"].to_numpy(), begins) if len(begins) else np.array([])
     return replace(
         found,
         kinds=kinds_of(trace, found),
+        phases=summarize_phases(trace.phases, found.sites, found.calls, waits),
         warnings=tuple(shared_processors(trace.processes, run)),
         notes=tuple(notes_on(trace, found)),
     )
@@ -267,7 +280,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
     totals = None if profile is None else site_totals(rows, calls, profile)
     threads = records[["rank", "thread"]].drop_duplicates() if "thread" in records else records[["rank"]][:0]
     busy = ranks - threads["rank"].nunique() + len(threads)
-    sites = site_rows(rows, calls, run * busy, totals)
+    sites = estimate_sites(rows, calls, run * busy, totals)
     order = np.empty(len(sites), dtype=np.int64)
     order[sites["number"].to_numpy(dtype=np.int64)] = np.arange(len(sites))
     for frame in (rows, calls):
@@ -282,6 +295,35 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
     beyond[0] -= len(rows)
     left_out = {what: int(number) for what, number in zip(BEYOND, beyond, strict=True) if number}
     return Arrivals(rows, calls, sites.drop(columns="number"), run, ranks, busy, left_out, bound, notes=notes)
+
+
+def of_phase(found: Arrivals, name: str) -> Arrivals:
+    """Returns what was found in a phase and in those within it; shares are of its time.
+
+    Args:
+        found: all of the run.
+        name: of the phase, wherever it is, or a path `outer > inner`.
+
+    Raises:
+        UsageError: there is no such phase.
+    """
+    known = list(found.phases["phase"]) if len(found.phases) else []
+    wanted = [path for path in known if f"{SEPARATOR}{name}{SEPARATOR}" in f"{SEPARATOR}{path}{SEPARATOR}"]
+    if not wanted:
+        there = ", ".join(f"'{path}'" for path in known) or 'none; a program names them by MPI_Pcontrol(1, "name")'
+        raise UsageError(f"the trace has no phase '{name}'; phases: {there}")
+    phases = found.phases[found.phases["phase"].isin(wanted)].reset_index(drop=True)
+    outermost = [path for path in wanted if path.rpartition(SEPARATOR)[0] not in wanted]
+    run = float(phases.loc[phases["phase"].isin(outermost), "seconds"].sum()) / found.ranks
+    inside = found.sites["phase"].astype(str).isin(wanted).to_numpy()
+    number = np.cumsum(inside) - 1
+    sites = found.sites[inside].reset_index(drop=True)
+    sites["share"] = sites["time"] / (run * found.threads) if run > 0 else np.nan
+    rows, calls = (frame[inside[frame["site"].to_numpy(dtype=np.int64)]] for frame in (found.rows, found.calls))
+    rows, calls = (frame.assign(site=number[frame["site"].to_numpy(dtype=np.int64)]) for frame in (rows, calls))
+    return replace(
+        found, sites=sites, rows=rows, calls=calls, run=run, phase=name, phases=phases, kinds=found.kinds.iloc[:0]
+    )
 
 
 def call_begins(rows: pd.DataFrame) -> NDArray[np.intp]:
@@ -320,10 +362,12 @@ def site_totals(rows: pd.DataFrame, calls: pd.DataFrame, profile: pd.DataFrame) 
     return summed
 
 
-def site_rows(
+def estimate_sites(
     rows: pd.DataFrame, calls: pd.DataFrame, available: float, totals: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Returns `Arrivals.sites` without names; `number` is the site's number in the frames.
+    """Returns `Arrivals.sites` without names, estimated for all calls from those in the sample.
+
+    `number` is the site's number in the frames.
 
     Args:
         rows: with `site`.
@@ -458,7 +502,7 @@ def shared_processors(processes: pd.DataFrame, run: float) -> list[str]:
 
 def notes_on(trace: Trace, found: Arrivals) -> list[str]:
     """Returns what is to be said last: modules that are elsewhere, a sample, calls that had no room."""
-    said = list(found.notes)
+    said = [*found.notes, *phase_problems(trace.sections), *mixed_calls(found.rows, call_begins(found.rows))]
     sites = found.sites[found.sites["sampled"] > 0]
     if trace.sampled:
         error = (sites["wait_sampling"] / sites["time"]).where(sites["share"] >= MENTIONED, 0.0).max()
@@ -520,6 +564,7 @@ def site_sentence(site: pd.Series, run: str) -> str:
         run: what shares are of.
     """
     where = f"{percent(site['share'])} of {run} is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
+    where += f" in phase '{site['phase']}'" if site["phase"] else ""
     if site["kind"] in LATER:
         where += " and in waiting for it"
         where += f", {site['overlap'] * MICROSECONDS:.4g} us later" if site["sampled"] else ""
@@ -539,7 +584,8 @@ def site_sentence(site: pd.Series, run: str) -> str:
 
 def share_of(found: Arrivals) -> str:
     """Returns what `share` is of."""
-    return "the run" if found.threads == found.ranks else f"the time of {found.threads} threads"
+    whole = f"phase '{found.phase}'" if found.phase else "the run"
+    return whole if found.threads == found.ranks else f"the time of {found.threads} threads"
 
 
 def verdict(found: Arrivals) -> list[str]:
@@ -557,7 +603,22 @@ def verdict(found: Arrivals) -> list[str]:
     if others:
         rest = sum(float(site["share"]) for site in others)
         sentences.append(f"{counted(len(others), 'other call site')}: {percent(rest)} of {run} together")
-    return sentences
+    return [*sentences, *phase_sentences(found)]
+
+
+def phase_sentences(found: Arrivals) -> list[str]:
+    """Returns a sentence on each of the phases with most waiting, outer ones first."""
+    if found.phase or found.phases.empty:
+        return []
+    phases = found.phases
+    large = phases[phases["wait"] >= MENTIONED * found.run * found.ranks].nlargest(MOST_SENTENCES, "wait")
+    return [
+        f"phase '{one['phase']}' is {percent(one['seconds'] / (found.run * found.ranks))} of the run, "
+        f"{percent(one['time'] / one['seconds'])} of it in collectives; {share_text(one)} of that is waiting for late "
+        f"ranks, {percent(one['last_wait'])} of it for rank {one['last_rank']}"
+        for _, one in large.sort_index().iterrows()
+        if one["last_rank"] >= 0
+    ]
 
 
 METRIC = "after_last_entry_median"

@@ -15,7 +15,7 @@ from downbeat.base.files import DamageError
 from downbeat.base.text import counted
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 
-MAGIC = b"DOWNBEAT-TRACE-4"
+MAGIC = b"DOWNBEAT-TRACE-5"
 HEADER_SIZE = 4096
 NONE = 2**32 - 1
 ENDINGS = {0: "running", 1: "finalized", 2: "aborted"}
@@ -51,10 +51,11 @@ TABLES = {
             f8="sum_ns min_ns max_ns valid_sum_ns lateness_sum_ns lateness_max_ns bound_max_ns",
         )
     ),
+    "phases": np.dtype(fields(i8="begins ends cut strays ticks began", u2="parent", S78="name")),
     "profile": np.dtype(
         [
             *fields(i8="calls ticks waits bytes", u4="site communicator", i4="ranks", u2="operation"),
-            *fields(u1="kind size thinning", V3="unused", u4="held next chain"),
+            *fields(u1="kind size thinning", V1="unused", u2="phase", u4="held next chain"),
         ]
     ),
     "records": np.dtype(
@@ -69,7 +70,7 @@ HEADER = np.dtype(
         *fields(S16="magic", i8="section_size", i4="world_rank world_size ending abort_code"),
         *fields(i8="pid began_ns", f8="max_wander"),
         *fields(i8=" ".join(f"{name}_capacity {name}" for name in TABLES)),
-        *fields(i8="records_dropped communicators_dropped sites_dropped starts_dropped maps_dropped"),
+        *fields(i8="records_dropped communicators_dropped sites_dropped starts_dropped maps_dropped phases_dropped"),
         ("unplaced", TABLES["profile"]),
         ("kinds", fields(i8="calls ticks"), (len(SUMS),)),
         *fields(i8="ready_ns", i4="processors allowed record_size operations"),
@@ -87,7 +88,7 @@ class Section:
         job: name of the job; the file's name begins with it.
         header: the fields of the header, by name.
         operations: names of operations, by number.
-        tables: structured arrays by name: maps, communicators, sites, starts, profile, records.
+        tables: structured arrays by name: maps, communicators, sites, starts, phases, profile, records.
     """
 
     path: Path

@@ -35,6 +35,8 @@ def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
             "",
             run_line(found),
         ]
+    if len(found.phases):
+        lines += ["", *phase_table(found), ""]
     lines += left_out_lines(found)
     lines += [line for note in found.notes for line in textwrap.wrap(note, WIDTH, subsequent_indent="  ")]
     if len(found.kinds):
@@ -53,7 +55,40 @@ def run_line(found: Arrivals) -> str:
     """Returns how long the run took, on how many ranks, and how well its times are known."""
     within = f"timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
     threads = f", run % is of the time of their {found.threads} threads" if found.threads != found.ranks else ""
-    return f"run {found.run:.4g} s, {counted(found.ranks, 'rank')}{threads}; {within}"
+    what = f"phase '{found.phase}', mean of ranks" if found.phase else "run"
+    return f"{what} {found.run:.4g} s, {counted(found.ranks, 'rank')}{threads}; {within}"
+
+
+def phases_frame(found: Arrivals) -> pd.DataFrame:
+    """Returns a row per phase: how long, what part of that is in collectives, what of that is waiting, for whom."""
+    phases = found.phases
+    seconds = phases["seconds"].where(phases["seconds"] > 0)
+    return pd.DataFrame(
+        {
+            "phase": phases["phase"],
+            "ranks": phases["ranks"],
+            "begins": phases["begins"],
+            "seconds": phases["seconds"] / phases["ranks"].clip(lower=1),
+            "calls": phases["calls"],
+            "collectives_percent": 100 * phases["time"] / seconds,
+            "wait_percent": [100 * wait_share(one)[0] for _, one in phases.iterrows()],
+            "last": [
+                f"rank {one['last_rank']}, {percent(one['last_wait'])}" if one["last_rank"] >= 0 else "-"
+                for _, one in phases.iterrows()
+            ],
+        }
+    )
+
+
+def phase_table(found: Arrivals) -> list[str]:
+    """Returns a line per phase."""
+    lines = [f"{'in phases':<30}{'begins':>9}{'s':>9}{'coll. %':>9}{'wait %':>8}{'last, of waiting':>17}"]
+    for _, row in phases_frame(found).iterrows():
+        name = textwrap.shorten(row["phase"], 30, placeholder=" ...")
+        share = "-" if pd.isna(row["collectives_percent"]) else f"{row['collectives_percent']:.1f}"
+        numbers = f"{row['begins']:>9}{row['seconds']:>9.4g}{share:>9}{row['wait_percent']:>8.1f}"
+        lines.append(f"{name:<30}{numbers}{row['last']:>17}")
+    return lines
 
 
 def kinds_frame(found: Arrivals) -> pd.DataFrame:
@@ -91,6 +126,7 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
     lines = [head]
     for place, (_, site) in enumerate(found.sites.head(MOST_SITES).iterrows()):
         where = f"{mpi_name(site['operation'], site['kind'])}, {counted(int(site['size']), 'rank')}, {site['name']}"
+        where += f", in {site['phase']}" if site["phase"] else ""
         if site["kind"] in LATER:
             where += f", overlap {micro(site['overlap'])}"
         lines.append(textwrap.shorten(f"{place + 1} {where}", WIDTH, placeholder=" ..."))
@@ -126,6 +162,8 @@ def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
         "records_left_out": sum(found.left_out.values()),
         "left_out": dict(found.left_out),
         "notes": list(found.notes),
+        "phase": found.phase or None,
+        "phases": json.loads(found.phases.to_json(orient="records", double_precision=15)),
         "kinds": json.loads(found.kinds.to_json(orient="records", double_precision=15)),
         "sites": json.loads(sites.to_json(orient="records", double_precision=15)),
     }
@@ -138,8 +176,8 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
     frame = pd.DataFrame(
         {
             "call": [
-                f"{mpi_name(a, b)} at {name}" + (f", overlap {micro(c)} us" if b in LATER else "")
-                for a, b, name, c in sites[["operation", "kind", "name", "overlap"]].itertuples(index=False)
+                site_title(site) + (f", overlap {micro(site['overlap'])} us" if site["kind"] in LATER else "")
+                for _, site in sites.iterrows()
             ],
             "ranks": sites["size"].astype(int),
             "bytes": sites["bytes"],
@@ -168,12 +206,18 @@ TIMELINES = 4  # calls that are drawn one by one
 LEVELS = (0.05, 0.5, 0.95)
 
 
+def site_title(site: pd.Series) -> str:
+    """Returns what is called where."""
+    where = f"{mpi_name(site['operation'], site['kind'])} at {site['name']}"
+    return f"{where}, in {site['phase']}" if site["phase"] else where
+
+
 def site_pictures(found: Arrivals, number: int) -> tuple[Picture, ...]:
     """Returns the pictures of a call site of `Arrivals.sites`."""
     rows = found.rows[found.rows["site"] == number]
     calls = found.calls[found.calls["site"] == number]
     site = found.sites.iloc[number]
-    title = f"{mpi_name(site['operation'], site['kind'])} at {site['name']}"
+    title = site_title(site)
     if site["size"] < 2 or rows.empty:
         return ()
     return (
@@ -340,6 +384,14 @@ TERMS = {
 }
 
 
+PHASE_TERMS = {
+    "seconds": "in the phase, mean of the ranks that began it",
+    "collectives": "part of that time which is in collectives",
+    "waiting": "part of the time in collectives",
+    "last": "the rank that cost most waiting, and its part of it",
+}
+
+
 def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     """Returns the page.
 
@@ -364,6 +416,9 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
             name: text for name, text in TERMS.items() if name != "overlap" or found.sites["overlap"].notna().any()
         }
         sections.append(Section("Call sites", said, tables=(table,), definitions=tuple(terms.items())))
+    if len(found.phases):
+        table = Table("Phases by MPI_Pcontrol, with those within them", phases_frame(found))
+        sections.append(Section("Phases", tables=(table,), definitions=tuple(PHASE_TERMS.items())))
     if len(found.kinds):
         table = Table("Time in MPI calls by kind, and what part of it is analyzed here", kinds_frame(found))
         late = ("Waiting for late senders or receivers is not looked for.",)
@@ -376,7 +431,7 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
 def site_section(found: Arrivals, number: int) -> Section:
     """Returns the pictures of a call site, and the patterns that stand for its calls."""
     site = found.sites.iloc[number]
-    title = f"{number + 1}. {mpi_name(site['operation'], site['kind'])} at {site['name']}"
+    title = f"{number + 1}. {site_title(site)}"
     tables: tuple[Table, ...] = ()
     if 2 <= site["size"] <= WIDEST:
         tables = (Table("Recorded calls that stand for all, and for how many", patterns_frame(found, number)),)

@@ -2,38 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, fields
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from downbeat.base.files import check_line
-from downbeat.base.typed import typed
-from downbeat.errors import reading
 from downbeat.traces.trace import Trace
-
-
-@dataclass(frozen=True)
-class Starts:
-    """The shown fields of a row of the sidecar; NaN is null in the file, where no sample is resolved."""
-
-    operation: str
-    size_up_to: int
-    samples: int
-    mean_s: float
-    valid_mean_s: float
-    rejected_share: float
-    spread_mean_s: float
-
-
-def starts_of(line: bytes) -> Starts:
-    """Returns a row of the sidecar."""
-    check_line(line)
-    row = json.loads(line.decode(errors="replace"))
-    known = {one.name: np.nan if row[one.name] is None else row[one.name] for one in fields(Starts)}
-    return typed(Starts, known)
 
 
 def calls(trace: Trace) -> pd.DataFrame:
@@ -47,21 +20,12 @@ def calls(trace: Trace) -> pd.DataFrame:
     return found.join(times.rename("median"), on=names)
 
 
-def starts(directory: Path, job: str = "*") -> pd.DataFrame:
-    """Returns what the sidecar of a job says: a row per barrier site, size class and following operation."""
-    rows: list[Starts] = []
-    for path in sorted(directory.glob(f"{job}-starts.json")):
-        with reading(path):
-            rows += map(starts_of, path.read_bytes().splitlines())
-    return pd.DataFrame(rows)
-
-
 def number(value: float, form: str) -> str:
     """Returns a number as text; "" if it is not known."""
     return "" if pd.isna(value) else format(value, form)
 
 
-def lines(trace: Trace, directory: Path, job: str = "*") -> list[str]:
+def lines(trace: Trace, directory: Path) -> list[str]:
     """Returns what people want to know of a job first."""
     processes = trace.processes
     found = calls(trace)
@@ -71,8 +35,8 @@ def lines(trace: Trace, directory: Path, job: str = "*") -> list[str]:
         said.append(f"{ended.sum()} of {len(processes)} ranks ended without MPI_Finalize; what they recorded is there")
     if (missing := int(processes["world_size"].max()) - len(processes)) > 0:
         said.append(f"{missing} of {processes['world_size'].max()} ranks left no file")
-    sidecar = starts(directory, job)
-    if found.empty and sidecar.empty:
+    starts = trace.starts
+    if found.empty and starts.empty:
         said.append(f"{len(processes)} ranks, no call was recorded: there is nothing to show")
     elif not found.empty:
         bound = trace.records["bound"].max() * 1e6
@@ -90,12 +54,12 @@ def lines(trace: Trace, directory: Path, job: str = "*") -> list[str]:
     dropped = int(processes["records_dropped"].sum())
     if dropped:
         said.append(f"the sample lacks {dropped} records for lack of room; free space in '{directory}'")
-    if not sidecar.empty:
+    if not starts.empty:
         said.append("after harmonized barriers, mean over ranks [us]")
         said.append(
             f"{'operation':24} {'up to B':>8} {'samples':>8} {'mean':>9} {'valid':>9} {'rejected':>9} {'spread':>9}"
         )
-        for row in sidecar.to_dict("records"):
+        for row in starts.to_dict("records"):
             cells = (number(row[name] * 1e6, ".3f") for name in ("mean_s", "valid_mean_s"))
             share = number(row["rejected_share"], ".1%")
             spread = number(row["spread_mean_s"] * 1e6, ".3f")

@@ -11,6 +11,8 @@ import pandas as pd
 
 from downbeat.errors import reading
 from downbeat.traces.file import COMPLETE, ENDINGS, ENTERED, KINDS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
+from downbeat.traces.phases import ended_names, phase_paths, phase_rows
+from downbeat.traces.starts import starts_of
 
 
 def to_global(ticks: np.ndarray, maps: np.ndarray, max_wander: float) -> tuple[np.ndarray, np.ndarray]:
@@ -78,13 +80,14 @@ COLUMNS = {
     "thread": "u2",
     "together": "u2",
     "row": "i4",
+    "phase": "i4",
     "complete": "?",
 }
 # Rows of the profile that have these in common are of the same calls, on several processes.
-SAME = ["module", "offset", "operation", "kind", "communicator", "size_up_to"]
+SAME = ["module", "offset", "operation", "kind", "communicator", "size_up_to", "phase"]
 ROOT_ITSELF = -2  # on an intercommunicator, as in trace_file.h
 ELSEWHERE, UNSEEN = 1, 2  # of processes that a call has beyond the trace: of another job; of a group that left nothing
-WORDS = ("operation", "kind", "communicator", "module", "symbol")
+WORDS = ("operation", "kind", "communicator", "module", "symbol", "phase")
 CHUNK = 1 << 16  # records that are converted at a time, so that what is between takes no memory
 
 
@@ -161,18 +164,34 @@ class Trace:
         return processes_of(self.sections)
 
     @cached_property
+    def starts(self) -> pd.DataFrame:
+        """What was measured after barriers with a common start: see `starts_of`."""
+        return starts_of(self.sections)
+
+    @cached_property
+    def phases(self) -> pd.DataFrame:
+        """A row per process and phase of MPI_Pcontrol: rank, phase (`outer > inner`), begins, time (in it, s)."""
+        names = ended_names(self.sections)
+        found: list[dict[str, object]] = []
+        for section in self.sections:
+            with reading(section.path):
+                found += phase_rows(section, names, tick_of(section))
+        return pd.DataFrame(found, columns=["rank", "phase", "begins", "time"])
+
+    @cached_property
     def profile(self) -> pd.DataFrame:
         """All calls of the run, added up: a row per process, call site, communicator, operation and class of sizes.
 
         Columns: rank, operation, kind, communicator, size (its ranks), beyond (as in `records`), size_up_to (bytes, a
-        power of two; NaN: not known), module, offset, symbol, build_id (of the module), calls, bytes (all of them),
-        call_time (in the calls), wait_time (in calls that began persistent ones, or saw a completion), thinning:
-        records are of one call in 2^thinning, the same one on all processes.
+        power of two; NaN: not known), phase (`outer > inner`; "": none), module, offset, symbol, build_id (of
+        the module), calls, bytes (all of them), call_time (in the calls), wait_time (in calls that began persistent
+        ones, or saw a completion), thinning: records are of one call in 2^thinning, the same one on all processes.
         """
         found = []
+        names = ended_names(self.sections)
         for section in self.sections:
             with reading(section.path):
-                found.append(profile_of(section, self.communicators))
+                found.append(profile_of(section, self.communicators, phase_paths(section, names)))
         frame = pd.concat(found, ignore_index=True)
         if frame["thinning"].any():
             frame["thinning"] = frame.groupby(SAME, dropna=False, sort=False)["thinning"].transform("max")
@@ -205,7 +224,8 @@ class Trace:
         start of a persistent one), bytes (NaN: not known), root (NaN: none), entry, returned, waited, exit (seconds on
         the global clock; waited is when the call began that saw the completion, NaN of a blocking one; exit is NaN
         where no completion was seen), bound (s, of the error of each of them), module, offset, symbol (of the call
-        site), thread, together (collectives that the same call saw complete), row (index of `profile`), complete.
+        site), thread, together (collectives that the same call saw complete), row (index of `profile`), phase (of
+        that row), complete.
         The `size` of an intercommunicator is that of both groups, `group` the number of the rank's own (-1: there is
         one), comm_rank is in the own, root in the other. is_root: it is the root. beyond: 0, or ELSEWHERE or UNSEEN if
         not all processes of the communicator can be in the trace; then `size` is that of the own group.
@@ -217,11 +237,12 @@ class Trace:
         words["kind"].codes(KINDS)
         filled = first = 0
         thinning = self.profile["thinning"].to_numpy()
+        names = ended_names(self.sections)
         for section in self.sections:
             rows = len(section.tables["profile"])
             with reading(section.path):
-                known = self.communicators
-                filled += fill(columns, words, section, filled, thinning[first : first + rows], first, known)
+                known, paths = self.communicators, phase_paths(section, names)
+                filled += fill(columns, words, section, filled, thinning[first : first + rows], first, known, paths)
             first += rows + 1
         return pd.DataFrame(
             {
@@ -266,12 +287,13 @@ def tick_of(section: Section) -> float:
     ) * 1e-9
 
 
-def profile_of(section: Section, processes: dict[int, tuple[int, int]]) -> pd.DataFrame:
+def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: list[str]) -> pd.DataFrame:
     """Returns the rows of a process in `Trace.profile`; the last one is of calls that had no room for a row.
 
     Args:
         section: what the process recorded.
         processes: from `processes_of`.
+        phases: from `phase_paths`.
     """
     table, communicators, sites = (section.tables[name] for name in ("profile", "communicators", "sites"))
     communicator, site = np.minimum(table["communicator"], len(communicators)), np.minimum(table["site"], len(sites))
@@ -294,6 +316,7 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]]) -> pd.Da
             "size_up_to": np.where(
                 sizes == SIZE_UNKNOWN, np.nan, np.where(sizes > 0, np.exp2(sizes.clip(max=64) - 1), 0)
             ),
+            "phase": [*np.array(phases, dtype=object)[table["phase"]], ""],
             "module": [*known["module"][site], "not known"],
             "offset": np.append(np.append(sites["offset"], np.uint64(0))[site], np.uint64(0)),
             "symbol": [*known["symbol"][site], ""],
@@ -335,6 +358,7 @@ def fill(
     thinning: np.ndarray,
     first_row: int,
     processes: dict[int, tuple[int, int]],
+    phases: list[str],
 ) -> int:
     """Fills in columns with what a process recorded, by time of entry.
 
@@ -346,6 +370,7 @@ def fill(
         thinning: of each row of the process' profile.
         first_row: the index of the first of them in the profile of all.
         processes: from `processes_of`.
+        phases: from `phase_paths`.
 
     Returns:
         The number of rows.
@@ -370,6 +395,7 @@ def fill(
     if len(profile) and (profile["kind"].max() >= len(KINDS) or profile["operation"].max() >= len(section.operations)):
         raise ValueError("it has calls of an unknown kind")
     operations = words["operation"].codes(section.operations)
+    phase_codes = words["phase"].codes(phases)
     rows = begin
     for first in range(0, len(section.tables["records"]), CHUNK):
         records = section.tables["records"][first : first + CHUNK]
@@ -387,6 +413,7 @@ def fill(
         for name, values in of_site.items():
             columns[name][place] = values[site]
         columns["operation"][place] = operations[row["operation"]]
+        columns["phase"][place] = phase_codes[row["phase"]]
         columns["kind"][place] = row["kind"]
         columns["row"][place] = first_row + records["row"].astype(np.int64)
         for name in ("sequence", "round", "thread", "together"):

@@ -1,0 +1,155 @@
+/* The profile: a row per kind of calls, found by a hash of its key; communicators, whose rows fold when they are freed.
+ */
+#include "recording_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t spare_communicator = TRACE_NONE; /* places that are free, in a list by `first_row` */
+static uint32_t spare_row = TRACE_NONE;          /* by `next` */
+static uint32_t *buckets;                        /* first row, in a list by `chain` */
+static uint32_t buckets_mask;
+static uint32_t placed; /* rows in buckets */
+
+uint32_t recording_add_communicator(const struct trace_communicator *communicator) {
+    pthread_mutex_lock(&own.lock);
+    uint32_t number = spare_communicator;
+    if (number != TRACE_NONE) {
+        spare_communicator = recording_communicator(number)->first_row;
+    } else {
+        number = table_next(COMMUNICATORS_TABLE, &own.header->communicators_dropped);
+        own.header->communicators += number != TRACE_NONE;
+    }
+    if (number != TRACE_NONE) {
+        *recording_communicator(number) = *communicator;
+        recording_communicator(number)->first_row = TRACE_NONE;
+    }
+    pthread_mutex_unlock(&own.lock);
+    return number;
+}
+
+static uint32_t hash_key(const struct trace_row *key) {
+    uint64_t hash = ((uint64_t)key->site << 32 | key->communicator) * 0x9e3779b97f4a7c15U + key->phase;
+    hash ^=
+        ((uint64_t)(uint32_t)key->ranks << 32 | (uint32_t)key->operation << 16 | (uint32_t)key->kind << 8 | key->size) *
+        0xbf58476d1ce4e5b9U;
+    return (uint32_t)((hash * 0x94d049bb133111ebU) >> 32);
+}
+
+static int same_key(const struct trace_row *a, const struct trace_row *b) {
+    return a->site == b->site && a->communicator == b->communicator && a->operation == b->operation &&
+           a->kind == b->kind && a->size == b->size && a->ranks == b->ranks && a->phase == b->phase;
+}
+
+/* Makes room for a row in the buckets; returns whether there are any. */
+static int reserve_buckets(void) {
+    if (buckets != NULL && placed <= buckets_mask)
+        return 1;
+    uint32_t size = buckets != NULL ? 2 * (buckets_mask + 1) : 1024;
+    uint32_t *larger = malloc(size * sizeof *larger);
+    if (larger == NULL)
+        return buckets != NULL;
+    memset(larger, 0xff, size * sizeof *larger);
+    for (uint32_t i = 0; buckets != NULL && i <= buckets_mask; ++i)
+        for (uint32_t number = buckets[i], chain; number != TRACE_NONE; number = chain) {
+            struct trace_row *row = &ROWS_TABLE[number];
+            uint32_t *bucket = &larger[hash_key(row) & (size - 1)];
+            chain = row->chain;
+            row->chain = *bucket;
+            *bucket = number;
+        }
+    free(buckets);
+    buckets = larger;
+    buckets_mask = size - 1;
+    return 1;
+}
+
+static struct trace_row *find_row(const struct trace_row *key) {
+    if (!reserve_buckets())
+        return &own.header->unplaced;
+    uint32_t *bucket = &buckets[hash_key(key) & buckets_mask];
+    for (uint32_t number = *bucket; number != TRACE_NONE; number = ROWS_TABLE[number].chain)
+        if (same_key(&ROWS_TABLE[number], key))
+            return &ROWS_TABLE[number];
+    uint32_t number = spare_row;
+    if (number != TRACE_NONE) {
+        spare_row = ROWS_TABLE[number].next;
+    } else {
+        number = table_next(PROFILE_TABLE, NULL);
+        own.header->profile += number != TRACE_NONE;
+    }
+    if (number == TRACE_NONE)
+        return &own.header->unplaced;
+    struct trace_row *row = &ROWS_TABLE[number];
+    *row = *key;
+    row->chain = *bucket;
+    row->next = TRACE_NONE;
+    *bucket = number;
+    ++placed;
+    if (key->communicator != TRACE_NONE) {
+        struct trace_communicator *communicator = recording_communicator(key->communicator);
+        row->next = communicator->first_row;
+        communicator->first_row = number;
+    }
+    return row;
+}
+
+struct trace_row *recording_row(const struct trace_row *key) {
+    pthread_mutex_lock(&own.lock);
+    struct trace_row *row = find_row(key);
+    pthread_mutex_unlock(&own.lock);
+    return row;
+}
+
+uint32_t recording_row_number(const struct trace_row *row) { return (uint32_t)(row - ROWS_TABLE); }
+
+/* Adds a row to that of all freed communicators of as many ranks, and gives its place back. */
+static void fold(struct trace_row *row) {
+    uint32_t number = (uint32_t)(row - ROWS_TABLE);
+    uint32_t *link = &buckets[hash_key(row) & buckets_mask];
+    struct trace_row sum = *row;
+    while (*link != number)
+        link = &ROWS_TABLE[*link].chain;
+    *link = row->chain;
+    --placed;
+    memset(row, 0, sizeof *row);
+    row->next = spare_row;
+    spare_row = number;
+    struct trace_row key = {.site = sum.site,
+                            .communicator = TRACE_NONE,
+                            .ranks = sum.ranks,
+                            .operation = sum.operation,
+                            .kind = sum.kind,
+                            .size = sum.size,
+                            .phase = sum.phase};
+    struct trace_row *all = find_row(&key);
+    all->calls += sum.calls;
+    all->ticks += sum.ticks;
+    all->waits += sum.waits;
+    all->bytes += sum.bytes;
+}
+
+void profile_release(uint32_t number) {
+    struct trace_communicator *communicator = recording_communicator(number);
+    if (!communicator->freed || communicator->pinned)
+        return;
+    for (uint32_t row = communicator->first_row; row != TRACE_NONE; row = ROWS_TABLE[row].next)
+        if (ROWS_TABLE[row].held != 0)
+            return;
+    for (uint32_t row = communicator->first_row, next; row != TRACE_NONE; row = next) {
+        next = ROWS_TABLE[row].next;
+        fold(&ROWS_TABLE[row]);
+    }
+    memset(communicator, 0, sizeof *communicator);
+    communicator->first_row = spare_communicator;
+    spare_communicator = number;
+}
+
+void recording_free_communicator(uint32_t number) {
+    if (own.header == NULL || number == TRACE_NONE)
+        return;
+    pthread_mutex_lock(&own.lock);
+    recording_communicator(number)->freed = 1;
+    profile_release(number);
+    pthread_mutex_unlock(&own.lock);
+}

@@ -1,0 +1,100 @@
+/* Records are of all calls until they fill their room, then of a sample: trace_file.h says which. */
+#include "recording_file.h"
+
+#include <math.h>
+
+static _Atomic int full; /* no room for more records: they take the places of others */
+static int64_t hand;     /* the next record that may lose its place */
+static int64_t looked;   /* at so many, since thinning has risen */
+static double quota;     /* records that a row may have, as expected; 0: as many as there is room for */
+
+/* Raises thinning until half of the records are expected to lose their places: first where most are. */
+static void raise_thinning(void) {
+    const double half = (double)own.stored[RECORDS_TABLE] / 2;
+    if (quota == 0.0)
+        quota = (double)own.header->records_capacity;
+    int raised = 0;
+    double expected = 2 * half + 1;
+    while (!raised || expected > half) {
+        expected = 0.0;
+        for (int64_t i = 0; i < own.header->profile; ++i) {
+            struct trace_row *row = &ROWS_TABLE[i];
+            uint8_t thinning = row->thinning;
+            double calls = ldexp((double)__atomic_load_n(&row->calls, __ATOMIC_RELAXED), -thinning);
+            while (calls > quota && thinning < 62) {
+                calls /= 2;
+                ++thinning;
+            }
+            raised |= thinning > row->thinning;
+            __atomic_store_n(&row->thinning, thinning, __ATOMIC_RELAXED); /* other threads may read it */
+            expected += calls;
+        }
+        if (quota < 1e-9)
+            break;
+        if (!raised || expected > half)
+            quota /= 2;
+    }
+    looked = 0;
+}
+
+/* The place of a record that its row does not keep any more; NULL if there is none. */
+static struct trace_record *replaceable(void) {
+    int64_t stored = own.stored[RECORDS_TABLE];
+    for (int64_t tries = 0; tries <= 2 * stored; ++tries) {
+        if (looked++ >= stored)
+            raise_thinning();
+        struct trace_record *record = &RECORDS[hand];
+        hand = (hand + 1) % stored;
+        if (atomic_load_explicit(&record->state, memory_order_acquire) != RECORD_COMPLETE)
+            continue; /* a call that has not ended writes there */
+        struct trace_row *row = &ROWS_TABLE[record->row];
+        if (record->level >= row->thinning)
+            continue;
+        atomic_store_explicit(&record->state, RECORD_EMPTY, memory_order_relaxed);
+        if (__atomic_sub_fetch(&row->held, 1, __ATOMIC_RELAXED) == 0 && row->communicator != TRACE_NONE)
+            profile_release(row->communicator);
+        return record;
+    }
+    return NULL;
+}
+
+/* A place for a call that begins when all room is used. */
+static struct trace_record *replace(const struct trace_row *row, int level) {
+    struct trace_record *record = NULL;
+    pthread_mutex_lock(&own.lock);
+    if (own.stored[RECORDS_TABLE] > 0)
+        record = replaceable();
+    if (record == NULL && level >= row->thinning)
+        ++own.header->records_dropped;
+    pthread_mutex_unlock(&own.lock);
+    return record;
+}
+
+/* A place that was not used yet. */
+static struct trace_record *unused(void) {
+    int64_t number = own.header->records;
+    if (recording_threaded)
+        number = atomic_fetch_add_explicit(&own.header->records, 1, memory_order_relaxed);
+    else
+        atomic_store_explicit(&own.header->records, number + 1, memory_order_relaxed);
+    if (number >= own.stored[RECORDS_TABLE]) {
+        pthread_mutex_lock(&own.lock);
+        if (table_reserve(RECORDS_TABLE, number + 1) != 0 && !full) {
+            full = 1;
+            looked = own.stored[RECORDS_TABLE];
+        }
+        pthread_mutex_unlock(&own.lock);
+    }
+    return number < own.stored[RECORDS_TABLE] ? &RECORDS[number] : NULL;
+}
+
+struct trace_record *recording_take(struct trace_row *row, int level) {
+    struct trace_record *record = full ? NULL : unused();
+    /* The row is held first: its communicator may be freed. */
+    recording_hold(row, 1);
+    if (record == NULL)
+        record = replace(row, level);
+    if (record == NULL)
+        recording_hold(row, -1);
+    return record;
+}
