@@ -15,7 +15,7 @@ from downbeat.experiment.cost import LEAST_LIMIT
 from downbeat.experiment.execute import ranks_here
 from downbeat.experiment.launch import launch_command
 from downbeat.experiment.plan import LaunchKey, Library, Measurement, Plan
-from downbeat.experiment.request import check_placing, default_ranks
+from downbeat.experiment.planning import check_placing, default_ranks
 from downbeat.launchers.job import Job, job_of
 from downbeat.launchers.libraries import LIBRARIES, Places
 
