@@ -90,10 +90,10 @@ def test_ranks_per_node_reach_the_launchers_of_all_libraries() -> None:
     if places.crowded:
         pytest.skip("two ranks share the only processor")
     for name in ("openmpi", "openmpi5"):
-        assert LIBRARIES[name].family.arguments(places) == ["--map-by", "ppr:2:node", "--bind-to", "core"]
+        assert LIBRARIES[name].arguments(places) == ["--map-by", "ppr:2:node", "--bind-to", "core"]
     for name in ("mpich", "mpich5", "intelmpi"):
-        assert LIBRARIES[name].family.arguments(places)[:2] == ["-ppn", "2"]
-    assert LIBRARIES["intelmpi"].family.environment(places)["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
+        assert LIBRARIES[name].arguments(places)[:2] == ["-ppn", "2"]
+    assert LIBRARIES["intelmpi"].environment(places)["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
 
 
 def launch(*arguments: str) -> subprocess.CompletedProcess[str]:

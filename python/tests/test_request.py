@@ -270,7 +270,7 @@ def test_srun_is_taken_in_a_slurm_job_where_the_library_can(tmp_path: Path) -> N
 def test_on_several_nodes_ranks_beyond_those_of_this_one_are_no_crowd() -> None:
     cores = [[cpu] for cpu in range(os.cpu_count() or 1)]
     pinned = {"I_MPI_PIN_PROCESSOR_LIST": ",".join(str(cpu) for (cpu,) in cores)}
-    intel, openmpi = LIBRARIES["intelmpi"].family, LIBRARIES["openmpi"].family
+    intel, openmpi = LIBRARIES["intelmpi"], LIBRARIES["openmpi"]
     full = Places(2 * len(cores), cores, nodes=2)
     assert intel.environment(full) == pinned
     assert openmpi.arguments(full) == ["--bind-to", "core"]

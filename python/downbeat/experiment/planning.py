@@ -144,7 +144,7 @@ def library(name: str, bench: str, launcher: str, per_node: int = 0) -> Library:
     check_placing(launcher, per_node)
     if owner and not launcher:
         launcher = srun_launcher(owner[1], placed=per_node > 0)
-    return Library(name, bench, launcher, owner[1].family.fixed_at_start if owner else (), per_node)
+    return Library(name, bench, launcher, owner[1].fixed_at_start if owner else (), per_node)
 
 
 def check_placing(launcher: str, per_node: int) -> None:

@@ -186,7 +186,7 @@ def srun_launcher(library: Library, placed: bool = False, environment: Mapping[s
         environment: where srun is found, and Slurm's variables.
     """
     srun = shutil.which("srun", path=environment.get("PATH"))
-    plugin = library.family.srun_plugin
+    plugin = library.srun_plugin
     if not (srun and plugin and "SLURM_JOB_ID" in environment):
         return ""
     answer = subprocess.run(

@@ -63,8 +63,12 @@ def wait(launcher: subprocess.Popen[bytes], seconds: float | None) -> int:
     return launcher.wait(0)
 
 
-class LauncherStuckError(Exception):
-    """A launcher has no ranks left, and does not end."""
+class EndedEarlyError(Exception):
+    """A launcher has to be ended: the exit status, and why in a line."""
+
+    def __init__(self, status: int, why: str = "") -> None:
+        super().__init__(why)
+        self.status = status
 
 
 def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, starts_ranks: bool) -> int:
@@ -77,7 +81,7 @@ def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, sta
 
     Raises:
         subprocess.TimeoutExpired: it has not ended in time.
-        LauncherStuckError: it has started ranks, which have ended, and it does not.
+        EndedEarlyError: it has started ranks, which have ended, and it does not.
     """
     begin = time.monotonic()
     had_ranks = False
@@ -94,7 +98,7 @@ def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, sta
         had_ranks = had_ranks or has_ranks
         without = 0 if has_ranks or not had_ranks else without + 1
         if without > 1:
-            raise LauncherStuckError
+            raise EndedEarlyError(EXIT_STUCK, "the ranks ended, but the launcher did not: it was ended")
         starts_ranks = had_ranks or time.monotonic() - begin < START_SECONDS
     return wait(launcher, None if timeout is None else max(0.0, timeout - (time.monotonic() - begin)))
 
@@ -193,7 +197,7 @@ def places_of(ranks: int, per_node: int = 0) -> Places:
 
 def environment(library: Library, launcher: str, linked: Path | None, places: Places) -> dict[str, str]:
     """Returns the environment for the launcher; what the user has set stays."""
-    env = library.family.environment(places) | os.environ
+    env = library.environment(places) | os.environ
     libraries = Path(launcher).resolve().parents[1] / "lib"
     # A program for the standard ABI runs under every library that has it, not only under that which it was built with.
     if linked and abi_of(linked) == "abi" and linked.parent != libraries and (libraries / linked.name).exists():
@@ -291,13 +295,10 @@ def run(
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         fail(f"cannot become the reaper of the ranks: {os.strerror(ctypes.get_errno())}")
 
-    class StopRequested(Exception):  # noqa: N818
-        """A signal asked this process to end."""
-
     def stop(number: int, _frame: object) -> NoReturn:
         for each in INTERRUPTIONS:
             signal.signal(each, signal.SIG_IGN)
-        raise StopRequested(number)
+        raise EndedEarlyError(128 + number)
 
     for each in heeded(INTERRUPTIONS):
         signal.signal(each, stop)
@@ -309,7 +310,7 @@ def run(
         if parent is not None:
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
             if os.getppid() != parent:
-                raise StopRequested(signal.SIGTERM)  # it ended before it could be watched
+                raise EndedEarlyError(128 + signal.SIGTERM)  # it ended before it could be watched
         signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTIONS)  # our parent may have blocked them
         # A session of its own: a Ctrl-C reaches us alone, and we end the launcher in order. If we are killed ourselves,
         # the kernel kills the launcher; its ranks lose their connection and end.
@@ -334,11 +335,9 @@ def run(
     except subprocess.TimeoutExpired:
         print(f"launch: stopped after {timeout:g} s: {' '.join(command)}", file=sys.stderr)
         return EXIT_TIMEOUT
-    except LauncherStuckError:
-        print("launch: the ranks ended, but the launcher did not: it was ended", file=sys.stderr)
-        return EXIT_STUCK
-    except StopRequested as signal_received:
-        return 128 + int(signal_received.args[0])
+    except EndedEarlyError as early:
+        print(*[f"launch: {early}\n"] * bool(str(early)), sep="", end="", file=sys.stderr)
+        return early.status
     finally:
         if launcher and launcher.poll() is None:
             launcher.terminate()
@@ -426,7 +425,7 @@ def main() -> int:
     if places.per_node and (needed := nodes_for(options.n, places.per_node)) > places.nodes:
         there = f"there {'is' if places.nodes == 1 else 'are'} {places.nodes}"
         fail(f"{options.n} ranks at {places.per_node} per node need {needed} nodes, and {there}")
-    command = [launcher, "-n", str(options.n), *library.family.arguments(places), program, *options.args]
+    command = [launcher, "-n", str(options.n), *library.arguments(places), program, *options.args]
     env = environment(library, launcher, linked, places)
     return run(command, env, options.timeout, options.parent, starts_ranks=Path(launcher).name != "srun")
 

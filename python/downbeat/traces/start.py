@@ -16,21 +16,20 @@ from downbeat.launchers.command import (
     ASAN_LATER,
     ASAN_OPTIONS,
     LISTED_HERE,
-    NARROW,
     PRELOAD,
     Setter,
-    is_slurm,
     launcher_library,
     launcher_place,
     linked_libraries,
-    mixed,
+    narrows,
     program_library,
     refuse_hidden,
     split_arguments,
     with_app_files,
     with_arguments,
 )
-from downbeat.launchers.libraries import LIBRARIES, OpenMpi, packaged, packaged_bench
+from downbeat.launchers.job import is_slurm
+from downbeat.launchers.libraries import LIBRARIES, packaged, packaged_bench
 from downbeat.launchers.mpi_abi import abi_of, read_object
 
 PRELOAD_LIBRARY = "libdownbeat-preload.so"
@@ -135,7 +134,7 @@ def preloaded(
     before = [] if command.owner else [*command.before, command.launcher or ""]
     refuse_hidden([*before, *command.started], library)
     forced = {VARIABLE + key: value for key, value in settings.items()}
-    if any(map(NARROW.fullmatch, command.started)):
+    if any(map(narrows, command.started)):
         forced[f"{VARIABLE}LAUNCH"] = uuid.uuid4().hex
     given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
     if any("libasan" in one for one in linked_libraries(command.started)):
@@ -189,7 +188,7 @@ def library_name(command: Command) -> str:
             f"'{command.started[0]}' is not a known launcher, nor an MPI program; use mpirun, mpiexec or srun, or name "
             "the MPI library of what it starts with --mpi"
         )
-    if command.owner and mixed(LIBRARIES[command.owner], LIBRARIES[name]):
+    if command.owner and LIBRARIES[command.owner].hydra != LIBRARIES[name].hydra:
         raise UsageError(
             f"the program is linked with {name}, but '{command.launcher}' is of {command.owner}, under which its ranks "
             f"are jobs of one rank each; use the launcher of {name}"
@@ -208,7 +207,7 @@ def with_variables(command: Command, setter: Setter, environment: Mapping[str, s
         after = setter.slurm(command.started) if command.launcher else setter.assignments(command.started)
         return Start([*before, *launcher, *after], variables | setter.variables)
     assert command.launcher
-    if not isinstance(LIBRARIES[command.owner].family, OpenMpi):
+    if LIBRARIES[command.owner].hydra:
         return Start([*command.before, command.launcher, *setter.hydra(command.started)], variables)
     both = [*map("=".join, variables.items()), *command.before]
     listed = [word for word in both if word.startswith(f"{LISTED_HERE}=")]
