@@ -336,7 +336,8 @@ def run(
         print(f"launch: stopped after {timeout:g} s: {' '.join(command)}", file=sys.stderr)
         return EXIT_TIMEOUT
     except EndedEarlyError as early:
-        print(*[f"launch: {early}\n"] * bool(str(early)), sep="", end="", file=sys.stderr)
+        if str(early):
+            print(f"launch: {early}", file=sys.stderr)
         return early.status
     finally:
         if launcher and launcher.poll() is None:
