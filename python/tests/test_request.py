@@ -11,7 +11,7 @@ from downbeat.errors import UsageError
 from downbeat.experiment import planning
 from downbeat.experiment.bench_options import passed_options
 from downbeat.experiment.plan import Environment, Measurement, Plan, portions_of
-from downbeat.experiment.planning import libraries_of, plan_of
+from downbeat.experiment.planning import libraries_of, planned
 from downbeat.experiment.request import (
     KEYS,
     Request,
@@ -34,7 +34,7 @@ def parse(text: str, directory: Path) -> Plan:
     """Returns the plan of a file with this text, for a downbeat-bench that is there."""
     script(directory / "bench", "#!/bin/sh\n")
     (directory / "test.toml").write_text(text, encoding="utf-8")
-    return plan_of(read_request(directory / "test.toml"), none)
+    return planned(read_request(directory / "test.toml"), none)
 
 
 LIBRARY = 'libraries = [{name = "here", bench = "./bench"}]\n'
@@ -170,9 +170,9 @@ def test_what_is_not_valid_is_one_line(text: str, named: str, valid: str, tmp_pa
 def test_the_seed_of_an_experiment_that_is_there_is_kept(tmp_path: Path) -> None:
     first = parse(BASIC, tmp_path)
     request = read_request(tmp_path / "test.toml")
-    assert plan_of(request, lambda name: first if name == "test" else None) == first
+    assert planned(request, lambda name: first if name == "test" else None) == first
     other = dataclasses.replace(request, seed=first.seed + 1)
-    assert plan_of(other, lambda _: first).seed == first.seed + 1
+    assert planned(other, lambda _: first).seed == first.seed + 1
 
 
 def test_lists_of_options() -> None:
@@ -327,6 +327,6 @@ def test_a_program_of_another_abi_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(
             UsageError, match=f"'/a/bench' is built for mpich, not for {name}; give it as mpich=/a/bench"
         ):
-            planning.library(name, "/a/bench", "")
+            planning.library_for(name, "/a/bench", "")
     for name in ("mpich", "mpich5", "intelmpi", "a name"):
-        assert planning.library(name, "/a/bench", "").name == name
+        assert planning.library_for(name, "/a/bench", "").name == name

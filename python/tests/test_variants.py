@@ -16,7 +16,7 @@ from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan, Variant
-from downbeat.experiment.planning import check_variants, plan_of
+from downbeat.experiment.planning import check_variants, planned
 from downbeat.experiment.request import read_request, read_variants
 from downbeat.launchers.bench import library_of
 from downbeat_command import downbeat
@@ -152,7 +152,7 @@ def test_a_file_has_variants(tmp_path: Path) -> None:
         'operations = ["bcast"]\nlibraries = [{name = "here", bench = "./bench"}]\n'
         '[variants.old]\n[variants.new]\nbench = "./bench"\nOMPI_MCA_btl = "tcp,self"\nLEVEL = 3\n'
     )
-    made = plan_of(read_request(tmp_path / "e.toml"), lambda _: None)
+    made = planned(read_request(tmp_path / "e.toml"), lambda _: None)
     variables = {"OMPI_MCA_btl": "tcp,self", "LEVEL": "3"}
     assert made.variants == (OLD, Variant("new", f"{tmp_path}/bench", variables=variables))
 

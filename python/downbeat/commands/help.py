@@ -48,7 +48,7 @@ EXAMPLES = {
 }
 
 
-class Group(TyperGroup):
+class HelpGroup(TyperGroup):
     """The commands, each with its whole summary: click would cut it at 45 characters."""
 
     def format_commands(self, _ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
@@ -57,7 +57,7 @@ class Group(TyperGroup):
             formatter.write_dl([(name, (one.help or "").partition("\n\n")[0]) for name, one in self.commands.items()])
 
 
-class Command(TyperCommand):
+class HelpCommand(TyperCommand):
     """A command whose --help has panels and examples."""
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
@@ -86,7 +86,7 @@ class Command(TyperCommand):
                 formatter.write(f"  {example}\n")
 
 
-class PassingCommand(Command):
+class PassingCommand(HelpCommand):
     """A command that hands what follows `--` to downbeat-bench."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]

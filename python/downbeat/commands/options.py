@@ -35,7 +35,8 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     parameters = [one for one in own.parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
     for field, of in SETTINGS.items():
         if of.help:
-            kind = Annotated[list[str] | None if of.many else str | None, option(field, of.panel)]
+            text: Any = list[str] | None if of.many else str | None
+            kind: Any = Annotated[text, option(field, of.panel)]
             parameters.append(inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind))
     parameters += [one for one in own.parameters.values() if one.kind is one.KEYWORD_ONLY]
     command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -48,7 +48,7 @@ def run(
     """
     from downbeat.base.files import is_standard_output
     from downbeat.experiment import directory as places
-    from downbeat.experiment.planning import plan_of
+    from downbeat.experiment.planning import planned
     from downbeat.experiment.request import overridden, read_request
     from downbeat.launchers.bench import check_arguments
 
@@ -68,7 +68,7 @@ def run(
     def stored(name: str) -> Plan | None:
         return places.read_plan(place(name)) if (place(name) / places.PLAN).is_file() else None
 
-    plan = plan_of(request, stored)
+    plan = planned(request, stored)
     if not any(one.simulate for one in plan.libraries):  # such a program runs under its simulator alone
         for program, *arguments in dict.fromkeys(map(plan.program_of, plan.round_order(1))):
             check_arguments(program, arguments)

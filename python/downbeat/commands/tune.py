@@ -65,7 +65,7 @@ def tune(
 
     from downbeat.commands.interruption import resumable
     from downbeat.experiment.bench_options import launcher_at
-    from downbeat.experiment.planning import default_ranks, library
+    from downbeat.experiment.planning import default_ranks, library_for
     from downbeat.launchers.bench import find_bench
     from downbeat.launchers.job import job_of
     from downbeat.tune.arguments import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
@@ -75,7 +75,7 @@ def tune(
 
     per_node = ranks_per_node or 0
     pattern, delay = one_pattern(pattern, delay)
-    tuned = library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
+    tuned = library_for(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
     question = Question(
         library=tuned,
         collectives=tuple(dict.fromkeys(collectives)),

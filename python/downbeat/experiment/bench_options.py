@@ -12,6 +12,8 @@ from downbeat.base.text import name_of, split_list
 from downbeat.errors import UsageError
 from downbeat.launchers.bench import BENCH
 
+HERE = Path()
+
 
 def bench_at(text: str, base: Path) -> str:
     """Returns the absolute path of the downbeat-bench that a user names."""
@@ -49,7 +51,7 @@ def wrong(key: str, value: object, valid: str) -> UsageError:
     return UsageError(f"{key}: {shown} is not valid; give {valid}")
 
 
-def valid_name(key: str, value: object) -> str:
+def valid_name(key: str, value: object, _base: Path = HERE) -> str:
     """Returns a name that can be part of one of a file."""
     if not isinstance(value, str) or not NAME.fullmatch(value):
         raise wrong(key, value, "a name of letters, digits and _ . + -")
@@ -71,7 +73,7 @@ def valid_variables(key: str, table: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in table.items()}
 
 
-def word_list(key: str, value: object) -> str:
+def word_list(key: str, value: object, _base: Path = HERE) -> str:
     """Returns a list of names or sizes, given as such or as text with commas."""
     words = value if isinstance(value, list) else [value]
     texts = [str(word) if isinstance(word, int | float) and not isinstance(word, bool) else word for word in words]

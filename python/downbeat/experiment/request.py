@@ -51,7 +51,7 @@ def whole(least: int, most: int | None = None) -> Reader:
     return read
 
 
-def number(below: float = math.inf, advice: str = "") -> Reader:
+def above_zero(below: float = math.inf, advice: str = "") -> Reader:
     """Returns a reader of numbers above 0."""
 
     def read(key: str, value: object, _base: Path) -> float:
@@ -71,25 +71,15 @@ def read_ranks(key: str, value: object, base: Path) -> tuple[int, ...]:
     words = value if isinstance(value, list) else split_list(value) if isinstance(value, str) else [value]
     if not words:
         raise wrong(key, value, "a number of ranks or a list of them, not empty")
-    return distinct(key, [whole(1)(key, one, base) for one in words])
+    return once_each(key, [whole(1)(key, one, base) for one in words])
 
 
-def distinct(key: str, values: list[Any]) -> tuple[Any, ...]:
+def once_each(key: str, values: list[Any]) -> tuple[Any, ...]:
     """Returns values, each of which must be given once."""
     for value in values:
         if values.count(value) > 1:
             raise UsageError(f"{key}: {value} is given twice")
     return tuple(values)
-
-
-def read_words(key: str, value: object, _base: Path) -> str:
-    """Reads names or sizes, which downbeat-bench judges."""
-    return word_list(key, value)
-
-
-def read_name(key: str, value: object, _base: Path) -> str:
-    """Reads a name that can be part of one of a file."""
-    return valid_name(key, value)
 
 
 def read_platform(key: str, value: object, _base: Path) -> str:
@@ -133,7 +123,7 @@ def read_libraries(key: str, value: object, base: Path) -> tuple[Program, ...]:
         found.append(
             dataclasses.replace(program, bench=bench, launcher=read_launcher(key, table.get("launcher"), base))
         )
-    distinct(key, [one.name for one in found])
+    once_each(key, [one.name for one in found])
     return tuple(found)
 
 
@@ -241,7 +231,7 @@ def file_at(where: str, word: str, base: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Setting:
+class Declaration:
     """How a field of `Request` is given: as a key of a file, and as an option of `downbeat run`.
 
     Attributes:
@@ -263,9 +253,9 @@ class Setting:
     completes: str = ""
 
 
-def setting(read: Reader, *more: Any, **others: Any) -> Any:  # noqa: ANN401 (as dataclasses.field)
+def declared(read: Reader, *more: Any, **others: Any) -> Any:  # noqa: ANN401 (as dataclasses.field)
     """Returns a field of `Request`; None where neither file nor options give it."""
-    return dataclasses.field(default=None, metadata={"setting": Setting(read, *more, **others)})
+    return dataclasses.field(default=None, metadata={"declared": Declaration(read, *more, **others)})
 
 
 MEASURED, COMPARED, LAUNCHES = "What is measured", "Variants that are compared", "Launches"
@@ -279,23 +269,23 @@ SHARE = " and below 1, e.g. 0.02 for 2 %"
 class Request:
     """An experiment as it is asked for. A setting is declared here alone: its reader, its option and its help."""
 
-    operations: tuple[str, ...] | None = setting(operations_of)  # the first words of the command
-    sizes: str | None = setting(read_words, "Message sizes [8:64K].", "SIZES", MEASURED, ("-m", "--sizes"))
-    sync: str | None = setting(
-        read_words, "Synchronizers [mpi_barrier,harmonize].", "NAMES", MEASURED, completes="synchronizer"
+    operations: tuple[str, ...] | None = declared(operations_of)  # the first words of the command
+    sizes: str | None = declared(word_list, "Message sizes [8:64K].", "SIZES", MEASURED, ("-m", "--sizes"))
+    sync: str | None = declared(
+        word_list, "Synchronizers [mpi_barrier,harmonize].", "NAMES", MEASURED, completes="synchronizer"
     )
-    repetitions: int | None = setting(
+    repetitions: int | None = declared(
         whole(1), "Valid samples per cell and launch [1000].", "N", MEASURED, ("-r", "--repetitions")
     )
-    ranks: tuple[int, ...] | None = setting(
+    ranks: tuple[int, ...] | None = declared(
         read_ranks, "Numbers of ranks [the job's, else one per core].", "P,P..", MEASURED, ("-n", "--ranks")
     )
-    ranks_per_node: int | None = setting(whole(1), "Most ranks that a node gets [the launcher's].", "K", MEASURED)
-    simulate: str | None = setting(read_platform, CLUSTER, "PLATFORM", MEASURED)
-    variants: tuple[Variant, ...] | None = setting(
+    ranks_per_node: int | None = declared(whole(1), "Most ranks that a node gets [the launcher's].", "K", MEASURED)
+    simulate: str | None = declared(read_platform, CLUSTER, "PLATFORM", MEASURED)
+    variants: tuple[Variant, ...] | None = declared(
         read_variants, OTHERS, "NAME:KEY=VALUE", COMPARED, ("--variant",), many=True
     )
-    environments: tuple[Environment, ...] | None = setting(
+    environments: tuple[Environment, ...] | None = declared(
         read_environments,
         "Set a variable in the environment NAME; 'NAME:' alone sets none.",
         "[NAME:]VAR=VALUE",
@@ -303,23 +293,25 @@ class Request:
         ("--env",),
         many=True,
     )
-    libraries: tuple[Program, ...] | None = setting(
+    libraries: tuple[Program, ...] | None = declared(
         read_libraries, "MPI libraries [the first that is built].", "NAMES", COMPARED, ("--mpi",), completes="library"
     )
-    bench: Mapping[str, str] | None = setting(
+    bench: Mapping[str, str] | None = declared(
         read_benches, "Path of downbeat-bench [the build, else PATH].", "[MPI=]PATH", COMPARED, many=True
     )
-    launcher: str | None = setting(read_launcher, "Launcher, e.g. 'srun --mpi=pmix -n {ranks}'.", "COMMAND", COMPARED)
-    launches: int | None = setting(whole(1, MOST_LAUNCHES), "Launches of each configuration [10].", "N", LAUNCHES)
-    width: float | None = setting(number(1.0, SHARE), NARROW, "W", LAUNCHES)
-    max_launches: int | None = setting(whole(1, MOST_LAUNCHES), "Most launches with --width [50].", "N", LAUNCHES)
-    timeout: float | None = setting(number(), "Seconds after which a launch is ended [by its size].", "S", LAUNCHES)
-    seed: int | None = setting(whole(0), "Seed of the order of launches [random].", "N", LAUNCHES)
-    name: str | None = setting(read_name, "Name of the experiment [from file or operations].", "NAME")
-    options: Mapping[str, str] | None = setting(options_of)  # of downbeat-bench, after --
+    launcher: str | None = declared(read_launcher, "Launcher, e.g. 'srun --mpi=pmix -n {ranks}'.", "COMMAND", COMPARED)
+    launches: int | None = declared(whole(1, MOST_LAUNCHES), "Launches of each configuration [10].", "N", LAUNCHES)
+    width: float | None = declared(above_zero(1.0, SHARE), NARROW, "W", LAUNCHES)
+    max_launches: int | None = declared(whole(1, MOST_LAUNCHES), "Most launches with --width [50].", "N", LAUNCHES)
+    timeout: float | None = declared(
+        above_zero(), "Seconds after which a launch is ended [by its size].", "S", LAUNCHES
+    )
+    seed: int | None = declared(whole(0), "Seed of the order of launches [random].", "N", LAUNCHES)
+    name: str | None = declared(valid_name, "Name of the experiment [from file or operations].", "NAME")
+    options: Mapping[str, str] | None = declared(options_of)  # of downbeat-bench, after --
 
 
-SETTINGS: dict[str, Setting] = {one.name: one.metadata["setting"] for one in dataclasses.fields(Request)}
+SETTINGS: dict[str, Declaration] = {one.name: one.metadata["declared"] for one in dataclasses.fields(Request)}
 KEYS = tuple(field.replace("_", "-") for field in SETTINGS)
 
 

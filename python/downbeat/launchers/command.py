@@ -158,7 +158,7 @@ def merged(ours: Sequence[str], theirs: str) -> str:
     return ":".join([*first, *ours, *(one for one in others if one not in first)])
 
 
-def setting(option: str, variables: Mapping[str, str]) -> list[str]:
+def hydra_words(option: str, variables: Mapping[str, str]) -> list[str]:
     """Returns options of Hydra that set variables."""
     return [word for name, value in variables.items() for word in (option, name, value)]
 
@@ -245,8 +245,8 @@ class Setter:
             here = [name for option, name in own if "genv" not in option]
             # With these options, Intel's launcher ignores -genv.
             narrow = any(narrows(word) and "genv" not in word for word in context)
-            parts.append(setting("-env", self.rest(here) if narrow else {}) + self.assignments(part))
-        return setting("-genv", self.rest(everywhere)) + joined(parts)
+            parts.append(hydra_words("-env", self.rest(here) if narrow else {}) + self.assignments(part))
+        return hydra_words("-genv", self.rest(everywhere)) + joined(parts)
 
     def of_hydra(self, context: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
         """Returns words of one program with variables as they have to be, and the options that set them, with names."""

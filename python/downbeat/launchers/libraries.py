@@ -71,7 +71,7 @@ Variables = Mapping[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
-class Library:
+class MpiLibrary:
     """A library under the name that --mpi and DOWNBEAT_MPI take, and how it differs from the others.
 
     In words of the launcher and in variables, {per_node}, {unit}, {cpus} and {pinned} are those of `Places`. What the
@@ -141,7 +141,7 @@ def fetched(name: str) -> Path:
 
 
 ROOT_ALLOWED = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
-OPEN_MPI = Library(
+OPEN_MPI = MpiLibrary(
     "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", ("openmpi",), "Open MPI", OPEN_MPI_OPTIONS,
     spread=("--map-by", "ppr:{per_node}:node"),
     threads=("--use-hwthread-cpus",),  # it counts cores as slots unless an option makes it count threads
@@ -155,7 +155,7 @@ OPEN_MPI = Library(
     fixed_at_start=("allgatherv",),
     srun_plugin="pmix",
 )  # fmt: skip
-MPICH = Library(
+MPICH = MpiLibrary(
     "mpirun.mpich", "HYDRA", ("mpich",), "MPICH", HYDRA_OPTIONS,
     spread=("-ppn", "{per_node}"),
     bound=("-bind-to", "{unit}"),
@@ -167,7 +167,7 @@ MPICH = Library(
     srun_plugin="pmi2",
 )  # fmt: skip
 # openmpi and mpich are the system's, of whatever version. Later entries are the more specific ones.
-LIBRARIES: Mapping[str, Library] = {
+LIBRARIES: Mapping[str, MpiLibrary] = {
     "openmpi": OPEN_MPI,
     "mpich": MPICH,
     "openmpi5": dataclasses.replace(
@@ -182,7 +182,7 @@ LIBRARIES: Mapping[str, Library] = {
         # does not compress well, a message is too long for srun's pmi2, and MPI_Init fails. Its own launcher takes it.
         srun_plugin=None,
     ),
-    "intelmpi": Library(
+    "intelmpi": MpiLibrary(
         fetched("intelmpi"), r"Intel\(R\) MPI", ("mpich", "abi"), r"Intel\(R\) MPI", HYDRA_OPTIONS,
         spread=("-ppn", "{per_node}"),
         # In a job it would rather follow the batch system than -ppn.
@@ -248,7 +248,7 @@ def linked_mpi(program: str) -> Path | None:
     return None
 
 
-def launcher_of(linked: Path) -> tuple[Library, str] | None:
+def launcher_of(linked: Path) -> tuple[MpiLibrary, str] | None:
     """Returns the library of a shared object, and its launcher: a foreign one would start P programs of one rank."""
     abi = abi_of(linked) if linked.is_file() else NEEDED.get(linked.name)
     able = [library for library in LIBRARIES.values() if abi in library.abis]

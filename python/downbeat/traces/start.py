@@ -50,7 +50,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Command:
+class LaunchCommand:
     """The parts of a command.
 
     Attributes:
@@ -148,7 +148,7 @@ def preloaded(
     return Start(with_arguments(start.command, command.arguments), start.environment)
 
 
-def command_of(words: Sequence[str], environment: Mapping[str, str]) -> Command:
+def command_of(words: Sequence[str], environment: Mapping[str, str]) -> LaunchCommand:
     """Returns the parts of a command.
 
     Raises:
@@ -157,20 +157,20 @@ def command_of(words: Sequence[str], environment: Mapping[str, str]) -> Command:
     place = launcher_place(words)
     launcher = None if place is None else shutil.which(words[place], path=environment.get("PATH"))
     if place is None or launcher is None:
-        return Command([], None, None, *split_arguments(words))
+        return LaunchCommand([], None, None, *split_arguments(words))
     after = list(words[place + 1 :])
     if is_slurm(launcher):
-        return Command(list(words[:place]), words[place], None, *split_arguments(after))
+        return LaunchCommand(list(words[:place]), words[place], None, *split_arguments(after))
     owner = launcher_library(launcher)
     if not owner:
         raise UsageError(f"'{words[place]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
     bare, arguments = split_arguments(after)
     if (whole := with_app_files(bare)) != bare:
         bare, arguments = split_arguments(whole)
-    return Command(list(words[:place]), launcher, owner, bare, arguments)
+    return LaunchCommand(list(words[:place]), launcher, owner, bare, arguments)
 
 
-def library_name(command: Command) -> str:
+def library_name(command: LaunchCommand) -> str:
     """Returns the name of the MPI library of a command's programs, else of its launcher.
 
     Raises:
@@ -196,7 +196,7 @@ def library_name(command: Command) -> str:
     return name
 
 
-def with_variables(command: Command, setter: Setter, environment: Mapping[str, str]) -> Start:
+def with_variables(command: LaunchCommand, setter: Setter, environment: Mapping[str, str]) -> Start:
     """Returns a command that sets variables for all ranks."""
     variables = dict(environment)
     if not command.owner:  # srun, or what is started here, e.g. a script with launchers in it
