@@ -9,9 +9,10 @@ from pathlib import Path
 from downbeat.base.text import counted
 from downbeat.errors import DownbeatError
 from downbeat.experiment import directory as places
+from downbeat.experiment.cost import LEAST_LIMIT, PATIENCE
 from downbeat.experiment.execute import adopt, execute
 from downbeat.experiment.experiment import Launch, open_experiment
-from downbeat.experiment.plan import LEAST_LIMIT, PATIENCE, Environment, Library, Measurement, Plan
+from downbeat.experiment.plan import Environment, Library, Measurement, Plan
 
 from downbeat_papers.figure import Figure
 from downbeat_papers.results import Results

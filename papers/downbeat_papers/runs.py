@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from downbeat.experiment.plan import (
+from downbeat.experiment.cost import (
     nonblocking_seconds,
     sample_messages,
     sample_seconds,

@@ -11,7 +11,7 @@ from pathlib import Path
 from downbeat.base.text import counted, evenly, split_list
 from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import launcher_at
-from downbeat.experiment.request import check_placing
+from downbeat.experiment.planning import check_placing
 from downbeat.launchers.bench import built, find_any_bench, library_of, srun_launcher
 from downbeat.launchers.job import Job, job_of, nodes_for, places_ranks
 from downbeat.launchers.libraries import LIBRARIES

@@ -12,7 +12,7 @@ import typer
 from downbeat.base.text import evenly
 from downbeat.commands.reproduce import reproduce
 from downbeat.errors import UsageError
-from downbeat.experiment.plan import LEAST_LIMIT
+from downbeat.experiment.cost import LEAST_LIMIT
 from downbeat.report.page import render_page
 from downbeat_command import downbeat
 from downbeat_papers.claims import Facts

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
-from downbeat.experiment.plan import nonblocking_seconds
+from downbeat.experiment.cost import nonblocking_seconds
 from downbeat.launchers.bench import built
-from downbeat.launchers.launch import SimulatorsMessages
+from downbeat.launchers.messages import SimulatorsMessages
 from downbeat.launchers.simulation import NAME, platform_object
 from downbeat_command import downbeat
 from downbeat_papers import simulated

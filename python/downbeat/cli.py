@@ -26,38 +26,39 @@ from downbeat.commands import (
     trace,
     tune,
 )
-from downbeat.commands.help import Command, Group, PassingCommand
+from downbeat.commands.help import HelpCommand, HelpGroup, PassingCommand
 from downbeat.commands.mistakes import usage_line, with_suggestion
 from downbeat.errors import DownbeatError, UsageError
 
 # click's UsageError, which typer has under several names.
 PARSER_ERRORS = cast(tuple[type[typer.BadParameter]], typer.BadParameter.__bases__)
 
+NAME = "downbeat"
 app = typer.Typer(
-    name="downbeat",
-    cls=Group,
+    name=NAME,
+    cls=HelpGroup,
     help="Experiments on MPI collectives, measured from a common start.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 # In the order in which a newcomer needs them.
-app.command(cls=Command)(build.build)
-app.command(cls=Command)(config.config)
-app.command(cls=Command)(doctor.doctor)
+app.command(cls=HelpCommand)(build.build)
+app.command(cls=HelpCommand)(config.config)
+app.command(cls=HelpCommand)(doctor.doctor)
 app.command(cls=PassingCommand)(run.run)
-app.command(cls=Command)(compare.compare)
-app.command(cls=Command)(report.report)
-app.command(cls=Command)(show.show)
-app.command(cls=Command)(export.export)
+app.command(cls=HelpCommand)(compare.compare)
+app.command(cls=HelpCommand)(report.report)
+app.command(cls=HelpCommand)(show.show)
+app.command(cls=HelpCommand)(export.export)
 app.command(cls=PassingCommand)(tune.tune)
-app.command(cls=Command)(reproduce.reproduce)
-app.command(cls=Command, context_settings={"allow_interspersed_args": False})(
+app.command(cls=HelpCommand)(reproduce.reproduce)
+app.command(cls=HelpCommand, context_settings={"allow_interspersed_args": False})(
     trace.trace
 )  # the launcher has options, too
-app.command(cls=Command)(arrivals.arrivals)
-app.command(cls=Command)(align.align)
-app.command(cls=Command, context_settings={"allow_interspersed_args": False})(timebase.timebase)
+app.command(cls=HelpCommand)(arrivals.arrivals)
+app.command(cls=HelpCommand)(align.align)
+app.command(cls=HelpCommand, context_settings={"allow_interspersed_args": False})(timebase.timebase)
 
 
 @app.callback(invoke_without_command=True)
@@ -83,7 +84,7 @@ def main() -> None:
     with shown():
         try:
             try:
-                status = app(standalone_mode=False)
+                status = app(prog_name=NAME, standalone_mode=False)
             finally:
                 sys.stdout.flush()
         except PARSER_ERRORS as error:
@@ -102,12 +103,10 @@ def main() -> None:
 
 def usage_error(error: typer.BadParameter) -> str:
     """Returns a line for an error of the parser of the command line."""
+    # The parser lacks an option's argument where there is no context.
     context = error.ctx
-    if not context:  # the parser lacks an option's argument
-        return usage_line(error.format_message(), " ".join([app.info.name or "", *sys.argv[1:2]]), [])
-    command = context.command
-    options = [name for one in command.params for name in one.opts if name.startswith("--")] + ["--help"]
-    return usage_line(error.format_message(), context.command_path, [*options, *getattr(command, "commands", ())])
+    path = context.command_path if context else " ".join([NAME, *sys.argv[1:2]])
+    return usage_line(error, path, context is not None and isinstance(context.command, PassingCommand))
 
 
 def end(line: str, status: int) -> NoReturn:

@@ -425,7 +425,7 @@ def test_repetitions_follow_from_the_variance_components(fake: FakeBench, where:
     plan = plan_with(fake.library(), launches=7, width=0.5)
     outcome = execute(plan, where)
     assert outcome.lacking == {}
-    decision = split.read(where)
+    decision = split.read_split(where)
     assert decision is not None
     content = json.loads((where / places.SPLIT).read_text(encoding="utf-8"))
     (cell,) = content["cells"]

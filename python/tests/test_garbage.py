@@ -31,7 +31,8 @@ from downbeat.experiment import directory as places
 from downbeat.experiment import split
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import Library, Measurement, Plan
-from downbeat.experiment.request import plan_of, read_request
+from downbeat.experiment.planning import planned
+from downbeat.experiment.request import read_request
 from downbeat.launchers.bench import kept_builds
 from downbeat.tables.dataset import dataset_record, describe_dataset
 from downbeat.tables.experiment import describe_experiment
@@ -147,7 +148,7 @@ def part_of_experiment(*names: str) -> Callable[[Path], Path]:
 def read_experiment(path: Path) -> None:
     directory = path if path.is_dir() else next(one for one in path.parents if (one / places.PLAN).exists())
     places.complete(directory)
-    split.read(directory)
+    split.read_split(directory)
     _ = open_experiment(directory).machine
     open_history([directory], [])
 
@@ -166,7 +167,7 @@ def make_request(directory: Path) -> Path:
 
 
 def read_plan(path: Path) -> None:
-    plan_of(read_request(path), path.parent, lambda _: None)
+    planned(read_request(path), lambda _: None)
 
 
 def make_trace(directory: Path) -> Path:

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import launcher_at
+from downbeat.experiment.cost import LEAST_LIMIT
 from downbeat.experiment.execute import ranks_here
 from downbeat.experiment.launch import launch_command
-from downbeat.experiment.plan import LEAST_LIMIT, LaunchKey, Library, Measurement, Plan, time_limit
-from downbeat.experiment.request import check_placing, default_ranks
+from downbeat.experiment.plan import LaunchKey, Library, Measurement, Plan
+from downbeat.experiment.planning import check_placing, default_ranks
 from downbeat.launchers.job import Job, job_of
 from downbeat.launchers.libraries import LIBRARIES, Places
 
@@ -89,10 +90,10 @@ def test_ranks_per_node_reach_the_launchers_of_all_libraries() -> None:
     if places.crowded:
         pytest.skip("two ranks share the only processor")
     for name in ("openmpi", "openmpi5"):
-        assert LIBRARIES[name].family.arguments(places) == ["--map-by", "ppr:2:node", "--bind-to", "core"]
+        assert LIBRARIES[name].arguments(places) == ["--map-by", "ppr:2:node", "--bind-to", "core"]
     for name in ("mpich", "mpich5", "intelmpi"):
-        assert LIBRARIES[name].family.arguments(places)[:2] == ["-ppn", "2"]
-    assert LIBRARIES["intelmpi"].family.environment(places)["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
+        assert LIBRARIES[name].arguments(places)[:2] == ["-ppn", "2"]
+    assert LIBRARIES["intelmpi"].environment(places)["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
 
 
 def launch(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -158,14 +159,14 @@ def test_the_machine_is_held_against_the_ranks_of_a_node() -> None:
 
 def test_timeouts_follow_ranks_and_cells() -> None:
     small = Measurement(("bcast",), {"sizes": "8:64K"})
-    assert time_limit(small, 2) == LEAST_LIMIT
-    assert time_limit(small, 16384) > 2 * time_limit(small, 4096) > 2 * LEAST_LIMIT
+    assert small.time_limit(2) == LEAST_LIMIT
+    assert small.time_limit(16384) > 2 * small.time_limit(4096) > 2 * LEAST_LIMIT
     many = Measurement(("bcast", "reduce"), {"sizes": "8:64K", "sync": "a,b(c=1,2),c", "algorithm": "reduce=1,2"})
-    assert time_limit(many, 4096) > 10 * time_limit(small, 4096)
-    assert time_limit(Measurement(("bcast",), {"repetitions": "1"}), 16384) > LEAST_LIMIT
+    assert many.time_limit(4096) > 10 * small.time_limit(4096)
+    assert Measurement(("bcast",), {"repetitions": "1"}).time_limit(16384) > LEAST_LIMIT
     plan = Plan("e", many, (Library("mpi", "bench"),), (4096,))
     key = LaunchKey("mpi", 4096, "default", 1)
-    assert plan.time_limit(key) == time_limit(many, 4096)
+    assert plan.time_limit(key) == many.time_limit(4096)
     assert Plan("e", many, plan.libraries, (4096,), timeout=5.0).time_limit(key) == 5.0
 
 
@@ -175,5 +176,5 @@ def test_timeouts_follow_what_simulating_takes() -> None:
     calls = Plan("e", Measurement(("iallreduce",), few), (Library("smpi", "bench", simulate="fat-tree"),), (32, 128))
     assert calls.time_limit(LaunchKey("smpi", 128, "default", 1)) > 50 * 11 * 2
     assert calls.time_limit(LaunchKey("smpi", 32, "default", 1)) == LEAST_LIMIT
-    assert time_limit(Measurement(("allreduce",), few), 128, simulated=True) == LEAST_LIMIT
-    assert time_limit(Measurement(("allreduce",), few), 16384, simulated=True) > 50 * 13
+    assert Measurement(("allreduce",), few).time_limit(128, simulated=True) == LEAST_LIMIT
+    assert Measurement(("allreduce",), few).time_limit(16384, simulated=True) > 50 * 13

@@ -144,7 +144,7 @@ def test_another_tree_is_taken_if_it_fits(checkout: Path) -> None:
 def test_what_downbeat_build_has_made_comes_after_the_checkout(
     checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = Build(tmp_path / "kept", "openmpi", "mpicc", "Open MPI", "2026-01-01")
+    kept = Build(tmp_path / "kept", "openmpi", "mpicc", "2026-01-01")
     (kept.prefix / "lib").mkdir(parents=True)
     shutil.copy(checkout / "build/openmpi/lib/libdownbeat.so", kept.prefix / "lib")
     monkeypatch.setattr(libdownbeat, "kept_builds", lambda: [kept])

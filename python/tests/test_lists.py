@@ -51,15 +51,15 @@ def test_compare_selects_operations_with_nested_parentheses(tmp_path: Path) -> N
 
 
 def test_a_request_splits_operations_as_downbeat_bench_does() -> None:
-    assert operations_of([f"{NESTED},bcast", "./my_op.so(a,f(x))"], Path("/base")) == (
+    assert operations_of("operations", [f"{NESTED},bcast", "./my_op.so(a,f(x))"], Path("/base")) == (
         NESTED,
         "bcast",
         "/base/my_op.so(a,f(x))",
     )
-    assert operations_of("./a.so,./b.so", Path("/base")) == ("/base/a.so", "/base/b.so")
+    assert operations_of("operations", "./a.so,./b.so", Path("/base")) == ("/base/a.so", "/base/b.so")
     for text in ("bcast,", ",", " "):
         with pytest.raises(UsageError, match="not empty"):
-            operations_of(text, Path("/base"))
+            operations_of("operations", text, Path("/base"))
 
 
 def test_portions_keep_nested_parentheses_whole() -> None:
@@ -73,4 +73,4 @@ def test_portions_keep_nested_parentheses_whole() -> None:
 
 
 def test_ranks_are_a_list() -> None:
-    assert parse_ranks("2, 4,2") == (2, 4)
+    assert parse_ranks("2, 4") == (2, 4)

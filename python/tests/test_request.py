@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
 import pytest
 from downbeat.errors import UsageError
-from downbeat.experiment import request
+from downbeat.experiment import planning
 from downbeat.experiment.bench_options import passed_options
 from downbeat.experiment.plan import Environment, Measurement, Plan, portions_of
+from downbeat.experiment.planning import libraries_of, planned
 from downbeat.experiment.request import (
     KEYS,
-    environment_variables,
-    libraries_by_options,
-    numbers,
-    plan_of,
+    Request,
+    overridden,
+    read_environments,
+    read_ranks,
     read_request,
+    request_of,
 )
 from downbeat.launchers.bench import srun_launcher
 from downbeat.launchers.libraries import LIBRARIES, Places
@@ -31,7 +34,7 @@ def parse(text: str, directory: Path) -> Plan:
     """Returns the plan of a file with this text, for a downbeat-bench that is there."""
     script(directory / "bench", "#!/bin/sh\n")
     (directory / "test.toml").write_text(text, encoding="utf-8")
-    return plan_of(read_request(directory / "test.toml"), directory, none)
+    return planned(read_request(directory / "test.toml"), none)
 
 
 LIBRARY = 'libraries = [{name = "here", bench = "./bench"}]\n'
@@ -120,7 +123,7 @@ def test_a_newcomer_gets_the_right_procedure(tmp_path: Path) -> None:
         (f"{LIBRARY}operations = ['--sizes']", "'--sizes'", "list operation"),
         (f"{BASIC}ranks = 0", "ranks: 0", "at least 1"),
         (f"{BASIC}ranks = []", "ranks: []", "not empty"),
-        (f"{BASIC}ranks = '2'", "ranks: '2'", "whole number"),
+        (f"{BASIC}ranks = 'two'", "ranks: 'two'", "whole number"),
         (f"{BASIC}ranks = [2, 2]", "ranks: 2", "twice"),
         (f"{BASIC}ranks = [true]", "ranks: true", "whole number"),
         (f"{BASIC}sizes = []", "sizes: []", "not empty"),
@@ -136,6 +139,7 @@ def test_a_newcomer_gets_the_right_procedure(tmp_path: Path) -> None:
         (f"{BASIC}width = -0.1", "width: -0.1", "above 0"),
         (f"{BASIC}width = nan", "width: nan", "above 0"),
         (f"{BASIC}max-launches = 9", "max-launches: 9", "from 10 to 100000"),
+        (f"{BASIC}max-launches = 0", "max-launches: 0", "from 1 to 100000"),
         (f"{BASIC}timeout = inf", "timeout: inf", "above 0"),
         (f"{BASIC}seed = -1", "seed: -1", "at least 0"),
         (f"{BASIC}name = 'a/b'", "name: 'a/b'", "letters"),
@@ -166,24 +170,42 @@ def test_what_is_not_valid_is_one_line(text: str, named: str, valid: str, tmp_pa
 def test_the_seed_of_an_experiment_that_is_there_is_kept(tmp_path: Path) -> None:
     first = parse(BASIC, tmp_path)
     request = read_request(tmp_path / "test.toml")
-    assert plan_of(request, tmp_path, lambda name: first if name == "test" else None) == first
-    assert plan_of(request | {"seed": first.seed + 1}, tmp_path, lambda _: first).seed == first.seed + 1
+    assert planned(request, lambda name: first if name == "test" else None) == first
+    other = dataclasses.replace(request, seed=first.seed + 1)
+    assert planned(other, lambda _: first).seed == first.seed + 1
 
 
 def test_lists_of_options() -> None:
-    assert numbers("--ranks", "2, 4") == [2, 4]
+    assert read_ranks("--ranks", "2, 4", Path()) == (2, 4)
     for text in ("", "2,", "two", "2;4", "-1"):
         with pytest.raises(UsageError, match="--ranks: "):
-            numbers("--ranks", text)
-    assert environment_variables(["A=1", "tcp:B=x,y=z", "tcp:C=", "none:"]) == {
-        "default": {"A": "1"},
-        "tcp": {"B": "x,y=z", "C": ""},
-        "none": {},
-    }
-    assert environment_variables(["URI=tcp://a:1"]) == {"default": {"URI": "tcp://a:1"}}
+            read_ranks("--ranks", text, Path())
+    assert read_environments("--env", ["A=1", "tcp:B=x,y=z", "tcp:C=", "none:"], Path()) == (
+        Environment("default", {"A": "1"}),
+        Environment("tcp", {"B": "x,y=z", "C": ""}),
+        Environment("none", {}),
+    )
+    assert read_environments("--env", ["URI=tcp://a:1"], Path())[0].variables == {"URI": "tcp://a:1"}
     for text in ("A", "tcp:A", "=1", "tcp:=1"):
         with pytest.raises(UsageError, match="--env: "):
-            environment_variables([text])
+            read_environments("--env", [text], Path())
+
+
+@pytest.mark.parametrize(
+    ("key", "of_file", "of_option"),
+    [
+        ("ranks", [2, 4], "2,4"),
+        ("launches", 12, "12"),
+        ("width", 0.02, "0.02"),
+        ("sizes", [8, "1K:4K"], "8,1K:4K"),
+        ("libraries", ["a", "b"], "a,b"),
+        ("environments", {"tcp": {"A": 1}}, ["tcp:A=1"]),
+        ("variants", {"old": {}, "new": {"A": 1}}, ["old:", "new:A=1"]),
+        ("options", {"late": 1e-6, "validate": True}, ["--late", "1e-06", "--validate"]),
+    ],
+)
+def test_a_file_and_options_say_the_same(key: str, of_file: object, of_option: object) -> None:
+    assert request_of({key: of_file}, Path(), "e.toml") == request_of({key: of_option}, Path())
 
 
 def test_options_behind_the_dashes() -> None:
@@ -201,21 +223,29 @@ def test_options_behind_the_dashes() -> None:
 
 
 def test_libraries_of_options(tmp_path: Path) -> None:
-    file = ["openmpi", {"name": "site", "bench": "/a"}]
-    assert libraries_by_options(file, None, [], None) is None
-    assert libraries_by_options(file, "mpich", [], None) == [{"name": "mpich"}]
-    assert libraries_by_options(None, "a,b", ["a=/x", "b=bench"], "env {ranks}") == [
-        {"name": "a", "bench": "/x", "launcher": "env {ranks}"},
-        {"name": "b", "bench": "bench", "launcher": "env {ranks}"},
+    for name in ("x", "y"):
+        script(tmp_path / name, "#!/bin/sh\n")
+    x, y = (f"{tmp_path}/{name}" for name in ("x", "y"))
+    of_file = request_of({"libraries": ["openmpi", {"name": "site", "bench": y}]}, tmp_path, "e.toml")
+
+    def found(file: Request, **options: object) -> list[tuple[str, str, str]]:
+        request = overridden(file, request_of(options, tmp_path))
+        return [(one.name, one.bench, one.launcher) for one in libraries_of(request)]
+
+    command = "env {ranks}"
+    assert found(Request(), libraries="a,b", bench=[f"a={x}", f"b={y}"], launcher=command) == [
+        ("a", x, command),
+        ("b", y, command),
     ]
-    assert libraries_by_options(file, None, ["site=/x"], "env {ranks}") == [
-        {"name": "openmpi", "launcher": "env {ranks}"},
-        {"name": "site", "bench": "/x", "launcher": "env {ranks}"},
+    assert found(of_file, bench=[f"site={x}", f"openmpi={y}"], launcher=command) == [
+        ("openmpi", y, command),
+        ("site", x, command),
     ]
-    assert libraries_by_options(None, None, ["a=./x"], None) == [{"name": "a", "bench": str(Path("x").absolute())}]
-    for names, benches in (("a,b", ["/x"]), ("a", ["b=/x"]), (None, ["/x", "/y"])):
+    assert found(of_file, libraries="site", bench=[x]) == [("site", x, "")]
+    assert found(Request(), bench=["a=./x"]) == [("a", x, "")]
+    for names, benches in (("a,b", [x]), ("a", [f"b={x}"]), ("a", [x, y])):
         with pytest.raises(UsageError, match="--bench"):
-            libraries_by_options(None, names, benches, None)
+            found(Request(), libraries=names, bench=benches)
 
 
 def test_srun_is_taken_in_a_slurm_job_where_the_library_can(tmp_path: Path) -> None:
@@ -240,7 +270,7 @@ def test_srun_is_taken_in_a_slurm_job_where_the_library_can(tmp_path: Path) -> N
 def test_on_several_nodes_ranks_beyond_those_of_this_one_are_no_crowd() -> None:
     cores = [[cpu] for cpu in range(os.cpu_count() or 1)]
     pinned = {"I_MPI_PIN_PROCESSOR_LIST": ",".join(str(cpu) for (cpu,) in cores)}
-    intel, openmpi = LIBRARIES["intelmpi"].family, LIBRARIES["openmpi"].family
+    intel, openmpi = LIBRARIES["intelmpi"], LIBRARIES["openmpi"]
     full = Places(2 * len(cores), cores, nodes=2)
     assert intel.environment(full) == pinned
     assert openmpi.arguments(full) == ["--bind-to", "core"]
@@ -292,11 +322,11 @@ def test_parts_by_barriers_measure_what_calls_them() -> None:
 
 
 def test_a_program_of_another_abi_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request, "library_of", lambda _: ("mpich", LIBRARIES["mpich"]))
+    monkeypatch.setattr(planning, "library_of", lambda _: ("mpich", LIBRARIES["mpich"]))
     for name in ("openmpi", "openmpi5"):
         with pytest.raises(
             UsageError, match=f"'/a/bench' is built for mpich, not for {name}; give it as mpich=/a/bench"
         ):
-            request.library(name, "/a/bench", "")
+            planning.library_for(name, "/a/bench", "")
     for name in ("mpich", "mpich5", "intelmpi", "a name"):
-        assert request.library(name, "/a/bench", "").name == name
+        assert planning.library_for(name, "/a/bench", "").name == name

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from downbeat.experiment.launch import BenchRun
 from downbeat.experiment.plan import Library
-from downbeat.experiment.single_run import Run
 from downbeat.tune.formats.intel import IntelRules
 from downbeat.tune.formats.rules_format import DEFAULT, Cell
 from downbeat.tune.late_arrivals import (
@@ -131,7 +131,7 @@ class Bench:
 
     def __call__(  # the arguments of run_bench
         self, _: Library, ranks: int, arguments: Sequence[str], __: Mapping[str, str], limit: float, directory: Path
-    ) -> Run:
+    ) -> BenchRun:
         self.arguments, self.limit = arguments, limit
         delay = float(arguments[arguments.index("--delay") + 1].removesuffix("us")) * 1e-6
         self.delays.append(delay)
@@ -143,7 +143,7 @@ class Bench:
             cells.append(FileCell(late_entry, late_entry, delay=late_entry, other={"largest_delay": delay}))
         if self.status == 0:
             write_launch(directory / arguments[arguments.index("-o") + 1], cells)
-        return Run(self.status, "", "downbeat-bench: it crashed\n")
+        return BenchRun(self.status, "", "downbeat-bench: it crashed\n")
 
 
 def late_arrivals(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> LateArrivals:

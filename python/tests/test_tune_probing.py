@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.execute import Outcome, Watcher
+from downbeat.experiment.launch import BenchRun, run_bench
 from downbeat.experiment.plan import Library
-from downbeat.experiment.single_run import Run, run_bench
 from downbeat.launchers.launch import EXIT_TIMEOUT
 from downbeat.tune import sweep
 from downbeat.tune.formats.open_mpi import OpenMpiRules
@@ -43,15 +43,15 @@ class Machine:
         variables: Mapping[str, str],
         timeout: float,
         *_: Path,
-    ) -> Run:
+    ) -> BenchRun:
         del library, ranks, variables
         algorithms = arguments[arguments.index("--algorithm") + 1].removeprefix("bcast=")
         self.runs.append((algorithms, timeout))
         if len(self.runs) - 1 in self.fails:
-            return Run(1, "", "no such program")
+            return BenchRun(1, "", "no such program")
         hangs = bool(self.hangs & set(algorithms.split(",")))
         self.now += timeout if hangs else self.seconds
-        return Run(EXIT_TIMEOUT if hangs else 0, "", "")
+        return BenchRun(EXIT_TIMEOUT if hangs else 0, "", "")
 
     def monotonic(self) -> float:
         return self.now

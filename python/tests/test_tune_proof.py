@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from downbeat.experiment.launch import run_bench
 from downbeat.experiment.plan import Library
-from downbeat.experiment.single_run import run_bench
 from downbeat.launchers.bench import built
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE
 from downbeat.tune.formats.open_mpi import OpenMpiRules

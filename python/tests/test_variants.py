@@ -16,8 +16,8 @@ from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan, Variant
-from downbeat.experiment.request import plan_of, read_request
-from downbeat.experiment.variants import check_programs, variants_by_options, variants_of
+from downbeat.experiment.planning import check_variants, planned
+from downbeat.experiment.request import read_request, read_variants
 from downbeat.launchers.bench import library_of
 from downbeat_command import downbeat
 from fake_programs import FakeBench, script, write_template
@@ -89,7 +89,7 @@ def test_an_operation_is_replaced_with_its_parameters(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "ring.so").touch()
     operations = ("bcast", f"{tmp_path}/new/ring.so", f"{tmp_path}/new/ring.so(max,f(x))", "./other.so")
-    old, new = variants_of({"old": {"operation": "old/ring.so"}, "new": {}}, tmp_path, operations)
+    old, new = read_variants("variants", {"old": {"operation": "old/ring.so"}, "new": {}}, tmp_path)
     replaced = [f"{tmp_path}/old/ring.so", f"{tmp_path}/old/ring.so(max,f(x))"]
     assert [old.operation(one) for one in operations] == ["bcast", *replaced, "./other.so"]
     assert [new.operation(one) for one in operations] == list(operations)
@@ -110,7 +110,7 @@ def test_an_operation_is_replaced_with_its_parameters(tmp_path: Path) -> None:
         ({"old": {}, "new": {"bench": "./none"}}, "'./none' is not an executable program"),
         ({"old": {}, "new": {"launcher": "sh"}}, "has no {ranks} in place of the number of ranks"),
         ({"old": {}, "new": {"operation": "none.so"}}, "variants.new.operation: there is no file 'none.so'"),
-        ({"old": {}, "new": {"operation": "ring.so"}}, "'ring.so' replaces no operation; no operation is a file"),
+        ({"old": {}, "new": {"operation": "ring.so"}}, "ring.so' replaces no operation; no operation is a file"),
         ({"old": {}, "new": {"X": True}}, "variants.new.X: true is not valid"),
         ({"old": {}, "new": "x"}, "variants.new: 'x' is not valid; give a table"),
     ],
@@ -118,29 +118,32 @@ def test_an_operation_is_replaced_with_its_parameters(tmp_path: Path) -> None:
 def test_bad_variants_are_named(tmp_path: Path, variants: object, message: str) -> None:
     (tmp_path / "ring.so").touch()
     with pytest.raises(UsageError, match=re.escape(message)) as error:
-        variants_of(variants, tmp_path, ("bcast",))
+        check_variants(read_variants("variants", variants, tmp_path), ("bcast",), (Library("mpi", "/bench"),))
     assert "\n" not in str(error.value)
 
 
-def test_variants_by_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    texts = ["old:", "new:bench=b/bench", "new:A=x=y", "new:operation=o.so", "new:operation=/p.so"]
-    assert variants_by_options(texts) == {
-        "old": {},
-        "new": {"bench": f"{tmp_path}/b/bench", "A": "x=y", "operation": [f"{tmp_path}/o.so", "/p.so"]},
-    }
+def test_variants_by_options(tmp_path: Path) -> None:
+    script(tmp_path / "bench", "#!/bin/sh\n")
+    for name in ("o.so", "p.so"):
+        (tmp_path / name).touch()
+    texts = ["old:", "new:bench=./bench", "new:A=x=y", "new:operation=o.so", f"new:operation={tmp_path}/p.so"]
+    files = (f"{tmp_path}/o.so", f"{tmp_path}/p.so")
+    assert read_variants("--variant", texts, tmp_path) == (
+        OLD,
+        Variant("new", f"{tmp_path}/bench", "", files, {"A": "x=y"}),
+    )
     for bad, message in (("new", "NAME:KEY=VALUE"), ("new:bench", "NAME:KEY=VALUE"), ("a=b:c", "NAME:KEY=VALUE")):
         with pytest.raises(UsageError, match=message):
-            variants_by_options([bad])
+            read_variants("--variant", [bad], tmp_path)
     with pytest.raises(UsageError, match="new sets A twice"):
-        variants_by_options(["new:A=1", "new:A=2"])
+        read_variants("--variant", ["new:A=1", "new:A=2"], tmp_path)
 
 
 def test_programs_of_variants_are_of_one_library() -> None:
     two = (Library("one", "/1"), Library("two", "/2"))
     with pytest.raises(UsageError, match=r"variants\.new: a bench belongs to one MPI library, not to one, two"):
-        check_programs((OLD, NEW), two)
-    check_programs((OLD, Variant("new", variables={"A": "1"})), two)
+        check_variants((OLD, NEW), (), two)
+    check_variants((OLD, Variant("new", variables={"A": "1"})), (), two)
 
 
 def test_a_file_has_variants(tmp_path: Path) -> None:
@@ -149,7 +152,7 @@ def test_a_file_has_variants(tmp_path: Path) -> None:
         'operations = ["bcast"]\nlibraries = [{name = "here", bench = "./bench"}]\n'
         '[variants.old]\n[variants.new]\nbench = "./bench"\nOMPI_MCA_btl = "tcp,self"\nLEVEL = 3\n'
     )
-    made = plan_of(read_request(tmp_path / "e.toml"), tmp_path, lambda _: None)
+    made = planned(read_request(tmp_path / "e.toml"), lambda _: None)
     variables = {"OMPI_MCA_btl": "tcp,self", "LEVEL": "3"}
     assert made.variants == (OLD, Variant("new", f"{tmp_path}/bench", variables=variables))
 

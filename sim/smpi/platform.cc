@@ -4,7 +4,10 @@
 //     fat-tree(nodes=1024,ranks_per_node=1,latency=2.5e-07,...)
 //
 // XML would do for the topologies, but not for noise: a latency of its own for each message.
+#include "component_text.h"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -12,7 +15,6 @@
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u.hpp>
 #include <smpi/smpi.h>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -50,16 +52,21 @@ Spec read_spec() {
                                     " is not set; start simulations by 'downbeat run --simulate'");
     }
     Spec spec{text, "", {}, {}};
-    const std::size_t open = spec.text.find('(');
-    spec.topology = spec.text.substr(0, open);
-    std::istringstream words(open == std::string::npos ? "" : spec.text.substr(open + 1));
-    for (std::string word; std::getline(words, word, ',');) {
-        const std::size_t equals = word.find('=');
+    db_part name{};
+    db_part inside{};
+    std::array<char, 256> message{};
+    if (db_split_component(db_part_of(text, spec.text.size()), &name, &inside, message.data(), message.size()) != 0) {
+        throw std::invalid_argument(std::string(variable) + ": " + message.data());
+    }
+    spec.topology.assign(name.text, name.length);
+    for (db_part word{}; db_next_word(&inside, &word) != 0;) {
+        const std::string argument(word.text, word.length);
+        const std::size_t equals = argument.find('=');
         if (equals == std::string::npos) {
-            throw std::invalid_argument(std::string(variable) + ": '" + word + "' is not KEY=VALUE");
+            throw std::invalid_argument(std::string(variable) + ": '" + argument + "' is not KEY=VALUE");
         }
-        spec.words[word.substr(0, equals)] = word.substr(equals + 1);
-        spec.values[word.substr(0, equals)] = std::strtod(word.c_str() + equals + 1, nullptr);
+        spec.words[argument.substr(0, equals)] = argument.substr(equals + 1);
+        spec.values[argument.substr(0, equals)] = std::strtod(argument.c_str() + equals + 1, nullptr);
     }
     return spec;
 }

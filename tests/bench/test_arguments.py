@@ -42,7 +42,7 @@ BAD = [
     ("barrier --warmup stationary(min=100,max=10)", "cannot be 'stationary(min=100,max=10)': max is less than min"),
     ("neighbor_alltoall(topology=graph,dimensions=3)", "topology=graph has no dimensions; leave it out"),
     ("neighbor_alltoall(degree=3)", "topology=cartesian has no degree; leave it out"),
-    ("./op.so(a(b)", "operation cannot be './op.so(a(b)': a parenthesis has no counterpart"),
+    ("./op.so(a(b)", "operation cannot be './op.so(a(b)': the closing parenthesis is missing"),
     ("barrier -o s.nc -o ./s.nc", "file './s.nc' is given twice; give it once"),
     ("bcast --with \udcff", "'\\xff' is not text at byte 1; use UTF-8 without control characters"),
     ("bcast --with a\x1b[31m", "'a\\x1b[31m' is not text at byte 2; use UTF-8 without control characters"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from downbeat.errors import UsageError
 from downbeat.launchers.bench import RECORD, kept_builds
-from downbeat.launchers.build import cause, cxx_beside, find_wrappers, kind_of
+from downbeat.launchers.build import cxx_beside, find_wrappers, library_by_macros
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,17 +62,7 @@ def test_wrappers_of_other_names(tmp_path: Path) -> None:
     ],
 )
 def test_kinds(macros: str, name: str) -> None:
-    assert kind_of(macros) == name
-
-
-def test_the_cause_of_a_failure_is_one_line() -> None:
-    log = "CMake Error at a.cmake:3 (message):\n  downbeat-bench needs fmt,\n  CLI11.  Debian: x\n\n\n-- end\n"
-    assert cause(log) == "downbeat-bench needs fmt, CLI11. Debian: x"
-    assert (
-        cause("x\n/a/b.c:3:1: fatal error: mpi.h: No such file\nstopped\n")
-        == "/a/b.c:3:1: fatal error: mpi.h: No such file"
-    )
-    assert cause("one\ntwo\n") == "two"
+    assert library_by_macros(macros) == name
 
 
 def test_a_build_of_the_mpicc_on_the_path_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +74,7 @@ def test_a_build_of_the_mpicc_on_the_path_goes_first(tmp_path: Path, monkeypatch
     for name, made_with, date in (("openmpi-1", wrapper, "2026-01-01"), ("mpich-2", "/other/mpicc", "2026-02-02")):
         prefix = tmp_path / "cache/downbeat/1.2.3" / name
         prefix.mkdir(parents=True)
-        values = {"mpi": name[:-2], "wrapper": str(made_with), "library": "", "date": date}
+        values = {"mpi": name[:-2], "wrapper": str(made_with), "date": date}
         (prefix / RECORD).write_text(json.dumps(values), encoding="utf-8")
     (tmp_path / "cache/downbeat/1.2.3/half-3").mkdir()
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}

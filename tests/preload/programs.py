@@ -18,7 +18,7 @@ def launcher_words(mpi: str, ranks: int) -> tuple[list[str], dict[str, str]]:
     """Returns a launcher's command without the program, and its environment."""
     library, launcher = choose_launcher(mpi, None)
     places = places_of(ranks)
-    words = [launcher, "-n", str(ranks), *library.family.arguments(places)]
+    words = [launcher, "-n", str(ranks), *library.arguments(places)]
     return words, environment(library, launcher, None, places)
 
 

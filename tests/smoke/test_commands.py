@@ -61,7 +61,7 @@ def results(library: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("commands")
     downbeat(library, where, "run", "bcast", "-m", 8, "-n", 2, "--launches", 2, "--mpi", library, "-o", "results")
     chosen, launcher = choose_launcher(library, None)
-    launch = [launcher, "-n", 2, *chosen.family.arguments(places_of(2))]
+    launch = [launcher, "-n", 2, *chosen.arguments(places_of(2))]
     program = ROOT / "build" / library / "bin" / "preload-planned"
     downbeat(library, where, "trace", "-o", "trace", "--", *launch, program, 20, 100000)
     return where

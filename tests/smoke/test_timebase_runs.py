@@ -48,7 +48,7 @@ def test_processes_of_a_launcher_find_each_other(tmp_path: Path, library: str) -
     places = places_of(2)
     variables = environment(chosen, launcher, None, places)
     known = {"DOWNBEAT_VALIDATION": "offset=1,skew=300e-6,wander=0.05e-6,seed=5"}
-    words = [launcher, "-n", 2, *chosen.family.arguments(places), *DOWNBEAT, "--mpi", library]
+    words = [launcher, "-n", 2, *chosen.arguments(places), *DOWNBEAT, "--mpi", library]
     done = run(tmp_path, variables | known, *words, "--interval", 0.2, "--seconds", 1.5)
     assert done.returncode == 0, done.stderr
     base = open_timebase(tmp_path / "timebase.jsonl")

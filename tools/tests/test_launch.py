@@ -197,7 +197,7 @@ STUCK = """
 from downbeat.launchers import launch
 from downbeat.launchers import launch as waiting
 waiting.LOOK_SECONDS = 0.3
-print(launch.run(["sh", "-c", {script!r}], {{}}, {timeout}, None, starts_ranks=True))
+print(launch.run_launcher(["sh", "-c", {script!r}], {{}}, {timeout}, None, starts_ranks=True))
 """
 
 

@@ -1,5 +1,6 @@
 #include "text/component.h"
 
+#include "component_text.h"
 #include "text/parse.h"
 #include "text/suggestion.h"
 
@@ -96,6 +97,19 @@ std::string canonical(const ComponentParameter &parameter, const std::string &te
     }
 }
 
+constexpr std::size_t message_size = 512;
+
+/// What is in the parentheses of a component; its text is null if there are none.
+db_part inside_of(std::string_view kind, std::string_view text) {
+    db_part name{};
+    db_part inside{};
+    std::array<char, message_size> message{};
+    if (db_split_component(db_part_of(text.data(), text.size()), &name, &inside, message.data(), message.size()) != 0) {
+        throw Error::usage(fmt::format("{} cannot be '{}': {}", kind, text, message.data()));
+    }
+    return inside;
+}
+
 std::string describe_valid(const ComponentParameter &parameter) {
     return (parameter.value == "auto" ? "auto, or " : "") + parameter.values.describe();
 }
@@ -129,37 +143,36 @@ Component::Component(std::string_view kind, std::string_view text, const Compone
     const auto refuse = [&](const std::string &reason) {
         return Error::usage(fmt::format("{} cannot be '{}': {}", kind, text, reason));
     };
-    const std::string_view rest = text.substr(std::min(component_name(text).size(), text.size()));
-    std::vector<std::string> given;
-    if (!rest.empty()) {
-        if (rest.size() < 2 || rest.back() != ')') {
-            throw refuse("the closing parenthesis is missing");
-        }
-        given = split_outside_parentheses(rest.substr(1, rest.size() - 2));
-    }
     std::vector<std::string> names;
+    std::vector<const char *> keys;
     for (const ComponentParameter &parameter : info.parameters) {
         names.push_back(parameter.name);
+        keys.push_back(parameter.name.c_str());
     }
-    for (const std::string &assignment : given) {
-        const std::size_t equals = assignment.find('=');
-        const std::string name = assignment.substr(0, equals);
-        const auto parameter = std::ranges::find(info.parameters, name, &ComponentParameter::name);
-        if (parameter == info.parameters.end()) {
-            throw refuse(names.empty()
-                             ? fmt::format("{} takes no parameters", info.name)
-                             : fmt::format("unknown parameter '{}'; {}", name, suggestion(name, names, join(names))));
+    keys.push_back(nullptr);
+    std::vector<db_part> values(info.parameters.size());
+    db_part unknown{};
+    std::array<char, message_size> message{};
+    if (db_read_values(inside_of(kind, text), keys.data(), values.data(), &unknown, message.data(), message.size()) !=
+        0) {
+        if (unknown.text == nullptr) {
+            throw refuse(message.data());
         }
-        if (equals == std::string::npos) {
-            throw refuse(fmt::format("parameter {} has no value; write {}=VALUE", name, name));
+        const std::string name(unknown.text, unknown.length);
+        throw refuse(names.empty()
+                         ? fmt::format("{} takes no parameters", info.name)
+                         : fmt::format("unknown parameter '{}'; {}", name, suggestion(name, names, join(names))));
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const ComponentParameter &parameter = info.parameters[i];
+        if (values[i].text == nullptr) {
+            continue;
         }
-        const std::string value = assignment.substr(equals + 1);
-        if (!is_valid(*parameter, value)) {
-            throw refuse(fmt::format("{} cannot be '{}'; use {}", parameter->name, value, describe_valid(*parameter)));
+        const std::string value(values[i].text, values[i].length);
+        if (!is_valid(parameter, value)) {
+            throw refuse(fmt::format("{} cannot be '{}'; use {}", parameter.name, value, describe_valid(parameter)));
         }
-        if (!values_.emplace(name, canonical(*parameter, value)).second) {
-            throw refuse(fmt::format("parameter {} is given twice; give it once", name));
-        }
+        values_[parameter.name] = canonical(parameter, value);
     }
     std::vector<std::string> written;
     std::vector<std::string> all;
@@ -181,18 +194,13 @@ Component::Component(std::string_view kind, std::string_view text, const Compone
 }
 
 Component Component::with_free_text(std::string_view kind, std::string_view text, const std::string &name) {
-    const std::string_view rest = text.substr(std::min(component_name(text).size(), text.size()));
-    if (!rest.empty() && (rest.size() < 2 || rest.back() != ')')) {
-        throw Error::usage(fmt::format("{} cannot be '{}': the closing parenthesis is missing", kind, text));
-    }
-    if (std::ranges::count(rest, '(') != std::ranges::count(rest, ')')) {
-        throw Error::usage(fmt::format("{} cannot be '{}': a parenthesis has no counterpart", kind, text));
-    }
+    const db_part inside = inside_of(kind, text);
+    const std::string parameters(inside.text == nullptr ? "" : inside.text, inside.length);
     Component component;
     component.name_ = name;
-    component.text_ = rest == "()" ? name : fmt::format("{}{}", name, rest);
+    component.text_ = parameters.empty() ? name : fmt::format("{}({})", name, parameters);
     component.full_text_ = component.text_;
-    component.values_["parameters"] = rest.empty() ? "" : rest.substr(1, rest.size() - 2);
+    component.values_["parameters"] = parameters;
     return component;
 }
 

@@ -1,5 +1,6 @@
 #include "text/names.h"
 
+#include "component_text.h"
 #include "text/error.h"
 #include "text/suggestion.h"
 
@@ -26,15 +27,10 @@ std::vector<std::string> split(std::string_view list, char separator) {
 }
 
 std::vector<std::string> split_outside_parentheses(std::string_view list) {
-    std::vector<std::string> components(1);
-    int depth = 0;
-    for (const char c : list) {
-        depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-        if (c == ',' && depth <= 0) {
-            components.emplace_back();
-        } else {
-            components.back() += c;
-        }
+    std::vector<std::string> components;
+    db_part rest = db_part_of(list.data(), list.size());
+    for (db_part word{}; db_next_word(&rest, &word) != 0;) {
+        components.emplace_back(word.text, word.length);
     }
     return components;
 }

@@ -54,7 +54,7 @@ def test_launches_are_steps_of_the_job_with_its_ranks_per_node(mpi: str, tmp_pat
     assert hosts_of(found[whole]) == ["host0", "host0", "host1", "host1"]
     assert hosts_of(found[alone]) == ["host0", "host1"]
     launcher = json.loads((alone / "plan.json").read_text(encoding="utf-8"))["libraries"][0]["launcher"]
-    if LIBRARIES[mpi].family.srun_plugin is None:  # the library's own launcher finds the job
+    if LIBRARIES[mpi].srun_plugin is None:  # the library's own launcher finds the job
         assert launcher == ""
     else:
         assert launcher.endswith("-N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}")

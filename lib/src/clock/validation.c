@@ -3,8 +3,8 @@
 
 #include "base/split_mix.h"
 #include "clock/clock.h"
+#include "component_text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -127,22 +127,6 @@ static const struct field {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static int assign(struct db_validation *validation, const char *key, const char *text) {
-    char *end;
-    for (int i = 0; i < FIELDS; ++i) {
-        if (strcmp(key, fields[i].name) != 0)
-            continue;
-        errno = 0;
-        double value = strtod(text, &end);
-        if (end == text || *end != '\0' || errno != 0 || !(value >= fields[i].low && value <= fields[i].high) ||
-            (fields[i].whole && value != floor(value)))
-            return -1;
-        *(double *)((char *)validation + fields[i].place) = value;
-        return 0;
-    }
-    return -1;
-}
-
 const char *db_validation_parse(struct db_validation *validation, const char *text) {
     static const char valid[] = "off, or a list such as offset=1e-3,skew=20e-6,wander=1e-6,seed=1,ranks_per_clock=1,"
                                 "false_claim=0 (s, relative, relative, integer >= 0, integer >= 1, 0 or 1)";
@@ -152,21 +136,18 @@ const char *db_validation_parse(struct db_validation *validation, const char *te
         return NULL;
     validation->enabled = 1;
 
-    char copy[256];
-    if (strlen(text) >= sizeof copy)
+    const char *keys[FIELDS + 1] = {NULL};
+    struct db_part values[FIELDS];
+    struct db_part unknown;
+    char message[256];
+    for (int i = 0; i < FIELDS; ++i)
+        keys[i] = fields[i].name;
+    if (db_read_values(db_part_of(text, strlen(text)), keys, values, &unknown, message, sizeof message) != 0)
         return valid;
-    strcpy(copy, text);
-    char *rest = copy;
-    while (rest != NULL) {
-        char *item = rest;
-        rest = strchr(item, ',');
-        if (rest != NULL)
-            *rest++ = '\0';
-        char *value = strchr(item, '=');
-        if (value == NULL)
-            return valid;
-        *value++ = '\0';
-        if (assign(validation, item, value) != 0)
+    for (int i = 0; i < FIELDS; ++i) {
+        double *member = (double *)((char *)validation + fields[i].place);
+        if (values[i].text != NULL &&
+            db_read_number(values[i], fields[i].low, fields[i].high, fields[i].whole, member) != 0)
             return valid;
     }
     return NULL;

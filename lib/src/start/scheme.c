@@ -2,15 +2,14 @@
 
 #include "base/registry.h"
 #include "clock/clock.h"
+#include "component_text.h"
 #include "offset/offset.h"
 #include "start/published.h"
 #include "start/slack.h"
 #include "sync/sync.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -34,9 +33,7 @@ const Downbeat_component *const *Downbeat_components(const char *kind) {
     return kind == NULL ? NULL : (const Downbeat_component *const *)components_of(kind);
 }
 
-/* The text from `rest` on is still to be read. */
 struct parser {
-    const char *rest;
     struct db_scheme *scheme;
     char *message;
 };
@@ -49,123 +46,63 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct parser *par
     return -1;
 }
 
-#define WORD_SIZE 40
 #define NAMES_SIZE (DOWNBEAT_MAX_MESSAGE / 2)
-
-/* Takes a word up to one of the characters that mean something; words that are too long are cut off, and unknown. */
-static void take_word(struct parser *parser, char word[WORD_SIZE]) {
-    size_t length = strcspn(parser->rest, "(),=");
-    snprintf(word, WORD_SIZE, "%.*s", (int)length, parser->rest);
-    parser->rest += length;
-}
-
-static int take(struct parser *parser, char character) {
-    if (*parser->rest != character)
-        return 0;
-    ++parser->rest;
-    return 1;
-}
 
 static const Downbeat_parameter *parameters_of(const struct db_node *node) {
     return node->component->described.parameters;
 }
 
-static int parse_component(struct parser *parser, const char *kind, const struct db_component *const *words,
-                           int *index);
-
-static int parse_bounded(const struct parser *parser, const struct db_node *node, const Downbeat_parameter *parameter,
-                         const char *word, double *number) {
-    char *end;
-    errno = 0;
-    *number = strtod(word, &end);
-    int valid = end != word && *end == '\0' && errno == 0 && *number >= parameter->low && *number <= parameter->high;
-    if (valid && parameter->whole)
-        valid = *number == (double)(long long)*number;
-    if (!valid)
-        return refuse(parser, "%s: %s cannot be '%s'; valid: %s from %.10g to %.10g", node->component->described.name,
-                      parameter->name, word, parameter->whole ? "a whole number" : "a number", parameter->low,
-                      parameter->high);
-    return 0;
-}
+static int parse_component(const struct parser *parser, const char *kind, const struct db_component *const *words,
+                           struct db_part text, int *index);
 
 /* The value of a parameter of the node at `index`. */
-static int parse_value(struct parser *parser, int index, int place) {
+static int parse_value(const struct parser *parser, int index, int place, struct db_part text) {
     struct db_node *node = &parser->scheme->nodes[index];
     const Downbeat_parameter *parameter = &parameters_of(node)[place];
     if (parameter->kind != NULL) {
         int child;
-        if (parse_component(parser, parameter->kind, node->component->words[place], &child) != 0)
+        if (parse_component(parser, parameter->kind, node->component->words[place], text, &child) != 0)
             return -1;
         node->values[place].child = child - index;
         return 0;
     }
-    char word[WORD_SIZE];
-    take_word(parser, word);
-    return parse_bounded(parser, node, parameter, word, &node->values[place].number);
-}
-
-static int refuse_parameter(const struct parser *parser, const struct db_node *node, const char *name) {
-    char names[NAMES_SIZE] = "";
-    for (const Downbeat_parameter *parameter = parameters_of(node); parameter->name != NULL; ++parameter)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] == '\0' ? "" : ", ",
-                 parameter->name);
-    return refuse(parser, "%s has no parameter '%s'; valid: %s", node->component->described.name, name,
-                  names[0] == '\0' ? "none" : names);
-}
-
-/* "name=value" of the node at `index`; marks it in `given`. */
-static int parse_assignment(struct parser *parser, int index, int given[DB_MAX_PARAMETERS]) {
-    const struct db_node *node = &parser->scheme->nodes[index];
-    char name[WORD_SIZE];
-    take_word(parser, name);
-    int place = 0;
-    while (parameters_of(node)[place].name != NULL && strcmp(parameters_of(node)[place].name, name) != 0)
-        ++place;
-    if (parameters_of(node)[place].name == NULL)
-        return refuse_parameter(parser, node, name);
-    if (given[place])
-        return refuse(parser, "%s: %s is given twice; give it once", node->component->described.name, name);
-    if (!take(parser, '='))
-        return refuse(parser, "%s: %s has no value; write %s=%s", node->component->described.name, name, name,
-                      parameters_of(node)[place].value);
-    given[place] = 1;
-    return parse_value(parser, index, place);
-}
-
-/* "(name=value,...)" of the node at `index`. */
-static int parse_parameters(struct parser *parser, int index, int given[DB_MAX_PARAMETERS]) {
-    do {
-        if (parse_assignment(parser, index, given) != 0)
-            return -1;
-    } while (take(parser, ','));
-    if (!take(parser, ')'))
-        return refuse(parser, "%s: expected ',' or ')' before '%s'; write it like hca3(fit=500,offset=skampi(min=10))",
-                      parser->scheme->nodes[index].component->described.name, parser->rest);
+    if (db_read_number(text, parameter->low, parameter->high, parameter->whole, &node->values[place].number) != 0)
+        return refuse(parser, "%s: %s cannot be '%.*s'; use %s from %.10g to %.10g", node->component->described.name,
+                      parameter->name, (int)text.length, text.text, parameter->whole ? "a whole number" : "a number",
+                      parameter->low, parameter->high);
     return 0;
 }
 
-/* Gives the parameters that the text does not name their defaults. */
-static int fill_in(struct parser *parser, int index, const int given[DB_MAX_PARAMETERS]) {
-    const char *rest = parser->rest;
-    for (int place = 0; parameters_of(&parser->scheme->nodes[index])[place].name != NULL; ++place) {
-        parser->rest = parameters_of(&parser->scheme->nodes[index])[place].value;
-        if (!given[place] && parse_value(parser, index, place) != 0)
+/* The parameters of the node at `index`; those that the text does not give get their defaults. */
+static int parse_parameters(const struct parser *parser, int index, struct db_part inside) {
+    const struct db_node *node = &parser->scheme->nodes[index];
+    const char *keys[DB_MAX_PARAMETERS + 1] = {NULL};
+    struct db_part values[DB_MAX_PARAMETERS];
+    struct db_part unknown;
+    char problem[NAMES_SIZE];
+    for (int place = 0; parameters_of(node)[place].name != NULL; ++place)
+        keys[place] = parameters_of(node)[place].name;
+    if (db_read_values(inside, keys, values, &unknown, problem, sizeof problem) != 0)
+        return refuse(parser, "%s: %s", node->component->described.name, problem);
+    for (int place = 0; keys[place] != NULL; ++place) {
+        const char *usual = parameters_of(node)[place].value;
+        if (parse_value(parser, index, place,
+                        values[place].text != NULL ? values[place] : db_part_of(usual, strlen(usual))) != 0)
             return -1;
     }
-    parser->rest = rest;
     return 0;
 }
 
 /* Whether the component has that name. Appends its own to `names`. */
-static int is_called(const struct db_component *component, const char *name, char names[NAMES_SIZE]) {
+static int is_called(const struct db_component *component, struct db_part name, char names[NAMES_SIZE]) {
     size_t length = strlen(names);
     snprintf(names + length, NAMES_SIZE - length, "%s%s", length > 0 ? ", " : "", component->described.name);
-    return strcmp(component->described.name, name) == 0;
+    return db_part_is(name, component->described.name);
 }
 
 /* The component of that kind, or the word; NULL, and all names, if there is none. */
 static const struct db_component *find_choice(const char *kind, const struct db_component *const *words, int nested,
-                                              const char *name, char names[NAMES_SIZE]) {
+                                              struct db_part name, char names[NAMES_SIZE]) {
     for (; words != NULL && *words != NULL; ++words)
         if (is_called(*words, name, names))
             return *words;
@@ -177,40 +114,33 @@ static const struct db_component *find_choice(const char *kind, const struct db_
     return NULL;
 }
 
-static int parse_component(struct parser *parser, const char *kind, const struct db_component *const *words,
-                           int *index) {
-    char name[WORD_SIZE];
+static int parse_component(const struct parser *parser, const char *kind, const struct db_component *const *words,
+                           struct db_part text, int *index) {
+    struct db_part name;
+    struct db_part inside;
     char names[NAMES_SIZE] = "";
-    take_word(parser, name);
+    if (db_split_component(text, &name, &inside, names, sizeof names) != 0)
+        return refuse(parser, "%s", names);
     const struct db_component *component = find_choice(kind, words, parser->scheme->count > 0, name, names);
     if (component == NULL)
-        return refuse(parser, "'%s' is unknown; choose one of %s", name, names);
+        return refuse(parser, "'%.*s' is unknown; choose one of %s", (int)name.length, name.text, names);
     if (parser->scheme->count == DB_MAX_NODES)
         return refuse(parser, "too many components; use at most %d", DB_MAX_NODES);
 
     *index = parser->scheme->count++;
     parser->scheme->nodes[*index] = (struct db_node){.component = component};
-    int given[DB_MAX_PARAMETERS] = {0};
-    if (take(parser, '(') && parse_parameters(parser, *index, given) != 0)
-        return -1;
-    if (fill_in(parser, *index, given) != 0)
+    if (parse_parameters(parser, *index, inside) != 0)
         return -1;
     const char *problem = component->check != NULL ? component->check(&parser->scheme->nodes[*index]) : NULL;
     if (problem != NULL)
-        return refuse(parser, "%s: %s", name, problem);
+        return refuse(parser, "%s: %s", component->described.name, problem);
     return 0;
 }
 
 int db_scheme_parse(struct db_scheme *scheme, const char *kind, const char *text, char message[DOWNBEAT_MAX_MESSAGE]) {
-    struct parser parser = {.rest = text, .scheme = scheme, .message = message};
     int index;
     scheme->count = 0;
-    if (parse_component(&parser, kind, NULL, &index) != 0)
-        return -1;
-    if (*parser.rest != '\0')
-        return refuse(&parser, "unexpected '%s' after '%.*s'; nothing may follow", parser.rest,
-                      (int)(parser.rest - text), text);
-    return 0;
+    return parse_component(&(struct parser){scheme, message}, kind, NULL, db_part_of(text, strlen(text)), &index);
 }
 
 int Downbeat_check(const char *kind, const char *text, char message[DOWNBEAT_MAX_MESSAGE]) {

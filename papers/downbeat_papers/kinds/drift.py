@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat.base.text import MICROSECONDS, evenly
-from downbeat.experiment.plan import start_seconds
+from downbeat.experiment.cost import start_seconds
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured, between

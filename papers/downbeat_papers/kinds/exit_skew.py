@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import xarray as xr
 from downbeat.base.text import MICROSECONDS
-from downbeat.experiment.plan import sample_messages, simulated_seconds, start_seconds
+from downbeat.experiment.cost import sample_messages, simulated_seconds, start_seconds
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured, each

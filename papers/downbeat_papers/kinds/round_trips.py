@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 from downbeat.base.text import MICROSECONDS
-from downbeat.experiment.plan import start_seconds
+from downbeat.experiment.cost import start_seconds
 from downbeat.pictures.style import Picture
 from numpy.typing import NDArray
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 from typing import Annotated
 
 import typer
@@ -29,32 +27,10 @@ def build(
 
     Exit status: 0; 1 the build failed; 2 bad arguments.
     """
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from downbeat.base.screen import Screen
-    from downbeat.launchers.build import LOG
     from downbeat.launchers.build import build as make
 
-    console = Screen(stderr=True)
-    columns = (TextColumn("building"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeElapsedColumn())
-    started = time.monotonic()
-    shown = 0.0
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=1.0)
-
-        def progress(share: float) -> None:
-            nonlocal shown
-            bar.update(task, completed=share)
-            if not console.is_terminal and share - shown >= 0.1:  # the log of a job gets ten lines
-                shown = share
-                print(f"building: {100 * share:.0f} %", file=sys.stderr, flush=True)
-
-        made, new = make(mpi, jobs or len(os.sched_getaffinity(0)), bench, again, progress)
-    took = f"built in {time.monotonic() - started:.0f} s" if new else "already built"
-    print(f"{took}: {made.prefix}")
-    if made.library:
-        print(f"MPI: {made.library}")
-    print(f"log: {made.prefix / LOG}")
+    made, new = make(mpi, jobs or len(os.sched_getaffinity(0)), bench, again)
+    print(f"{'built' if new else 'already built'}: {made.prefix}")
     if bench:
         name = f" --mpi {made.mpi}" if made.mpi else f" --bench {made.prefix / 'bin/downbeat-bench'}"
         print(f"next: downbeat run allreduce{name} --ranks 2 -o results")

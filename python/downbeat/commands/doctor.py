@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from downbeat.base.text import counted
 from downbeat.commands.completion import LIBRARIES
-from downbeat.commands.options import BENCH, LAUNCHER
+from downbeat.commands.options import option, request_by_options
 from downbeat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def doctor(
             autocompletion=LIBRARIES,
         ),
     ] = None,
-    bench: Annotated[list[str] | None, BENCH] = None,
-    launcher: Annotated[str | None, LAUNCHER] = None,
+    bench: Annotated[list[str] | None, option("bench")] = None,
+    launcher: Annotated[str | None, option("launcher")] = None,
     seconds: Annotated[
         float, typer.Option(metavar="S", help="Seconds of noise measurement; 0: no noise, no states.")
     ] = 2.0,
@@ -97,17 +98,22 @@ def doctor(
 
 def chosen_libraries(mpi: str | None, benches: list[str], launcher: str | None) -> list[Library]:
     """Returns the libraries that are to be started: those named, else all that there is a downbeat-bench for."""
-    from downbeat.experiment.request import libraries_by_options, libraries_of
+    from downbeat.experiment.planning import libraries_of
+    from downbeat.experiment.request import Program
     from downbeat.launchers.bench import built, find_any_bench
     from downbeat.launchers.libraries import LIBRARIES
 
-    given: list[object] = [name for name in LIBRARIES if built(name)]
-    if not given and not (mpi or benches):
+    request = request_by_options({"libraries": mpi, "bench": benches, "launcher": launcher})
+    if not (request.libraries or request.bench):
+        there = tuple(Program(name) for name in LIBRARIES if built(name))
+        request = dataclasses.replace(request, libraries=there)
         try:
-            find_any_bench()
+            return list(libraries_of(request)) if there or find_any_bench() else []
         except UsageError:
+            if there:
+                raise
             return []
-    return list(libraries_of(libraries_by_options(given, mpi, benches, launcher) or given or None, Path()))
+    return list(libraries_of(request))
 
 
 def print_findings(console: Console, findings: list[Finding], width: int) -> None:
@@ -149,7 +155,6 @@ def print_noise(noises: list[Noise], seconds: float) -> None:
 
 def write(path: Path, ranks: int, findings: list[Finding], noises: list[Noise]) -> None:
     """Writes findings and noise as JSON; times are in seconds."""
-    import dataclasses
     import datetime
     import socket
 

@@ -1,4 +1,4 @@
-"""The layout of --help: what a command does, examples, and options in groups."""
+"""The layout of --help: what a command does, examples, and options in panels."""
 
 from __future__ import annotations
 
@@ -46,31 +46,9 @@ EXAMPLES = {
         "srun --ntasks-per-node=1 downbeat timebase --interval 1",
     ),
 }
-# Commands with many options; an option without a group is listed under "Options".
-GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
-    "run": {
-        "What is measured": ("sizes", "sync", "repetitions", "ranks", "ranks-per-node", "simulate"),
-        "Variants that are compared": ("variant", "env", "mpi", "bench", "launcher"),
-        "Launches": ("launches", "width", "max-launches", "timeout", "seed", "dry-run"),
-    },
-    "tune": {
-        "What is measured": ("sizes", "ranks", "ranks-per-node", "metric", "pattern", "delay"),
-        "Decisions": ("launches", "repetitions", "margin", "confidence"),
-        "Launches": ("mpi", "bench", "launcher", "timeout", "seed"),
-    },
-    "reproduce": {
-        "Figures": ("list", "all", "quick", "again", "output"),
-        "This machine": ("ranks", "ranks-per-node", "mpi", "launches", "launcher", "clocks", "sample"),
-        "Simulated clusters": ("simulate", "platform"),
-    },
-    "trace": {
-        "Recording": ("record", "records", "sync-every"),
-        "Common starts": ("harmonize", "callers", "skip"),
-    },
-}
 
 
-class Group(TyperGroup):
+class HelpGroup(TyperGroup):
     """The commands, each with its whole summary: click would cut it at 45 characters."""
 
     def format_commands(self, _ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
@@ -79,24 +57,23 @@ class Group(TyperGroup):
             formatter.write_dl([(name, (one.help or "").partition("\n\n")[0]) for name, one in self.commands.items()])
 
 
-class Command(TyperCommand):
-    """A command whose --help has groups and examples."""
+class HelpCommand(TyperCommand):
+    """A command whose --help has panels and examples."""
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Writes arguments as other programs do: `PATH...`."""
         return [re.sub("[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
-        """Writes arguments, then options by their groups."""
-        members = GROUPS.get(self.name or "", {})
-        groups: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *members, "Options")}
+        """Writes arguments, then options by their panels."""
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
         for one in self.get_params(ctx):
             record = one.get_help_record(ctx)
             if record and one.param_type_name == "argument":
                 groups["Arguments"].append((record[0].partition(" <")[0], record[1].replace("[required]", "")))
             elif record:
-                names = {name.removeprefix("--") for name in one.opts}
-                groups[next((title for title, its in members.items() if names & {*its}), "Options")].append(record)
+                groups.setdefault(getattr(one, "rich_help_panel", None) or "Options", []).append(record)
+        groups["Options"] = groups.pop("Options")  # come last
         for title, records in groups.items():
             if any(text for _, text in records):
                 with formatter.section(title):
@@ -109,7 +86,7 @@ class Command(TyperCommand):
                 formatter.write(f"  {example}\n")
 
 
-class PassingCommand(Command):
+class PassingCommand(HelpCommand):
     """A command that hands what follows `--` to downbeat-bench."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]

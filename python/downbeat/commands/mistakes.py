@@ -7,26 +7,22 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from downbeat.errors import DownbeatError
+import typer
 
-# Options of other benchmarks, and those of downbeat-bench that do the same.
-ELSEWHERE = "shared/options_elsewhere.h"
 LIST = "; choose one of "
-SIZE = r"(\d+) ?([kmg]?)(?:i?b)?"
 
 
 def from_elsewhere(words: Sequence[str]) -> str:
     """Returns what is wrong with the words of a command if one is an option of another program, else ""."""
-    if not any(word.startswith("-") for word in words):
-        return ""
     from downbeat.launchers.build import find_source
 
-    try:
-        text = (find_source() / ELSEWHERE).read_text(encoding="utf-8")
-    except (OSError, DownbeatError):  # an installation without source
+    source = find_source() if any(word.startswith("-") for word in words) else None
+    if not source:
         return ""
-    rows = re.findall(r'^ELSEWHERE\("(.*?)", "(.*?)", "(.*?)"\)', text, re.MULTILINE)
-    known = {option: rest for option, *rest in rows}
+    text = (source / "shared/options_elsewhere.h").read_text(encoding="utf-8")  # downbeat-bench has the same table
+    known = {
+        option: rest for option, *rest in re.findall(r'^ELSEWHERE\("(.*?)", "(.*?)", "(.*?)"\)', text, re.MULTILINE)
+    }
     for word in words:
         if word in known:
             program, own = known[word]
@@ -35,7 +31,7 @@ def from_elsewhere(words: Sequence[str]) -> str:
     return ""
 
 
-def nearest(word: str, valid: Iterable[str]) -> str:
+def nearest_word(word: str, valid: Iterable[str]) -> str:
     """Returns the valid word that was probably meant, "" if none is near."""
     plain = word.lower().strip("-").replace("-", "_")
     forms = {one.lower().strip("-").replace("-", "_"): one for one in valid if one != word}
@@ -67,50 +63,39 @@ def what_is(directory: Path) -> str:
 
 
 def with_suggestion(line: str) -> str:
-    """Returns an error with the word that was probably meant in place of a list of all that are valid."""
+    """Returns an error with what was probably meant in place of a list of all that is valid."""
     line = line.removeprefix("downbeat-bench: ")
-    wrong, _, valid = line.partition(LIST)
-    meant = ""
-    if found := re.search(rf"'{SIZE}(?:-{SIZE})?' is not a message size", line, re.IGNORECASE):
-        wrong = line.partition(";")[0]
-        meant = found[1] + found[2].upper() + (f":{found[3]}{found[4].upper()}" if found[3] else "")
-        meant = "" if f"'{meant}'" in line else meant
-    elif found := re.match("'(.*)' is not the directory of an experiment: ", line):
+    if found := re.match("'(.*)' is not the directory of an experiment: ", line):
         known = what_is(Path(found[1]))
         return f"'{found[1]}' is not the directory of an experiment: it {known}" if known else line
-    elif found := re.fullmatch("there is no experiment '(.*)'", line):
+    if found := re.fullmatch("there is no experiment '(.*)'", line):
         path = Path(found[1])
-        meant = nearest(path.name, (one.name for one in path.parent.glob("*/")))
+        meant = nearest_word(path.name, (one.name for one in path.parent.glob("*/")))
         return f"{line}; did you mean '{path.with_name(meant)}'?" if meant else f"{line}; 'downbeat run' makes one"
-    elif "; did you mean " in line:  # downbeat-bench says so
-        return line
-    elif found := re.search(r".*'([^']+)'|no cell has \w+=(\S+)$", wrong):
-        if "unknown operation" in wrong and re.fullmatch(rf"{SIZE}([:,].*)?", found[1], re.IGNORECASE):
-            return f"{wrong}; message sizes are an option: -m {found[1]}"
-        meant = nearest(found[1] or found[2], re.findall(r"[\w.+-]+", valid))
-    return f"{wrong}; did you mean '{meant}'?" if meant else line
+    wrong, _, valid = line.partition(LIST)
+    if valid and (found := re.search(r".*'([^']+)'|no cell has \w+=(\S+)$", wrong)):
+        meant = nearest_word(found[1] or found[2], re.findall(r"[\w.+-]+", valid))
+        return f"{wrong}; did you mean '{meant}'?" if meant else line
+    return line
 
 
-def usage_line(message: str, command: str, valid: Sequence[str]) -> str:
+def usage_line(error: typer.BadParameter, command: str, passes: bool) -> str:
     """Returns an error of the parser of the command line.
 
     Args:
-        message: its own words.
+        error: with its own words, and what was probably meant.
         command: e.g. `downbeat run`.
-        valid: commands or options that it has.
+        passes: whether the command hands options on to downbeat-bench.
     """
-    program, _, name = command.partition(" ")
-    if unknown := re.match(r"No such option:? (-[-\w]+)", message):
-        if "--repetitions" in valid and not difflib.get_close_matches(unknown[1], valid, 1, 0.8):
-            return f"{name} has no option '{unknown[1]}'; options of downbeat-bench go after --; {command} -h lists all"
-        options = [one for one in valid if one.startswith("--")]
-        return f"{name or program} has no option '{unknown[1]}'{LIST}{', '.join(options)}"
-    if unknown := re.match("No such command ('.*?')", message):
-        commands = [one for one in valid if not one.startswith("--")]
-        return f"there is no command {unknown[1]}{LIST}{', '.join(commands)}"
-    if value := re.match(r"Invalid value for '(.*?)':.*?('.*?') is not one of (.*)", message):
-        return f"{value[1]}: {value[2]} is not valid{LIST}{value[3]}".rstrip(".")
-    if value := re.match(r"Invalid value for '(.*?)':.*?(integer|int|number|float)", message):
-        return f"{value[1]}: give {'a whole number' if value[2].startswith('int') else 'a number'}"
-    said = message.strip(".").replace("'", "")
-    return f"{said[:1].lower()}{said[1:]}; {command} -h has examples"
+    said = error.format_message().rstrip(".").replace(". Did you mean", "; did you mean").replace("Value error, ", "")
+    if said.startswith("No such option"):
+        option = str(getattr(error, "option_name", ""))
+        # Of an option of downbeat-bench the parser finds one that is as far off as any.
+        meant = difflib.get_close_matches(
+            option, getattr(error, "possibilities", None) or (), 1, 0.8 if passes else 0.6
+        )
+        more = "; options of downbeat-bench go after --" if passes else ""
+        advice = f"did you mean '{meant[0]}'?" if meant else f"{command} -h lists all"
+        return f"{command} has no option '{option}'{more}; {advice}"
+    said = f"{said[:1].lower()}{said[1:]}"
+    return said if "; did you mean" in said else f"{said}; {command} -h has examples"

@@ -10,7 +10,7 @@ import typer
 
 from downbeat.base.text import split_list
 from downbeat.commands.completion import FIGURES, LIBRARIES
-from downbeat.commands.options import LAUNCHER, RANKS_PER_NODE
+from downbeat.commands.options import option
 from downbeat.errors import UsageError
 
 LAUNCHES = 5
@@ -34,14 +34,14 @@ def reproduce(
             metavar="LIST", help="Numbers of ranks, e.g. 2,4 [powers of 2: the job's, else to twice the cores]."
         ),
     ] = "",
-    ranks_per_node: Annotated[int | None, RANKS_PER_NODE] = None,
+    ranks_per_node: Annotated[int | None, option("ranks_per_node", least=1)] = None,
     mpi: Annotated[
         str, typer.Option(metavar="LIST", help="MPI libraries [all that are built].", autocompletion=LIBRARIES)
     ] = "",
     launches: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Launches of each configuration [5, simulated 3].")
     ] = None,
-    launcher: Annotated[str, LAUNCHER] = "",
+    launcher: Annotated[str, option("launcher")] = "",
     clocks: Annotated[
         str,
         typer.Option(metavar="made|real", help="Clocks that are compared [made on one node, real on several]."),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from downbeat.base.text import counted
-from downbeat.commands.completion import LIBRARIES, components
-from downbeat.commands.options import BENCH, LAUNCHER, PASSED, RANKS_PER_NODE
+from downbeat.commands.completion import components
+from downbeat.commands.options import PASSED, request_by_options, with_settings
 from downbeat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,73 +20,22 @@ EXIT_LACKING = 3
 FEW = 5  # launches; with fewer no verdict can rest on them
 
 
+@with_settings
 def run(
     context: typer.Context,
     what: Annotated[
         list[str], typer.Argument(metavar="EXPERIMENT.toml|OPERATION", autocompletion=components("operation"))
     ],
+    *,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Directory for the results [the name of the experiment]."),
     ] = None,
-    sizes: Annotated[str | None, typer.Option("-m", "--sizes", metavar="SIZES", help="Message sizes [8:64K].")] = None,
-    sync: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES", help="Synchronizers [mpi_barrier,harmonize].", autocompletion=components("synchronizer")
-        ),
-    ] = None,
-    ranks: Annotated[
-        str | None,
-        typer.Option("-n", "--ranks", metavar="P,P..", help="Numbers of ranks [the job's, else one per core]."),
-    ] = None,
-    ranks_per_node: Annotated[int | None, RANKS_PER_NODE] = None,
-    mpi: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="MPI libraries [the first that is built].", autocompletion=LIBRARIES),
-    ] = None,
-    launches: Annotated[int | None, typer.Option(metavar="N", help="Launches of each configuration [10].")] = None,
-    width: Annotated[
-        float | None,
-        typer.Option(
-            metavar="W",
-            help="Launch until each 95 % interval is at most W x estimate wide, e.g. 0.02 (it then covers 93 %).",
-        ),
-    ] = None,
-    max_launches: Annotated[int | None, typer.Option(metavar="N", help="Most launches with --width [50].")] = None,
-    env: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME:]VAR=VALUE", help="Set a variable in the environment NAME; 'NAME:' alone sets none."
-        ),
-    ] = None,
-    variant: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME:KEY=VALUE",
-            help="Launch variants in turn, with another bench, launcher, operation or variable; 'NAME:' has none.",
-        ),
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds after which a launch is ended [by its size].")
-    ] = None,
-    bench: Annotated[list[str] | None, BENCH] = None,
-    launcher: Annotated[str | None, LAUNCHER] = None,
-    simulate: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PLATFORM",
-            help="Simulate a cluster, e.g. 'fat-tree(nodes=64)'; -n is then as many as fit, -r 20.",
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the order of launches [random].")] = None,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the experiment [from file or operations].")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the launches in order; start none.")] = False,
-    repetitions: Annotated[
-        int | None, typer.Option("-r", "--repetitions", metavar="N", help="Valid samples per cell and launch [1000].")
-    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print the launches in order; start none.", rich_help_panel="Launches"),
+    ] = False,
+    **settings: object,
 ) -> None:
     """Run an experiment, or continue one.
 
@@ -99,53 +48,17 @@ def run(
     """
     from downbeat.base.files import is_standard_output
     from downbeat.experiment import directory as places
-    from downbeat.experiment.bench_options import operations_of, passed_options
-    from downbeat.experiment.request import environment_variables, libraries_by_options, numbers, plan_of, read_request
-    from downbeat.experiment.variants import first_bench, variants_by_options
+    from downbeat.experiment.planning import planned
+    from downbeat.experiment.request import overridden, read_request
     from downbeat.launchers.bench import check_arguments
-    from downbeat.launchers.simulation import NAME as SIMULATOR
 
     files = [word for word in what if word.endswith(".toml")]
     if files and len(what) > 1:
         raise UsageError(f"'{files[0]}' defines an experiment and its operations; give no others")
-    request = read_request(Path(files[0])) if files else {}
-    base = Path(files[0]).parent if files else Path()
-    variants = variants_by_options(variant) if variant else request.get("variants")
-    if simulate and (mpi or launcher):
-        raise UsageError("--simulate: what is simulated runs under no MPI library and no launcher; leave these out")
-    simulated = bool(simulate or "simulate" in request)
-    if simulated and bench:
-        bench = [f"{SIMULATOR}={path.removeprefix(f'{SIMULATOR}=')}" for path in bench]
-    if not (mpi or bench or simulated or "libraries" in request):
-        bench = first_bench(variants, Path() if variant else base)
-    options: dict[str, object] = {
-        "name": name,
-        "operations": None if files else list(operations_of(what, Path())),
-        "sizes": sizes,
-        "sync": sync,
-        "repetitions": repetitions,
-        "ranks": numbers("--ranks", ranks) if ranks is not None else None,
-        "ranks-per-node": ranks_per_node,
-        "libraries": libraries_by_options(request.get("libraries"), mpi, bench or [], launcher),
-        "environments": environment_variables(env) if env else None,
-        "variants": variants,
-        "launches": launches,
-        "width": width,
-        "max-launches": max_launches,
-        "timeout": timeout,
-        "seed": seed,
-        "simulate": simulate,
-    }
-    passed = passed_options(context.meta[PASSED])
-    of_file = dict(request.get("options", {}))
-    # Each replaces the other: a rule, and what is short for one.
-    if "stop" in passed:
-        request.pop("repetitions", None)
-    elif repetitions is not None:
-        of_file.pop("stop", None)
-    options["options"] = of_file | passed
-    request |= {key: value for key, value in options.items() if value is not None}
-
+    words: dict[str, object] = {"options": context.meta[PASSED]} | ({} if files else {"operations": what})
+    request = request_by_options(settings | words)
+    if files:
+        request = overridden(read_request(Path(files[0])), request)
     if is_standard_output(output):
         raise UsageError("--output: an experiment is a directory, and cannot go to standard output")
 
@@ -155,14 +68,14 @@ def run(
     def stored(name: str) -> Plan | None:
         return places.read_plan(place(name)) if (place(name) / places.PLAN).is_file() else None
 
-    plan = plan_of(request, base, stored)
+    plan = planned(request, stored)
     if not any(one.simulate for one in plan.libraries):  # such a program runs under its simulator alone
         for program, *arguments in dict.fromkeys(map(plan.program_of, plan.round_order(1))):
             check_arguments(program, arguments)
     if dry_run:
         print_launches(plan)
         return
-    run_plan(plan, place(plan.name), "seed" not in request)
+    run_plan(plan, place(plan.name), request.seed is None)
 
 
 def print_launches(plan: Plan) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from downbeat.commands.completion import LIBRARIES, METRICS, components
-from downbeat.commands.options import LAUNCHER, PASSED, RANKS_PER_NODE
+from downbeat.commands.options import PASSED, option
 
 OBJECTIONS = 3  # a check of the rules failed
 
@@ -25,7 +25,7 @@ def tune(
     ranks: Annotated[
         str, typer.Option("--ranks", "-n", help="Numbers of ranks [the job's, else one per core].", metavar="P,P..")
     ] = "",
-    ranks_per_node: Annotated[int | None, RANKS_PER_NODE] = None,
+    ranks_per_node: Annotated[int | None, option("ranks_per_node", least=1)] = None,
     launches: Annotated[int, typer.Option(min=1, help="Launches of each configuration.", metavar="N")] = 10,
     repetitions: Annotated[
         int, typer.Option("--repetitions", "-r", min=1, help="Valid samples per cell and launch.", metavar="N")
@@ -48,7 +48,7 @@ def tune(
     ] = "",
     delay: Annotated[str, typer.Option(help="Largest delay of the arrival pattern.", metavar="DELAY")] = "",
     bench: Annotated[str, typer.Option(help="Path of downbeat-bench [the build].", metavar="PATH")] = "",
-    launcher: Annotated[str, LAUNCHER] = "",
+    launcher: Annotated[str, option("launcher")] = "",
     timeout: Annotated[
         float | None, typer.Option(min=1, help="Seconds after which a launch is ended [by its size].", metavar="S")
     ] = None,
@@ -65,7 +65,7 @@ def tune(
 
     from downbeat.commands.interruption import resumable
     from downbeat.experiment.bench_options import launcher_at
-    from downbeat.experiment.request import default_ranks, library
+    from downbeat.experiment.planning import default_ranks, library_for
     from downbeat.launchers.bench import find_bench
     from downbeat.launchers.job import job_of
     from downbeat.tune.arguments import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
@@ -75,7 +75,7 @@ def tune(
 
     per_node = ranks_per_node or 0
     pattern, delay = one_pattern(pattern, delay)
-    tuned = library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
+    tuned = library_for(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
     question = Question(
         library=tuned,
         collectives=tuple(dict.fromkeys(collectives)),

@@ -12,6 +12,8 @@ from downbeat.base.text import name_of, split_list
 from downbeat.errors import UsageError
 from downbeat.launchers.bench import BENCH
 
+HERE = Path()
+
 
 def bench_at(text: str, base: Path) -> str:
     """Returns the absolute path of the downbeat-bench that a user names."""
@@ -49,7 +51,7 @@ def wrong(key: str, value: object, valid: str) -> UsageError:
     return UsageError(f"{key}: {shown} is not valid; give {valid}")
 
 
-def valid_name(key: str, value: object) -> str:
+def valid_name(key: str, value: object, _base: Path = HERE) -> str:
     """Returns a name that can be part of one of a file."""
     if not isinstance(value, str) or not NAME.fullmatch(value):
         raise wrong(key, value, "a name of letters, digits and _ . + -")
@@ -71,7 +73,7 @@ def valid_variables(key: str, table: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in table.items()}
 
 
-def word_list(key: str, value: object) -> str:
+def word_list(key: str, value: object, _base: Path = HERE) -> str:
     """Returns a list of names or sizes, given as such or as text with commas."""
     words = value if isinstance(value, list) else [value]
     texts = [str(word) if isinstance(word, int | float) and not isinstance(word, bool) else word for word in words]
@@ -113,10 +115,12 @@ def passed_options(words: Sequence[str]) -> dict[str, str]:
     return {name: with_files(value, Path()) for name, value in options.items()}
 
 
-def option_table(value: object, base: Path) -> dict[str, str]:
-    """Returns the options of downbeat-bench in a table of a file: texts, numbers, lists of them, or true."""
+def options_of(key: str, value: object, base: Path) -> dict[str, str]:
+    """Returns options of downbeat-bench: words after `--`, or a table of texts, numbers, lists of them, or true."""
+    if isinstance(value, list):
+        return passed_options(value)
     if not isinstance(value, Mapping):
-        raise wrong("options", value, "a table, e.g. [options] with late-ranks = 0.01")
+        raise wrong(key, value, "a table, e.g. [options] with late-ranks = 0.01")
     refuse_own(value)
     texts = {}
     for name, one in value.items():
@@ -124,7 +128,7 @@ def option_table(value: object, base: Path) -> dict[str, str]:
             if one:
                 texts[name] = ""
         else:
-            texts[name] = with_files(word_list(f"options.{name}", one), base)
+            texts[name] = with_files(word_list(f"{key}.{name}", one), base)
     return texts
 
 
@@ -141,10 +145,11 @@ def refuse_own(names: Iterable[str], own: Collection[str] = OWN) -> None:
             )
 
 
-def operations_of(value: object, base: Path) -> tuple[str, ...]:
+def operations_of(key: str, value: object, base: Path) -> tuple[str, ...]:
     """Returns the operations to measure; shared objects by their absolute paths.
 
     Args:
+        key: what the value is called.
         value: a name or a list of names, with commas or not.
         base: the directory that relative paths start from.
 
@@ -154,13 +159,11 @@ def operations_of(value: object, base: Path) -> tuple[str, ...]:
     given = value if isinstance(value, list) else [value]
     words = [word for text in given for word in (split_list(text) if isinstance(text, str) else [""])]
     if not words or not all(words):
-        raise wrong("operations", value, 'a list of operations, not empty, e.g. ["bcast", "allreduce"]')
+        raise wrong(key, value, 'a list of operations, not empty, e.g. ["bcast", "allreduce"]')
     for word in words:
         if word in SUBCOMMANDS:
-            raise UsageError(
-                f"operations: '{word}' is a subcommand of downbeat-bench itself; start it with tools/launch"
-            )
+            raise UsageError(f"{key}: '{word}' is a subcommand of downbeat-bench itself; start it with tools/launch")
         if word.startswith("-"):
-            raise wrong("operations", word, "a name of 'downbeat-bench list operation' or the path of a shared object")
+            raise wrong(key, word, "a name of 'downbeat-bench list operation' or the path of a shared object")
     # With a slash it is a file, as for the shell; parameters may follow in parentheses.
     return tuple(str(base.absolute() / word) if "/" in name_of(word) else word for word in words)

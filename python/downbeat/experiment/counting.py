@@ -11,8 +11,8 @@ from itertools import groupby
 from downbeat.base.text import split_list
 from downbeat.doctor.machine import Finding
 from downbeat.errors import UsageError
+from downbeat.experiment.launch import run_bench
 from downbeat.experiment.plan import LaunchKey, Plan, parse_choices
-from downbeat.experiment.single_run import run_bench
 
 CHECK = "algorithms"  # of the findings
 DEFAULT = "default"
@@ -43,7 +43,7 @@ def check_choices(plan: Plan) -> list[Finding]:
         # One launch cannot count several of these, and downbeat-bench refuses other values in the environment.
         fixed = {name for name in chosen if {name, "*"} & set(library.fixed_at_start)}
         if fixed:
-            asked = listed((name, one) for name in chosen if name in fixed for one in chosen[name])
+            asked = enlisted((name, one) for name in chosen if name in fixed for one in chosen[name])
             seen = f"whether choices take effect under {key.configuration} was not counted, for they are read only"
             findings.append(Finding(CHECK, f"{seen} in MPI_Init, and may equal the library's own: {asked}", "notice"))
         if some := {name: names for name, names in chosen.items() if name not in fixed}:
@@ -69,7 +69,7 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
     ignored = [(operation, name) for operation, name in asked if operation in nothing]
     if ignored:
         raise UsageError(
-            f"choosing has no effect {where}: whatever is chosen for {listed(ignored)}, the same messages are sent "
+            f"choosing has no effect {where}: whatever is chosen for {enlisted(ignored)}, the same messages are sent "
             f"at {size} bytes; something else serves this operation: downbeat doctor --mpi {library.name} names what "
             "is set (variables), unset it"
         )
@@ -79,7 +79,7 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
     advice = "four ranks or more, or other sizes, show more" if key.ranks < TELLING else ""
     if not any(row.get("messages", -1) >= 0 for row in rows):
         advice = "this MPI library does not count its messages"
-    seen = f"counting at {size} bytes {where} cannot distinguish from the library's own choice: {listed(unknown)}"
+    seen = f"counting at {size} bytes {where} cannot distinguish from the library's own choice: {enlisted(unknown)}"
     return [Finding(CHECK, seen, "notice", advice)]
 
 
@@ -98,7 +98,7 @@ def largest_size(sizes: str) -> int:
     return max(8, min(size, LARGEST) // 8 * 8)
 
 
-def listed(choices: Iterable[tuple[str, str]]) -> str:
+def enlisted(choices: Iterable[tuple[str, str]]) -> str:
     """Returns choices in words: "bcast chain, pipeline; reduce linear"."""
     return "; ".join(
         f"{operation} {', '.join(name for _, name in some)}"

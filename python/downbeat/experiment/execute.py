@@ -52,7 +52,7 @@ class Watcher:
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
         """A launch has ended."""
 
-    def decided(self, decision: split.Decision) -> None:
+    def decided(self, decision: split.SplitDecision) -> None:
         """Repetitions were chosen."""
 
     def ends(self) -> None:
@@ -152,12 +152,12 @@ def differences(there: Plan, here: Plan) -> Iterable[tuple[str, object, object]]
                 if texts[0] != texts[1]:
                     yield option, texts[0], texts[1]
         elif one.name in ("libraries", "environments", "variants"):
-            yield one.name, describe(before), describe(now)
+            yield one.name, in_words(before), in_words(now)
         else:
             yield one.name, before, now
 
 
-def describe(values: Iterable[object]) -> str:
+def in_words(values: Iterable[object]) -> str:
     """Returns libraries or environments in words."""
     words = []
     for value in values:
@@ -205,7 +205,7 @@ class Execution:
             self.rounds += 1
         self.failed: Counter[str] = Counter()  # by configuration
         self.refused: set[str] = set()  # configurations
-        self.decision = split.read(directory) if split.wanted(plan) else None
+        self.decision = split.read_split(directory) if split.wanted(plan) else None
 
     def keys(self, first: int, last: int) -> list[LaunchKey]:
         """Returns the launches of some rounds, both included."""
@@ -220,7 +220,7 @@ class Execution:
             first = self.keys(1, pilot)
             again = self.each_once(first)
             if split.wanted(self.plan) and self.decision is None and pilot == split.PILOT_LAUNCHES:
-                self.decision = split.decide(self.plan, self.directory)
+                self.decision = split.decide_split(self.plan, self.directory)
                 if self.decision:
                     self.watcher.decided(self.decision)
             again += self.each_once(self.keys(pilot + 1, self.rounds))

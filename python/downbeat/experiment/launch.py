@@ -1,4 +1,4 @@
-"""One launch of an experiment: started in a directory of its own, waited for, judged, filed."""
+"""One launch of an experiment: started in a directory of its own, judged, filed. And runs outside of experiments."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from downbeat.base.files import move, writing
-from downbeat.base.text import counted, one_line
+from downbeat.base.text import counted
 from downbeat.data.launch_file import open_netcdf
 from downbeat.doctor.machine import Machine
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
-from downbeat.experiment.plan import LaunchKey, Plan
+from downbeat.experiment.plan import LaunchKey, Library, Plan
 from downbeat.launchers.bench import EXIT_BAD_ARGUMENTS
 from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS, wait
 from downbeat.launchers.leftovers import MARK, end_marked, remove_segments
 from downbeat.launchers.libraries import packaged_bench
+from downbeat.launchers.messages import last_line
 from downbeat.launchers.simulation import parse_platform
 
 # Variables that MPI libraries, their launchers, batch systems and libdownbeat heed.
@@ -77,15 +79,6 @@ OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
 # 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
 MEASURED = (0, 3, 4)
-# Progress of downbeat-bench on standard error.
-PROGRESS = r"downbeat-bench: (?P<progress>(?:about|at least) .* left, \d+ % of .* measured), "
-# srun's last lines after a failed step. The program or Slurm has already printed the reason.
-NEEDLESS = re.compile(
-    rf"{PROGRESS}|downbeat-bench: \d+ of \d+ cells complete, |"
-    r"(srun|slurmstepd\S*): .*"
-    r"(: tasks? [\d,-]+: (Exited with exit code \d+|Killed|Terminated)$|\*\*\* STEP |Job step aborted|Terminating )|"
-    r"\[\S+\] (\d+ more process|Set MCA parameter )"  # what Open MPI says after its reason
-)
 
 
 @dataclass(frozen=True)
@@ -104,6 +97,20 @@ class Ended:
         return self.exit_status == EXIT_BAD_ARGUMENTS
 
 
+def start_ranks(library: Library, ranks: int, timeout: float, launcher: str = "") -> list[str]:
+    """Returns the command that starts ranks under a library, or another launcher; the program and its words follow."""
+    start = [sys.executable, "-m", "downbeat.launchers.launch"]
+    if library.simulate:
+        start += ["--simulate", library.simulate]
+    elif launcher or library.launcher:
+        start += ["--launcher", launcher or library.launcher]
+    elif library.bench == packaged_bench():  # which is of all libraries
+        start += ["--mpi", library.name]
+    if library.ranks_per_node:
+        start += ["--ranks-per-node", str(library.ranks_per_node)]
+    return [*start, "-n", str(ranks), "--timeout", f"{timeout:g}"]
+
+
 def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -> list[str]:
     """Returns the command that starts a launch in its directory.
 
@@ -113,19 +120,12 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
         repetitions: in place of those of the plan.
     """
     library = plan.library(key.library)
-    start = [sys.executable, "-m", "downbeat.launchers.launch"]
-    launcher = plan.variant(key.variant).launcher or library.launcher
     if library.simulate:
         # Launches have delays and clocks of their own, as on a machine.
         platform = parse_platform(library.simulate)
-        start += ["--simulate", str(platform.with_seed(int(platform.values["seed"]) + key.number - 1))]
-    elif launcher:
-        start += ["--launcher", launcher]
-    elif library.bench == packaged_bench():  # which is of all libraries
-        start += ["--mpi", library.name]
-    if library.ranks_per_node:
-        start += ["--ranks-per-node", str(library.ranks_per_node)]
-    start += ["-n", str(key.ranks), "--timeout", f"{plan.time_limit(key):g}"]
+        seed = int(platform.values["seed"]) + key.number - 1
+        library = dataclasses.replace(library, simulate=str(platform.with_seed(seed)))
+    start = start_ranks(library, key.ranks, plan.time_limit(key), plan.variant(key.variant).launcher)
     again = ["--repetitions", str(repetitions)] if repetitions else []
     return [*start, *plan.program_of(key), *again, "-o", places.SAMPLES]
 
@@ -189,17 +189,17 @@ def next_failure(failed: Path, key: LaunchKey) -> Path:
 def run_in_directory(
     command: list[str], where: Path, variables: Mapping[str, str], lock: int | None = None, tick: Tick | None = None
 ) -> int:
-    """Runs a command as `run` does, in a directory that gets what it prints: `OUTPUT` and `ERRORS`."""
+    """Runs a command as `run_watched` does, in a directory that gets what it prints: `OUTPUT` and `ERRORS`."""
     with (
         writing(where / OUTPUT),
         (where / OUTPUT).open("xb") as output,
         writing(where / ERRORS),
         (where / ERRORS).open("xb") as errors,
     ):
-        return run(command, where, variables, (output, errors), str(where.resolve()), lock, tick)
+        return run_watched(command, where, variables, (output, errors), str(where.resolve()), lock, tick)
 
 
-def run(
+def run_watched(
     command: list[str],
     where: Path,
     variables: Mapping[str, str],
@@ -287,9 +287,51 @@ def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
     )
 
 
-def last_line(path: Path) -> str:
-    """Returns the last line of a file that says something; programs say last why they end."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    said = [line.strip() for line in lines if line.strip(" -=*")]
-    said = [line for line in said if not NEEDLESS.match(line)] or said
-    return one_line(said[-1]) if said else ""
+@dataclass(frozen=True)
+class BenchRun:
+    """A run that has ended."""
+
+    status: int
+    output: str
+    errors: str
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, in a line."""
+        if self.status == EXIT_TIMEOUT:
+            return "did not end in time"
+        lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
+        described = [line for line in lines if line.startswith("downbeat-bench:")]
+        return (described or lines or [f"exit status {self.status}"])[-1].removeprefix("downbeat-bench:").strip()
+
+
+def run_bench(
+    library: Library,
+    ranks: int,
+    arguments: Sequence[str],
+    variables: Mapping[str, str],
+    timeout: float,
+    directory: Path | None = None,
+) -> BenchRun:
+    """Runs downbeat-bench once and waits for it.
+
+    Args:
+        library: the MPI library.
+        ranks: number of ranks.
+        arguments: of downbeat-bench.
+        variables: set in its environment.
+        timeout: s, after which all ranks are ended.
+        directory: in which it runs.
+    """
+    command = [*start_ranks(library, ranks, timeout), library.bench, *arguments]
+    mark = f"{os.getpid()} {time.monotonic_ns()}"
+    # Files without names: nothing of them stays, however this process ends.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        status = run_watched(command, directory or Path(), variables, (output, errors), mark)
+        return BenchRun(status, read_whole(output), read_whole(errors))
+
+
+def read_whole(file: IO[bytes]) -> str:
+    """Returns what was written into a file."""
+    file.seek(0)
+    return file.read().decode(errors="replace")

@@ -7,11 +7,18 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from downbeat.base.text import counted, name_of, split_list
+from downbeat.experiment.cost import time_limit
+
+REPETITIONS = 1000  # of downbeat-bench by default
+MOST_REPETITIONS = 10_000  # of its stopping rules by default
+RANGE = 24  # sizes in a range: powers of two up to 16 MiB
+# Options that have a cell for each of their words, all combined.
+FACTORS = ("sizes", "sync", "algorithm", "barrier-algorithm", "timing", "pattern", "delay")
 
 
 @dataclass(frozen=True)
@@ -29,74 +36,14 @@ class Measurement:
             words += [f"--{name}", value] if value else [f"--{name}"]
         return words
 
-
-START_SECONDS = 0.8  # of a launch, before and after it measures
-RANK_START_SECONDS = 4e-3  # and of each rank; launchers start ranks of a node one after another
-# Per sample with its share of warm-up and synchronization; the slowest operations take time for each peer.
-SAMPLE_SECONDS = 60e-6
-PEER_SECONDS = 1e-6
-# Simulation takes processor time by messages.
-MESSAGE_SECONDS = 30e-6
-SIMULATED_START_SECONDS, SIMULATED_RANK_SECONDS = 1.0, 6e-3
-# SMPI makes a nonblocking collective of messages from each rank to each, and looks for each among all that wait:
-# measured with iallreduce and ialltoall on 32 to 128 ranks.
-NONBLOCKING_SECONDS = 3.3e-8  # of a call, times ranks to the fourth power
-PATIENCE = 10  # times the estimate, for a busy machine
-LEAST_LIMIT = 600.0  # s; a user's own operation may take long
-REPETITIONS = 1000  # of downbeat-bench by default
-MOST_REPETITIONS = 10_000  # of its stopping rules by default
-RANGE = 24  # sizes in a range: powers of two up to 16 MiB
-# Options that have a cell for each of their words, all combined.
-FACTORS = ("sizes", "sync", "algorithm", "barrier-algorithm", "timing", "pattern", "delay")
-
-
-def start_seconds(ranks: int) -> float:
-    """Returns the time that a launch takes in addition to measuring."""
-    return START_SECONDS + RANK_START_SECONDS * ranks
-
-
-def sample_seconds(ranks: int) -> float:
-    """Returns what a sample takes on ranks with a core each."""
-    return SAMPLE_SECONDS + PEER_SECONDS * ranks
-
-
-def simulated_seconds(ranks: int, messages: float) -> float:
-    """Returns what a launch takes that simulates so many messages."""
-    return SIMULATED_START_SECONDS + SIMULATED_RANK_SECONDS * ranks + MESSAGE_SECONDS * messages
-
-
-def sample_messages(ranks: int, operations: Sequence[str]) -> float:
-    """Returns how many messages a sample has, roughly; in alltoall each rank sends to each."""
-    trees = 2.0 * ranks * math.log2(ranks)
-    return trees + (ranks**2 / 2 if any("alltoall" in one for one in operations) else 0.0)
-
-
-def nonblocking_seconds(ranks: int, operations: Sequence[str]) -> float:
-    """Returns what simulating a sample takes beyond that, on average over the operations."""
-    slow = [one for one in operations if one.startswith(("iall", "ireduce_scatter"))]
-    return NONBLOCKING_SECONDS * ranks**4 * len(slow) / len(operations)
-
-
-def most_cells(measurement: Measurement) -> int:
-    """Returns how many cells a launch has, or more: some of the combinations do not exist."""
-    words = [split_list(measurement.options.get(name, "")) for name in FACTORS]
-    return len(measurement.operations) * math.prod(
-        sum(RANGE if ":" in name_of(word) else 1 for word in one) for one in words
-    )
-
-
-def time_limit(measurement: Measurement, ranks: int, simulated: bool = False) -> float:
-    """Returns after how many seconds a launch counts as hung, by default."""
-    unbounded = MOST_REPETITIONS if "stop" in measurement.options else REPETITIONS
-    repetitions = int(measurement.options.get("repetitions", unbounded))
-    samples = most_cells(measurement) * repetitions
-    if simulated:
-        operations = measurement.operations
-        seconds = simulated_seconds(ranks, samples * sample_messages(ranks, operations))
-        seconds += samples * nonblocking_seconds(ranks, operations)
-    else:
-        seconds = start_seconds(ranks) + samples * sample_seconds(ranks)
-    return max(LEAST_LIMIT, math.ceil(PATIENCE * seconds))
+    def time_limit(self, ranks: int, simulated: bool = False) -> float:
+        """Returns after how many seconds a launch counts as hung, by default."""
+        words = [split_list(self.options.get(name, "")) for name in FACTORS]
+        cells = math.prod(sum(RANGE if ":" in name_of(word) else 1 for word in one) for one in words)
+        unbounded = MOST_REPETITIONS if "stop" in self.options else REPETITIONS
+        repetitions = int(self.options.get("repetitions", unbounded))
+        # Some combinations of factors do not exist: it may be fewer cells.
+        return time_limit(self.operations, len(self.operations) * cells * repetitions, ranks, simulated)
 
 
 DEFAULT_SYNC = "mpi_barrier,harmonize"  # of downbeat-bench
@@ -264,7 +211,7 @@ class Plan:
     def time_limit(self, key: LaunchKey) -> float:
         """Returns after how many seconds a launch is ended."""
         simulated = bool(self.library(key.library).simulate)
-        return self.timeout or time_limit(self.measurement_of(key), key.ranks, simulated)
+        return self.timeout or self.measurement_of(key).time_limit(key.ranks, simulated)
 
     def configurations(self) -> list[tuple[object, ...]]:
         """Returns all configurations in the order of the plan, which tables have, too; values by `LAUNCH_FACTORS`."""

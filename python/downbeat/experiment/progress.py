@@ -23,9 +23,10 @@ from downbeat.doctor.machine import Finding
 from downbeat.experiment.directory import PARTIAL
 from downbeat.experiment.estimates import NAMES, Cell, Estimates
 from downbeat.experiment.execute import Watcher
-from downbeat.experiment.launch import ERRORS, PROGRESS, Ended
+from downbeat.experiment.launch import ERRORS, Ended
 from downbeat.experiment.plan import LaunchKey, Plan
-from downbeat.experiment.split import Decision
+from downbeat.experiment.split import SplitDecision
+from downbeat.launchers.messages import PROGRESS
 from downbeat.statistics.location import FEWEST_SHOWN, Interval
 
 CAPTION = "latency in us, mean over ranks: geometric mean of n launches' medians; +-: half the 95 % interval"
@@ -34,7 +35,7 @@ SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment"
 ALWAYS = ("operation", "size", "synchronizer")
 
 
-def duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Returns a duration for people."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
@@ -45,7 +46,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
-def describe(key: LaunchKey) -> str:
+def title_of(key: LaunchKey) -> str:
     """Returns a launch in words."""
     return f"{key.configuration}, launch {key.number}{f', portion {key.portion}' if key.portion else ''}"
 
@@ -68,10 +69,10 @@ class Pace:
 
 def time_left(seconds: float | None, complete: int, total: int) -> str:
     """Returns how long the remaining launches take, after a comma; "" if that is not known."""
-    return f", about {duration(seconds)} left" if seconds and complete < total else ""
+    return f", about {duration_text(seconds)} left" if seconds and complete < total else ""
 
 
-def cell_table(estimates: Estimates, most: int | None = None) -> Table:
+def progress_table(estimates: Estimates, most: int | None = None) -> Table:
     """Returns the table of the cells' estimates so far.
 
     Args:
@@ -87,7 +88,7 @@ def cell_table(estimates: Estimates, most: int | None = None) -> Table:
     intervals = estimates.intervals()
     for cell, interval in list(sorted_cells(intervals))[:most]:
         values = dict(zip(NAMES, cell, strict=True))
-        table.add_row(*(Text(text(name, values[name])) for name in columns), *numbers(interval))
+        table.add_row(*(Text(factor_text(name, values[name])) for name in columns), *interval_texts(interval))
     if most is not None and len(intervals) > most:
         table.add_row(Text(f"and {len(intervals) - most} more", style="dim"))
     return table
@@ -105,14 +106,14 @@ def sorted_cells(intervals: dict[Cell, Interval]) -> Iterator[tuple[Cell, Interv
     return iter(sorted(intervals.items(), key=lambda each: place(each[0])))
 
 
-def text(factor: str, value: object) -> str:
+def factor_text(factor: str, value: object) -> str:
     """Returns the value of a factor for people."""
     if factor == "largest_delay" and isinstance(value, float):
         return f"{value * MICROSECONDS:g} us"
     return str(value)
 
 
-def numbers(interval: Interval) -> list[str]:
+def interval_texts(interval: Interval) -> list[str]:
     """Returns the columns of an estimate: microseconds, half of its interval beside the estimate, launches."""
     width = "-" if math.isnan(interval.low) or interval.count < FEWEST_SHOWN else f"{interval.width / 2:.1%}"
     return [microseconds(interval.estimate), width, str(interval.count)]
@@ -142,7 +143,7 @@ class Plain(Watcher):
             self.say("; ".join(filter(None, (finding.seen, finding.advice))))
 
     def launches(self, key: LaunchKey) -> None:
-        self.running, self.began = describe(key), time.time()
+        self.running, self.began = title_of(key), time.time()
         self.errors = self.directory / PARTIAL / str(key) / ERRORS
 
     def tick(self) -> float | None:
@@ -161,12 +162,12 @@ class Plain(Watcher):
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
         self.pace.add(ended)
         left = self.pace.left(total - complete)
-        how = f"failed: {ended.failure}" if ended.failure else f"took {duration(ended.seconds)}"
+        how = f"failed: {ended.failure}" if ended.failure else f"took {duration_text(ended.seconds)}"
         self.say(
-            f"{complete} of {total} launches complete{time_left(left, complete, total)}; {describe(ended.key)} {how}"
+            f"{complete} of {total} launches complete{time_left(left, complete, total)}; {title_of(ended.key)} {how}"
         )
 
-    def decided(self, decision: Decision) -> None:
+    def decided(self, decision: SplitDecision) -> None:
         self.say(
             f"now {decision.repetitions} repetitions per launch, and about {decision.launches} launches for the width: "
             f"{decision.reason}"
@@ -204,7 +205,7 @@ class Terminal(Plain):
         self.complete, self.total, self.estimates, self.running = complete, total, estimates, ""
         if ended.failure:
             self.failed += 1
-            self.say(f"{describe(ended.key)} failed: {ended.failure}")
+            self.say(f"{title_of(ended.key)} failed: {ended.failure}")
 
     def ends(self) -> None:
         self.live.stop()
@@ -220,7 +221,7 @@ class Terminal(Plain):
         shown: list[Table | Text] = [head, Text(launch, style="dim", no_wrap=True, overflow="ellipsis")]
         if self.estimates.medians:
             shown.append(Text(CAPTION, style="dim"))
-            shown.append(cell_table(self.estimates, max(3, self.live.console.height - 8)))
+            shown.append(progress_table(self.estimates, max(3, self.live.console.height - 8)))
         return Group(*shown)
 
 

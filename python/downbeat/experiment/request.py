@@ -1,13 +1,13 @@
-"""Makes a plan of a file or of options; an invalid value is named in one line."""
+"""What an experiment is asked to be: one `Request`, made of the keys of a file or of the options of `downbeat run`."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import random
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,280 +17,64 @@ from downbeat.experiment.bench_options import (
     bench_at,
     launcher_at,
     operations_of,
-    option_table,
+    options_of,
     valid_name,
     valid_text,
     valid_variables,
     word_list,
     wrong,
 )
-from downbeat.experiment.plan import Environment, Library, Measurement, Plan
-from downbeat.experiment.variants import check_programs, variants_of
-from downbeat.launchers.bench import find_any_bench, find_bench, library_of, srun_launcher
-from downbeat.launchers.job import Job, job_of, places_ranks
-from downbeat.launchers.launch import cpus_per_core
-from downbeat.launchers.libraries import LIBRARIES, packaged_bench
-from downbeat.launchers.simulation import NAME as SIMULATOR
-from downbeat.launchers.simulation import Platform, SpecificationError, parse_platform
+from downbeat.experiment.plan import Environment, Variant
+from downbeat.launchers.simulation import SpecificationError, parse_platform
 
-# Each costs simulation time, and without jitter they are equal.
-SIMULATED_REPETITIONS = "20"
-SIMULATED_WARMUP = "3"  # there is no cache to warm, and a rule that watches samples takes more time than they
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-KEYS = (
-    "name", "operations", "sizes", "sync", "repetitions", "options", "ranks", "ranks-per-node", "libraries",
-    "environments", "variants", "launches", "width", "max-launches", "timeout", "seed", "simulate",
-)  # fmt: skip
 MOST_LAUNCHES = 100_000  # of a configuration; years, if a launch takes minutes
-LIBRARY_KEYS = ("name", "bench", "launcher")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Of a variant, with a capital, so that a key that is misspelled is not taken for a variable.
+CAPITAL = re.compile(r"(?=\w*[A-Z])[A-Za-z_][A-Za-z0-9_]*")
+VARIANT_KEYS = "bench, launcher, operation, or a VARIABLE with a capital letter"
+ASSIGNMENT = "VARIABLE=VALUE, or NAME:VARIABLE=VALUE for an environment of that name"
+
+# Reads a value that a file or an option gives: what to call it, the value, and where relative paths start from.
+Reader = Callable[[str, Any, Path], Any]
 
 
-def read_request(path: Path) -> dict[str, Any]:
-    """Reads the file of an experiment.
+def whole(least: int, most: int | None = None) -> Reader:
+    """Returns a reader of whole numbers."""
+    valid = f"a whole number, {f'from {least} to {most}' if most else f'at least {least}'}"
 
-    Raises:
-        UsageError: it cannot be read, is not TOML, or has an unknown key or options that are not valid.
-    """
-    try:
-        refuse_pipe(path)
-        with path.open("rb") as file:
-            request = tomllib.load(file)
-    except OSError as error:
-        raise UsageError(f"'{path}' cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"'{path}' is not valid TOML: {error}") from error
-    for key in request:
-        if key not in KEYS:
-            raise UsageError(f"'{path}': unknown key '{key}' of an experiment; choose one of {', '.join(KEYS)}")
-    request.setdefault("name", path.stem)
-    if "options" in request:
-        request["options"] = option_table(request["options"], path.parent)
-    return request
+    def read(key: str, value: object, _base: Path) -> int:
+        given = int(value) if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value) else value
+        if not isinstance(given, int) or isinstance(given, bool) or given < least or (most and given > most):
+            raise wrong(key, value, valid)
+        return given
+
+    return read
 
 
-def plan_of(request: Mapping[str, Any], base: Path, stored: Callable[[str], Plan | None]) -> Plan:
-    """Returns the plan that a request means.
+def above_zero(below: float = math.inf, advice: str = "") -> Reader:
+    """Returns a reader of numbers above 0."""
 
-    Args:
-        request: values by `KEYS`; `options` are those of downbeat-bench, each with its text.
-        base: the directory that relative paths start from.
-        stored: gives the plan that the experiment of a name has already, if it has; of that, the seed is kept.
+    def read(key: str, value: object, _base: Path) -> float:
+        try:
+            given = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else 0.0
+        except (ValueError, OverflowError):
+            given = 0.0
+        if not 0 < given < below:
+            raise wrong(key, value, f"a number above 0{advice}")
+        return given
 
-    Raises:
-        UsageError: a value is not valid, or there is no downbeat-bench for a library; one line says which.
-    """
-    if "operations" not in request:
-        raise UsageError("no operations to measure; give their names, or a file EXPERIMENT.toml")
-    operations = operations_of(request["operations"], base)
-    options = {key: word_list(key, request[key]) for key in ("sizes", "sync") if key in request}
-    options |= request.get("options", {})
-    if "repetitions" in request:
-        options["repetitions"] = str(whole(request, "repetitions", 0, 1))
-    launches = whole(request, "launches", 10, 1, MOST_LAUNCHES)
-    variants = variants_of(request.get("variants"), base, operations)
-    per_node = whole(request, "ranks-per-node", 0, 1) if "ranks-per-node" in request else 0
-    platform = platform_of(request)
-    if platform:
-        if per_node or any(one.launcher for one in variants):
-            raise UsageError(
-                "simulate: a platform has ranks_per_node and no launcher; leave out ranks-per-node and launchers"
-            )
-        if "stop" not in options:
-            options.setdefault("repetitions", SIMULATED_REPETITIONS)
-        options.setdefault("warmup", SIMULATED_WARMUP)
-    libraries = (
-        (simulated_library(platform, request, base),)
-        if platform
-        else libraries_of(request.get("libraries"), base, per_node)
-    )
-    check_programs(variants, libraries)
-    for one in variants:
-        check_placing(one.launcher, per_node)
-    plan = Plan(
-        name=name_of(request, operations),
-        measurement=Measurement(operations, options),
-        libraries=libraries,
-        ranks=ranks_on(platform, request.get("ranks"))
-        if platform
-        else ranks_of(request.get("ranks"), job_of(libraries[0].launcher), per_node),
-        environments=environments_of(request.get("environments")),
-        variants=variants,
-        launches=launches,
-        timeout=number(request, "timeout", 0.0),
-        seed=0,
-        width=number(request, "width", 0.0, 1.0, " and below 1, e.g. 0.02 for 2 %"),
-        max_launches=whole(request, "max-launches", max(50, launches), launches, MOST_LAUNCHES),
-    )
-    earlier = stored(plan.name)
-    drawn = earlier.seed if earlier else random.SystemRandom().randrange(1_000_000)
-    return dataclasses.replace(plan, seed=whole(request, "seed", drawn, 0))
+    return read
 
 
-def name_of(request: Mapping[str, object], operations: tuple[str, ...]) -> str:
-    """Returns the name of an experiment, by default after its operations."""
-    if "name" in request:
-        return valid_name("name", request["name"])
-    names = [re.sub(r"[^A-Za-z0-9_.+-]+", "-", Path(one).name).strip("-") for one in operations]
-    return "-".join(names[:3]) + ("-and-more" if len(names) > 3 else "")
+def read_ranks(key: str, value: object, base: Path) -> tuple[int, ...]:
+    """Reads numbers of ranks: one, a list, or "2,4"."""
+    words = value if isinstance(value, list) else split_list(value) if isinstance(value, str) else [value]
+    if not words:
+        raise wrong(key, value, "a number of ranks or a list of them, not empty")
+    return once_each(key, [whole(1)(key, one, base) for one in words])
 
 
-def whole(request: Mapping[str, object], key: str, default: int, least: int, most: int | None = None) -> int:
-    """Returns a whole number of a request."""
-    value = request.get(key, default)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least or (most and value > most):
-        raise wrong(key, value, f"a whole number, {f'from {least} to {most}' if most else f'at least {least}'}")
-    return value
-
-
-def number(request: Mapping[str, object], key: str, default: float, below: float = math.inf, advice: str = "") -> float:
-    """Returns a positive number of a request."""
-    if key not in request:
-        return default
-    value = request[key]
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < below:
-        raise wrong(key, value, f"a number above 0{advice}")
-    return float(value)
-
-
-def ranks_of(value: object, job: Job, per_node: int = 0) -> tuple[int, ...]:
-    """Returns numbers of ranks; by default those that the job is for, at so many per node, else one per core."""
-    if value is None:
-        return (default_ranks(job, per_node),)
-    values = value if isinstance(value, list) else [value]
-    if not values:
-        raise wrong("ranks", value, "a number of ranks or a list of them, not empty")
-    for one in values:
-        whole({"ranks": one}, "ranks", 0, 1)
-    return distinct("ranks", values)
-
-
-def default_ranks(job: Job, per_node: int) -> int:
-    """Returns the default number of ranks.
-
-    Args:
-        job: the nodes that they go to.
-        per_node: the most that a node gets; 0: not said.
-    """
-    if per_node and job.nodes:
-        return max(2, job.nodes * per_node)
-    if job.ranks > 1:
-        return job.ranks
-    if job.nodes > 1 and job.cpus:
-        return job.nodes * job.cpus
-    return max(2, len(cpus_per_core()))
-
-
-def libraries_of(value: object, base: Path, per_node: int = 0) -> tuple[Library, ...]:
-    """Returns the MPI libraries, each with its downbeat-bench and its launcher."""
-    if value is None:
-        name, bench = find_any_bench()
-        return (library(name, bench, "", per_node),)
-    values = value if isinstance(value, list) else [value]
-    if not values:
-        raise wrong("libraries", value, "a list of MPI libraries, not empty")
-    libraries = []
-    for one in values:
-        table = {"name": one} if isinstance(one, str) else one
-        if not isinstance(table, Mapping):
-            raise wrong("libraries", one, "a name, or a table with name, bench, launcher")
-        for key, content in table.items():
-            if key not in LIBRARY_KEYS:
-                raise UsageError(
-                    f"libraries: unknown key '{key}' of a library; choose one of {', '.join(LIBRARY_KEYS)}"
-                )
-            valid_text(f"libraries: {key}", content)
-        if "name" not in table:
-            raise UsageError("libraries: a table has no name, which identifies its results")
-        name = valid_name("libraries", table["name"])
-        bench = bench_at(str(table["bench"]), base) if "bench" in table else find_bench(name)
-        launcher = launcher_at(str(table["launcher"]), base) if "launcher" in table else ""
-        libraries.append(library(name, bench, launcher, per_node))
-    distinct("libraries", [one.name for one in libraries])
-    return tuple(libraries)
-
-
-def library(name: str, bench: str, launcher: str, per_node: int = 0) -> Library:
-    """Returns a library as a plan has it, with so many ranks at most on each node; 0: as the launcher does it."""
-    of_wheel = name in LIBRARIES and bench == packaged_bench()
-    owner = (name, LIBRARIES[name]) if of_wheel else library_of(bench)
-    if owner and name in LIBRARIES and not set(owner[1].abis) & set(LIBRARIES[name].abis):
-        raise UsageError(f"libraries: '{bench}' is built for {owner[0]}, not for {name}; give it as {owner[0]}={bench}")
-    check_placing(launcher, per_node)
-    if owner and not launcher:
-        launcher = srun_launcher(owner[1], placed=per_node > 0)
-    return Library(name, bench, launcher, owner[1].family.fixed_at_start if owner else (), per_node)
-
-
-def check_placing(launcher: str, per_node: int) -> None:
-    """Checks that a launcher of the user's own, if any, takes the number of ranks per node.
-
-    Raises:
-        UsageError: it is given, and the launcher does not say where it goes; or the other way round.
-    """
-    if launcher and per_node and not places_ranks(launcher):
-        raise UsageError(
-            f"ranks-per-node: the launcher '{launcher}' does not say where the number goes; give it {{nodes}} or "
-            "{ranks_per_node}, as in 'srun -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}'"
-        )
-    if places_ranks(launcher) and not per_node:
-        raise UsageError(
-            f"launcher: '{launcher}' has {{nodes}} or {{ranks_per_node}}; give the number with --ranks-per-node"
-        )
-
-
-def platform_of(request: Mapping[str, object]) -> Platform | None:
-    """Returns the simulated cluster of a request; None if programs run."""
-    text = request.get("simulate")
-    if text is None:
-        return None
-    if not isinstance(text, str):
-        raise wrong("simulate", text, "a platform such as 'fat-tree(nodes=64)'")
-    try:
-        return parse_platform(text)
-    except SpecificationError as error:
-        raise UsageError(f"simulate: {error}") from error
-
-
-def simulated_library(platform: Platform, request: Mapping[str, object], base: Path) -> Library:
-    """Returns the simulator as a plan has it, in place of a library; its table may name the program."""
-    tables = request.get("libraries", [{"name": SIMULATOR}])
-    table = tables[0] if isinstance(tables, list) and len(tables) == 1 and isinstance(tables[0], Mapping) else None
-    if table is None or table.get("name") != SIMULATOR or "launcher" in table:
-        raise UsageError("simulate: what is simulated runs under no MPI library and no launcher; leave these out")
-    bench = bench_at(str(table["bench"]), base) if "bench" in table else find_bench(SIMULATOR)
-    return Library(SIMULATOR, bench, simulate=str(platform))
-
-
-def ranks_on(platform: Platform, value: object) -> tuple[int, ...]:
-    """Returns numbers of ranks on a simulated cluster; by default as many as it has room for."""
-    ranks = (platform.ranks,) if value is None else ranks_of(value, job_of(""))
-    if max(ranks) > platform.ranks:
-        raise UsageError(
-            f"ranks: {max(ranks)} do not fit on {platform.nodes} simulated nodes of {platform.ranks_per_node}; "
-            "raise nodes or ranks_per_node"
-        )
-    return ranks
-
-
-def environments_of(value: object) -> tuple[Environment, ...]:
-    """Returns the environments: tables of variables by name."""
-    if value is None:
-        return (Environment(),)
-    if not isinstance(value, Mapping) or not value:
-        raise wrong("environments", value, "a table of tables, e.g. [environments.tcp], not empty")
-    environments = []
-    for name, variables in value.items():
-        valid_name("environments", name)
-        if not isinstance(variables, Mapping):
-            raise wrong(f"environments.{name}", variables, "a table of variables")
-        for variable in variables:
-            if not VARIABLE.fullmatch(variable):
-                raise wrong(f"environments.{name}", variable, "a name of a variable")
-        environments.append(Environment(name, valid_variables(f"environments.{name}", variables)))
-    return tuple(environments)
-
-
-def distinct(key: str, values: list[Any]) -> tuple[Any, ...]:
+def once_each(key: str, values: list[Any]) -> tuple[Any, ...]:
     """Returns values, each of which must be given once."""
     for value in values:
         if values.count(value) > 1:
@@ -298,77 +82,284 @@ def distinct(key: str, values: list[Any]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def numbers(key: str, text: str) -> list[int]:
-    """Returns whole numbers written as "2,4"."""
-    words = split_list(text)
-    if not all(re.fullmatch(r"\d+", word) for word in words):
-        raise wrong(key, text, "whole numbers with commas, e.g. 2,4")
-    return [int(word) for word in words]
+def read_platform(key: str, value: object, _base: Path) -> str:
+    """Reads a simulated cluster; returns it with every parameter."""
+    if not isinstance(value, str):
+        raise wrong(key, value, "a platform such as 'fat-tree(nodes=64)'")
+    try:
+        return str(parse_platform(value))
+    except SpecificationError as error:
+        raise UsageError(f"{key}: {error}") from error
 
 
-def environment_variables(texts: list[str]) -> dict[str, dict[str, str]]:
-    """Returns environments written as "tcp:OMPI_MCA_btl=tcp,self"; "tcp:" alone has no variables."""
-    environments: dict[str, dict[str, str]] = {}
-    for text in texts:
-        name, colon, assignment = text.partition(":")
-        if not colon or "=" in name:
-            name, assignment = "default", text
-        variable, equals, content = assignment.partition("=")
-        if assignment and not (equals and VARIABLE.fullmatch(variable)):
-            raise wrong("--env", text, "VARIABLE=VALUE, or NAME:VARIABLE=VALUE for an environment of that name")
-        environments.setdefault(name, {})
-        if assignment:
-            environments[name][variable] = content
-    return environments
+@dataclass(frozen=True)
+class Program:
+    """An MPI library as it is asked for: its name, its downbeat-bench and its launcher, "" where nothing says."""
+
+    name: str
+    bench: str = ""
+    launcher: str = ""
 
 
-def libraries_by_options(
-    given: object, mpi: str | None, benches: list[str], launcher: str | None
-) -> list[dict[str, object]] | None:
-    """Returns libraries as a file would name them, out of --mpi, --bench and --launcher; None if none is given.
+def read_libraries(key: str, value: object, base: Path) -> tuple[Program, ...]:
+    """Reads MPI libraries: names, or tables with a name, a bench and a launcher."""
+    values = value if isinstance(value, list) else split_list(value) if isinstance(value, str) else [value]
+    if not values:
+        raise wrong(key, value, "a list of MPI libraries, not empty")
+    found = []
+    valid = [one.name for one in dataclasses.fields(Program)]
+    for one in values:
+        table = {"name": one} if isinstance(one, str) else one
+        if not isinstance(table, Mapping):
+            raise wrong(key, one, "a name, or a table with name, bench, launcher")
+        for part, content in table.items():
+            if part not in valid:
+                raise UsageError(f"{key}: unknown key '{part}' of a library; choose one of {', '.join(valid)}")
+            valid_text(f"{key}: {part}", content)
+        if "name" not in table:
+            raise UsageError(f"{key}: a table has no name, which identifies its results")
+        program = Program(valid_name(key, table["name"]))
+        bench = bench_at(table["bench"], base) if "bench" in table else ""
+        found.append(
+            dataclasses.replace(program, bench=bench, launcher=read_launcher(key, table.get("launcher"), base))
+        )
+    once_each(key, [one.name for one in found])
+    return tuple(found)
+
+
+def read_benches(key: str, value: object, base: Path) -> Mapping[str, str]:
+    """Reads paths of downbeat-bench, by the name of their library in "NAME=PATH", "" for the only one."""
+    paths: dict[str, str] = {}
+    for text in value if isinstance(value, list) else [value]:
+        library, equals, path = valid_text(key, text).partition("=")
+        library, path = (library, path) if equals else ("", library)
+        if library in paths:
+            of = f" for {library}" if equals else ""
+            raise UsageError(f"{key} is given twice{of}; write NAME=PATH for each library")
+        paths[library] = bench_at(path, base)
+    return paths
+
+
+def read_launcher(key: str, value: object, base: Path) -> str:
+    """Reads the command of a launcher, "" for none."""
+    return launcher_at(valid_text(key, value), base) if value is not None else ""
+
+
+def tables_of(key: str, texts: list[str], valid: str, unnamed: str) -> dict[str, dict[str, Any]]:
+    """Returns tables by name, as a file has them, of options such as "new:A=1"; "new:" alone is an empty table.
 
     Args:
-        given: the libraries of the file, to which --bench and --launcher apply unless there is --mpi.
-        mpi: names with commas.
-        benches: PATH or NAME=PATH each.
-        launcher: a command.
+        key: of the option.
+        texts: what it was given.
+        valid: the valid form, for the error.
+        unnamed: name of the table of an assignment alone; "": a name is required.
     """
-    for option, text in (("--mpi", mpi), ("--launcher", launcher)):
-        if text is not None and not text.strip():
-            raise UsageError(f"{option} is empty; give it a value, or leave it out")
-    if not (mpi or benches or launcher):
-        return None
-    paths: dict[str, str] = {}
-    for text in benches:
-        name, equals, path = text.partition("=")
-        if not equals:
-            name, path = "", text
-        if name in paths:
-            raise UsageError(
-                f"--bench is given twice{f' for {name}' if name else ''}; write NAME=PATH for each library"
-            )
-        paths[name] = str(Path(path).absolute()) if "/" in path else path
-    tables: list[dict[str, object]]
-    if mpi:
-        tables = [{"name": name} for name in split_list(mpi)]
-    elif isinstance(given, list) and given:
-        tables = [dict(one) if isinstance(one, Mapping) else {"name": one} for one in given]
-    elif any(paths):
-        tables = [{"name": name} for name in paths if name]
-    else:
-        bench = bench_at(paths[""], Path()) if paths else find_any_bench()[1]
-        owner = library_of(bench)
-        tables = [{"name": owner[0] if owner else "mpi"}]
-    names = [str(table.get("name")) for table in tables]
-    if "" in paths and len(names) > 1:
-        raise UsageError(f"--bench: '{paths['']}' is for one library; write NAME=PATH for each of {', '.join(names)}")
-    for name in paths:
-        if name and name not in names:
-            raise UsageError(f"--bench: '{name}' is not among the libraries {', '.join(names)}")
-    for table in tables:
-        path = paths.get(str(table.get("name")), paths.get("", ""))
-        if path:
-            table["bench"] = path
-        if launcher:
-            table["launcher"] = launcher_at(launcher, Path())
+    tables: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        table, colon, assignment = text.partition(":")
+        if unnamed and (not colon or "=" in table):
+            table, colon, assignment = unnamed, ":", text
+        variable, equals, content = assignment.partition("=")
+        if not colon or "=" in table or (assignment and not (equals and variable)):
+            raise wrong(key, text, valid)
+        its = tables.setdefault(table, {})
+        if not unnamed and variable == "operation":
+            its.setdefault(variable, []).append(content)
+        elif not unnamed and variable in its:
+            raise UsageError(f"{key}: {table} sets {variable} twice")
+        elif assignment:
+            its[variable] = content
     return tables
+
+
+def read_environments(key: str, value: object, _base: Path) -> tuple[Environment, ...]:
+    """Reads environments: tables of variables by name, or texts NAME:VARIABLE=VALUE."""
+    tables = tables_of(key, value, ASSIGNMENT, "default") if isinstance(value, list) else value
+    if not isinstance(tables, Mapping) or not tables:
+        raise wrong(key, value, "a table of tables, e.g. [environments.tcp], not empty")
+    found = []
+    for environment, variables in tables.items():
+        valid_name(key, environment)
+        if not isinstance(variables, Mapping):
+            raise wrong(f"{key}.{environment}", variables, "a table of variables")
+        for variable in variables:
+            if not VARIABLE.fullmatch(variable):
+                valid = ASSIGNMENT if isinstance(value, list) else "a name of a variable"
+                raise wrong(f"{key}.{environment}", variable, valid)
+        found.append(Environment(environment, valid_variables(f"{key}.{environment}", variables)))
+    return tuple(found)
+
+
+def read_variants(key: str, value: object, base: Path) -> tuple[Variant, ...]:
+    """Reads variants: tables by name, or texts NAME:KEY=VALUE."""
+    valid = f"NAME:KEY=VALUE with {VARIANT_KEYS}, or NAME: alone"
+    tables = tables_of(key, value, valid, "") if isinstance(value, list) and value else value
+    if not isinstance(tables, Mapping) or len(tables) < 2:
+        raise wrong(key, value, "two tables or more, e.g. [variants.old] and [variants.new]")
+    return tuple(read_variant(key, each, table, base) for each, table in tables.items())
+
+
+def read_variant(key: str, which: str, table: object, base: Path) -> Variant:
+    """Reads one variant."""
+    valid_name(key, which)
+    where = f"{key}.{which}"
+    if not isinstance(table, Mapping):
+        raise wrong(where, table, f"a table of {VARIANT_KEYS}")
+    found: dict[str, Any] = {}
+    variables: dict[str, str] = {}
+    for part, content in table.items():
+        if part == "bench":
+            found[part] = bench_at(valid_text(f"{where}.bench", content), base)
+        elif part == "launcher":
+            found[part] = launcher_at(valid_text(f"{where}.launcher", content), base)
+        elif part == "operation":
+            given = content if isinstance(content, list) else [content]
+            found["operations"] = tuple(file_at(where, valid_text(f"{where}.operation", one), base) for one in given)
+        elif CAPITAL.fullmatch(part):
+            variables |= valid_variables(where, {part: content})
+        else:
+            raise UsageError(f"{where}: unknown key '{part}' of a variant; choose one of {VARIANT_KEYS}")
+    return Variant(which, variables=variables, **found)
+
+
+def file_at(where: str, word: str, base: Path) -> str:
+    """Returns the absolute path of a shared object."""
+    path = base.absolute() / word
+    if not path.is_file():
+        raise UsageError(f"{where}.operation: there is no file '{word}'")
+    return str(path)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """How a field of `Request` is given: as a key of a file, and as an option of `downbeat run`.
+
+    Attributes:
+        read: makes the field's value of what either gives.
+        help: of the option, with its default; "": there is no such option.
+        metavar: what its value is called.
+        panel: the heading of --help under which it is listed.
+        flags: names of the option, the last one long; (): the key.
+        many: whether the option can be given several times.
+        completes: what a shell completes: a kind of component, or "library".
+    """
+
+    read: Reader
+    help: str = ""
+    metavar: str = ""
+    panel: str = "Options"
+    flags: tuple[str, ...] = ()
+    many: bool = False
+    completes: str = ""
+
+
+def declared(read: Reader, *more: Any, **others: Any) -> Any:  # noqa: ANN401 (as dataclasses.field)
+    """Returns a field of `Request`; None where neither file nor options give it."""
+    return dataclasses.field(default=None, metadata={"declared": Declaration(read, *more, **others)})
+
+
+MEASURED, COMPARED, LAUNCHES = "What is measured", "Variants that are compared", "Launches"
+NARROW = "Launch until each 95 % interval is at most W x estimate wide, e.g. 0.02 (it then covers 93 %)."
+OTHERS = "Launch variants in turn, with another bench, launcher, operation or variable; 'NAME:' has none."
+CLUSTER = "Simulate a cluster, e.g. 'fat-tree(nodes=64)'; -n is then as many as fit, -r 20."
+SHARE = " and below 1, e.g. 0.02 for 2 %"
+
+
+@dataclass(frozen=True)
+class Request:
+    """An experiment as it is asked for. A setting is declared here alone: its reader, its option and its help."""
+
+    operations: tuple[str, ...] | None = declared(operations_of)  # the first words of the command
+    sizes: str | None = declared(word_list, "Message sizes [8:64K].", "SIZES", MEASURED, ("-m", "--sizes"))
+    sync: str | None = declared(
+        word_list, "Synchronizers [mpi_barrier,harmonize].", "NAMES", MEASURED, completes="synchronizer"
+    )
+    repetitions: int | None = declared(
+        whole(1), "Valid samples per cell and launch [1000].", "N", MEASURED, ("-r", "--repetitions")
+    )
+    ranks: tuple[int, ...] | None = declared(
+        read_ranks, "Numbers of ranks [the job's, else one per core].", "P,P..", MEASURED, ("-n", "--ranks")
+    )
+    ranks_per_node: int | None = declared(whole(1), "Most ranks that a node gets [the launcher's].", "K", MEASURED)
+    simulate: str | None = declared(read_platform, CLUSTER, "PLATFORM", MEASURED)
+    variants: tuple[Variant, ...] | None = declared(
+        read_variants, OTHERS, "NAME:KEY=VALUE", COMPARED, ("--variant",), many=True
+    )
+    environments: tuple[Environment, ...] | None = declared(
+        read_environments,
+        "Set a variable in the environment NAME; 'NAME:' alone sets none.",
+        "[NAME:]VAR=VALUE",
+        COMPARED,
+        ("--env",),
+        many=True,
+    )
+    libraries: tuple[Program, ...] | None = declared(
+        read_libraries, "MPI libraries [the first that is built].", "NAMES", COMPARED, ("--mpi",), completes="library"
+    )
+    bench: Mapping[str, str] | None = declared(
+        read_benches, "Path of downbeat-bench [the build, else PATH].", "[MPI=]PATH", COMPARED, many=True
+    )
+    launcher: str | None = declared(read_launcher, "Launcher, e.g. 'srun --mpi=pmix -n {ranks}'.", "COMMAND", COMPARED)
+    launches: int | None = declared(whole(1, MOST_LAUNCHES), "Launches of each configuration [10].", "N", LAUNCHES)
+    width: float | None = declared(above_zero(1.0, SHARE), NARROW, "W", LAUNCHES)
+    max_launches: int | None = declared(whole(1, MOST_LAUNCHES), "Most launches with --width [50].", "N", LAUNCHES)
+    timeout: float | None = declared(
+        above_zero(), "Seconds after which a launch is ended [by its size].", "S", LAUNCHES
+    )
+    seed: int | None = declared(whole(0), "Seed of the order of launches [random].", "N", LAUNCHES)
+    name: str | None = declared(valid_name, "Name of the experiment [from file or operations].", "NAME")
+    options: Mapping[str, str] | None = declared(options_of)  # of downbeat-bench, after --
+
+
+SETTINGS: dict[str, Declaration] = {one.name: one.metadata["declared"] for one in dataclasses.fields(Request)}
+KEYS = tuple(field.replace("_", "-") for field in SETTINGS)
+
+
+def request_of(given: Mapping[str, object], base: Path, file: str = "") -> Request:
+    """Makes a request of the keys of a file, or of the options of a command; each value is judged here, once.
+
+    Args:
+        given: values by key.
+        base: the directory that relative paths start from.
+        file: that has the keys; "": options, which errors name as such.
+
+    Raises:
+        UsageError: a key is unknown, or a value is not valid.
+    """
+    read = {}
+    for key, value in given.items():
+        if key not in KEYS:
+            raise UsageError(f"'{file}': unknown key '{key}' of an experiment; choose one of {', '.join(KEYS)}")
+        field = key.replace("-", "_")
+        label = key if file or not SETTINGS[field].help else (SETTINGS[field].flags or [f"--{key}"])[-1]
+        read[field] = SETTINGS[field].read(label, value, base)
+    return Request(**read)
+
+
+def read_request(path: Path) -> Request:
+    """Reads the file of an experiment.
+
+    Raises:
+        UsageError: it cannot be read, is not TOML, or a key or a value is not valid.
+    """
+    try:
+        refuse_pipe(path)
+        with path.open("rb") as file:
+            content = tomllib.load(file)
+    except OSError as error:
+        raise UsageError(f"'{path}' cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"'{path}' is not valid TOML: {error}") from error
+    return request_of({"name": path.stem, **content}, path.parent, str(path))
+
+
+def overridden(file: Request, options: Request) -> Request:
+    """Returns what a file asks for, but for what options say instead."""
+    theirs, ours = dict(file.options or {}), options.options or {}
+    # Each replaces the other: a rule, and what is short for one.
+    if "stop" in ours:
+        file = dataclasses.replace(file, repetitions=None)
+    elif options.repetitions is not None:
+        theirs.pop("stop", None)
+    given = {field: value for field, value in vars(options).items() if value is not None}
+    return dataclasses.replace(file, **{**given, "options": {**theirs, **ours}})

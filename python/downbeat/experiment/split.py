@@ -37,7 +37,7 @@ USUAL = {
 
 
 @dataclass(frozen=True)
-class Decision:
+class SplitDecision:
     """The decision."""
 
     repetitions: int  # per cell and launch
@@ -59,7 +59,7 @@ def wanted(plan: Plan) -> bool:
     return plan.width > 0 and not {"repetitions", "stop"} & set(plan.measurement.options)
 
 
-def read(directory: Path) -> Decision | None:
+def read_split(directory: Path) -> SplitDecision | None:
     """Returns what an earlier run decided; None where none did.
 
     Raises:
@@ -70,10 +70,10 @@ def read(directory: Path) -> Decision | None:
         return None
     content = read_json(path)
     with reading(path):
-        return typed(Decision, {one.name: content[one.name] for one in dataclasses.fields(Decision)})
+        return typed(SplitDecision, {one.name: content[one.name] for one in dataclasses.fields(SplitDecision)})
 
 
-def decide(plan: Plan, directory: Path) -> Decision | None:
+def decide_split(plan: Plan, directory: Path) -> SplitDecision | None:
     """Decides from the first launches, and records it; None if they do not suffice (fewer than 2 are complete)."""
     # Takes as long to load as a launch to run, and few experiments ask for a width.
     from downbeat.statistics.variance_components import Split, optimal_repetitions
@@ -99,7 +99,7 @@ def decide(plan: Plan, directory: Path) -> Decision | None:
         f"in {decisive}, launches differ by {np.sqrt(components.between):.2%}, the median of each is known to "
         f"{np.sqrt(components.within / repetitions):.2%}"
     )
-    decision = Decision(repetitions, max(launches.values()), reason)
+    decision = SplitDecision(repetitions, max(launches.values()), reason)
     content = {
         "schema_version": places.SCHEMA_VERSION,
         "source": "Kalibera and Jones 2013, section 9.2",

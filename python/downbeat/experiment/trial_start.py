@@ -29,7 +29,7 @@ TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Start:
+class TrialStart:
     """How a library started."""
 
     library: str
@@ -47,7 +47,7 @@ def trial(library: Library, measurement: Measurement) -> Iterator[tuple[Path, st
         yield where, failure_of(run_in_directory(command, where, {}), where, plan.timeout, RANKS)
 
 
-def try_start(library: Library, machine: Machine) -> Start:
+def try_start(library: Library, machine: Machine) -> TrialStart:
     """Starts ranks that measure nothing, and checks where they ran."""
     measurement = Measurement(("nothing",), {"repetitions": "10", "sync": "mpi_barrier"})
     with trial(library, measurement) as (where, failure):
@@ -59,14 +59,14 @@ def try_start(library: Library, machine: Machine) -> Start:
                 else ("start it by hand to see all that it says: tools/launch -n 2 downbeat-bench nothing")
             )
             seen = f"{library.name} does not start: {failure}"
-            return Start(library.name, False, [Finding("libraries", seen, "problem", advice)])
+            return TrialStart(library.name, False, [Finding("libraries", seen, "problem", advice)])
         with open_samples(where / places.SAMPLES) as file:
             context = context_of(file)
             cpusets = [parse_cpus(text) for text in names(file.variables["cpuset"])]
             hosts = names(file.variables["host"])
     good = Finding("libraries", f"{library.name} starts: {short_version(str(context['mpi_library']))}", "good")
     others = elsewhere(library.name, settings_of(context), machine)
-    return Start(library.name, True, [good, *others, binding(library.name, cpusets, hosts, machine)])
+    return TrialStart(library.name, True, [good, *others, binding(library.name, cpusets, hosts, machine)])
 
 
 def binding(name: str, cpusets: list[frozenset[int]], hosts: list[str], machine: Machine) -> Finding:

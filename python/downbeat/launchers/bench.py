@@ -14,7 +14,7 @@ from pathlib import Path
 from downbeat.base.files import write_json
 from downbeat.errors import UsageError
 from downbeat.launchers.job import NODES, RANKS, RANKS_PER_NODE
-from downbeat.launchers.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi, packaged, packaged_bench
+from downbeat.launchers.libraries import LIBRARIES, ROOT, MpiLibrary, launcher_of, linked_mpi, packaged, packaged_bench
 from downbeat.launchers.simulation import NAME as SIMULATOR
 
 RECORD = "build.json"  # in each directory, written when all else is there
@@ -28,14 +28,12 @@ class Build:
         prefix: where bin/, lib/ and include/ are.
         mpi: name of the MPI library, as LIBRARIES has it; "" if unknown.
         wrapper: the compiler wrapper that it was made with, without symbolic links.
-        library: the MPI library in its own words.
         date: when, ISO 8601.
     """
 
     prefix: Path
     mpi: str
     wrapper: str
-    library: str
     date: str
 
     def record(self) -> None:
@@ -73,7 +71,7 @@ CHECK_SECONDS = 60.0
 EXIT_BAD_ARGUMENTS = 2
 
 
-def library_of(bench: str) -> tuple[str, Library] | None:
+def library_of(bench: str) -> tuple[str, MpiLibrary] | None:
     """Returns the MPI library that a program is linked with, and its name."""
     linked = linked_mpi(bench)
     found = launcher_of(linked) if linked else None
@@ -177,7 +175,7 @@ def check_arguments(bench: str, arguments: Sequence[str]) -> None:
         raise UsageError(done.stderr.strip().splitlines()[-1])
 
 
-def srun_launcher(library: Library, placed: bool = False, environment: Mapping[str, str] = os.environ) -> str:
+def srun_launcher(library: MpiLibrary, placed: bool = False, environment: Mapping[str, str] = os.environ) -> str:
     """Returns how srun starts programs of a library in a Slurm job; "" outside of one, or where srun cannot.
 
     Args:
@@ -186,7 +184,7 @@ def srun_launcher(library: Library, placed: bool = False, environment: Mapping[s
         environment: where srun is found, and Slurm's variables.
     """
     srun = shutil.which("srun", path=environment.get("PATH"))
-    plugin = library.family.srun_plugin
+    plugin = library.srun_plugin
     if not (srun and plugin and "SLURM_JOB_ID" in environment):
         return ""
     answer = subprocess.run(

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,34 +20,13 @@ from downbeat.launchers.libraries import ROOT
 
 PACKAGE = Path(downbeat.launchers.__file__).resolve().parents[1]
 HEADERS = PACKAGE / "headers"  # in the wheel: of libraries that clusters seldom have
-
-
-def find_source() -> Path:
-    """Returns the directory with CMakeLists.txt: of the checkout, else of the wheel.
-
-    Raises:
-        DownbeatError: there is none.
-    """
-    for directory in (ROOT, PACKAGE / "source"):
-        if (directory / "CMakeLists.txt").is_file() and (directory / "lib" / "include" / "mpix_harmonize.h").is_file():
-            return directory
-    raise DownbeatError(
-        "this installation of downbeat has no C and C++ source; install it from PyPI or from a checkout"
-    )
-
-
-def find_tool(name: str) -> str | None:
-    """Returns a program of this Python environment, activated or not, else of the path."""
-    return shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-
-
 # Names of C wrappers and of those for C++ beside them; what follows a name, as in Debian's mpicc.mpich, stays.
 PAIRS = {
-    "mpicc_abi": ("mpicxx_abi",),
-    "mpicc": ("mpicxx", "mpic++", "mpiCC"),
-    "mpiicx": ("mpiicpx",),
-    "mpiicc": ("mpiicpc",),
-    "cc": ("CC",),  # of Cray
+    "mpicc_abi": "mpicxx_abi",
+    "mpicc": "mpicxx mpic++ mpiCC",
+    "mpiicx": "mpiicpx",
+    "mpiicc": "mpiicpc",
+    "cc": "CC",
 }
 # Macros that mpi.h of each library defines, the more specific ones first (cmake/DownbeatMpi.cmake).
 MACROS = (
@@ -63,22 +41,15 @@ MACROS = (
 
 @dataclass(frozen=True)
 class Wrappers:
-    """The compiler wrappers of one MPI library.
+    """The compiler wrappers of one MPI library."""
 
-    Attributes:
-        c: path of the one for C.
-        cxx: path of the one for C++; None: there is none.
-        kind: name of the MPI library, "mpi" if it is not known.
-        key: of what they do: a library in another place, or another compiler, has another one.
-    """
-
-    c: str
-    cxx: str | None
-    kind: str
-    key: str
+    c: str  # path
+    cxx: str | None  # None: there is none
+    kind: str  # name of the MPI library, "mpi" if it is not known
+    key: str  # of what they do: a library in another place, or another compiler, has another one
 
 
-def kind_of(macros: str) -> str:
+def library_by_macros(macros: str) -> str:
     """Returns the name of an MPI library by the macros of its mpi.h."""
     return next((name for name, pattern in MACROS if re.search(pattern, macros)), "mpi")
 
@@ -88,7 +59,7 @@ def cxx_beside(wrapper: Path) -> str | None:
     for name, others in PAIRS.items():
         if wrapper.name == name or wrapper.name.startswith(f"{name}."):
             suffix = wrapper.name[len(name) :]
-            found = (shutil.which(str(wrapper.with_name(other + suffix))) for other in others)
+            found = (shutil.which(str(wrapper.with_name(other + suffix))) for other in others.split())
             return next((path for path in found if path), None)
     return None
 
@@ -115,182 +86,82 @@ def find_wrappers(name: str) -> Wrappers:
         raise UsageError(f"--mpi: '{found}' does not find mpi.h: {last}; give the wrapper of a C compiler for MPI")
     shown = subprocess.run([found, "-show"], capture_output=True, text=True, errors="replace", check=False).stdout
     compiler = re.search(r'#define __VERSION__ "(.*)"', answer.stdout)
-    key = "\n".join([os.path.realpath(found), shown, compiler[1] if compiler else ""])
-    return Wrappers(
-        found, cxx_beside(Path(found)), kind_of(answer.stdout), hashlib.sha256(key.encode()).hexdigest()[:8]
-    )
+    key = hashlib.sha256("\n".join([os.path.realpath(found), shown, compiler[1] if compiler else ""]).encode())
+    return Wrappers(found, cxx_beside(Path(found)), library_by_macros(answer.stdout), key.hexdigest()[:8])
 
 
-LIBRARIES = ("downbeat", "downbeat_static", "downbeat_preload", "man")
-FORTRAN = ("downbeat_fortran", "downbeat_fortran_static")
-
-STEP = re.compile(r"^\[(\d+)/(\d+)\] |^\[ *(\d+)%\] ")  # of Ninja, of make
-# The first line of the log that says what went wrong, from the most to the least specific.
-CAUSES = (r"downbeat-bench needs .*", r"\S*: (?:fatal )?error: .*", r"CMake Error.*", r".*undefined reference.*")
-
-Progress = Callable[[float], None]  # share that is done
-
-
-def cause(text: str) -> str:
-    """Returns what a log says of a failure, on one line."""
-    for pattern in CAUSES:
-        found = re.search(rf"(?m)^ *({pattern}(?:\n  \S.*)*)", text)
-        if found:
-            return " ".join(found[1].split())
-    return (text.strip().splitlines() or ["it printed nothing"])[-1].strip()
-
-
-def run_logged(command: Sequence[str], log: Path, progress: Progress | None = None) -> None:
-    """Runs a command whose output is appended to a log.
-
-    Raises:
-        DownbeatError: it failed; with the cause, and the place of the log.
-    """
-    begin = log.stat().st_size if log.exists() else 0
-    with log.open("a", encoding="utf-8") as file:
-        file.write(f"$ {' '.join(command)}\n")
-        file.flush()
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-        )
-        assert process.stdout is not None
-        try:
-            for line in process.stdout:
-                file.write(line)
-                file.flush()
-                step = STEP.match(line)
-                if step and progress:
-                    progress(int(step[1]) / int(step[2]) if step[1] else int(step[3]) / 100)
-            status = process.wait()
-        except BaseException:  # an interruption: the build goes on from here the next time
-            process.terminate()
-            process.wait()
-            raise
-    if status != 0:
-        text = log.read_bytes()[begin:].decode(errors="replace")
-        raise DownbeatError(f"the build failed: {cause(text)}; all of it is in {log}")
-
-
-def targets_in(tree: Path, bench: bool) -> list[str]:
-    """Returns what to compile: the Fortran module only where there is a compiler for it."""
-    cache = (tree / "CMakeCache.txt").read_text(encoding="utf-8")
-    fortran = FORTRAN if re.search(r"(?m)^CMAKE_Fortran_COMPILER:\w+=/", cache) else ()
-    return [*LIBRARIES, *fortran, *([BENCH] if bench else [])]
-
-
-def compile_and_install(
-    cmake: str, options: Sequence[str], tree: Path, jobs: int, bench: bool, log: Path, progress: Progress
-) -> None:
-    """Makes an installation.
-
-    Args:
-        cmake: the program.
-        options: that it is configured with.
-        tree: directory of the build; what is there is not compiled again.
-        jobs: processes of the compiler at a time.
-        bench: whether downbeat-bench is a part of it.
-        log: file for what is printed.
-        progress: is called with the share of steps that are done.
-
-    Raises:
-        DownbeatError: a step failed.
-    """
-    run_logged([cmake, *options], log)
-    targets = targets_in(tree, bench)
-    run_logged([cmake, "--build", str(tree), "--parallel", str(jobs), "--target", *targets], log, progress)
-    run_logged([cmake, "--install", str(tree)], log)
-
-
-LOG = "build.log"
-
-
-def prefix_for(wrappers: Wrappers) -> Path:
-    """Returns the directory in the cache that a build for some wrappers goes to."""
-    directory = cache_directory()
-    assert directory is not None, "the command is installed, so the package has a version"
-    return directory / f"{wrappers.kind}-{wrappers.key}"
-
-
-def finished(prefix: Path) -> Build | None:
-    """Returns the build in a directory, if it is finished."""
-    return next((build for build in kept_builds() if build.prefix == prefix), None)
+def find_source() -> Path | None:
+    """Returns the directory with the C and C++ source: of the checkout, else of the wheel; None: there is none."""
+    places = (ROOT, PACKAGE / "source")
+    return next((each for each in places if (each / "lib/include/mpix_harmonize.h").is_file()), None)
 
 
 def cmake_options(wrappers: Wrappers, prefix: Path, tree: Path, bench: bool) -> list[str]:
-    """Returns the arguments of CMake.
+    """Returns the arguments that configure a build.
 
     Raises:
-        UsageError: there is no C++ wrapper for downbeat-bench.
+        DownbeatError: there is no source.
+        UsageError: there is no C++ wrapper.
     """
+    source = find_source()
+    if source is None:
+        raise DownbeatError("this installation has no C and C++ source; install it from PyPI or from a checkout")
     if wrappers.cxx is None:
-        raise UsageError(
-            f"--mpi: found no C++ wrapper beside '{wrappers.c}'; install the C++ compiler of that MPI library"
-        )
-    if Path(wrappers.c).name == "cc":  # of Cray: a compiler that knows MPI by itself
-        compilers = [f"-DCMAKE_C_COMPILER={wrappers.c}", f"-DCMAKE_CXX_COMPILER={wrappers.cxx}"]
-    else:
-        compilers = [f"-DMPI_C_COMPILER={wrappers.c}", f"-DMPI_CXX_COMPILER={wrappers.cxx}"]
-    options = ["-S", str(find_source()), "-B", str(tree), *compilers, f"-DCMAKE_INSTALL_PREFIX={prefix}"]
-    options += ["-DDOWNBEAT_BUILD_TESTS=OFF", f"-DDOWNBEAT_BUILD_BENCH={'ON' if bench else 'OFF'}"]
-    # As the checkout is compiled and tested, without debugging information.
-    options += ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS_RELEASE=-O2", "-DCMAKE_CXX_FLAGS_RELEASE=-O2"]
-    options += ["-DDOWNBEAT_PRECOMPILE=ON", "-DCMAKE_INSTALL_LIBDIR=lib", f"-DDOWNBEAT_PYTHON={sys.executable}"]
-    if find_tool("ninja"):
-        options += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={find_tool('ninja')}"]
-    if HEADERS.is_dir():
-        options.append(f"-DDOWNBEAT_HEADERS={HEADERS}")
-    return options
+        raise UsageError(f"--mpi: found no C++ wrapper beside '{wrappers.c}'; install that MPI library's C++ compiler")
+    mpi = "CMAKE" if Path(wrappers.c).name == "cc" else "MPI"  # Cray's compiler knows MPI by itself
+    set_to = {
+        f"{mpi}_C_COMPILER": wrappers.c,
+        f"{mpi}_CXX_COMPILER": wrappers.cxx,
+        "CMAKE_INSTALL_PREFIX": prefix,
+        "CMAKE_INSTALL_LIBDIR": "lib",
+        # As the checkout is compiled and tested, without debugging information.
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_C_FLAGS_RELEASE": "-O2",
+        "CMAKE_CXX_FLAGS_RELEASE": "-O2",
+        "DOWNBEAT_BUILD_TESTS": "OFF",
+        "DOWNBEAT_BUILD_BENCH": "ON" if bench else "OFF",
+        "DOWNBEAT_PRECOMPILE": "ON",
+        "DOWNBEAT_PYTHON": sys.executable,
+        **({"DOWNBEAT_HEADERS": HEADERS} if HEADERS.is_dir() else {}),
+    }
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    return ["-S", str(source), "-B", str(tree), *generator, *(f"-D{name}={value}" for name, value in set_to.items())]
 
 
-def library_text(bench: Path) -> str:
-    """Returns what downbeat-bench says of its MPI library; "" if it does not start without a launcher."""
-    try:
-        answer = subprocess.run(
-            [bench, "--version"], capture_output=True, text=True, errors="replace", check=False, timeout=60
-        ).stdout
-    except subprocess.TimeoutExpired:
-        return ""
-    return next((line.removeprefix("MPI ") for line in answer.splitlines() if line.startswith("MPI ")), "")
-
-
-def build(mpi: str, jobs: int, bench: bool, again: bool, progress: Progress) -> tuple[Build, bool]:
-    """Returns the build for an MPI library, and whether it was made now.
-
-    Args:
-        mpi: C wrapper of the MPI library.
-        jobs: processes of the compiler at a time.
-        bench: whether downbeat-bench is a part of it.
-        again: makes it although it is there.
-        progress: is called with the share of steps that are done.
+def build(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build, bool]:
+    """Returns the build for an MPI library, and whether it was made now; CMake shows how it goes on standard error.
 
     Raises:
-        UsageError: the MPI library cannot be used.
+        UsageError: the MPI library of the C wrapper cannot be used.
         DownbeatError: something is missing, or the build failed.
     """
     wrappers = find_wrappers(mpi)
-    prefix = prefix_for(wrappers)
-    there = finished(prefix)
+    directory = cache_directory()
+    assert directory is not None, "the command is installed, so the package has a version"
+    prefix = directory / f"{wrappers.kind}-{wrappers.key}"
+    there = next((build for build in kept_builds() if build.prefix == prefix), None)
     if there and not again and (not bench or (prefix / "bin" / BENCH).exists()):
         return there, False
-    cmake = find_tool("cmake")
-    if cmake is None:
+    # Programs of this Python environment, activated or not, go first.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    if shutil.which("cmake") is None:
         raise DownbeatError("found no cmake; install it, e.g. by pip install 'downbeat[build]', or load its module")
     with locked(prefix, "'downbeat build'", patience=0.0):
-        tree, log = prefix / "tree", prefix / LOG
+        tree = prefix / "tree"
         (prefix / RECORD).unlink(missing_ok=True)
-        log.unlink(missing_ok=True)
         # CMake remembers where it found what has been missing or has moved since.
         (tree / "CMakeCache.txt").unlink(missing_ok=True)
-        compile_and_install(cmake, cmake_options(wrappers, prefix, tree, bench), tree, jobs, bench, log, progress)
-        program = prefix / "bin" / BENCH
-        owner = library_of(str(program if bench else prefix / "lib" / "libdownbeat.so"))
-        made = Build(
-            prefix=prefix,
-            mpi=owner[0] if owner else "",
-            wrapper=os.path.realpath(wrappers.c),
-            library=library_text(program) if bench else "",
-            date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        )
+        for step in (
+            cmake_options(wrappers, prefix, tree, bench),
+            ["--build", str(tree), "--parallel", str(jobs)],
+            ["--install", str(tree)],
+        ):
+            if subprocess.run(["cmake", *step], stdout=sys.stderr.fileno(), check=False).returncode != 0:
+                raise DownbeatError(f"'cmake {' '.join(step[:2])} ...' failed; it says why above")
+        program = prefix / ("bin" if bench else "lib") / (BENCH if bench else "libdownbeat.so")
+        owner = library_of(str(program))
+        date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        made = Build(prefix, owner[0] if owner else "", os.path.realpath(wrappers.c), date)
         made.record()
         shutil.rmtree(tree)
     return made, True

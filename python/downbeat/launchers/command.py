@@ -11,15 +11,13 @@ from pathlib import Path
 
 from downbeat.errors import UsageError
 from downbeat.launchers.bench import library_of
-from downbeat.launchers.libraries import LIBRARIES, Library, OpenMpi, packaged_bench
+from downbeat.launchers.job import HYDRA_OPTIONS, OPEN_MPI_OPTIONS, SLURM_OPTIONS, is_launcher, is_one_of
+from downbeat.launchers.libraries import LIBRARIES, packaged_bench
 
-LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|srun)([.\-_].*)?")
 NEXT = ":"  # what follows is another program of the same launch, for all launchers
 PRELOAD = "LD_PRELOAD"
 ASAN = re.compile(r"(libasan|libclang_rt\.asan)[^/]*$")
-APP_FILE = re.compile(r"--?(app|configfile)")  # of Open MPI, of Hydra
 ASAN_OPTIONS, ASAN_LATER = "ASAN_OPTIONS", "verify_asan_link_order=0"  # it refuses to come after another library
-NARROW = re.compile(r"--?g?env(none|list)")  # Hydra: ranks get few variables, under Intel not the launch's identity
 LISTED = "mca_base_env_list"
 LISTED_HERE = f"OMPI_MCA_{LISTED}"
 LARGEST = 1 << 16  # bytes of a text file that a command names: programs of a launch, settings, a script
@@ -29,18 +27,17 @@ def launcher_library(launcher: str) -> str | None:
     """Returns the name of the MPI library that a launcher belongs to."""
     if Path(launcher).name.startswith("pr"):  # prterun and prun, whose versions are PRRTE's
         return "openmpi5"
-    # The table's later entries are the more specific ones.
     return next((name for name, library in reversed(list(LIBRARIES.items())) if library.owns(launcher)), None)
 
 
 def launcher_place(words: Sequence[str]) -> int | None:
     """Returns which word of a command is the launcher, as others may be before it: `time`, `env`, `numactl`."""
-    return next((place for place, word in enumerate(words) if LAUNCHER.fullmatch(Path(word).name)), None)
+    return next((place for place, word in enumerate(words) if is_launcher(word)), None)
 
 
-def is_slurm(launcher: str) -> bool:
-    """Whether a launcher is Slurm's."""
-    return Path(launcher).name.startswith("srun")
+def narrows(word: str) -> bool:
+    """Whether an option of Hydra says which variables ranks get."""
+    return is_one_of(word, (*HYDRA_OPTIONS.none, *HYDRA_OPTIONS.listed))
 
 
 def text_of(word: str) -> str:
@@ -139,7 +136,8 @@ def with_arguments(words: Sequence[str], arguments: Sequence[Sequence[str]]) -> 
 
 def with_app_files(words: Sequence[str]) -> list[str]:
     """Returns words with the content of `--app FILE` in its place, as options hold for none of its lines."""
-    place = next((place for place, word in enumerate(words[:-1]) if APP_FILE.fullmatch(word)), None)
+    names = (*OPEN_MPI_OPTIONS.programs, *HYDRA_OPTIONS.programs)
+    place = next((place for place, word in enumerate(words[:-1]) if is_one_of(word, names)), None)
     # After the program, the option is the program's.
     if place is None or any(shutil.which(word) and not old.startswith("-") for old, word in pairwise(words[:place])):
         return [*words]
@@ -160,7 +158,7 @@ def merged(ours: Sequence[str], theirs: str) -> str:
     return ":".join([*first, *ours, *(one for one in others if one not in first)])
 
 
-def setting(option: str, variables: Mapping[str, str]) -> list[str]:
+def hydra_words(option: str, variables: Mapping[str, str]) -> list[str]:
     """Returns options of Hydra that set variables."""
     return [word for name, value in variables.items() for word in (option, name, value)]
 
@@ -230,7 +228,7 @@ class Setter:
         for context in contexts(words):
             names = []
             for place in range(1, len(context)):
-                if re.fullmatch(r"--?x", context[place - 1]):
+                if is_one_of(context[place - 1], OPEN_MPI_OPTIONS.assign):
                     name, context[place] = self.assignment(context[place])
                     names.append(name)
             values = [one for name, value in self.rest(names).items() for one in ("-x", f"{name}={value}")]
@@ -246,9 +244,9 @@ class Setter:
             everywhere |= {name for option, name in own if "genv" in option}
             here = [name for option, name in own if "genv" not in option]
             # With these options, Intel's launcher ignores -genv.
-            narrow = any(NARROW.fullmatch(word) and "genv" not in word for word in context)
-            parts.append(setting("-env", self.rest(here) if narrow else {}) + self.assignments(part))
-        return setting("-genv", self.rest(everywhere)) + joined(parts)
+            narrow = any(narrows(word) and "genv" not in word for word in context)
+            parts.append(hydra_words("-env", self.rest(here) if narrow else {}) + self.assignments(part))
+        return hydra_words("-genv", self.rest(everywhere)) + joined(parts)
 
     def of_hydra(self, context: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
         """Returns words of one program with variables as they have to be, and the options that set them, with names."""
@@ -257,7 +255,7 @@ class Setter:
         pending = iter(context)
         for word in pending:
             found.append(word)
-            if re.fullmatch(r"--?g?env", word):
+            if is_one_of(word, HYDRA_OPTIONS.assign):
                 name, equals, value = next(pending, "").partition("=")
                 value = value if equals else next(pending, "")
                 mine = self.instead(name, value)
@@ -287,7 +285,8 @@ class Setter:
         return ",".join([*own, *([] if "ALL" in listed else self.rest(names))])
 
 
-KNOWN_BEFORE = re.compile(rf"--?(x|g?env(list)?|export)|{LISTED}")
+# What follows these is known: it is added to, or has names alone.
+KNOWN_BEFORE = (*OPEN_MPI_OPTIONS.assign, *HYDRA_OPTIONS.assign, *HYDRA_OPTIONS.listed, *SLURM_OPTIONS.assign)
 
 
 def refuse_hidden(words: Sequence[str], library: str) -> None:
@@ -302,7 +301,7 @@ def refuse_hidden(words: Sequence[str], library: str) -> None:
     """
     for before, word in zip(["", *words], words, strict=False):
         assigned = word.startswith((f"{PRELOAD}=", "--export=")) and not re.fullmatch(r"-\w*c", before)  # bash -c
-        known = KNOWN_BEFORE.fullmatch(before) or assigned
+        known = is_one_of(before, KNOWN_BEFORE) or before == LISTED or assigned
         content = "" if is_script(word) else text_of(word)
         if any(PRELOAD in one and library not in one for one in ("" if known else word, content)):
             raise UsageError(
@@ -317,8 +316,3 @@ def refuse_hidden(words: Sequence[str], library: str) -> None:
                 raise UsageError(f"'env {option}' removes {PRELOAD}, so nothing can be recorded; leave it out")
             if not option.startswith("-") and "=" not in option:
                 break
-
-
-def mixed(library: Library, other: Library) -> bool:
-    """Whether the launcher of one library would start programs of another as jobs of one rank each."""
-    return isinstance(library.family, OpenMpi) != isinstance(other.family, OpenMpi)

@@ -14,10 +14,51 @@ from downbeat.errors import UsageError
 
 # Placeholders in a launcher's command; the last two need --ranks-per-node.
 RANKS, NODES, RANKS_PER_NODE = "{ranks}", "{nodes}", "{ranks_per_node}"
-MPIRUN = ("mpirun", "mpiexec", "orterun", "prterun")  # begin the names of launchers of MPI libraries
-HOSTFILE_OPTIONS = ("--hostfile", "-hostfile", "--machinefile", "-machinefile", "-f")
-HOST_OPTIONS = ("--host", "-host", "-H", "--hosts", "-hosts")
-NODE_OPTIONS = ("-N", "--nodes")  # of srun; mpirun's -N is another thing
+LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|srun)([.\-_].*)?")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a launcher that matter to what is made of a command: names, by what follows them.
+
+    A name is written with one dash or two.
+    """
+
+    hostfile: tuple[str, ...] = ()  # a file of hosts
+    hosts: tuple[str, ...] = ()  # a list of hosts
+    nodes: tuple[str, ...] = ()  # a number of nodes
+    programs: tuple[str, ...] = ()  # a file with the programs of the launch
+    assign: tuple[str, ...] = ()  # NAME=VALUE, or NAME VALUE where they are Hydra's
+    # Which variables ranks get, under Intel not the launch's identity: none, or those of a list.
+    none: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()
+
+
+OPEN_MPI_OPTIONS = Options(("hostfile", "machinefile"), ("host", "H"), programs=("app",), assign=("x",))
+HYDRA_OPTIONS = Options(
+    hostfile=("f", "hostfile", "machinefile"),
+    hosts=("hosts", "host"),
+    programs=("configfile",),
+    assign=("env", "genv"),
+    none=("envnone", "genvnone"),
+    listed=("envlist", "genvlist"),
+)
+SLURM_OPTIONS = Options(nodes=("N", "nodes"), assign=("export",))
+
+
+def is_launcher(word: str) -> bool:
+    """Whether a word names a launcher: of an MPI library, or Slurm's."""
+    return LAUNCHER.fullmatch(Path(word).name) is not None
+
+
+def is_slurm(launcher: str) -> bool:
+    """Whether a launcher is Slurm's."""
+    return Path(launcher).name.startswith("srun")
+
+
+def is_one_of(word: str, names: Sequence[str]) -> bool:
+    """Whether a word is one of some options."""
+    return word.startswith("-") and re.sub("^--?", "", word) in names
 
 
 @dataclass(frozen=True)
@@ -82,13 +123,13 @@ def job_of(launcher: str = "", environment: Mapping[str, str] = os.environ) -> J
     if not launcher:
         return in_slurm or this_machine()
     words = split_command(launcher)
-    program = Path(words[0]).name
-    hosts = given_hosts(words) if program.startswith(MPIRUN) else None
+    slurm = is_slurm(words[0])
+    hosts = given_hosts(words) if is_launcher(words[0]) and not slurm else None
     if hosts:
         source, slots = hosts
         fewest = min(slots.values())
         return Job(source, len(slots), fewest, sum(slots.values()) if fewest else 0)
-    asked = option_of(words, NODE_OPTIONS) if program == "srun" else None
+    asked = option_of(words, SLURM_OPTIONS.nodes) if slurm else None
     if asked and asked.isdigit():
         nodes = int(asked)
         return Job("the launcher's command", nodes, in_slurm.cpus if in_slurm else 0)
@@ -143,7 +184,7 @@ def option_of(words: Sequence[str], names: Sequence[str]) -> str | None:
     """Returns the value of the first of some options in a command; None if it has none of them."""
     for position, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if name in names:
+        if is_one_of(name, names):
             if equals:
                 return value
             if position + 1 < len(words):
@@ -153,7 +194,7 @@ def option_of(words: Sequence[str], names: Sequence[str]) -> str | None:
 
 def given_hosts(words: Sequence[str]) -> tuple[str, dict[str, int]] | None:
     """Returns the hosts that a launcher's command names, each with its slots, 0 if not said; None if it names none."""
-    file = option_of(words, HOSTFILE_OPTIONS)
+    file = option_of(words, (*OPEN_MPI_OPTIONS.hostfile, *HYDRA_OPTIONS.hostfile))
     if file:
         try:
             lines = Path(file).read_text(encoding="utf-8").splitlines()
@@ -161,7 +202,7 @@ def given_hosts(words: Sequence[str]) -> tuple[str, dict[str, int]] | None:
             return None  # the launcher will say so
         found = hosts_in(line.partition("#")[0].strip() for line in lines)
         return (f"the hostfile '{file}'", found) if found else None
-    listed = option_of(words, HOST_OPTIONS)
+    listed = option_of(words, (*OPEN_MPI_OPTIONS.hosts, *HYDRA_OPTIONS.hosts))
     found = hosts_in(listed.split(",")) if listed else {}
     return ("the launcher's command", found) if found else None
 

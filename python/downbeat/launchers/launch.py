@@ -14,7 +14,6 @@ import argparse
 import contextlib
 import ctypes
 import os
-import re
 import select
 import shutil
 import signal
@@ -30,7 +29,8 @@ from typing import IO, NoReturn
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.launchers.job import job_of, nodes_for, places_ranks, split_command, with_numbers
 from downbeat.launchers.leftovers import remove_segments, remove_sessions
-from downbeat.launchers.libraries import LIBRARIES, Library, Places, launcher_of, linked_mpi
+from downbeat.launchers.libraries import LIBRARIES, MpiLibrary, Places, launcher_of, linked_mpi
+from downbeat.launchers.messages import SimulatorsMessages, forward_messages
 from downbeat.launchers.mpi_abi import abi_of
 from downbeat.launchers.simulation import SpecificationError, parse_platform, smpirun_command
 
@@ -63,8 +63,12 @@ def wait(launcher: subprocess.Popen[bytes], seconds: float | None) -> int:
     return launcher.wait(0)
 
 
-class LauncherStuckError(Exception):
-    """A launcher has no ranks left, and does not end."""
+class EndedEarlyError(Exception):
+    """A launcher has to be ended: the exit status, and why in a line."""
+
+    def __init__(self, status: int, why: str = "") -> None:
+        super().__init__(why)
+        self.status = status
 
 
 def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, starts_ranks: bool) -> int:
@@ -77,7 +81,7 @@ def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, sta
 
     Raises:
         subprocess.TimeoutExpired: it has not ended in time.
-        LauncherStuckError: it has started ranks, which have ended, and it does not.
+        EndedEarlyError: it has started ranks, which have ended, and it does not.
     """
     begin = time.monotonic()
     had_ranks = False
@@ -94,7 +98,7 @@ def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, sta
         had_ranks = had_ranks or has_ranks
         without = 0 if has_ranks or not had_ranks else without + 1
         if without > 1:
-            raise LauncherStuckError
+            raise EndedEarlyError(EXIT_STUCK, "the ranks ended, but the launcher did not: it was ended")
         starts_ranks = had_ranks or time.monotonic() - begin < START_SECONDS
     return wait(launcher, None if timeout is None else max(0.0, timeout - (time.monotonic() - begin)))
 
@@ -107,25 +111,7 @@ EXIT_TIMEOUT = 124  # as timeout(1)
 EXIT_STUCK = 1  # only the launcher knows that of the ranks
 GRACE_SECONDS = 3.0  # between asking the launcher to end and ending everything by force
 
-# Open MPI's mpirun frames each of its messages with such lines.
-FRAME = b"-" * 74
-# What it says when a rank ends with a non-zero status. The program has said why; the status says the rest.
-NEEDLESS = (b"exited with non-zero status", b"a non-zero exit code", b"MPI_ABORT was invoked")
-# What it says, in 27 lines, of more ranks than slots.
-TOO_FEW_SLOTS = b"not enough slots available"
-MORE_SLOTS = (
-    b"launch: Open MPI's launcher has fewer slots than ranks, by default one per core; start fewer ranks, or add "
-    b"--oversubscribe --bind-to none to the launcher's command\n"
-)
-LONGEST_MESSAGE = 40  # lines
-# What SimGrid says of a rank that fails, in a dozen lines. After a deadlock its exit status is 0.
-DEADLOCK = b"Deadlock detected"
-SIMULATORS = re.compile(
-    rb"\[[^]]*\] .*(/CRITICAL\]|is gone\?\?)|Backtrace \(displayed in|  -> +\d|.* --cfg=smpi/|"
-    rb"Execution failed with code (\d+)|(?:Floating point exception|Segmentation fault|Aborted)"
-)
-EXIT_DEADLOCK = 1
-
+EXIT_DEADLOCK = 1  # SimGrid's is 0
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -160,7 +146,7 @@ def positive(kind: Callable[[str], float]) -> Callable[[str], float]:
     return parse
 
 
-def choose_launcher(name: str | None, linked: Path | None) -> tuple[Library, str]:
+def choose_launcher(name: str | None, linked: Path | None) -> tuple[MpiLibrary, str]:
     """Returns a library and its launcher: the one asked for, else the program's, else the first that is installed."""
     if linked and not name:
         found = launcher_of(linked)
@@ -191,9 +177,9 @@ def places_of(ranks: int, per_node: int = 0) -> Places:
     return Places(ranks, cpus_per_core(), job_of().nodes, per_node)
 
 
-def environment(library: Library, launcher: str, linked: Path | None, places: Places) -> dict[str, str]:
+def environment(library: MpiLibrary, launcher: str, linked: Path | None, places: Places) -> dict[str, str]:
     """Returns the environment for the launcher; what the user has set stays."""
-    env = library.family.environment(places) | os.environ
+    env = library.environment(places) | os.environ
     libraries = Path(launcher).resolve().parents[1] / "lib"
     # A program for the standard ABI runs under every library that has it, not only under that which it was built with.
     if linked and abi_of(linked) == "abi" and linked.parent != libraries and (libraries / linked.name).exists():
@@ -231,53 +217,12 @@ def end_descendants() -> None:
         time.sleep(0.01)
 
 
-def forward_messages(source: IO[bytes], target: IO[bytes]) -> None:
-    """Copies the launcher's standard error, line by line, without its needless messages; long ones are one line."""
-
-    def write(lines: list[bytes]) -> None:
-        target.write(b"".join(lines))
-        target.flush()
-
-    message: list[bytes] = []
-    for line in source:
-        if not message and not line.startswith(FRAME):
-            write([line])
-            continue
-        message.append(line)
-        closed = len(message) > 1 and line.startswith(FRAME)
-        if closed or len(message) == LONGEST_MESSAGE:
-            if closed and any(TOO_FEW_SLOTS in each for each in message):
-                write([MORE_SLOTS])
-            elif not (closed and any(text in each for each in message for text in NEEDLESS)):
-                write(message)
-            message = []
-    write(message)
-
-
 def heeded(numbers: Iterable[signal.Signals]) -> list[signal.Signals]:
     """Returns the signals without those that nohup, or a shell's &, has told this process to ignore."""
     return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
 
 
-class SimulatorsMessages:
-    """The simulator's standard error; `failed` holds in a line why the ranks did, if they did."""
-
-    def __init__(self) -> None:
-        self.failed = ""
-
-    def forward(self, source: IO[bytes], target: IO[bytes]) -> None:
-        """Copies what programs say, and keeps what the simulator says of their failure."""
-        for line in source:
-            if DEADLOCK in line:
-                self.failed = "the ranks wait for each other: each for a message that none of them sends"
-            elif not (found := SIMULATORS.match(line)):
-                target.write(line)
-                target.flush()
-            elif found[2] and not self.failed:
-                self.failed = f"a rank failed, with exit status {int(found[2])}"
-
-
-def run(
+def run_launcher(
     command: list[str],
     env: Mapping[str, str],
     timeout: float | None,
@@ -291,13 +236,10 @@ def run(
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         fail(f"cannot become the reaper of the ranks: {os.strerror(ctypes.get_errno())}")
 
-    class StopRequested(Exception):  # noqa: N818
-        """A signal asked this process to end."""
-
     def stop(number: int, _frame: object) -> NoReturn:
         for each in INTERRUPTIONS:
             signal.signal(each, signal.SIG_IGN)
-        raise StopRequested(number)
+        raise EndedEarlyError(128 + number)
 
     for each in heeded(INTERRUPTIONS):
         signal.signal(each, stop)
@@ -309,7 +251,7 @@ def run(
         if parent is not None:
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
             if os.getppid() != parent:
-                raise StopRequested(signal.SIGTERM)  # it ended before it could be watched
+                raise EndedEarlyError(128 + signal.SIGTERM)  # it ended before it could be watched
         signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTIONS)  # our parent may have blocked them
         # A session of its own: a Ctrl-C reaches us alone, and we end the launcher in order. If we are killed ourselves,
         # the kernel kills the launcher; its ranks lose their connection and end.
@@ -334,11 +276,10 @@ def run(
     except subprocess.TimeoutExpired:
         print(f"launch: stopped after {timeout:g} s: {' '.join(command)}", file=sys.stderr)
         return EXIT_TIMEOUT
-    except LauncherStuckError:
-        print("launch: the ranks ended, but the launcher did not: it was ended", file=sys.stderr)
-        return EXIT_STUCK
-    except StopRequested as signal_received:
-        return 128 + int(signal_received.args[0])
+    except EndedEarlyError as early:
+        if str(early):
+            print(f"launch: {early}", file=sys.stderr)
+        return early.status
     finally:
         if launcher and launcher.poll() is None:
             launcher.terminate()
@@ -362,7 +303,7 @@ def simulate(text: str, ranks: int, program: list[str], timeout: float | None, p
         # smpirun leaves files there when a program fails.
         env = {**platform.environment(), **os.environ, "TMPDIR": directory}
         messages = SimulatorsMessages()
-        status = run([*command, *program], env, timeout, parent, messages.forward)
+        status = run_launcher([*command, *program], env, timeout, parent, messages.forward)
         # A program that refuses its arguments has said why, and the limit of time is told already.
         if messages.failed and status not in (2, EXIT_TIMEOUT):
             print(f"launch: simulated on {platform.topology}, {ranks} ranks: {messages.failed}", file=sys.stderr)
@@ -415,7 +356,7 @@ def main() -> int:
         start = [with_numbers(word, options.n, options.ranks_per_node) for word in words]
         if not shutil.which(start[0]):
             fail(f"'{options.launcher}' does not begin with an executable program")
-        return run([*start, program, *options.args], os.environ, options.timeout, options.parent)
+        return run_launcher([*start, program, *options.args], os.environ, options.timeout, options.parent)
     try:
         linked = linked_mpi(program)
     except DownbeatError as error:
@@ -426,9 +367,9 @@ def main() -> int:
     if places.per_node and (needed := nodes_for(options.n, places.per_node)) > places.nodes:
         there = f"there {'is' if places.nodes == 1 else 'are'} {places.nodes}"
         fail(f"{options.n} ranks at {places.per_node} per node need {needed} nodes, and {there}")
-    command = [launcher, "-n", str(options.n), *library.family.arguments(places), program, *options.args]
+    command = [launcher, "-n", str(options.n), *library.arguments(places), program, *options.args]
     env = environment(library, launcher, linked, places)
-    return run(command, env, options.timeout, options.parent, starts_ranks=Path(launcher).name != "srun")
+    return run_launcher(command, env, options.timeout, options.parent, starts_ranks=Path(launcher).name != "srun")
 
 
 if __name__ == "__main__":  # python -m downbeat.launchers.launch

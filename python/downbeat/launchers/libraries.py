@@ -10,12 +10,11 @@ import os
 import re
 import shutil
 import subprocess
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from downbeat.errors import DownbeatError
-from downbeat.launchers.job import ranks_on_a_node
+from downbeat.launchers.job import HYDRA_OPTIONS, OPEN_MPI_OPTIONS, Options, ranks_on_a_node
 from downbeat.launchers.mpi_abi import NEEDED, abi_of, is_mpi
 
 ROOT = Path(__file__).resolve().parents[3]  # the checkout, where this is one
@@ -62,125 +61,63 @@ class Places:
         """Whether some of the machine's CPUs are left out (taskset, a batch system's share)."""
         return len(self.cpus) < (os.cpu_count() or 1)
 
+    def filled(self, words: Iterable[str]) -> list[str]:
+        """Returns words with what is said here in place of its names."""
+        cpus, pinned = (",".join(map(str, each)) for each in (self.cpus, self.cpu_of_rank))
+        return [word.format(per_node=self.per_node, unit=self.unit, cpus=cpus, pinned=pinned) for word in words]
 
-class Family(ABC):
-    """Libraries that are started in the same way."""
 
+Variables = Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class MpiLibrary:
+    """A library under the name that --mpi and DOWNBEAT_MPI take, and how it differs from the others.
+
+    In words of the launcher and in variables, {per_node}, {unit}, {cpus} and {pinned} are those of `Places`. What the
+    user has set in the environment stays.
+    """
+
+    launcher: str | Path  # a name on the path, or a path
+    version: str  # regular expression: what its launcher says of itself
+    abis: tuple[str, ...]  # of the libraries that its programs need
+    says: str  # regular expression: begins what MPI_Get_library_version says
+    options: Options
+    # Words of the launcher: for a number of ranks per node; for hardware threads; for a core or thread each; the same
+    # where some of the machine's CPUs are left out; for more ranks than CPUs.
+    spread: tuple[str, ...]
+    threads: tuple[str, ...] = ()
+    bound: tuple[str, ...] = ()
+    narrowed: tuple[str, ...] = ()
+    crowded: tuple[str, ...] = ()
+    # Variables: always; with a number of ranks per node; for ranks with a core each; for more ranks than CPUs.
+    variables: Variables = dataclasses.field(default_factory=dict)
+    spread_variables: Variables = dataclasses.field(default_factory=dict)
+    bound_variables: Variables = dataclasses.field(default_factory=dict)
+    crowded_variables: Variables = dataclasses.field(default_factory=dict)
     # Collectives whose algorithm is read in MPI_Init alone (docs/algorithms.md); "*": all.
     fixed_at_start: tuple[str, ...] = ()
     # The plugin for `srun --mpi=`; None: the library's own launcher uses Slurm.
     srun_plugin: str | None = None
 
-    @abstractmethod
+    @property
+    def hydra(self) -> bool:
+        """Whether Hydra starts its programs, rather than Open MPI's launcher."""
+        return self.options is HYDRA_OPTIONS
+
     def arguments(self, places: Places) -> list[str]:
         """Returns the launcher's arguments that place the ranks."""
-
-    @abstractmethod
-    def environment(self, places: Places) -> dict[str, str]:
-        """Returns what the launcher and the ranks want to find in the environment; what the user has set goes first."""
-
-
-class OpenMpi(Family):
-    """Open MPI. With more ranks than cores it yields by itself."""
-
-    fixed_at_start = ("allgatherv",)
-    srun_plugin = "pmix"
-
-    def arguments(self, places: Places) -> list[str]:
-        spread = ["--map-by", f"ppr:{places.per_node}:node"] if places.per_node else []
+        words = self.spread if places.per_node else ()
         if places.crowded:
-            return [*spread, "--oversubscribe", "--bind-to", "none"]
-        # It counts cores as slots unless an option makes it count threads.
-        bind = ["--use-hwthread-cpus"] if places.unit == "hwthread" else []
-        bind += [*spread, "--bind-to", places.unit]
-        # It does not heed a narrowed affinity.
-        return ["--cpu-set", ",".join(map(str, places.cpus)), *bind] if places.narrowed else bind
-
-    def environment(self, places: Places) -> dict[str, str]:  # noqa: ARG002
-        env = {"OMPI_MCA_btl_base_warn_component_unused": "0", "OMPI_MCA_mca_base_component_show_load_errors": "0"}
-        if os.geteuid() == 0:
-            env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        return env
-
-
-class OpenMpi5(OpenMpi):
-    """Open MPI 5."""
+            return places.filled((*words, *self.crowded))
+        threads = self.threads if places.unit == "hwthread" else ()
+        return places.filled((*threads, *words, *(self.narrowed if places.narrowed else self.bound)))
 
     def environment(self, places: Places) -> dict[str, str]:
-        # Its one-sided communication by UCX complains on a machine without a fast network.
-        return super().environment(places) | HOME | {"OMPI_MCA_osc": "^ucx"}
-
-
-def per_node_option(places: Places) -> list[str]:
-    """Returns how Hydra, the launcher of MPICH and of Intel MPI, gets the number of ranks per node."""
-    return ["-ppn", str(places.per_node)] if places.per_node else []
-
-
-class Hydra(Family):
-    """Libraries that Hydra starts."""
-
-
-class Mpich(Hydra):
-    """MPICH."""
-
-    srun_plugin: str | None = "pmi2"
-
-    def arguments(self, places: Places) -> list[str]:
-        spread = per_node_option(places)
-        if places.crowded:
-            return spread
-        # It does not heed a narrowed affinity.
-        return [
-            *spread,
-            "-bind-to",
-            "user:" + ",".join(map(str, places.cpu_of_rank)) if places.narrowed else places.unit,
-        ]
-
-    def environment(self, places: Places) -> dict[str, str]:
-        if not places.crowded:
-            return {}
-        # A rank that waits leaves its core to the others. MPICH 4.0 has no such setting.
-        return {
-            "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-            "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
-        }
-
-
-class Mpich5(Mpich):
-    """MPICH 5.
-
-    Its ranks exchange addresses of UCX together with whatever was in memory beside them, compressed. Where that does
-    not compress well, a message is too long for srun's pmi2, and MPI_Init fails. Its own launcher takes such messages.
-    """
-
-    srun_plugin = None
-
-
-class IntelMpi(Hydra):
-    """Intel MPI, whose launcher takes placement from the environment."""
-
-    fixed_at_start = ("*",)
-
-    def arguments(self, places: Places) -> list[str]:
-        return per_node_option(places)
-
-    def environment(self, places: Places) -> dict[str, str]:
-        # In a job it would rather follow the batch system than -ppn.
-        spread = {"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0"} if places.per_node else {}
-        if places.crowded:
-            return {**spread, "I_MPI_PIN": "0", "I_MPI_WAIT_MODE": "1"}
-        return {**spread, "I_MPI_PIN_PROCESSOR_LIST": ",".join(map(str, places.cpu_of_rank))}
-
-
-@dataclasses.dataclass(frozen=True)
-class Library:
-    """A library under the name that --mpi and DOWNBEAT_MPI take."""
-
-    family: Family
-    launcher: str | Path  # a name on the path, or a path
-    version: str  # regular expression: what its launcher says of itself
-    abis: tuple[str, ...]  # of the libraries that its programs need
-    says: str  # regular expression: begins what MPI_Get_library_version says
+        """Returns what the launcher and the ranks want to find in the environment."""
+        found = {**self.variables, **(self.spread_variables if places.per_node else {})}
+        found |= self.crowded_variables if places.crowded else self.bound_variables
+        return dict(zip(found, places.filled(found.values()), strict=True))
 
     def owns(self, launcher: str | Path) -> bool:
         """Whether a launcher is this library's, by what it says of itself."""
@@ -203,16 +140,58 @@ def fetched(name: str) -> Path:
     return FETCHED / name / "bin" / "mpiexec"
 
 
-# openmpi and mpich are the system's, of whatever version.
-LIBRARIES: Mapping[str, Library] = {
-    "openmpi": Library(OpenMpi(), "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", ("openmpi",), "Open MPI"),
-    "mpich": Library(Mpich(), "mpirun.mpich", "HYDRA", ("mpich",), "MPICH"),
-    "openmpi5": Library(OpenMpi5(), fetched("openmpi5"), r"Open MPI\) [5-9]|PRRTE", ("openmpi",), "Open MPI v[5-9]"),
-    "mpich5": Library(
-        Mpich5(), fetched("mpich5"), r"HYDRA.*Version: *[5-9]", ("mpich", "abi"), r"MPICH Version:\s*[5-9]"
+ROOT_ALLOWED = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
+OPEN_MPI = MpiLibrary(
+    "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", ("openmpi",), "Open MPI", OPEN_MPI_OPTIONS,
+    spread=("--map-by", "ppr:{per_node}:node"),
+    threads=("--use-hwthread-cpus",),  # it counts cores as slots unless an option makes it count threads
+    bound=("--bind-to", "{unit}"),
+    narrowed=("--cpu-set", "{cpus}", "--bind-to", "{unit}"),  # it does not heed a narrowed affinity
+    crowded=("--oversubscribe", "--bind-to", "none"),  # it then yields by itself
+    variables={
+        "OMPI_MCA_btl_base_warn_component_unused": "0", "OMPI_MCA_mca_base_component_show_load_errors": "0",
+        **ROOT_ALLOWED,
+    },
+    fixed_at_start=("allgatherv",),
+    srun_plugin="pmix",
+)  # fmt: skip
+MPICH = MpiLibrary(
+    "mpirun.mpich", "HYDRA", ("mpich",), "MPICH", HYDRA_OPTIONS,
+    spread=("-ppn", "{per_node}"),
+    bound=("-bind-to", "{unit}"),
+    narrowed=("-bind-to", "user:{pinned}"),  # it does not heed a narrowed affinity
+    # A rank that waits leaves its core to the others. MPICH 4.0 has no such setting.
+    crowded_variables={
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+    },
+    srun_plugin="pmi2",
+)  # fmt: skip
+# openmpi and mpich are the system's, of whatever version. Later entries are the more specific ones.
+LIBRARIES: Mapping[str, MpiLibrary] = {
+    "openmpi": OPEN_MPI,
+    "mpich": MPICH,
+    "openmpi5": dataclasses.replace(
+        OPEN_MPI, launcher=fetched("openmpi5"), version=r"Open MPI\) [5-9]|PRRTE", says="Open MPI v[5-9]",
+        # Its one-sided communication by UCX complains on a machine without a fast network.
+        variables={**OPEN_MPI.variables, **HOME, "OMPI_MCA_osc": "^ucx"},
     ),
-    "intelmpi": Library(IntelMpi(), fetched("intelmpi"), r"Intel\(R\) MPI", ("mpich", "abi"), r"Intel\(R\) MPI"),
-}
+    "mpich5": dataclasses.replace(
+        MPICH, launcher=fetched("mpich5"), version=r"HYDRA.*Version: *[5-9]", abis=("mpich", "abi"),
+        says=r"MPICH Version:\s*[5-9]",
+        # Its ranks exchange addresses of UCX together with whatever was in memory beside them, compressed. Where that
+        # does not compress well, a message is too long for srun's pmi2, and MPI_Init fails. Its own launcher takes it.
+        srun_plugin=None,
+    ),
+    "intelmpi": MpiLibrary(
+        fetched("intelmpi"), r"Intel\(R\) MPI", ("mpich", "abi"), r"Intel\(R\) MPI", HYDRA_OPTIONS,
+        spread=("-ppn", "{per_node}"),
+        # In a job it would rather follow the batch system than -ppn.
+        spread_variables={"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0"},
+        bound_variables={"I_MPI_PIN_PROCESSOR_LIST": "{pinned}"},
+        crowded_variables={"I_MPI_PIN": "0", "I_MPI_WAIT_MODE": "1"},
+        fixed_at_start=("*",),
+    ),
+}  # fmt: skip
 
 
 def short_version(text: str) -> str:
@@ -223,7 +202,6 @@ def short_version(text: str) -> str:
 
 def library_saying(version: str) -> str | None:
     """Returns the name of the library whose MPI_Get_library_version says this; None if unknown."""
-    # The table's later entries are the more specific ones.
     return next((name for name, one in reversed([*LIBRARIES.items()]) if re.match(one.says, version)), None)
 
 
@@ -270,7 +248,7 @@ def linked_mpi(program: str) -> Path | None:
     return None
 
 
-def launcher_of(linked: Path) -> tuple[Library, str] | None:
+def launcher_of(linked: Path) -> tuple[MpiLibrary, str] | None:
     """Returns the library of a shared object, and its launcher: a foreign one would start P programs of one rank."""
     abi = abi_of(linked) if linked.is_file() else NEEDED.get(linked.name)
     able = [library for library in LIBRARIES.values() if abi in library.abis]
@@ -278,7 +256,6 @@ def launcher_of(linked: Path) -> tuple[Library, str] | None:
     for prefix in linked.parents[1:3]:
         for name in PLAIN_LAUNCHERS[::-1]:
             launcher = shutil.which(str(prefix / "bin" / name))
-            # The table's later entries are the more specific ones.
             owner = next((library for library in reversed(able) if launcher and library.owns(launcher)), None)
             if launcher and owner:
                 return owner, launcher

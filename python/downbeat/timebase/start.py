@@ -81,7 +81,7 @@ def launcher_command(name: str, given: str | None) -> tuple[list[str], dict[str,
         raise UsageError(f"found no launcher of {name}; load its module, or give one with --launcher")
     places = Places(nodes, [], nodes, 1)  # no cores: bound to none
     return (
-        [str(launcher), "-n", str(nodes), *library.family.arguments(places)],
+        [str(launcher), "-n", str(nodes), *library.arguments(places)],
         environment(library, str(launcher), None, places),
     )
 

@@ -16,21 +16,20 @@ from downbeat.launchers.command import (
     ASAN_LATER,
     ASAN_OPTIONS,
     LISTED_HERE,
-    NARROW,
     PRELOAD,
     Setter,
-    is_slurm,
     launcher_library,
     launcher_place,
     linked_libraries,
-    mixed,
+    narrows,
     program_library,
     refuse_hidden,
     split_arguments,
     with_app_files,
     with_arguments,
 )
-from downbeat.launchers.libraries import LIBRARIES, OpenMpi, packaged, packaged_bench
+from downbeat.launchers.job import is_slurm
+from downbeat.launchers.libraries import LIBRARIES, packaged, packaged_bench
 from downbeat.launchers.mpi_abi import abi_of, read_object
 
 PRELOAD_LIBRARY = "libdownbeat-preload.so"
@@ -51,7 +50,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Command:
+class LaunchCommand:
     """The parts of a command.
 
     Attributes:
@@ -135,7 +134,7 @@ def preloaded(
     before = [] if command.owner else [*command.before, command.launcher or ""]
     refuse_hidden([*before, *command.started], library)
     forced = {VARIABLE + key: value for key, value in settings.items()}
-    if any(map(NARROW.fullmatch, command.started)):
+    if any(map(narrows, command.started)):
         forced[f"{VARIABLE}LAUNCH"] = uuid.uuid4().hex
     given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
     if any("libasan" in one for one in linked_libraries(command.started)):
@@ -149,7 +148,7 @@ def preloaded(
     return Start(with_arguments(start.command, command.arguments), start.environment)
 
 
-def command_of(words: Sequence[str], environment: Mapping[str, str]) -> Command:
+def command_of(words: Sequence[str], environment: Mapping[str, str]) -> LaunchCommand:
     """Returns the parts of a command.
 
     Raises:
@@ -158,20 +157,20 @@ def command_of(words: Sequence[str], environment: Mapping[str, str]) -> Command:
     place = launcher_place(words)
     launcher = None if place is None else shutil.which(words[place], path=environment.get("PATH"))
     if place is None or launcher is None:
-        return Command([], None, None, *split_arguments(words))
+        return LaunchCommand([], None, None, *split_arguments(words))
     after = list(words[place + 1 :])
     if is_slurm(launcher):
-        return Command(list(words[:place]), words[place], None, *split_arguments(after))
+        return LaunchCommand(list(words[:place]), words[place], None, *split_arguments(after))
     owner = launcher_library(launcher)
     if not owner:
         raise UsageError(f"'{words[place]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
     bare, arguments = split_arguments(after)
     if (whole := with_app_files(bare)) != bare:
         bare, arguments = split_arguments(whole)
-    return Command(list(words[:place]), launcher, owner, bare, arguments)
+    return LaunchCommand(list(words[:place]), launcher, owner, bare, arguments)
 
 
-def library_name(command: Command) -> str:
+def library_name(command: LaunchCommand) -> str:
     """Returns the name of the MPI library of a command's programs, else of its launcher.
 
     Raises:
@@ -189,7 +188,7 @@ def library_name(command: Command) -> str:
             f"'{command.started[0]}' is not a known launcher, nor an MPI program; use mpirun, mpiexec or srun, or name "
             "the MPI library of what it starts with --mpi"
         )
-    if command.owner and mixed(LIBRARIES[command.owner], LIBRARIES[name]):
+    if command.owner and LIBRARIES[command.owner].hydra != LIBRARIES[name].hydra:
         raise UsageError(
             f"the program is linked with {name}, but '{command.launcher}' is of {command.owner}, under which its ranks "
             f"are jobs of one rank each; use the launcher of {name}"
@@ -197,7 +196,7 @@ def library_name(command: Command) -> str:
     return name
 
 
-def with_variables(command: Command, setter: Setter, environment: Mapping[str, str]) -> Start:
+def with_variables(command: LaunchCommand, setter: Setter, environment: Mapping[str, str]) -> Start:
     """Returns a command that sets variables for all ranks."""
     variables = dict(environment)
     if not command.owner:  # srun, or what is started here, e.g. a script with launchers in it
@@ -208,7 +207,7 @@ def with_variables(command: Command, setter: Setter, environment: Mapping[str, s
         after = setter.slurm(command.started) if command.launcher else setter.assignments(command.started)
         return Start([*before, *launcher, *after], variables | setter.variables)
     assert command.launcher
-    if not isinstance(LIBRARIES[command.owner].family, OpenMpi):
+    if LIBRARIES[command.owner].hydra:
         return Start([*command.before, command.launcher, *setter.hydra(command.started)], variables)
     both = [*map("=".join, variables.items()), *command.before]
     listed = [word for word in both if word.startswith(f"{LISTED_HERE}=")]

@@ -9,7 +9,7 @@ from downbeat.base.text import split_list
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import passed_options, refuse_own, with_files, wrong
-from downbeat.experiment.request import numbers
+from downbeat.experiment.request import read_ranks
 
 TOGETHER = "latency_avg"  # the default metric; with an arrival pattern, the time after the last entry
 LATE = "after_last_entry"
@@ -21,10 +21,10 @@ def parse_ranks(text: str) -> tuple[int, ...]:
     Raises:
         UsageError: a number is below 2 or not a number.
     """
-    ranks = numbers("--ranks", text)
+    ranks = read_ranks("--ranks", text, Path())
     if min(ranks) < 2:
         raise wrong("--ranks", min(ranks), "numbers from 2, e.g. 2,4")
-    return tuple(dict.fromkeys(ranks))
+    return ranks
 
 
 def parse_share(name: str, value: float, least: float) -> float:

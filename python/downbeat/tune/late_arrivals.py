@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from downbeat.base.text import evenly
 from downbeat.data.launch_file import names, open_netcdf
 from downbeat.errors import DownbeatError
-from downbeat.experiment.plan import PATIENCE, start_seconds
-from downbeat.experiment.single_run import run_bench
+from downbeat.experiment.cost import PATIENCE, start_seconds
+from downbeat.experiment.launch import run_bench
 from downbeat.tune.formats.rules_format import DEFAULT, Cell
 from downbeat.tune.target import Target
 

@@ -22,8 +22,8 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.execute import Watcher, execute
 from downbeat.experiment.experiment import open_experiment
+from downbeat.experiment.launch import run_bench
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
-from downbeat.experiment.single_run import run_bench
 from downbeat.launchers.bench import EXIT_BAD_ARGUMENTS
 from downbeat.tables.summaries import NO_PATTERN
 from downbeat.tune.formats.rules_format import DEFAULT

@@ -11,8 +11,8 @@ from pathlib import Path
 from downbeat.data.launch_file import open_netcdf
 from downbeat.doctor.variables import Setting, settings_of
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.experiment.launch import run_bench
 from downbeat.experiment.plan import Library
-from downbeat.experiment.single_run import run_bench
 from downbeat.launchers.libraries import linked_mpi
 from downbeat.tune.formats import mpich
 from downbeat.tune.formats.intel import IntelRules

@@ -17,7 +17,7 @@ import pandas as pd
 from downbeat.base.files import write_text
 from downbeat.base.text import counted
 from downbeat.errors import UsageError
-from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan, time_limit
+from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan
 from downbeat.experiment.progress import Plain
 from downbeat.launchers.bench import check_arguments
 from downbeat.statistics.verdicts import Comparison
@@ -387,7 +387,7 @@ def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> pd
     for collective in question.collectives:
         for ranks in question.ranks:
             options = effort.options((collective,), question.sizes)
-            limit = effort.timeout or time_limit(Measurement((collective,), options), ranks)
+            limit = effort.timeout or Measurement((collective,), options).time_limit(ranks)
             usable = Probe(tuning.target, collective, ranks, options, directory / PROBE, limit).usable()
             tuning.usable.append(usable)
             plan = sweep_plan(tuning.target, usable, question.sizes, effort, effort.synchronizers(collective))

@@ -1,0 +1,123 @@
+/* The text of a component, name(key=value,...), as schemes, downbeat-bench's components, the validation clock and
+ * simulated platforms have it. A value can be a component. Readers know their keys, and judge the values.
+ *
+ * A function that fails writes into a message what is wrong, and what would be valid. */
+#ifndef DOWNBEAT_SHARED_COMPONENT_TEXT_H
+#define DOWNBEAT_SHARED_COMPONENT_TEXT_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A part of a text, without a 0 at its end. */
+struct db_part {
+    const char *text; /* NULL: there is none */
+    size_t length;
+};
+
+static inline struct db_part db_part_of(const char *text, size_t length) {
+    struct db_part part;
+    part.text = text;
+    part.length = length;
+    return part;
+}
+
+static inline int db_part_is(struct db_part part, const char *word) {
+    return part.length == strlen(word) && memcmp(part.text, word, part.length) == 0;
+}
+
+/* Takes the first word of a list, in which commas within parentheses separate nothing. Returns 0 after the last. */
+static inline int db_next_word(struct db_part *list, struct db_part *word) {
+    size_t end = 0;
+    if (list->text == NULL)
+        return 0;
+    for (int depth = 0; end < list->length && !(list->text[end] == ',' && depth <= 0); ++end)
+        depth += list->text[end] == '(' ? 1 : list->text[end] == ')' ? -1 : 0;
+    *word = db_part_of(list->text, end);
+    *list = end < list->length ? db_part_of(list->text + end + 1, list->length - end - 1) : db_part_of(NULL, 0);
+    return 1;
+}
+
+/* Splits "name(inside)". Without parentheses there is no inside. Returns 0, or -1 with a message. */
+static inline int db_split_component(struct db_part text, struct db_part *name, struct db_part *inside, char *message,
+                                     size_t size) {
+    const char *open = text.length > 0 ? (const char *)memchr(text.text, '(', text.length) : NULL;
+    *name = db_part_of(text.text, open == NULL ? text.length : (size_t)(open - text.text));
+    *inside = db_part_of(NULL, 0);
+    if (open == NULL)
+        return 0;
+    size_t end = name->length;
+    int depth = 0;
+    do {
+        depth += text.text[end] == '(' ? 1 : text.text[end] == ')' ? -1 : 0;
+        ++end;
+    } while (end < text.length && depth > 0);
+    if (depth > 0) {
+        snprintf(message, size, "the closing parenthesis is missing; write NAME(KEY=VALUE,...)");
+        return -1;
+    }
+    if (end < text.length) {
+        snprintf(message, size, "unexpected '%.*s' after '%.*s'; nothing may follow the closing parenthesis",
+                 (int)(text.length - end), text.text + end, (int)end, text.text);
+        return -1;
+    }
+    *inside = db_part_of(open + 1, end - name->length - 2);
+    return 0;
+}
+
+/* Names a key that is not one of `keys`, which end with NULL. */
+static inline void db_say_unknown(struct db_part key, const char *const *keys, char *message, size_t size) {
+    snprintf(message, size, "unknown parameter '%.*s'; %s", (int)key.length, key.text,
+             keys[0] == NULL ? "there are none" : "choose one of ");
+    for (; *keys != NULL && strlen(message) < size - 1; ++keys)
+        snprintf(message + strlen(message), size - strlen(message), "%s%s", *keys, keys[1] == NULL ? "" : ", ");
+}
+
+/* Reads "key=value,...": values[i] becomes the text of keys[i], none where the text does not give it. Returns 0, or -1
+ * with a message, and the key if it is unknown. */
+static inline int db_read_values(struct db_part inside, const char *const *keys, struct db_part *values,
+                                 struct db_part *unknown, char *message, size_t size) {
+    for (size_t i = 0; keys[i] != NULL; ++i)
+        values[i] = db_part_of(NULL, 0);
+    *unknown = db_part_of(NULL, 0);
+    for (struct db_part word; db_next_word(&inside, &word);) {
+        const char *equals = word.length > 0 ? (const char *)memchr(word.text, '=', word.length) : NULL;
+        struct db_part key = db_part_of(word.text, equals == NULL ? word.length : (size_t)(equals - word.text));
+        size_t place = 0;
+        while (keys[place] != NULL && !db_part_is(key, keys[place]))
+            ++place;
+        if (keys[place] == NULL) {
+            *unknown = key;
+            db_say_unknown(key, keys, message, size);
+            return -1;
+        }
+        if (equals == NULL || values[place].text != NULL) {
+            snprintf(message, size,
+                     equals == NULL ? "parameter %s has no value; write %s=VALUE"
+                                    : "parameter %s is given twice; give %s once",
+                     keys[place], keys[place]);
+            return -1;
+        }
+        values[place] = db_part_of(equals + 1, word.length - key.length - 1);
+    }
+    return 0;
+}
+
+/* Reads a number within bounds. Returns 0, or -1 if it is none, or outside, or has to be whole and is not. */
+static inline int db_read_number(struct db_part text, double low, double high, int whole, double *number) {
+    char copy[64];
+    char *end;
+    if (text.length == 0 || text.length >= sizeof copy)
+        return -1;
+    memcpy(copy, text.text, text.length);
+    copy[text.length] = '\0';
+    errno = 0;
+    *number = strtod(copy, &end);
+    if (*end != '\0' || errno != 0 || !(*number >= low && *number <= high))
+        return -1;
+    return whole && *number != (double)(long long)*number ? -1 : 0;
+}
+
+#endif
