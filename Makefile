@@ -145,9 +145,7 @@ wheel: ## write the wheel into build/dist: downbeat-bench and libraries for each
 	@tools/setup build downbeat openmpi mpich mpich5 $(if $(WHEEL_GLIBC),wheel)
 	@rm -rf build/wheel/root
 	@packaging/wheel/build-binaries build/wheel/root $(WHEEL_GLIBC)
-	@mkdir -p build/dist build/wheel/root/share
-	@$(VENV)/python tools/man --output build/wheel/root/share/man --version $$(sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
-	@cp -r packaging/completions/. build/wheel/root/share
+	@mkdir -p build/dist
 	@DOWNBEAT_WHEEL_HEADERS=1 DOWNBEAT_WHEEL_ROOT=build/wheel/root $(VENV)/python -m pip --quiet wheel --no-deps --no-build-isolation --wheel-dir build/dist .
 	@ls build/dist/*.whl
 
@@ -162,14 +160,21 @@ lint lint-brief lint-all: setup-lint
 	$(call configure,lint)
 	@tools/lint $(if $(findstring -,$@),-$(@:lint%=%))
 
-lint: ## check rooms, format and words, run static analysis
+lint: ## check rooms, format and spelling, run static analysis
 
 clean: ## remove build/, not results/
 	rm -rf build
 
-lock: ## write tools/lock.txt: the newest Python packages that pyproject.toml allows, with hashes; what tools/setup installs from then on
+# All groups together first, so that those of one directory agree.
+COMPILE = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --no-header --no-annotate \
+    --no-emit-index-url --no-emit-find-links $(if $(filter project,$(1)),pyproject.toml) $(addprefix --group ,$(1))
+LOCKED = $(patsubst tools/lock/%.txt,%,$(wildcard tools/lock/*.txt))
+lock: ## write tools/lock: the newest Python packages that pyproject.toml allows, with hashes; what tools/setup installs from then on
 	@tools/setup lock
-	@$(VENV)/python tools/lock
+	@mkdir -p build
+	@$(call COMPILE,$(LOCKED)) --output-file build/lock.txt >build/lock.log
+	@$(foreach group,$(LOCKED),$(call COMPILE,$(group)) --constraints build/lock.txt --generate-hashes \
+	    --output-file tools/lock/$(group).txt >>build/lock.log &&) true
 
 setup-run:
 	@tools/setup build downbeat test $(MPI)

@@ -121,7 +121,7 @@ def find_wrappers(name: str) -> Wrappers:
     )
 
 
-LIBRARIES = ("downbeat", "downbeat_static", "downbeat_preload", "man")
+LIBRARIES = ("downbeat", "downbeat_static", "downbeat_preload")
 FORTRAN = ("downbeat_fortran", "downbeat_fortran_static")
 
 STEP = re.compile(r"^\[(\d+)/(\d+)\] |^\[ *(\d+)%\] ")  # of Ninja, of make
