@@ -104,8 +104,8 @@ bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks 
 bench-hosts: setup-run build-openmpi ## measure starts on hosts with clocks of their own, made of namespaces, minutes; needs root
 	@$(VENV)/python -m lab.starts_on_hosts
 
-bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, some three hours; FAULTS='--rows run-killed'
-	$(VENV)/python -m lab.faults --mpi $(MPI) $(FAULTS)
+bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, some three hours; FAULTS='-k run-killed --tries 20'
+	$(VENV)/pytest -q -rP --mpi $(MPI) -m nightly tests/faults $(FAULTS)
 
 bench-clocks: setup-run build-$(MPI) ## measure the clock synchronization schemes against true time, half an hour
 	$(VENV)/python -m benchmarks.clocks --mpi $(MPI)

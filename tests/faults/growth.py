@@ -18,7 +18,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lab.faults.trial import BrokenError, Outcomes, Run
+from tests.faults.trial import BrokenError, Outcomes, Run
 
 TENTHS = 10
 MEMORY_BYTES = 256 << 10

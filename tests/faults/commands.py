@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lab.faults.trial import BrokenError, Command, Make, NotPossibleError, Outcomes, Run, Site, clear
+import pytest
+
+from tests.faults.trial import BrokenError, Command, Make, Outcomes, Run, Site, clear
 
 END_SECONDS = 15.0  # from a signal to the end of a command and everything that it started
 RESUME_SECONDS = 120.0
@@ -71,7 +73,7 @@ def small_disk(site: Site, size: str) -> Iterator[Path]:
     disk = site.where / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], check=False).returncode:
-        raise NotPossibleError("no small file system can be mounted here")
+        pytest.skip("no small file system can be mounted here")
     try:
         yield disk
     finally:

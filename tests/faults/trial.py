@@ -1,4 +1,4 @@
-"""Tries a row of the fault table: makes the fault, judges the promise, and checks that nothing is left behind."""
+"""A try of a fault: the programs that it starts, what they may leave behind, and what is counted."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from downbeat.launchers.libraries import ROOT
@@ -27,11 +27,7 @@ Command = Sequence[object]
 Variables = Mapping[str, str | None]
 
 
-class NotPossibleError(Exception):
-    """This machine cannot make the fault; the message says why."""
-
-
-class BrokenError(Exception):
+class BrokenError(AssertionError):
     """A promise was broken; the message has the figures."""
 
 
@@ -143,7 +139,7 @@ class Site:
     def start(self, command: Command, variables: Variables | None = None) -> Run:
         """Starts a command in the directory of the try; a variable that is None is unset."""
         environment = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if not name.startswith("DOWNBEAT_")},
             "OMPI_ALLOW_RUN_AS_ROOT": "1",  # without tools/launch
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             MARK: os.fsdecode(self.mark).partition("=")[2],
@@ -226,13 +222,13 @@ class Row:
     """A row of the table.
 
     Attributes:
-        name: as --rows takes it.
+        name: of the test, in lower case.
         fault: in words.
         promise: in words.
         make: makes the fault.
         judge: counts what happened.
-        tries: of the full table.
-        quick: of the quick table; 0: not in it.
+        tries: in `make nightly` and `make bench-faults`.
+        quick: in `make test-all`; 0: none.
         batch: tries in one run.
     """
 
@@ -246,69 +242,30 @@ class Row:
     batch: int = 1
 
 
-@dataclass
-class Tally:
-    """Outcomes of the tries of a row; `not_possible` says why this machine cannot make the fault."""
-
-    name: str
-    fault: str
-    promise: str
-    tries: int = 0
-    outcomes: dict[str, int] = field(default_factory=dict)
-    broken: list[str] = field(default_factory=list)
-    not_possible: str = ""
-    seconds: float = 0.0
-
-    @property
-    def happened(self) -> str:
-        """The outcomes in words."""
-        if self.not_possible:
-            return f"not tried: {self.not_possible}"
-        words = ", ".join(f"{what}: {count}" for what, count in sorted(self.outcomes.items(), key=lambda one: -one[1]))
-        return f"{words or 'nothing'}; broken promises: {len(self.broken)}" if self.broken else words
-
-
-def try_row(row: Row, tries: int, mpi: str, seed: int) -> Tally:
-    """Tries a row, in a directory that is removed afterwards; shows on standard error how far it is."""
-    tally = Tally(row.name, row.fault, row.promise)
-    begin = time.monotonic()
+def try_row(row: Row, tries: int, mpi: str, seed: int) -> tuple[Counter[str], list[str]]:
+    """Tries a row, in a directory that is removed afterwards; returns what happened, and which promises were broken."""
+    outcomes: Counter[str] = Counter()
+    broken: list[str] = []
+    tried = 0
     with tempfile.TemporaryDirectory(prefix="downbeat-faults-") as home:
         site = Site(mpi, Path(home), seed)
-        try:
-            while tally.tries < tries:
-                site.count = site.made = min(row.batch, tries - tally.tries)
-                for broken in try_once(row, site, tally):
-                    tally.broken.append(f"try {tally.tries}: {broken}")
-                    print(f"\r    ! {tally.broken[-1]}", file=sys.stderr)
-                progress = f"{row.name}: {tally.tries} of {tries}, {len(tally.broken)} broken"
-                print(f"\r{progress} ", end="", file=sys.stderr, flush=True)
-                if row.batch >= row.tries:  # one run, even if time did not suffice for all
-                    break
-        except NotPossibleError as reason:
-            site.clean()
-            tally.not_possible = "" if tally.tries else str(reason)
-    tally.seconds = time.monotonic() - begin
-    print("\r" + " " * 60 + "\r", end="", file=sys.stderr, flush=True)
-    return tally
-
-
-def try_once(row: Row, site: Site, tally: Tally) -> list[str]:
-    """Makes a fault, or a batch; returns the promises that were broken."""
-    before = site.stock()
-    broken = []
-    try:
-        outcomes = row.judge(row.make(site))
-    except BrokenError as error:
-        outcomes = {"broken": site.count}
-        broken.append(str(error))
-    for what, times in ({outcomes: 1} if isinstance(outcomes, str) else outcomes).items():
-        tally.outcomes[what] = tally.outcomes.get(what, 0) + times
-    site.number += 1
-    tally.tries += max(site.made, 1)
-    if left := site.left_behind(before):
-        broken.append(f"left behind: {', '.join(left[:3])}")
-    site.clean(left)
-    return broken
+        while tried < tries:
+            site.count = site.made = min(row.batch, tries - tried)
+            before = site.stock()
+            try:
+                found = row.judge(row.make(site))
+                outcomes.update({found: 1} if isinstance(found, str) else found)
+            except BrokenError as error:
+                broken.append(f"try {tried}: {error}")
+            finally:
+                if left := site.left_behind(before):
+                    broken.append(f"try {tried}: left behind: {', '.join(left[:3])}")
+                site.clean(left)
+            site.number += 1
+            tried += max(site.made, 1)
+            if row.batch >= row.tries:  # one run, even if time did not suffice for all
+                break
+    return outcomes, broken
 
 
 def processes(file: str, text: bytes) -> list[int]:

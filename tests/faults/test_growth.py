@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lab.faults.growth import Block, broken_promises
+from tests.faults.growth import Block, broken_promises
 
 STARTS = 200_000
 BLOCKS = 1000

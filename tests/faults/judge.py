@@ -9,7 +9,7 @@ import numpy as np
 from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
 
-from lab.faults.trial import BrokenError, Judge, Outcomes, Run
+from tests.faults.trial import BrokenError, Judge, Outcomes, Run
 
 DURATION = 100e-6  # s, of the operation whose time is known
 STAMP = 1e-6  # s, what two stamps and rounding may add or take

@@ -7,10 +7,10 @@ from functools import partial
 
 from downbeat.launchers.libraries import LIBRARIES
 
-from lab.faults import commands, make
-from lab.faults.commands import complete, downbeat, experiment, in_shell, line_then_complete
-from lab.faults.growth import without_growth
-from lab.faults.judge import (
+from tests.faults import commands, make
+from tests.faults.commands import complete, downbeat, experiment, in_shell, line_then_complete
+from tests.faults.growth import without_growth
+from tests.faults.judge import (
     DURATION,
     as_promised,
     common_start,
@@ -22,8 +22,8 @@ from lab.faults.judge import (
     samples_hold,
     within_bound,
 )
-from lab.faults.make import busy, cut_network, fail_call, on_hosts, run, starts, stops, wrong_clock
-from lab.faults.trial import Command, Row, Site
+from tests.faults.make import busy, cut_network, fail_call, on_hosts, run, starts, stops, wrong_clock
+from tests.faults.trial import Command, Row, Site
 
 COMMON = "no hang; if all flags are 1 and all first stamps are in time, the start was common"
 GOES_ON = "no hang; no false verdict"
