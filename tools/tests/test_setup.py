@@ -50,7 +50,7 @@ class Machine:
     def setup(self, *purpose: str) -> subprocess.CompletedProcess[str]:
         """Runs tools/setup on this machine as a user who is not root."""
         as_nobody = (
-            "import os, runpy, sys; os.geteuid = lambda: 1000; sys.argv = sys.argv[1:]; "
+            "import os, runpy, sys, time; os.geteuid = lambda: 1000; time.sleep = lambda _: None; sys.argv = sys.argv[1:]; "
             "runpy.run_path(sys.argv[0], run_name='__main__')"
         )
         return subprocess.run(
