@@ -95,7 +95,6 @@ validate: setup-all $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the r
 
 bench: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure Downbeat itself against MPI_Barrier, under Open MPI and MPICH, and downbeat.mpi against C
 	$(VENV)/python -m benchmarks.library
-	@$(VENV)/python -m benchmarks.bindings
 
 bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks of their own, in virtual time, about half an hour on two processors; SCALE='--processes 16,128 --skew 15e-6,300e-6 --seconds 10', SCALE='--random 1000 --seed 1'
 	$(call build,$(MPI),scale)
@@ -116,9 +115,8 @@ bench-sync: setup-run build-$(MPI) ## measure what the choice of a barrier does 
 bench-overhead: setup-run build-$(MPI) ## compare the batch scheme of downbeat-bench with a plain loop around the call
 	tools/launch --mpi $(MPI) -n 2 build/$(MPI)/bin/overhead
 
-bench-preload: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## what libdownbeat-preload costs a call, 10^8 calls, loops beside downbeat-bench
+bench-preload: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure what libdownbeat-preload costs a call, and record 10^8 calls
 	@$(VENV)/python -m benchmarks.preload
-	@$(VENV)/python -m benchmarks.agreement
 
 bench-statistics: setup-run ## simulate how often intervals and verdicts are right, minutes
 	$(call build,$(MPI),downbeat-bench-simulation)

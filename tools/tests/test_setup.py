@@ -50,8 +50,8 @@ class Machine:
     def setup(self, *purpose: str) -> subprocess.CompletedProcess[str]:
         """Runs tools/setup on this machine as a user who is not root."""
         as_nobody = (
-            "import os, runpy, sys, time; os.geteuid = lambda: 1000; time.sleep = lambda _: None; sys.argv = sys.argv[1:]; "
-            "runpy.run_path(sys.argv[0], run_name='__main__')"
+            "import os, runpy, sys, time; os.geteuid = lambda: 1000; time.sleep = lambda _: None; "
+            "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
         )
         return subprocess.run(
             [sys.executable, "-c", as_nobody, str(self.checkout / "tools" / "setup"), *purpose],

@@ -1,4 +1,4 @@
-"""Cost of the library's calls in Python, and exit skew of a start; prints what calls.c prints."""
+"""Cost of the library's calls in Python, and exit skew of a start: what `figures calls` prints of C."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def main() -> None:
         (ours, flag), (theirs, other) = gathered
         skews = [abs(a - b) for a, b, *valid in zip(ours, theirs, flag, other, strict=True) if all(valid)]
         found = {
-            "time_ns": median(times),
-            "call_ns": median(calls),
-            "first_ns": median(first),
-            "skew_ns": median(skews),
+            "python_time_ns": median(times),
+            "python_call_ns": median(calls),
+            "python_first_ns": median(first),
+            "python_skew_ns": median(skews),
         }
         print(json.dumps({name: round(value * 1e9, 1) for name, value in found.items()}))
     comm.Free()
