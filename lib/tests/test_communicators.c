@@ -1,6 +1,5 @@
-/* State comes with the first call on a communicator and goes with it. Communicators are independent, in threads, too;
- * conformance/ checks subsets and messages of the application. Leaks show in the sanitizers' build, and here: MPI
- * libraries run out of communicators after a few thousand. */
+/* State comes with the first call on a communicator and goes with it. Communicators are independent, in threads, too.
+ * What any MPIX_Harmonize must do is checked in conformance/: groups, messages, and that nothing leaks. */
 #include "check_mpi.h"
 
 #include <math.h>
@@ -170,15 +169,6 @@ static void revoked(void) {
 #endif
 }
 
-static void many(int count) {
-    setenv("DOWNBEAT_CLOCK", "monotonic", 1); /* opened in no time, unlike the TSC */
-    for (int i = 0; i < count; ++i) {
-        MPI_Comm comm = duplicate(MPI_COMM_WORLD);
-        harmonize(comm);
-        OK(MPI_Comm_free(&comm));
-    }
-}
-
 /* For MPI_Finalize to clean up. Open MPI itself then leaks the communicator: tests/lsan.supp names this function. */
 static void leave_a_communicator(void) {
     MPI_Comm comm;
@@ -186,7 +176,6 @@ static void leave_a_communicator(void) {
     harmonize(comm);
 }
 
-/* test_communicators COUNT */
 int main(int argc, char **argv) {
     int provided;
     remove(NO_FILE);
@@ -203,7 +192,6 @@ int main(int argc, char **argv) {
     one_per_thread();
     in_callbacks();
     revoked();
-    many(argc > 1 ? atoi(argv[1]) : 1);
     MPI_Finalize();                    /* the state of MPI_COMM_WORLD goes with it */
     CHECK(access(NO_FILE, F_OK) != 0); /* without a region there is none */
     return 0;
