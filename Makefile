@@ -95,7 +95,6 @@ validate: setup-all $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the r
 
 bench: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure Downbeat itself against MPI_Barrier, under Open MPI and MPICH, and downbeat.mpi against C
 	$(VENV)/python -m benchmarks.library
-	@$(VENV)/python -m benchmarks.bindings
 
 bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks of their own, in virtual time, about half an hour on two processors; SCALE='--processes 16,128 --skew 15e-6,300e-6 --seconds 10', SCALE='--random 1000 --seed 1'
 	$(call build,$(MPI),scale)
@@ -104,8 +103,8 @@ bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks 
 bench-hosts: setup-run build-openmpi ## measure starts on hosts with clocks of their own, made of namespaces, minutes; needs root
 	@$(VENV)/python -m lab.starts_on_hosts
 
-bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, some three hours; FAULTS='--rows run-killed'
-	$(VENV)/python -m lab.faults --mpi $(MPI) $(FAULTS)
+bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, some three hours; FAULTS='-k run-killed --tries 20'
+	$(VENV)/pytest -q -rP --mpi $(MPI) -m nightly tests/faults $(FAULTS)
 
 bench-clocks: setup-run build-$(MPI) ## measure the clock synchronization schemes against true time, half an hour
 	$(VENV)/python -m benchmarks.clocks --mpi $(MPI)
@@ -116,9 +115,8 @@ bench-sync: setup-run build-$(MPI) ## measure what the choice of a barrier does 
 bench-overhead: setup-run build-$(MPI) ## compare the batch scheme of downbeat-bench with a plain loop around the call
 	tools/launch --mpi $(MPI) -n 2 build/$(MPI)/bin/overhead
 
-bench-preload: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## what libdownbeat-preload costs a call, 10^8 calls, loops beside downbeat-bench
+bench-preload: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure what libdownbeat-preload costs a call, and record 10^8 calls
 	@$(VENV)/python -m benchmarks.preload
-	@$(VENV)/python -m benchmarks.agreement
 
 bench-statistics: setup-run ## simulate how often intervals and verdicts are right, minutes
 	$(call build,$(MPI),downbeat-bench-simulation)
@@ -145,9 +143,7 @@ wheel: ## write the wheel into build/dist: downbeat-bench and libraries for each
 	@tools/setup build downbeat openmpi mpich mpich5 $(if $(WHEEL_GLIBC),wheel)
 	@rm -rf build/wheel/root
 	@packaging/wheel/build-binaries build/wheel/root $(WHEEL_GLIBC)
-	@mkdir -p build/dist build/wheel/root/share
-	@$(VENV)/python tools/man --output build/wheel/root/share/man --version $$(sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
-	@cp -r packaging/completions/. build/wheel/root/share
+	@mkdir -p build/dist
 	@DOWNBEAT_WHEEL_HEADERS=1 DOWNBEAT_WHEEL_ROOT=build/wheel/root $(VENV)/python -m pip --quiet wheel --no-deps --no-build-isolation --wheel-dir build/dist .
 	@ls build/dist/*.whl
 
@@ -162,14 +158,21 @@ lint lint-brief lint-all: setup-lint
 	$(call configure,lint)
 	@tools/lint $(if $(findstring -,$@),-$(@:lint%=%))
 
-lint: ## check rooms, format and words, run static analysis
+lint: ## check rooms, format and spelling, run static analysis
 
 clean: ## remove build/, not results/
 	rm -rf build
 
-lock: ## write tools/lock.txt: the newest Python packages that pyproject.toml allows, with hashes; what tools/setup installs from then on
+# All groups together first, so that those of one directory agree.
+COMPILE = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --no-header --no-annotate \
+    --no-emit-index-url --no-emit-find-links $(if $(filter project,$(1)),pyproject.toml) $(addprefix --group ,$(1))
+LOCKED = $(patsubst tools/lock/%.txt,%,$(wildcard tools/lock/*.txt))
+lock: ## write tools/lock: the newest Python packages that pyproject.toml allows, with hashes; what tools/setup installs from then on
 	@tools/setup lock
-	@$(VENV)/python tools/lock
+	@mkdir -p build
+	@$(call COMPILE,$(LOCKED)) --output-file build/lock.txt >build/lock.log
+	@$(foreach group,$(LOCKED),$(call COMPILE,$(group)) --constraints build/lock.txt --generate-hashes \
+	    --output-file tools/lock/$(group).txt >>build/lock.log &&) true
 
 setup-run:
 	@tools/setup build downbeat test $(MPI)

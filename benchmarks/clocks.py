@@ -29,8 +29,9 @@ MAX_SKEW = "21e-6"
 LAUNCHES = 5
 LATER = 10.0  # s
 
+OWN = "disciplined"
 OFFSET_ONLY = ["hca3_offset", "skampi", "netgauge", "cristian", "hierarchical"]
-PRECISE = ["hca3_offset", "skampi", "netgauge"]
+PRECISE = [OWN, "hca3_offset", "skampi", "netgauge"]
 POINTS = "fit=100,over=1"
 DRIFT = [
     f"jk({POINTS},offset=mean_rtt(exchanges=30))",
@@ -102,8 +103,9 @@ def summarize(ranks: int, scheme: str, data: xr.Dataset) -> Row:
 
 def measure(mpi: str, repetitions: int) -> tuple[list[Row], list[Row]]:
     """Returns rows for quality, and for the published parameters."""
-    quality = launch(mpi, 2, OFFSET_ONLY + DRIFT, f"0,{LATER:g}", repetitions, LATER + 30)
-    quality += launch(mpi, 8, OFFSET_ONLY + DRIFT, f"0,{LATER:g}", repetitions, LATER + 120)
+    schemes = [OWN, *OFFSET_ONLY, *DRIFT]
+    quality = launch(mpi, 2, schemes, f"0,{LATER:g}", repetitions, LATER + 30)
+    quality += launch(mpi, 8, schemes, f"0,{LATER:g}", repetitions, LATER + 120)
     return quality, launch(mpi, 2, list(PUBLISHED), "0", repetitions, 10)
 
 

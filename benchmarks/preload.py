@@ -23,6 +23,7 @@ from pathlib import Path
 from downbeat.launchers.libraries import ROOT
 from downbeat.traces.trace import open_trace
 
+from benchmarks.promises import Promise, at_least, at_most, print_promises
 from benchmarks.running import Parser, run_ranks
 
 NAME = "benchmarks.preload"
@@ -47,8 +48,8 @@ def variants(mpi: str, directory: Path) -> dict[str, dict[str, str]]:
     }
 
 
-def measure(mpi: str, kind: str, repetitions: int) -> bool:
-    """Prints the cost of a collective under an MPI library; returns whether the promise is kept."""
+def measure(mpi: str, kind: str, repetitions: int) -> Promise:
+    """Prints the cost of a collective under an MPI library."""
     with tempfile.TemporaryDirectory() as directory:
         chosen = variants(mpi, Path(directory))
         found: dict[str, list[float]] = {name: [] for name in chosen}
@@ -61,13 +62,11 @@ def measure(mpi: str, kind: str, repetitions: int) -> bool:
     for name, median in medians.items():
         print(f"{name:<20}{median:>12.1f}{median - medians['empty interposer']:>17.1f}")
     cost = (medians["record"] - medians["empty interposer"]) / CALLS[kind]
-    met = "met" if cost <= MOST_NS else "NOT MET"
-    print(f"promised: record costs at most {MOST_NS:.0f} ns per call, here {cost:.1f}: {met}")
-    return cost <= MOST_NS
+    return at_most(f"{mpi}: a {kind} call costs", cost, MOST_NS, "ns")
 
 
-def record_many(mpi: str, calls: int) -> bool:
-    """Records many calls on one rank and analyzes them; returns whether the promises are kept."""
+def record_many(mpi: str, calls: int) -> list[Promise]:
+    """Records many calls on one rank and analyzes them."""
     with tempfile.TemporaryDirectory() as directory:
         begin = time.monotonic()
         median = run(mpi, variants(mpi, Path(directory))["record"], calls)
@@ -81,17 +80,14 @@ def record_many(mpi: str, calls: int) -> bool:
         took = time.monotonic() - begin
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)  # the launcher and its rank are among them
         written = page.stat().st_size
-    print(f"\n{mpi}: {counted:,} of {calls:,} calls are in the profile, {median:.1f} ns per call, {ran:.1f} s in all")
-    kept = counted == calls
-    for what, value, most, unit in (
-        ("file", size / 1e6, 200, "MB"),
-        ("analysis and page", took, 30, "s"),
-        ("memory", usage.ru_maxrss / 1e6, 1, "GB"),
-        ("page", written / 1e6, 3, "MB"),
-    ):
-        kept = kept and value <= most
-        print(f"promised: {what} at most {most} {unit}, here {value:.3g}: {'met' if value <= most else 'NOT MET'}")
-    return kept
+    print(f"\n{mpi}: {calls:,} calls recorded, {median:.1f} ns per call, {ran:.1f} s in all")
+    return [
+        at_least("calls in the profile", counted, calls),
+        at_most("file", size / 1e6, 200, "MB"),
+        at_most("analysis and page", took, 30, "s"),
+        at_most("memory", usage.ru_maxrss / 1e6, 1, "GB"),
+        at_most("page", written / 1e6, 3, "MB"),
+    ]
 
 
 def main() -> None:
@@ -101,9 +97,10 @@ def main() -> None:
     parser.add_number("--calls", 100_000_000, "recorded on one rank")
     options = parser.parse_args()
     os.chdir(tempfile.gettempdir())
-    kept = [measure(mpi, kind, options.repetitions) for mpi in options.mpi for kind in CALLS]
-    kept.append(record_many(options.mpi[0], options.calls))
-    sys.exit(0 if all(kept) else 1)
+    promises = [measure(mpi, kind, options.repetitions) for mpi in options.mpi for kind in CALLS]
+    promises += record_many(options.mpi[0], options.calls)
+    print_promises(promises)
+    sys.exit(not all(promise.met for promise in promises))
 
 
 if __name__ == "__main__":

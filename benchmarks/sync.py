@@ -13,48 +13,27 @@ algorithms: downbeat reproduce schuchart2023-fig2.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 from downbeat.errors import DownbeatError
 from downbeat.experiment.plan import Measurement
 from downbeat.launchers.bench import find_bench
 
+from benchmarks.promises import Promise, at_most, print_promises
 from benchmarks.running import Parser, crowded, experiment, fail, unset_settings, whole_from, write_json
 
 NAME = "bench-sync"
 OPERATIONS = ("reduce", "bcast", "allreduce")
-SIZE = 8  # bytes
-RANKS = (2, 4)
 METRIC = "latency_avg"
 TARGET = 1.10  # of the spread with harmonize, on 2 ranks
-RUN_SECONDS = 300
-# A launch in which starts hardly ever succeed is to end.
-MAX_ATTEMPTS = 20
+OPTIONS = {"sizes": "8", "max-attempts": "20"}  # a launch in which starts hardly ever succeed is to end
 # With more ranks than processors, some start only after another yields: one context switch later.
-CROWDED_TOLERANCE = 20e-6  # s
-
-
-@dataclasses.dataclass(frozen=True)
-class Spread:
-    """Largest / smallest latency of an operation over barriers; None where it was not measured."""
-
-    mpi: str
-    ranks: int
-    operation: str
-    harmonized: bool
-    over: int  # barriers
-    launches: int  # in which all of them were measured
-    median: float | None  # over launches
-    low: float | None
-    high: float | None
-    apart: float | None  # median over launches, between the barriers that are the extremes of the other launches
-    target: float | None  # of the median
-    met: bool | None
+CROWDED = {"tolerance": "20e-6"}  # s
+COLUMNS = ["ranks", "operation", "harmonized", "barriers", "launches", "spread", "low", "high", "apart"]
 
 
 def after(barrier: str) -> str:
@@ -75,25 +54,12 @@ def find_barriers(mpi: str) -> list[str]:
 
 def measure(mpi: str, ranks: int, synchronizers: Sequence[str], launches: int, repetitions: int) -> pd.DataFrame:
     """Returns median latencies in s, a row per operation and launch, a column per synchronizer; NaN without any."""
-    options = {
-        "sizes": str(SIZE),
-        "sync": ",".join(synchronizers),
-        "repetitions": str(repetitions),
-        "max-attempts": str(MAX_ATTEMPTS),
-    }
-    if crowded(ranks):
-        options["tolerance"] = str(CROWDED_TOLERANCE)
-    measurement = Measurement(OPERATIONS, options)
-    with experiment(mpi, ranks, measurement, launches=launches, timeout=RUN_SECONDS) as found:
+    options = OPTIONS | {"sync": ",".join(synchronizers), "repetitions": str(repetitions)}
+    measurement = Measurement(OPERATIONS, options | (CROWDED if crowded(ranks) else {}))
+    with experiment(mpi, ranks, measurement, launches=launches, timeout=300) as found:
         cells = found.cells.query("status == 'ok'")
         wide = cells.pivot(index=["operation", "launch"], columns="synchronizer", values=f"{METRIC}_median")
         return wide.reindex(columns=list(synchronizers))
-
-
-def spread(values: Iterable[float]) -> float:
-    """Returns largest / smallest."""
-    known = list(values)
-    return max(known) / min(known)
 
 
 def spread_apart(launches: pd.DataFrame) -> float | None:
@@ -111,71 +77,30 @@ def spread_apart(launches: pd.DataFrame) -> float | None:
     return float(pd.Series(ratios).median())
 
 
-def conclude(mpi: str, ranks: int, barriers: Sequence[str], wide: pd.DataFrame) -> list[Spread]:
+def conclude(ranks: int, barriers: Sequence[str], wide: pd.DataFrame) -> pd.DataFrame:
     """Returns the spreads of all operations, after the barriers alone and with MPIX_Harmonize after them."""
-    found = []
+    rows = []
     for operation in OPERATIONS:
         for harmonized in (False, True):
             chosen = [after(one) if harmonized else one for one in barriers]
-            table = wide.reindex([operation], level="operation")[chosen]
-            complete = table.dropna()
-            spreads = [spread(row) for row in complete.to_numpy()]
-            median = float(pd.Series(spreads).median()) if spreads else None
-            target = TARGET if harmonized and ranks == 2 else None
-            found.append(
-                Spread(
-                    mpi=mpi,
-                    ranks=ranks,
-                    operation=operation,
-                    harmonized=harmonized,
-                    over=len(table.columns),
-                    launches=len(complete),
-                    median=median,
-                    low=min(spreads, default=None),
-                    high=max(spreads, default=None),
-                    apart=spread_apart(complete),
-                    target=target,
-                    met=None if target is None else median is not None and median <= target,
-                )
-            )
-    return found
+            launches = wide.reindex([operation], level="operation")[chosen].dropna()
+            spreads = launches.max(axis=1) / launches.min(axis=1)
+            numbers = (spreads.median(), spreads.min(), spreads.max(), spread_apart(launches))
+            rows.append((ranks, operation, harmonized, len(barriers), len(launches), *numbers))
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def print_table(spreads: list[Spread], launches: int, ranks: int) -> None:
-    """Prints one line per operation."""
-    print(f"{spreads[0].mpi}, {SIZE} B: spread of {METRIC} over barriers, largest / smallest: median over launches")
-    print("[smallest, largest launch], and between the barriers that the other launches pick as the extremes\n")
-    print(f"{'ranks  barriers':17}{'operation':10}{'after the barriers':>26}{'and MPIX_Harmonize':>26}   target")
-
-    def show(one: Spread) -> str:
-        if one.median is None:
-            return "not measured"
-        few = "" if one.launches == launches else f" ({one.launches} launches)"
-        apart = "-" if one.apart is None else f"{one.apart:.2f}"
-        return f"{one.median:.2f} [{one.low:.2f}, {one.high:.2f}] {apart}{few}"
-
-    for alone, harmonized in zip(spreads[::2], spreads[1::2], strict=True):
-        verdict = {None: "", True: f"<= {TARGET:.2f} met", False: f"<= {TARGET:.2f} MISSED"}[harmonized.met]
-        print(
-            f"{alone.ranks:5}{alone.over:10}  {alone.operation:10}{show(alone):>26}{show(harmonized):>26}   {verdict}"
-        )
-    if any(one.median is None for one in spreads):
-        print("\nnot measured: in no launch did every cell get its valid samples")
-    if crowded(ranks):
-        print(
-            f"\n{ranks} ranks are more than processors, so not all can start at one instant: starts count there if"
-            f" within {CROWDED_TOLERANCE * 1e6:.0f} us,\nwhich is longer than the operations take; on more "
-            f"processors they are held to the library's tolerance"
-        )
+def promises_of(spreads: pd.DataFrame) -> list[Promise]:
+    rows = spreads.query("harmonized and ranks == 2").set_index("operation")["spread"]
+    return [at_most(f"{operation}, 2 ranks: spread with harmonize", one, TARGET) for operation, one in rows.items()]
 
 
 def default_ranks(mpi: str) -> list[int]:
     """Returns what can be measured in minutes."""
-    if mpi != "mpich":
-        return list(RANKS)
-    for ranks in filter(crowded, RANKS):
-        print(f"{NAME}: {ranks} ranks are left out: where they share processors, MPICH takes 12 ms per collective")
-    return [ranks for ranks in RANKS if not crowded(ranks)]
+    if mpi == "mpich" and crowded(4):
+        print(f"{NAME}: 4 ranks are left out: where they share processors, MPICH takes 12 ms per collective")
+        return [2]
+    return [2, 4]
 
 
 def main() -> int:
@@ -188,19 +113,23 @@ def main() -> int:
     parser.add_output()
     arguments = parser.parse_args()
     mpi, launches, repetitions = arguments.mpi, arguments.launches, arguments.repetitions
-    chosen = arguments.ranks or default_ranks(mpi)
-
     unset_settings()
-    spreads = []
     try:
         barriers = find_barriers(mpi)
-        for ranks in chosen:
-            wide = measure(mpi, ranks, barriers + [after(barrier) for barrier in barriers], launches, repetitions)
-            spreads += conclude(mpi, ranks, barriers, wide)
+        synchronizers = barriers + [after(barrier) for barrier in barriers]
+        ranks = arguments.ranks or default_ranks(mpi)
+        found = [conclude(one, barriers, measure(mpi, one, synchronizers, launches, repetitions)) for one in ranks]
     except DownbeatError as error:
         fail(NAME, str(error))
-    print_table(spreads, launches, max(chosen))
-    write_json(arguments.output, spreads)
+    spreads = pd.concat(found, ignore_index=True)
+    print(f"{mpi}, 8 B: spread of {METRIC} over barriers, largest / smallest: median over the launches in which all")
+    print("cells got their samples, lowest and highest; apart: between the extremes that the other launches pick\n")
+    print(spreads.to_string(index=False, float_format="{:.2f}".format))
+    if crowded(max(ranks)):
+        print("\nwith more ranks than processors, starts count within 20 us, longer than the operations take")
+    print()
+    print_promises(promises_of(spreads))
+    write_json(arguments.output, json.loads(spreads.to_json(orient="records")))
     return 0
 
 

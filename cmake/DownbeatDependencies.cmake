@@ -37,7 +37,7 @@ downbeat_header_library(nlohmann_json::nlohmann_json nlohmann/json.hpp nlohmann-
 if(missing)
     list(JOIN missing ", " names)
     message(FATAL_ERROR "downbeat-bench needs ${names}. Debian: libcli11-dev libfmt-dev nlohmann-json3-dev; "
-                        "Spack: cli11 fmt nlohmann-json; conda-forge: cli11 fmt nlohmann_json. "
+                        "Spack: cli11 fmt nlohmann-json. "
                         "Without downbeat-bench: -DDOWNBEAT_BUILD_BENCH=OFF")
 endif()
 

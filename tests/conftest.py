@@ -15,14 +15,15 @@ ROOT = Path(__file__).parents[1]
 ALONE = {ROOT / "tests" / name for name in ("bench", "conformance", "preload", "smoke")}
 # Left to make test-all: installation, packages, and tests that take long.
 THOROUGH = {
-    ROOT / "tests" / name for name in ("abi", "bench", "conformance", "docs", "install", "languages", "packaging")
+    ROOT / "tests" / name
+    for name in ("abi", "bench", "conformance", "docs", "faults", "install", "languages", "packaging")
 }
 THOROUGH |= {ROOT / "benchmarks", ROOT / "lab", ROOT / "papers" / "tests" / "test_simulated_figures.py"}
-THOROUGH |= {ROOT / "tools" / "tests" / "test_prose.py"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--mpi", choices=list(LIBRARIES), default="openmpi", help="the MPI library of brief tests")
+    parser.addoption("--tries", type=int, help="tries of each row of tests/faults")
     parser.addoption("--sanitize", action="store_true", help="run downbeat-bench of build/sanitize; with -k openmpi")
 
 

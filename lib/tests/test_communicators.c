@@ -1,6 +1,5 @@
-/* State comes with the first call on a communicator and goes with it. Communicators are independent, in threads, too;
- * conformance/ checks subsets and messages of the application. Leaks show in the sanitizers' build, and here: MPI
- * libraries run out of communicators after a few thousand. */
+/* State comes with the first call on a communicator and goes with it. Communicators are independent, in threads, too.
+ * What any MPIX_Harmonize must do is checked in conformance/: groups, messages, and that nothing leaks. */
 #include "check_mpi.h"
 
 #include <math.h>
@@ -168,15 +167,6 @@ static void revoked(void) {
 #endif
 }
 
-static void many(int count) {
-    setenv("DOWNBEAT_CLOCK", "monotonic", 1); /* opened in no time, unlike the TSC */
-    for (int i = 0; i < count; ++i) {
-        MPI_Comm comm = duplicate(MPI_COMM_WORLD);
-        harmonize(comm);
-        OK(MPI_Comm_free(&comm));
-    }
-}
-
 /* For MPI_Finalize to clean up. Open MPI itself then leaks the communicator: tests/lsan.supp names this function. */
 static void leave_a_communicator(void) {
     MPI_Comm comm;
@@ -184,7 +174,6 @@ static void leave_a_communicator(void) {
     harmonize(comm);
 }
 
-/* test_communicators COUNT */
 int main(int argc, char **argv) {
     int provided;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);

@@ -1,4 +1,5 @@
-/* Every misuse ends in the right error class, through the error handler of the communicator. */
+/* Every misuse ends in the right error class, through the error handler of the communicator. Misuse of MPIX_Harmonize
+ * itself: conformance/errors.c. */
 #include "check_mpi.h"
 
 #include <stdlib.h>
@@ -39,7 +40,6 @@ static void null_communicator(void) {
     double value;
     MPI_Info info;
     MPIX_Harmonize_stats stats;
-    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize(MPI_COMM_NULL, &flag));
     HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_delayed(MPI_COMM_NULL, 0.0, &flag));
     HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_deadline(MPI_COMM_NULL, &value));
     HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_verdict(MPI_COMM_NULL, &flag));
@@ -53,32 +53,9 @@ static void null_communicator(void) {
     HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_get_info(MPI_COMM_NULL, &info));
 }
 
-static void intercommunicator(MPI_Comm world) {
-    int rank;
-    int size;
-    MPI_Comm half;
-    MPI_Comm inter;
-    MPI_Comm_rank(world, &rank);
-    MPI_Comm_size(world, &size);
-    if (size < 2)
-        return;
-    OK(MPI_Comm_split(world, rank % 2, rank, &half));
-    OK(MPI_Intercomm_create(half, 0, world, 1 - rank % 2, 0, &inter));
-    MPI_Errhandler errors;
-    OK(MPI_Comm_create_errhandler(handler, &errors));
-    OK(MPI_Comm_set_errhandler(inter, errors));
-    int flag;
-    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize(inter, &flag));
-    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_sync(inter));
-    OK(MPI_Errhandler_free(&errors));
-    OK(MPI_Comm_free(&inter));
-    OK(MPI_Comm_free(&half));
-}
-
 static void bad_arguments(MPI_Comm comm) {
     int flag;
     double value;
-    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize(comm, NULL));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, 0.0, NULL));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, -1e-9, &flag));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, strtod("nan", NULL), &flag));
@@ -200,7 +177,6 @@ int main(int argc, char **argv) {
     OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, errors));
 
     null_communicator();
-    intercommunicator(comm);
     bad_arguments(comm);
     settings(comm);
     a_paper_is_one_key();

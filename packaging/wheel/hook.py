@@ -2,8 +2,7 @@
 
 `make wheel` sets it: a cluster seldom has CLI11, fmt and nlohmann-json, so the wheel on PyPI carries the headers of the
 machine that it was made on, each with its license. It also sets DOWNBEAT_WHEEL_ROOT, a directory that pip installs into
-the prefix: man pages, shell completion, and what packaging/wheel/build-binaries makes. Nothing of it is in the source
-archive.
+the prefix: what packaging/wheel/build-binaries makes. Nothing of it is in the source archive.
 """
 
 from __future__ import annotations
@@ -34,11 +33,9 @@ SOURCE = (
     "lib/CMakeLists.txt",
     "lib/include",
     "lib/src",
-    "packaging/completions",
     "preload",
     "pyproject.toml",
     "shared",
-    "tools/man",
 )
 # Header directories, and the Debian packages that have them.
 HEADERS = {"CLI": "libcli11-dev", "fmt": "libfmt-dev", "nlohmann": "nlohmann-json3-dev"}

@@ -222,7 +222,7 @@ def test_a_file_system_without_fsync_is_no_reason_to_stop(
 def faulty_system(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library that has calls of the system fail."""
     library = tmp_path_factory.mktemp("system") / "system.so"
-    source = Path(__file__).parents[2] / "lab/faults/programs/system.c"
+    source = Path(__file__).parents[2] / "tests/faults/programs/system.c"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     return library
 

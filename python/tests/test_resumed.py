@@ -2,7 +2,7 @@
 
 `make test` tries 50, `make nightly` 10,000. Programs are as quick as can be: a process with the package loaded is
 forked in place of a new `downbeat run`, launches are shell scripts, and no MPI library starts. Real ones are killed in
-lab/faults, row `run-killed`.
+tests/faults, row `run-killed`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ ROUNDING = 3e-9  # s
 # The rate of the library's counter, which is calibrated against CLOCK_MONOTONIC_RAW over 10 ms at least, where either
 # end may be off by 250 ns.
 CALIBRATION = 50e-6
-# cmake/DownbeatSanitize.cmake has them for CTest.
+# cmake/DownbeatCompile.cmake has them for CTest.
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0",
     "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",

@@ -1,4 +1,4 @@
-"""An installation works for its users: pkg-config and CMake, for C, C++ and Fortran; man pages, examples."""
+"""An installation works for its users: pkg-config and CMake, for C, C++ and Fortran; examples."""
 
 from __future__ import annotations
 
@@ -239,75 +239,7 @@ def test_the_license_is_there(installed: Path) -> None:
     assert (installed / DOC / "LICENSE").read_text(encoding="utf-8").startswith("BSD 3-Clause")
 
 
-@once
-def test_every_function_and_program_has_a_man_page(installed: Path) -> None:
-    callbacks = {f"downbeat_operation_{name}" for name in ("setup", "run", "teardown", "validate")}
-    headers = {str(path.relative_to(installed / "include")) for path in installed.glob("include/**/*.h")}
-    pages = {f"{name.replace('/', '_')}.3" for name in exports(installed) | callbacks | headers}
-    found = {path.name for path in installed.glob("share/man/man*/*")}
-    commands = {path.stem for path in (ROOT / "python/downbeat/commands").glob("*.py")}
-    commands -= {"__init__", "completion", "help", "interruption", "mistakes", "options", "version"}
-    assert found == pages | {"downbeat.1", "downbeat-bench.1"} | {f"downbeat-{name}.1" for name in commands}
-
-
-@once
-@pytest.mark.parametrize(
-    ("line", "word"), [("downbeat-bench bcast --tolera", "--tolerance"), ("downbeat comp", "compare")]
-)
-def test_bash_completes(installed: Path, line: str, word: str) -> None:
-    words = line.split()
-    file = installed / "share/bash-completion/completions" / words[0]
-    program = {"downbeat": ROOT / ".venv/bin/downbeat"}.get(words[0], installed / "bin" / words[0])
-    call = f"_{words[0].replace('-', '_')} {program} {words[-1]}"
-    script = f'. {file}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; {call}; echo "${{COMPREPLY[@]}}"'
-    assert run("bash", "-c", script) == f"{word}\n"
-
-
-@once
-@pytest.mark.parametrize("command", ["zsh -n", "fish --no-execute"])
-def test_other_shells_read_their_completion(installed: Path, command: str) -> None:
-    shell, option = command.split()
-    files = [path for path in installed.glob(f"share/{shell}/*/*") if path.is_file()]
-    assert {path.stem.lstrip("_") for path in files} == {"downbeat", "downbeat-bench"}
-    for file in files:
-        run(shell, option, file)
-
-
-@once
-def test_man_pages_fit_a_terminal_and_raise_no_warning(installed: Path) -> None:
-    pages = sorted(installed.glob("share/man/man*/*"))
-    env = {"MANWIDTH": "80", "LC_ALL": "C.UTF-8", "PAGER": "cat"}
-    command: list[str | Path] = ["man", "--warnings", "--local-file", *pages]
-    done = subprocess.run(command, env={**ENVIRONMENT, **env}, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
-
-
-@once
-def test_man_page_of_the_bench_has_what_help_says(installed: Path) -> None:
-    page = run("man", "--local-file", installed / "share/man/man1/downbeat-bench.1", env={"PAGER": "cat"})
-    said = run(installed / "bin" / "downbeat-bench", "--help")
-    assert set(re.findall(r"[\w./-]+", said)) - set(re.findall(r"[\w./-]+", page)) == {"Usage"}
-
-
-@once
-def test_man_page_of_a_function_has_its_arguments_and_types(installed: Path) -> None:
-    page = run("man", "--local-file", installed / "share/man/man3/Downbeat_measure.3", env={"PAGER": "cat"})
-    for line in ("comm (IN)", "found (OUT)", "double bound", "DOWNBEAT_LOCAL = 0"):
-        assert re.search(rf"^ +{re.escape(line)}$", page, re.MULTILINE), line
-
-
-def test_in_a_directory_of_the_system_there_is_no_run_path(tmp_path: Path) -> None:
-    """Debian packages are made this way: the library is where the loader searches."""
-    options = ["-DCMAKE_INSTALL_PREFIX=/usr", "-DDOWNBEAT_BUILD_BENCH=OFF", "-DDOWNBEAT_BUILD_TESTS=OFF"]
-    run("cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DDOWNBEAT_MPI=openmpi", *options)
-    libs = re.search(r"^Libs: (.*)$", (tmp_path / "pkgconfig/downbeat.pc").read_text(encoding="utf-8"), re.MULTILINE)
-    assert libs is not None
-    assert "-ldownbeat" in libs[1]
-    assert "rpath" not in libs[1]
-
-
-def build_example(name: str, prefix: Path, target: Path) -> None:
+def build_example(name: str, prefix: Path, target: Path, sources: str = "*.c") -> None:
     """Builds an installed example with the command in its comment."""
     shutil.copytree(prefix / DOC / "examples" / name, target, dirs_exist_ok=True)
     (source,) = target.glob("*.c")

@@ -24,10 +24,8 @@ from benchmarks.simulations.simulated import simulate_sessions
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
 REFRAME = PACKAGING / "reframe" / "downbeat_check.py"
-JUBE = PACKAGING / "jube" / "downbeat.yaml"
 FILES = [
     REFRAME,
-    JUBE,
     *sorted((PACKAGING / "ci").glob("*.yml")),
     *sorted((PACKAGING / "slurm").glob("*.sbatch")),
 ]
@@ -120,34 +118,6 @@ def test_reframe_fails_where_something_is_slower(tmp_path: Path, nights: list[np
     assert done.returncode == 1
     assert "downbeat ended with status 3" in done.stdout  # launches are missing
     assert len(list(history.iterdir())) == 11
-
-
-@pytest.mark.nightly
-def test_jube_has_the_verdicts_in_its_table(tmp_path: Path, nights: list[np.ndarray]) -> None:
-    jube = tool("jube")
-    fake = FakeBench(tmp_path / "fake")
-    history = tmp_path / "downbeat-history" / "bcast-fake"
-    write_history(history, nights[:10])
-    put(fake, nights[10] * 1.3)
-    text = JUBE.read_text(encoding="utf-8")
-    for old, new in {
-        '"bcast,reduce,allreduce"': '"bcast"',
-        '"openmpi"': '"fake"',
-        '"8,4K,64K"': '"8"',
-        '"10"': f'"{LAUNCHES}"',
-        'separator: ";", _: ""': f'separator: ";", _: "{options_of(fake)}"',
-    }.items():
-        assert text.count(old) == 1
-        text = text.replace(old, new)
-    (tmp_path / "downbeat.yaml").write_text(text, encoding="utf-8")
-    done = run_in(tmp_path, jube, "run", "downbeat.yaml")
-    assert done.returncode == 0, done.stdout
-    table = run_in(tmp_path, jube, "result", "downbeat_runs", "--id", "0").stdout
-    words = [[word.strip() for word in line.split("|")] for line in table.splitlines() if "|" in line]
-    assert words[0][1:-1] == ["operation", "mpi", "launches", "cells", "faster", "slower", "equivalent", "undecided"]
-    assert words[-1][1:-1] == ["bcast", "fake", str(LAUNCHES), "1", "0", "1", "0", "0"]
-    assert len(list(history.iterdir())) == 10
-    assert len(list(history.with_name("bcast-fake.slower").iterdir())) == 1
 
 
 @pytest.mark.nightly

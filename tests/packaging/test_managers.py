@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -37,33 +35,6 @@ def emptied(name: str) -> Path:
 
 
 @pytest.mark.nightly
-def test_debian_builds_and_lintian_accepts_the_packages() -> None:
-    """The command is left out: its dependencies are Debian 13's."""
-    for program in ("dpkg-buildpackage", "dh", "lintian"):
-        tool(program)
-    directory = emptied("debian")
-    with tarfile.open(archive()) as opened:
-        opened.extractall(directory, filter="data")
-    (source,) = directory.iterdir()
-    shutil.copytree(source / "packaging" / "debian", source / "debian")
-    options = {"DEB_BUILD_OPTIONS": "parallel=2 noautodbgsym", "DEB_BUILD_PROFILES": "pkg.downbeat.nopython"}
-    run("dpkg-buildpackage", "-us", "-uc", "-b", cwd=source, **options)
-    (changes,) = directory.glob("*.changes")
-    run("lintian", "--fail-on", "error,warning", changes, cwd=directory)
-    for mpi in ("openmpi", "mpich"):
-        root = directory / mpi
-        for package in directory.glob(f"*{mpi}*.deb"):
-            run("dpkg-deb", "-x", package, root, cwd=directory)
-        (pc,) = root.glob(f"usr/lib/*/pkgconfig/downbeat-{mpi}.pc")
-        (libdir,) = re.findall(r"(?m)^libdir=/(.*)$", pc.read_text(encoding="utf-8"))
-        assert (root / libdir / "libdownbeat.so.0.1").exists()
-        assert (root / f"usr/share/bash-completion/completions/downbeat-bench.{mpi}").exists()
-        bench = run(root / libdir / "../bin/downbeat-bench", "--version", cwd=directory)
-        assert {"openmpi": "Open MPI", "mpich": "MPICH"}[mpi] in bench
-        shutil.rmtree(root)
-
-
-@pytest.mark.nightly
 def test_easybuild_accepts_the_easyconfigs_and_installs_the_library() -> None:
     modules = Path("/usr/share/modules/init/bash")
     if not modules.exists():
@@ -90,22 +61,6 @@ def test_easybuild_accepts_the_easyconfigs_and_installs_the_library() -> None:
     (software,) = (directory / "easybuild/software/downbeat").glob("*")
     assert (software / "lib/pkgconfig/downbeat.pc").exists()
     assert list((directory / "easybuild/modules/all/downbeat").iterdir())
-
-
-RENDER = """
-import sys, rattler_build
-recipe = rattler_build.Stage0Recipe.from_file(sys.argv[1] + "/recipe.yaml")
-for one in recipe.render(rattler_build.VariantConfig.from_file(sys.argv[1] + "/variants.yaml")):
-    print(one.recipe.package.name, one.variant.get("mpi", "-"))
-"""
-
-
-@pytest.mark.nightly
-def test_conda_makes_a_library_for_each_mpi_and_one_command() -> None:
-    # The linter of the Dockerfile is in the same environment.
-    python = Path(tool("hadolint")).with_name("python")
-    printed = run(python, "-c", RENDER, PACKAGING / "conda", cwd=ROOT)
-    assert set(printed.splitlines()) == {"libdownbeat openmpi", "libdownbeat mpich", "downbeat -"}
 
 
 @pytest.mark.nightly

@@ -7,7 +7,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+VERSION = PROJECT["version"]
 CITATION = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
@@ -19,6 +20,16 @@ def test_the_citation_has_the_version() -> None:
 def test_the_changelog_begins_with_what_is_unreleased_or_with_the_version_of_the_citation() -> None:
     (date,) = re.findall(r"^date-released: (.*)$", CITATION, re.MULTILINE)
     assert re.findall(r"^## (.*)$", CHANGELOG, re.MULTILINE)[0] in ("Unreleased", f"{VERSION} - {date}")
+
+
+def test_recipes_have_the_version_and_spack_what_the_command_needs() -> None:
+    spack = (ROOT / "packaging/spack/packages/downbeat/package.py").read_text(encoding="utf-8")
+    assert re.findall(r'^    version\("(.*)"\)$', spack, re.MULTILINE) == [VERSION]
+    (names,) = re.findall(r'for name in "(.*)"\.split', spack)
+    assert set(names.split()) == {re.split(r"\W", one)[0].lower() for one in PROJECT["dependencies"]}
+    for path in (ROOT / "packaging/easybuild").glob("*.eb"):
+        assert f'version = "{VERSION}"' in path.read_text(encoding="utf-8").replace("'", '"')
+        assert path.name.startswith(f"downbeat-{VERSION}-")
 
 
 def test_cmake_reads_the_version() -> None:

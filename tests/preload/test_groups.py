@@ -69,7 +69,14 @@ def test_the_other_group_waits_for_a_late_rank(
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "openmpi5", "mpich5"])  # others cannot spawn here, with us or without
-@pytest.mark.parametrize(("kind", "operation"), [("spawn", "bcast"), ("spawn", "allreduce"), ("merged", "allreduce")])
+@pytest.mark.parametrize(
+    ("kind", "operation"),
+    [
+        ("spawn", "bcast"),
+        pytest.param("spawn", "allreduce", marks=pytest.mark.thorough),
+        pytest.param("merged", "allreduce", marks=pytest.mark.thorough),
+    ],
+)
 def test_with_another_job_it_is_not_told_who_is_late(mpi: str, kind: str, operation: str, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     done = traced(trace, mpi, 1, program(mpi, "late_groups"), kind, "-1", operation, str(LATE))

@@ -67,7 +67,9 @@ def results(library: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command", [pytest.param(name, marks=pytest.mark.thorough if name == "build" else ()) for name in COMMANDS]
+)
 def test_command(results: Path, library: str, command: str) -> None:
     arguments, written = COMMANDS[command]
     mpicc = shutil.which(f"mpicc.{library}") or ROOT / ".mpi" / library / "bin" / "mpicc"

@@ -86,14 +86,9 @@ def built(name: str) -> str | None:
 
 
 def installed(name: str) -> str | None:
-    """Returns downbeat-bench for an MPI library on the path, where Debian has one for each, of whatever version."""
-    named = shutil.which(f"{BENCH}.{name}")
-    if named:
-        return named
-    for found in map(shutil.which, (BENCH, *(f"{BENCH}.{one}" for one in LIBRARIES))):
-        if found and (owner := library_of(found)) and owner[0] == name:
-            return found
-    return None
+    """Returns downbeat-bench on the path if it is for an MPI library."""
+    found = shutil.which(BENCH)
+    return found if found and (owner := library_of(found)) and owner[0] == name else None
 
 
 def prefixes(name: str) -> list[Path]:

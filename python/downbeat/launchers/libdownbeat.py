@@ -65,7 +65,6 @@ def of_linker(loaded: Path) -> Iterator[Path]:
     listed = [Path(entry) for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
     for directory in (*listed, loaded.parent, Path(sys.prefix) / "lib"):
         yield directory / SONAME
-    yield from sorted(Path("/usr/lib").glob(f"*/downbeat/*/lib/{SONAME}"))  # Debian's packages
     try:
         cache = subprocess.run(
             ["/sbin/ldconfig", "-p"], capture_output=True, text=True, errors="surrogateescape", check=False

@@ -1,1 +1,0 @@
-"""The fault table: what Downbeat survives, tried again and again (docs/reliability.md)."""

@@ -1,1 +1,0 @@
-complete -c downbeat-bench -a "(downbeat-bench --help 2>/dev/null | string match -ra -- '--[a-z][a-z-]+')"
