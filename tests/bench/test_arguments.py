@@ -78,13 +78,9 @@ BAD = [
     ("barrier --format xml", "unknown format 'xml'; choose one of table, matrix, csv, json"),
     (
         "barrier -o out.dat",
-        "the file type of 'out.dat' is unknown; use one of the suffixes .csv, .json, .nc, .txt, .perfetto.json, .otf2",
+        "the file type of 'out.dat' is unknown; use one of the suffixes .csv, .json, .nc, .txt",
     ),
-    (
-        "barrier -o out.nc --trace-samples 5",
-        "--trace-samples needs a trace output; add -o FILE.perfetto.json or FILE.otf2",
-    ),
-    ("barrier -o out.perfetto.json --trace-samples 0", "--trace-samples cannot be '0'"),
+    ("barrier -o out.otf2", "timelines are exported; write a file .nc, then run: downbeat export FILE.nc --to"),
     ("barrier -o out.nc -o out.nc", "file 'out.nc' is given twice"),
     ("barrier --frobnicate", "--frobnicate; choose one of --help, --version, --sizes"),
     ("barrier -r", "--repetitions: 1 required N missing"),
