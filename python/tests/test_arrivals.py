@@ -73,7 +73,6 @@ def call(
 def trace_of(*calls: pd.DataFrame) -> Trace:
     """Makes a trace of a run of one second."""
     records = pd.concat(calls, ignore_index=True)
-    maps = np.array([(0,), (int(RUN * 1e9),)], dtype=[("global_ns", "i8")])
     ranks = int(records["rank"].max()) + 1
     processes = pd.DataFrame(
         {"rank": range(ranks), "world_size": ranks, "host": "node", "processors": 64, "ready": 0.0}
@@ -82,7 +81,7 @@ def trace_of(*calls: pd.DataFrame) -> Trace:
     trace = SimpleNamespace(
         records=records.assign(row=records.groupby(PROFILE, sort=False).ngroup()),
         processes=processes,
-        sections=[SimpleNamespace(tables={"maps": maps})],
+        clocks=pd.DataFrame({"global_ns": [0, int(RUN * 1e9)]}),
         profile=profile_of(records),
         sampled=False,
         sums=pd.DataFrame({"rank": range(ranks), "kind": "point-to-point", "calls": 10, "time": 0.25 * RUN}),

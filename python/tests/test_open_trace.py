@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.launchers.command import Setter
+from downbeat.traces.clocks import to_global
 from downbeat.traces.file import TABLES, read_job
 from downbeat.traces.start import preloaded
-from downbeat.traces.trace import to_global
 
 
 def maps_of(ticks: list[int], times: list[float], bound: float, growth: float) -> np.ndarray:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,7 +16,8 @@ import numpy as np
 from downbeat.align.calls import Integers, RankTrace
 from downbeat.align.formats import chrome
 from downbeat.align.formats.events import Blocks, has_time, nanoseconds
-from downbeat.base.files import replacing
+from downbeat.base.files import replacing, zipped
+from downbeat.base.text import exact_microseconds
 from downbeat.errors import UsageError, reading
 
 Corrected = Callable[[int, Integers], Integers]  # of a rank's stamps (ns on its clock), the same on the common axis
@@ -90,11 +89,7 @@ def write_merged(traces: Sequence[RankTrace], corrected: Corrected, path: Path) 
     Raises:
         DownbeatError: a file cannot be written, or read again.
     """
-    write_sources([source_of(trace) for trace in traces], corrected, path)
-
-
-def write_sources(sources: Sequence[Source], corrected: Corrected, path: Path) -> None:
-    """Writes the events of all ranks as one Chrome trace, as `write_merged` does."""
+    sources = [source_of(trace) for trace in traces]
     firsts = [(one.rank, np.array([one.first], dtype=np.int64)) for one in sources]
     base = min(int(corrected(rank, first)[0]) for rank, first in firsts)
     numbers = count(1)
@@ -157,22 +152,6 @@ def write_moved(trace: RankTrace, corrected: Corrected, path: Path) -> None:
         out.write(b"\n], " + encode(head | {"baseTimeNanoseconds": base})[1:] + b"\n")
 
 
-@contextlib.contextmanager
-def zipped(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
-    """Opens a file to be written, gzip if its name ends in .gz."""
-    if path.suffix != ".gz":
-        yield file
-        return
-    with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=1, mtime=0) as out:
-        yield out  # type: ignore[misc]
-
-
-def microseconds(time: int) -> msgspec.Raw:
-    """Returns a time in ns as us, exactly."""
-    digits = b"%04d" % abs(time)
-    return msgspec.Raw(b"%s%s.%s" % (b"-" if time < 0 else b"", digits[:-3], digits[-3:]))
-
-
 def all_nanoseconds(numbers: Sequence[msgspec.Raw]) -> Integers:
     """Returns what `nanoseconds` does, of many."""
     texts = list(map(bytes, numbers))
@@ -187,11 +166,11 @@ def all_nanoseconds(numbers: Sequence[msgspec.Raw]) -> Integers:
 
 
 def all_microseconds(times: Integers) -> list[msgspec.Raw]:
-    """Returns what `microseconds` does, of many."""
+    """Returns times in ns as us, exactly."""
     if len(times) and times.min() >= 0:
         pairs = np.stack(np.divmod(times, 1000), axis=1).ravel().tolist()
         return list(map(msgspec.Raw, (b"%d.%03d " * len(times) % tuple(pairs)).split()))
-    return list(map(microseconds, times.tolist()))
+    return [msgspec.Raw(exact_microseconds(time)) for time in times.tolist()]
 
 
 def raw(value: object) -> msgspec.Raw:
@@ -339,8 +318,8 @@ def calls_on(trace: RankTrace, axis: Axis) -> list[bytes]:
                 "name": raw(str(calls.operation[number])),
                 "pid": pid,
                 "tid": raw(row),
-                "ts": microseconds(begin),
-                "dur": microseconds(end - begin),
+                "ts": msgspec.Raw(exact_microseconds(begin)),
+                "dur": msgspec.Raw(exact_microseconds(end - begin)),
                 "args": raw({"group": calls.group} | {key: value for key, value in known.items() if value >= 0}),
             }
             events.append(msgspec.json.encode(event))
