@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from downbeat.errors import UsageError
 from downbeat.timebase.local import NEVER_MOVED, LocalClock, Step
-from downbeat.traces.clocks import expected_errors
-from downbeat.traces.clocks import to_global as between_synchronizations
+from downbeat.traces.clocks import expected_errors, global_times
 from downbeat.traces.file import SYSTEM_CLOCKS, is_trace
 from downbeat.traces.trace import Trace, open_trace
 
@@ -61,8 +60,9 @@ class Timebase:
             self.ranks[f"{name}:{rank}" if name in self.ranks else name] = int(rank)
         self.reference = next(iter(self.ranks))
         self.wander = float(processes["max_wander"].max())
+        clocks = trace.clocks
         self._maps: dict[int, np.ndarray] = {
-            int(rank): rows.to_records(index=False) for rank, rows in trace.clocks.groupby("rank")
+            rank: clocks[clocks["rank"] == rank].to_records(index=False) for rank in self.ranks.values()
         }
         first = self._maps[self.ranks[self.reference]][0]
         since = (int(first["realtime_ticks"]) - int(first["ticks"])) * float(first["ns_per_tick"])
@@ -119,8 +119,8 @@ class Timebase:
             maps = self._maps[rank]
             tick = float(np.median(maps["ns_per_tick"]))
             ramp = max(USUAL_RAMP, float(maps["ramp"].max()))
-            readings = (maps[f"{clock}_{what}"] for what in ("ns", "ticks", "width"))
-            self._clocks[rank, clock] = LocalClock(*readings, tick, self.wander, ramp, clock != NEVER_MOVED)
+            shown, ticks, width = (maps[f"{clock}_{what}"] for what in ("ns", "ticks", "width"))
+            self._clocks[rank, clock] = LocalClock(shown, ticks, width, tick, self.wander, ramp, clock != NEVER_MOVED)
         return self._clocks[rank, clock]
 
     def axis(
@@ -141,7 +141,7 @@ class Timebase:
         # its ends: as one within ramp * (a + b) / 4 of its mean does at once.
         length = np.diff(maps["global_ns"]).astype(float)
         wander = self.wander + np.maximum(maps["ramp"][:-1], maps["ramp"][1:]) * length / 4
-        times, bounds = between_synchronizations(ticks, maps, wander[which])
+        times, bounds = global_times(ticks, maps, wander[which])
         beyond = np.where(ticks < maps["ticks"][0], 0, -1)
         away = np.maximum(0, np.maximum(maps["ticks"][0] - ticks, ticks - maps["ticks"][-1])) * tick
         errors = expected_errors(ticks, maps, bounds) * NANOSECONDS

@@ -81,7 +81,7 @@ class LocalClock:
         self.shown = shown
         self.tick = tick
         self.origin = int(ticks[0])
-        self.x: Floats = (ticks - self.origin) * tick
+        self.x: Floats = (ticks - self.origin).astype(np.float64) * tick
         self.width = half_width * tick + 1.0  # clocks count whole ns
         self.length = np.diff(self.x)
         self.slope = np.diff(self.shown) / self.length
@@ -89,11 +89,11 @@ class LocalClock:
         self.ramp = ramp
         self.moved = moved
         steady = np.abs(self.slope - 1) <= STEADY
-        lowest, highest = around(self.slope, steady, (1 - STEADY / 2, 1 + STEADY / 2))
+        lowest, highest = usual_limits(self.slope, steady, (1 - STEADY / 2, 1 + STEADY / 2))
         rough = (self.width[:-1] + self.width[1:]) / self.length
         self.usual = (lowest + highest) / 2
         spread = (highest - lowest) / 2
-        unsure = spread + rough + around(rough, steady, (0.0, 0.0))[1]
+        unsure = spread + rough + usual_limits(rough, steady, (0.0, 0.0))[1]
         if not moved:
             self.usual, spread, unsure = self.slope.copy(), np.zeros_like(self.slope), np.zeros_like(self.slope)
         self.steady = steady | (not moved)
@@ -186,7 +186,7 @@ class Places:
         self.variance = np.full(self.shape, np.nan)
 
 
-def around(values: Floats, steady: NDArray[np.bool_], alone: tuple[float, float]) -> tuple[Floats, Floats]:
+def usual_limits(values: Floats, steady: NDArray[np.bool_], alone: tuple[float, float]) -> tuple[Floats, Floats]:
     """Returns the limits of what is usual around each interval: of the medians of those before and after.
 
     Args:

@@ -18,7 +18,7 @@ from downbeat.launchers.launch import environment
 from downbeat.launchers.libraries import LIBRARIES, Places
 from downbeat.timebase import sampler
 from downbeat.traces.file import read_sections
-from downbeat.traces.start import Start, preloaded
+from downbeat.traces.start import PreloadedStart, preloaded
 
 # By these, a process knows its rank, and the number of ranks.
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
@@ -59,7 +59,7 @@ def sampler_command(interval: float, seconds: float | None, until_eof: bool) -> 
     return [sys.executable, "-I", sampler.__file__, str(interval), str(end), str(int(until_eof))]
 
 
-def sampling_start(words: Sequence[str], name: str, variables: Mapping[str, str], output: Path) -> Start:
+def sampling_start(words: Sequence[str], name: str, variables: Mapping[str, str], output: Path) -> PreloadedStart:
     """Returns a command of processes that sample, with libdownbeat-preload in them.
 
     Args:
@@ -116,7 +116,7 @@ def has_sample(directory: Path) -> bool:
 
 
 @contextlib.contextmanager
-def sampling(start: Start, output: Path, interval: float) -> Iterator[subprocess.Popen[bytes]]:
+def sampling(start: PreloadedStart, output: Path, interval: float) -> Iterator[subprocess.Popen[bytes]]:
     """Samples during a block: from after the first sample, until one that is taken after it.
 
     The processes end with their input, so that none is left over, however this one ends.

@@ -14,7 +14,7 @@ def wander_of_run(max_wander: float) -> float:
     return max(max_wander, WANDER_OF_A_RUN)
 
 
-def to_global(ticks: np.ndarray, maps: np.ndarray, max_wander: float) -> tuple[np.ndarray, np.ndarray]:
+def global_times(ticks: np.ndarray, maps: np.ndarray, max_wander: float) -> tuple[np.ndarray, np.ndarray]:
     """Returns global times and their error bounds, in seconds.
 
     Between two synchronizations the line through both is taken. Its error is at most the interpolated bound of the two,
@@ -54,7 +54,7 @@ def to_global(ticks: np.ndarray, maps: np.ndarray, max_wander: float) -> tuple[n
 
 
 def expected_errors(ticks: np.ndarray, maps: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Returns the standard deviation of the error of times as `to_global` returns them, s.
+    """Returns the standard deviation of the error of times as `global_times` returns them, s.
 
     Between two synchronizations it is that of a chord: both ends' errors, taken as one, and what a frequency adds that
     walks at random: walk * a**2 * b**2 / (3 * (a + b)), at distances a and b from the ends (the variance of an
@@ -63,7 +63,7 @@ def expected_errors(ticks: np.ndarray, maps: np.ndarray, bounds: np.ndarray) -> 
 
     Args:
         ticks: readings of the local clock; any shape.
-        maps: as in `to_global`, with fields variance, cross, rate, walk.
+        maps: as in `global_times`, with fields variance, cross, rate, walk.
         bounds: of each, s.
     """
     maps = maps[np.argsort(maps["ticks"], kind="stable")]

@@ -15,7 +15,7 @@ from downbeat.data.launch_file import flags, names, open_samples, read_cells
 from downbeat.data.samples import check_samples, native
 from downbeat.errors import UsageError
 from downbeat.traces.arrivals import mpi_name
-from downbeat.traces.clocks import expected_errors, to_global, wander_of_run
+from downbeat.traces.clocks import expected_errors, global_times, wander_of_run
 from downbeat.traces.sites import site_names
 from downbeat.traces.trace import Trace
 
@@ -153,7 +153,7 @@ def rank_of_recording(trace: Trace, process: Any, placed: pd.DataFrame, sites: d
             return
         at = maps["ticks"]
         ticks = np.unique([*at, *np.linspace(at.min(), at.max(), POINTS).astype(np.int64)])
-        times, bounds = to_global(ticks, maps, wander_of_run(process.max_wander))
+        times, bounds = global_times(ticks, maps, wander_of_run(process.max_wander))
         errors = expected_errors(ticks, maps, bounds)
         for time, bound, error in zip(times, bounds, errors, strict=True):
             yield round(time * NANOSECONDS), float(bound * NANOSECONDS), float(error * NANOSECONDS)

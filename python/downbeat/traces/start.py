@@ -38,7 +38,7 @@ VARIABLE = "DOWNBEAT_PRELOAD_"
 
 
 @dataclass(frozen=True)
-class Start:
+class PreloadedStart:
     """A launcher's command with libdownbeat-preload.
 
     Attributes:
@@ -51,7 +51,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Command:
+class PreloadCommand:
     """The parts of a command.
 
     Attributes:
@@ -109,7 +109,7 @@ def preloaded(
     mpi: str | None = None,
     preload: str | None = None,
     environment: Mapping[str, str] = os.environ,
-) -> Start:
+) -> PreloadedStart:
     """Returns a launcher's command that loads libdownbeat-preload into every rank.
 
     Args:
@@ -146,10 +146,10 @@ def preloaded(
     ours = [library, *mpi_of_wheel(library, command.launcher or words[0])]
     setter = Setter(ours, given | forced, list(forced), preloads[-1] if preloads else environment.get(PRELOAD, ""))
     start = with_variables(command, setter, environment)
-    return Start(with_arguments(start.command, command.arguments), start.environment)
+    return PreloadedStart(with_arguments(start.command, command.arguments), start.environment)
 
 
-def command_of(words: Sequence[str], environment: Mapping[str, str]) -> Command:
+def command_of(words: Sequence[str], environment: Mapping[str, str]) -> PreloadCommand:
     """Returns the parts of a command.
 
     Raises:
@@ -158,20 +158,20 @@ def command_of(words: Sequence[str], environment: Mapping[str, str]) -> Command:
     place = launcher_place(words)
     launcher = None if place is None else shutil.which(words[place], path=environment.get("PATH"))
     if place is None or launcher is None:
-        return Command([], None, None, *split_arguments(words))
+        return PreloadCommand([], None, None, *split_arguments(words))
     after = list(words[place + 1 :])
     if is_slurm(launcher):
-        return Command(list(words[:place]), words[place], None, *split_arguments(after))
+        return PreloadCommand(list(words[:place]), words[place], None, *split_arguments(after))
     owner = launcher_library(launcher)
     if not owner:
         raise UsageError(f"'{words[place]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
     bare, arguments = split_arguments(after)
     if (whole := with_app_files(bare)) != bare:
         bare, arguments = split_arguments(whole)
-    return Command(list(words[:place]), launcher, owner, bare, arguments)
+    return PreloadCommand(list(words[:place]), launcher, owner, bare, arguments)
 
 
-def library_name(command: Command) -> str:
+def library_name(command: PreloadCommand) -> str:
     """Returns the name of the MPI library of a command's programs, else of its launcher.
 
     Raises:
@@ -197,7 +197,7 @@ def library_name(command: Command) -> str:
     return name
 
 
-def with_variables(command: Command, setter: Setter, environment: Mapping[str, str]) -> Start:
+def with_variables(command: PreloadCommand, setter: Setter, environment: Mapping[str, str]) -> PreloadedStart:
     """Returns a command that sets variables for all ranks."""
     variables = dict(environment)
     if not command.owner:  # srun, or what is started here, e.g. a script with launchers in it
@@ -206,17 +206,17 @@ def with_variables(command: Command, setter: Setter, environment: Mapping[str, s
         before = setter.assignments(command.before)
         launcher = [command.launcher] if command.launcher else []
         after = setter.slurm(command.started) if command.launcher else setter.assignments(command.started)
-        return Start([*before, *launcher, *after], variables | setter.variables)
+        return PreloadedStart([*before, *launcher, *after], variables | setter.variables)
     assert command.launcher
     if not isinstance(LIBRARIES[command.owner].family, OpenMpi):
-        return Start([*command.before, command.launcher, *setter.hydra(command.started)], variables)
+        return PreloadedStart([*command.before, command.launcher, *setter.hydra(command.started)], variables)
     both = [*map("=".join, variables.items()), *command.before]
     listed = [word for word in both if word.startswith(f"{LISTED_HERE}=")]
     if listed:
         variables[LISTED_HERE] = setter.listed(listed[-1].partition("=")[2])
         before = [word for word in command.before if word not in listed]
-        return Start([*before, command.launcher, *setter.assignments(command.started)], variables)
+        return PreloadedStart([*before, command.launcher, *setter.assignments(command.started)], variables)
     before = command.before
     if command.owner == "openmpi5":  # spawned programs get the launcher's variables, not those of -x
         before, variables = setter.assignments(before), variables | setter.variables
-    return Start([*before, command.launcher, *setter.open_mpi(command.started)], variables)
+    return PreloadedStart([*before, command.launcher, *setter.open_mpi(command.started)], variables)

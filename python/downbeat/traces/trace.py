@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import reading
-from downbeat.traces.clocks import to_global, wander_of_run
+from downbeat.traces.clocks import global_times, wander_of_run
 from downbeat.traces.file import COMPLETE, ENDINGS, ENTERED, KINDS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
 
 # Types of columns; those of WORDS hold numbers.
@@ -425,12 +425,12 @@ def times_of(records: np.ndarray, maps: np.ndarray, wander: float, complete: np.
     """Returns timestamps on the global clock, and their bound, in seconds; NaN where there is none."""
     if not len(maps):  # the process ended before the first synchronization did
         return {name: np.full(len(records), np.nan) for name in ("entry", "returned", "waited", "exit", "bound")}
-    entry, bound = to_global(records["entry"], maps, wander)
+    entry, bound = global_times(records["entry"], maps, wander)
 
     def at(name: str, wanted: np.ndarray) -> np.ndarray:
         times = np.full(len(records), np.nan)
         if wanted.any():
-            times[wanted], its_bound = to_global(records[name][wanted], maps, wander)
+            times[wanted], its_bound = global_times(records[name][wanted], maps, wander)
             bound[wanted] = np.maximum(bound[wanted], its_bound)
         return times
 

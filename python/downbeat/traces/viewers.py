@@ -119,7 +119,7 @@ def write_kineto(spans: Spans, directory: Path) -> list[str]:
     make_empty(directory)
     groups = [
         {"pg_name": name, "pg_desc": name, "backend_config": "mpi", "pg_size": len(ranks), "ranks": list(ranks)}
-        for name, ranks in whole(spans.members).items()
+        for name, ranks in complete_communicators(spans.members).items()
     ]
     between = 0
 
@@ -148,7 +148,7 @@ def write_kineto(spans: Spans, directory: Path) -> list[str]:
     return [f"{between} calls between two groups of ranks are not in Kineto's format"] if between else []
 
 
-def whole(members: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+def complete_communicators(members: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
     """Returns the ranks of communicators of which all are known."""
     return {name: ranks for name, ranks in members.items() if ranks and min(ranks) >= 0}
 
@@ -174,7 +174,7 @@ def kineto_events(span: Span, pid: int, number: int, members: tuple[int, ...]) -
         "Seq": int(record.sequence),
     }
     if members and min(members) >= 0:
-        arguments["Process Group Ranks"] = listed(members)
+        arguments["Process Group Ranks"] = torch_list(members)
     later = span.kind in LATER
     end = span.returned if later else span.exit
     yield slice_of("record_param_comms", span.entry, end, {"cat": "cpu_op", "pid": pid, "tid": span.thread}, arguments)
@@ -184,7 +184,7 @@ def kineto_events(span: Span, pid: int, number: int, members: tuple[int, ...]) -
         yield slice_of(told, span.entry, end, place, arguments)
 
 
-def listed(ranks: tuple[int, ...]) -> str:
+def torch_list(ranks: tuple[int, ...]) -> str:
     """Returns ranks as PyTorch writes them."""
     if len(ranks) <= MOST_LISTED:
         return str(list(ranks))
@@ -236,7 +236,7 @@ class Archive:
         known.group("MPI", group_type=GroupType.COMM_LOCATIONS, paradigm=Paradigm.MPI, members=list(first.values()))
         self.communicators: dict[str, Any] = {}
         self.first = first
-        self.members = whole(spans.members)
+        self.members = complete_communicators(spans.members)
         members = [known.metric_member(f"clock {what}", unit="ns") for what in ("bound", "expected error")]
         self.errors = known.metric_class(members=members)
 

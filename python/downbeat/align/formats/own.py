@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,12 +32,12 @@ def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
         why = "; ".join(f"{count} {what}" for what, count in (+left_out).items())
         raise UsageError(f"'{path}' has no collectives" + (f" to align by: {why}" if why else ""))
     by_rank: dict[int, list[Calls]] = {}
-    for (rank, communicator), mine in calls.groupby(["rank", "communicator"], observed=True):
-        name = str(communicator)
-        members = trace.members.get(name) or (-1,)
-        by_rank.setdefault(rank, []).append(calls_of_rank(name, mine, members))
-    rows = trace.processes[["file", "rank", "host"]].itertuples(index=False)
-    return [RankTrace(row.file, row.rank, row.host, tuple(by_rank.get(row.rank, ()))) for row in rows], +left_out
+    key: Any
+    for key, mine in calls.groupby(["rank", "communicator"], observed=True):
+        rank, name = int(key[0]), str(key[1])
+        by_rank.setdefault(rank, []).append(calls_of_rank(name, mine, trace.members.get(name) or (-1,)))
+    rows: Any = trace.processes.itertuples(index=False)
+    return [RankTrace(row.file, int(row.rank), row.host, tuple(by_rank.get(row.rank, ()))) for row in rows], +left_out
 
 
 def blocking_collectives(records: pd.DataFrame) -> tuple[pd.DataFrame, Counter[str]]:

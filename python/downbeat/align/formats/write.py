@@ -98,7 +98,7 @@ def write_merged(traces: Sequence[RankTrace], corrected: Corrected, path: Path) 
         out.write(json.dumps(head)[:-1].encode() + b', "traceEvents": [\n')
         first = True
         for source in sources:
-            for block in filter(None, source.events(Axis(source.rank, corrected, base, numbers))):
+            for block in filter(None, source.events(RankAxis(source.rank, corrected, base, numbers))):
                 out.write((b"" if first else b",\n") + b",\n".join(block))
                 first = False
         out.write(b"\n]}\n")
@@ -137,7 +137,7 @@ def write_moved(trace: RankTrace, corrected: Corrected, path: Path) -> None:
         raise UsageError(f"'{trace.path}' is not a Chrome trace; its collectives can be written to a merged one")
     source = source_of(trace)
     base = int(corrected(trace.rank, np.array([source.first], dtype=np.int64))[0])
-    axis = Axis(trace.rank, corrected, base, count())
+    axis = RankAxis(trace.rank, corrected, base, count())
     blocks = Blocks(trace.path, WholeEvents())
     encode = msgspec.json.Encoder().encode
     with replacing(path, binary=True) as file, zipped(file, path) as out:
@@ -145,8 +145,8 @@ def write_moved(trace: RankTrace, corrected: Corrected, path: Path) -> None:
         first = True
         for events in blocks:
             with reading(trace.path):
-                move(events, source.base, axis)
-            out.write((b"\n" if first else b",\n") + lines(events))
+                move_stamps(events, source.base, axis)
+            out.write((b"\n" if first else b",\n") + joined_events(events))
             first = False
         head = {name: value for name, value in blocks.head.items() if name != "traceEvents"}
         out.write(b"\n], " + encode(head | {"baseTimeNanoseconds": base})[1:] + b"\n")
@@ -178,7 +178,7 @@ def raw(value: object) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-class Axis:
+class RankAxis:
     """The common axis for the events of a rank, and the numbers of its processes there."""
 
     def __init__(self, rank: int, corrected: Corrected, base: int, numbers: Iterator[int]) -> None:
@@ -227,7 +227,7 @@ class Source:
     rank: int
     first: int
     base: int
-    events: Callable[[Axis], Iterator[list[bytes]]]
+    events: Callable[[RankAxis], Iterator[list[bytes]]]
 
 
 def source_of(trace: RankTrace) -> Source:
@@ -246,22 +246,22 @@ def source_of(trace: RankTrace) -> Source:
     return Source(trace.rank, first, base, lambda axis: file_on(trace.path, base, axis))
 
 
-def file_on(path: Path, base: int, axis: Axis) -> Iterator[list[bytes]]:
+def file_on(path: Path, base: int, axis: RankAxis) -> Iterator[list[bytes]]:
     """Yields all events of a Chrome trace on the axis, encoded."""
     for events in Blocks(path, WholeEvents()):
         with reading(path):
             kept = apart(events, axis)
-            move(kept, base, axis)
-        yield [lines(kept)] if kept else []
+            move_stamps(kept, base, axis)
+        yield [joined_events(kept)] if kept else []
     yield axis.names()
 
 
-def lines(events: Sequence[Any]) -> bytes:
+def joined_events(events: Sequence[Any]) -> bytes:
     """Returns events as JSON, with commas between them."""
     return msgspec.json.encode(events)[1:-1]
 
 
-def apart(events: Sequence[Any], axis: Axis) -> list[Any]:
+def apart(events: Sequence[Any], axis: RankAxis) -> list[Any]:
     """Returns events with processes and arrows that no other rank has; without names and order of processes."""
     kept = []
     for event in events:
@@ -279,7 +279,7 @@ def apart(events: Sequence[Any], axis: Axis) -> list[Any]:
     return kept
 
 
-def move(events: Sequence[Any], base: int, axis: Axis) -> None:
+def move_stamps(events: Sequence[Any], base: int, axis: RankAxis) -> None:
     """Moves the stamps of events onto the axis."""
     timed = [event for event in events if event.ts and has_time(event.ts) and event.ph != METADATA]
     begins = all_nanoseconds([event.ts for event in timed]) + base
@@ -294,7 +294,7 @@ def move(events: Sequence[Any], base: int, axis: Axis) -> None:
             event.ts = msgspec.UNSET  # names hold at all times
 
 
-def calls_on(trace: RankTrace, axis: Axis) -> list[bytes]:
+def calls_on(trace: RankTrace, axis: RankAxis) -> list[bytes]:
     """Returns the calls of a rank as events on the axis, a row for each group."""
     events = []
     for row, calls in enumerate(trace.calls):
