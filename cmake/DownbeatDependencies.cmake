@@ -40,9 +40,3 @@ if(missing)
                         "Spack: cli11 fmt nlohmann-json. "
                         "Without downbeat-bench: -DDOWNBEAT_BUILD_BENCH=OFF")
 endif()
-
-# Traces for Vampir; without it a .otf2 file is refused with a message.
-find_package(PkgConfig QUIET)
-if(PKG_CONFIG_FOUND)
-    pkg_check_modules(OTF2 QUIET IMPORTED_TARGET GLOBAL otf2>=3.0)
-endif()

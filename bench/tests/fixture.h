@@ -33,7 +33,6 @@ inline SamplingContext fixture_context() {
     context.tolerance = 0.5e-6;
     context.stamp_cost = 16e-9;
     context.starts.late = context.tolerance;
-    context.trace_samples = 100;
     context.seed = 7;
     context.outputs = {"out.nc"};
     return context;

@@ -62,12 +62,10 @@ TEST_F(Reporters, ASimulationSaysSo) {
     for (const ReporterInfo &reporter : all_reporters()) {
         const std::string file = path(reporter.name + "-simulated" + reporter.suffix);
         report(*reporter.make(file), "", context);
-        if (reporter.name != "otf2") { // tested in otf2_test.cc
-            std::string text = read(file);
-            std::erase(text, ' '); // lines of a table are wrapped
-            std::erase(text, '\n');
-            EXPECT_NE(text.find(platform), std::string::npos) << reporter.name;
-        }
+        std::string text = read(file);
+        std::erase(text, ' '); // lines of a table are wrapped
+        std::erase(text, '\n');
+        EXPECT_NE(text.find(platform), std::string::npos) << reporter.name;
     }
 }
 
@@ -91,8 +89,6 @@ TEST_F(Reporters, WhatCountsAlthoughRanksAreLateIsTold) {
 
 TEST_F(Reporters, Ascii) { expect_reported("ascii", "times.txt"); }
 
-TEST_F(Reporters, Perfetto) { expect_reported("perfetto", "trace.perfetto.json"); }
-
 TEST_F(Reporters, NoTableIsWiderThanATerminal) {
     for (const char *golden : {"comparison.txt", "details.txt"}) {
         expect_narrow(read(std::string(BENCH_GOLDEN_DIR) + "/" + golden));
@@ -113,7 +109,6 @@ TEST_F(Reporters, SamplesHaveNumbersBeyond32Bits) {
     };
     EXPECT_EQ(Reader(text_of("netcdf")).numbers("attempt"), (std::vector<double>{0x1p32 - 1, 0x1p32}));
     EXPECT_NE(read(text_of("ascii")).find("1 4294967296 "), std::string::npos);
-    EXPECT_NE(read(text_of("perfetto")).find("\"sample\":4294967296"), std::string::npos);
 }
 
 // Cells: cell_fields_test.cc; samples: python/tests/test_cells.py, which computes all statistics from them.
@@ -176,18 +171,12 @@ TEST_F(Reporters, AreFoundBySuffix) {
     EXPECT_EQ(find_reporter("a/b.nc").name, "netcdf");
     EXPECT_EQ(find_reporter("b.x.csv").name, "csv");
     EXPECT_EQ(find_reporter("a/perfetto.json").name, "json");
-    EXPECT_EQ(find_reporter("a/b.perfetto.json").name, "perfetto");
+    expect_usage_error([&] { find_reporter("a/b.perfetto.json"); }, {"a/b.perfetto.json", "downbeat export"});
     for (const char *name : {"b", "b.", "b.dat", ".nc", ""}) {
         SCOPED_TRACE(name);
-        expect_usage_error([&] { find_reporter(name); }, {".csv, .json, .nc, .txt, .perfetto.json"});
+        expect_usage_error([&] { find_reporter(name); }, {".csv, .json, .nc, .txt"});
     }
 }
-
-#ifndef BENCH_OTF2
-TEST_F(Reporters, OfALibraryThatWasAbsentSayWhichPackageBringsIt) {
-    expect_usage_error([] { find_reporter("a.otf2"); }, {"a.otf2", "libotf2-trace-dev"});
-}
-#endif
 
 } // namespace
 } // namespace bench

@@ -1,8 +1,10 @@
 /* The clocks of all processes: synchronized in MPI_Init and MPI_Finalize, and between them if asked. */
+#define _GNU_SOURCE
 #include "preload.h"
 
 #include <mpix_harmonize.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* A duplicate of MPI_COMM_WORLD; its global clock is that of the trace. */
 static MPI_Comm everyone = MPI_COMM_NULL;
@@ -17,19 +19,48 @@ static int64_t decided;    /* ticks */
 static int64_t synchronized;
 #define FIRST_DUE 16
 
-/* Over minutes between two synchronizations a frequency changes by more than at once; a ramp does not last as long. */
-#define WANDER_OF_A_RUN 1e-6
-
-static double wander(void) {
+static void set_clock(const Downbeat_clock *clock) {
     MPI_Info info;
-    char text[64];
+    char name[TRACE_CLOCK_SIZE] = "";
+    char wander[64] = "";
     int found = 0;
-    if (MPIX_Harmonize_get_info(everyone, &info) != MPI_SUCCESS)
-        return WANDER_OF_A_RUN;
-    PMPI_Info_get(info, "max_wander", sizeof text - 1, text, &found);
-    PMPI_Info_free(&info);
-    double at_once = found ? strtod(text, NULL) : 0.0;
-    return at_once > WANDER_OF_A_RUN ? at_once : WANDER_OF_A_RUN;
+    if (MPIX_Harmonize_get_info(everyone, &info) == MPI_SUCCESS) {
+        PMPI_Info_get(info, "clock", sizeof name - 1, name, &found);
+        PMPI_Info_get(info, "max_wander", sizeof wander - 1, wander, &found);
+        PMPI_Info_free(&info);
+    }
+    recording_set_clock(clock, name, strtod(wander, NULL));
+}
+
+/* The narrowest of a few readings: any of them may be interrupted. */
+static struct trace_reading read_system_clock(clockid_t id) {
+    struct trace_reading best = {.width = INT64_MAX};
+    for (int i = 0; i < 20; ++i) {
+        struct timespec time;
+        int64_t before = recording_ticks();
+        clock_gettime(id, &time);
+        int64_t width = (recording_ticks() - before + 1) / 2;
+        if (width < best.width)
+            best = (struct trace_reading){(int64_t)time.tv_sec * 1000000000 + time.tv_nsec, before + width, width};
+    }
+    return best;
+}
+
+static void add_map(const Downbeat_clock *clock) {
+    static const clockid_t ids[TRACE_CLOCKS] = {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME};
+    struct trace_map map = {.ticks = clock->ticks,
+                            .global_ns = clock->global,
+                            .ns_per_tick = clock->tick,
+                            .bound_ns = clock->bound,
+                            .growth = clock->growth,
+                            .ramp = clock->ramp,
+                            .variance = clock->variance,
+                            .cross = clock->cross,
+                            .rate = clock->rate,
+                            .walk = clock->walk};
+    for (int i = 0; i < TRACE_CLOCKS; ++i)
+        map.clocks[i] = read_system_clock(ids[i]);
+    recording_add_map(&map);
 }
 
 static int take_map(Downbeat_clock *clock) {
@@ -45,8 +76,8 @@ int clocks_begin(void) {
         code = take_map(&clock);
     if (code == MPI_SUCCESS) {
         PMPI_Comm_rank(everyone, &rank);
-        recording_set_clock(&clock, wander());
-        recording_add_map(&clock);
+        set_clock(&clock);
+        add_map(&clock);
         decided = synchronized = recording_ticks();
         due = FIRST_DUE;
     }
@@ -58,7 +89,7 @@ void clocks_synchronize(void) {
     Downbeat_clock clock;
     ++inside;
     if (take_map(&clock) == MPI_SUCCESS)
-        recording_add_map(&clock);
+        add_map(&clock);
     --inside;
     synchronized = recording_ticks();
 }
@@ -98,4 +129,37 @@ void clocks_after_collective(void) {
     if (words[0])
         clocks_synchronize();
     due = counted + words[1];
+}
+
+/* --- for `downbeat timebase`, a program that does nothing but these */
+
+/* Begins MPI and the recording. Returns the number of processes, or -1. */
+int downbeat_preload_begin(void) {
+    int size = -1;
+    if (MPI_Init(NULL, NULL) == MPI_SUCCESS && begun)
+        PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+}
+
+/* Collective: process 0 says whether there is another sample of the clocks, which is taken then; the last one is taken
+ * in MPI_Finalize. The others look some times a second until `seconds` are over, which disturbs no program beside them.
+ * Returns what process 0 said, or -1. */
+int downbeat_preload_sample(int more, double seconds) {
+    MPI_Request request;
+    int done = 0;
+    ++inside;
+    int64_t begin = recording_ticks();
+    int code = PMPI_Ibcast(&more, 1, MPI_INT, 0, everyone, &request);
+    while (code == MPI_SUCCESS) {
+        code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (done)
+            break;
+        double rest = seconds - (double)(recording_ticks() - begin) * recording_tick_ns() * 1e-9;
+        struct timespec nap = {.tv_nsec = rest > 0.1 ? 100000000 : 1000000};
+        nanosleep(&nap, NULL);
+    }
+    --inside;
+    if (code == MPI_SUCCESS && more)
+        clocks_synchronize();
+    return code == MPI_SUCCESS ? more : -1;
 }

@@ -172,6 +172,10 @@ void clocks_end(void);
 /* After a blocking collective on all processes: synchronizes if it is time. */
 void clocks_after_collective(void);
 
+/* What `downbeat timebase` calls, see there. */
+int downbeat_preload_begin(void);
+int downbeat_preload_sample(int more, double seconds);
+
 /* --- starts.c */
 
 /* A barrier with a common start instead of MPI_Barrier. */

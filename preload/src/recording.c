@@ -71,9 +71,10 @@ void recording_end(int ending, int abort_code) {
     own.header->ending = ending;
 }
 
-void recording_set_clock(const Downbeat_clock *clock, double max_wander) {
+void recording_set_clock(const Downbeat_clock *clock, const char *name, double max_wander) {
     recording_clock = *clock;
     own.header->max_wander = max_wander;
+    snprintf(own.header->clock, sizeof own.header->clock, "%s", name);
 #if defined(__x86_64__)
     unsigned processor;
     int64_t before = (int64_t)__rdtscp(&processor);
@@ -83,22 +84,13 @@ void recording_set_clock(const Downbeat_clock *clock, double max_wander) {
 }
 
 /* If there is no room, the last one is replaced: what is known of the end of the program matters most. */
-void recording_add_map(const Downbeat_clock *clock) {
+void recording_add_map(const struct trace_map *map) {
     int64_t number = own.header->maps;
     if (table_reserve(MAPS_TABLE, number + 1) != 0) {
         ++own.header->maps_dropped;
         --number;
     }
-    struct trace_map *map = table_entry(MAPS_TABLE, (uint32_t)number);
-    *map = (struct trace_map){.ticks = clock->ticks,
-                              .global_ns = clock->global,
-                              .ns_per_tick = clock->tick,
-                              .bound_ns = clock->bound,
-                              .growth = clock->growth,
-                              .variance = clock->variance,
-                              .cross = clock->cross,
-                              .rate = clock->rate,
-                              .walk = clock->walk};
+    memcpy(table_entry(MAPS_TABLE, (uint32_t)number), map, sizeof *map);
     own.header->maps = number + 1;
 }
 

@@ -21,11 +21,11 @@ void recording_close(void);
 /* How the program ends, for those who read the file. */
 void recording_end(int ending, int abort_code);
 
-/* The local clock, from now on. */
-void recording_set_clock(const Downbeat_clock *clock, double max_wander);
+/* The local clock, from now on, and what the library's settings say of it. */
+void recording_set_clock(const Downbeat_clock *clock, const char *name, double max_wander);
 
 /* Adds the map that a synchronization left. */
-void recording_add_map(const Downbeat_clock *clock);
+void recording_add_map(const struct trace_map *map);
 
 extern Downbeat_clock recording_clock;
 extern int recording_by_counter; /* the clock is the processor's counter, which is read faster without calls */

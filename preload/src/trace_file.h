@@ -32,6 +32,7 @@
 #define TRACE_HOST_SIZE 256
 #define TRACE_NAMES_SIZE 2048
 #define TRACE_PHASE_SIZE 78
+#define TRACE_CLOCK_SIZE 16
 #define TRACE_NONE UINT32_MAX
 
 /* How the program ended. A file that still says TRACE_RUNNING is of a process that was killed or ended without
@@ -85,8 +86,8 @@ struct trace_header {
     int32_t ending;
     int32_t abort_code;
     int64_t pid;
-    int64_t began_ns; /* of the realtime clock, for people */
-    double max_wander;
+    int64_t began_ns;  /* of the realtime clock, for people */
+    double max_wander; /* the library's setting */
     union {
         struct {
             int64_t maps_capacity;
@@ -119,6 +120,7 @@ struct trace_header {
     int32_t allowed;    /* of them for this process, in MPI_Init */
     int32_t record_size;
     int32_t operations;
+    char clock[TRACE_CLOCK_SIZE]; /* the library's setting: what ticks are read from */
     char host[TRACE_HOST_SIZE];
     char names[TRACE_NAMES_SIZE]; /* of the operations by number, each ends with 0 */
     /* TRACE_CHECKED and the CRC-32 of the section as it is while this field is 0. A file that was not joined has none.
@@ -128,17 +130,29 @@ struct trace_header {
 
 #define TRACE_CHECKED ((uint64_t)1 << 32)
 
-/* The clock after a synchronization, as Downbeat_clock. */
+/* A clock of the system showed `ns` when the local clock was at `ticks`, give or take `width` ticks. */
+struct trace_reading {
+    int64_t ns;
+    int64_t ticks;
+    int64_t width;
+};
+
+/* The clocks that other tools stamp with, in this order: CLOCK_REALTIME, _MONOTONIC, _MONOTONIC_RAW, _BOOTTIME. */
+#define TRACE_CLOCKS 4
+
+/* The clock after a synchronization, as Downbeat_clock; and those of the system, read right after it. */
 struct trace_map {
     int64_t ticks;
     int64_t global_ns;
     double ns_per_tick;
     double bound_ns;
     double growth;
+    double ramp;
     double variance; /* of the error to be expected, and likewise */
     double cross;
     double rate;
     double walk;
+    struct trace_reading clocks[TRACE_CLOCKS];
 };
 
 /* A communicator. Processes agree without a message on which is which: `identity` is a hash of its processes, of its

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from downbeat.align.calls import Calls, RankTrace
-from downbeat.align.clocks import Aligned, align, late_or_slow, render
+from downbeat.align.clocks import Aligned, align, align_table, late_or_slow
 from downbeat.align.matching import FROM_ROOT, TO_ROOT, Floats
 from downbeat.errors import UsageError
 
@@ -201,7 +201,7 @@ def test_ranks_that_nothing_ties_have_an_axis_of_their_own() -> None:
     assert aligned.ranks["axis"].tolist() == [0, 1, 0, 1, 4]
     assert aligned.ranks["bound_s"].isna().tolist() == [False, False, False, False, True]
     assert not aligned.whole
-    assert "they are on an axis of their own, the clock of rank 1" in render(aligned)
+    assert "they are on an axis of their own, the clock of rank 1" in align_table(aligned)
     times = program.traces[1].calls[0].entry
     assert (aligned.corrected(1, times) == times).all()
     assert (aligned.corrected(4, times) == times).all()
@@ -210,11 +210,11 @@ def test_ranks_that_nothing_ties_have_an_axis_of_their_own() -> None:
     assert (np.abs(error) <= bound).all()
     assert np.isfinite(bound).all()
     assert late_or_slow(aligned).run < 1.0
-    assert "calls of a rank overlap" not in render(aligned)
+    assert "calls of a rank overlap" not in align_table(aligned)
     program.traces[4] = replace(program.traces[4], calls=(), host="n4")
     assert align(program.traces, 2e-9).ranks["host"].tolist()[4] == "n4"
     overlapping = align(Program(2, Condition(ranks=2, groups=((0, 1), (0, 1)), gap=100e3)).traces, 2e-9)
-    assert "calls of a rank overlap: their shares" in render(overlapping)
+    assert "calls of a rank overlap: their shares" in align_table(overlapping)
 
 
 def test_calls_without_data_bind_nobody() -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from align_worlds import DAY, EPOCH, Run, World, files_apart, some_world
-from downbeat.align.bounds import between, reach
+from downbeat.align.bounds import limits_between, reach
 from downbeat.align.calls import MOST_RATE
-from downbeat.align.clocks import Aligned, align, calls_of, to_json
+from downbeat.align.clocks import Aligned, align, align_json, calls_of
 from downbeat.align.matching import Floats
 from downbeat.align.placing import agreed, contradicted, doubtful, place
 from downbeat.errors import UsageError
@@ -227,7 +227,7 @@ def test_what_a_row_says_is_at_one_instant() -> None:
         assert row["bound_s"] * 1e9 == pytest.approx(bound[0])
         assert row["expected_error_s"] * 1e9 == pytest.approx(expected[0])
         assert row["largest_bound_s"] >= row["bound_s"]
-        assert "NaN" not in to_json(aligned)
+        assert "NaN" not in align_json(aligned)
 
 
 def set_clock(run: Run, rank: int) -> Aligned:
@@ -282,7 +282,7 @@ def test_limits_reach_as_far_as_a_clock_can_bend() -> None:
 
             found = reach(at, clock(at), nodes, curve) - clock(nodes)
             assert found.min() >= -1e-3
-            assert (between(at, nodes, clock(nodes), curve) - clock(at)).min() >= -1e-3
+            assert (limits_between(at, nodes, clock(nodes), curve) - clock(at)).min() >= -1e-3
             # The clock that bends away as fast as it may runs along its limits.
             assert found.max() <= 1e-3 or bend > -1.0
         assert found.max() > 1.0

@@ -75,8 +75,7 @@ def call(
 def trace_of(*calls: pd.DataFrame) -> Trace:
     """Makes a trace of a run of one second."""
     records = pd.concat(calls, ignore_index=True)
-    maps = np.array([(0,), (int(RUN * 1e9),)], dtype=[("global_ns", "i8")])
-    tables = {"maps": maps, "phases": np.zeros(0, TABLES["phases"])}
+    tables = {"phases": np.zeros(0, TABLES["phases"])}
     ranks = int(records["rank"].max()) + 1
     processes = pd.DataFrame(
         {"rank": range(ranks), "world_size": ranks, "host": "node", "processors": 64, "ready": 0.0}
@@ -87,6 +86,7 @@ def trace_of(*calls: pd.DataFrame) -> Trace:
         processes=processes,
         sections=[SimpleNamespace(tables=tables, header={"phases_dropped": 0}, rank=0)],
         phases=pd.DataFrame(columns=["rank", "phase", "begins", "time"]),
+        clocks=pd.DataFrame({"global_ns": [0, int(RUN * 1e9)]}),
         profile=profile_of(records),
         sampled=False,
         sums=pd.DataFrame({"rank": range(ranks), "kind": "point-to-point", "calls": 10, "time": 0.25 * RUN}),

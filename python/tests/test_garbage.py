@@ -39,7 +39,7 @@ from downbeat.tables.experiment import describe_experiment
 from downbeat.tables.export import ROWS
 from downbeat.traces.arrivals import find_arrivals
 from downbeat.traces.page import render
-from downbeat.traces.summary import lines
+from downbeat.traces.summary import trace_lines
 from downbeat.tune import sweep as probing
 from downbeat.tune.formats import mpich
 from downbeat.tune.late_arrivals import read_traces
@@ -181,7 +181,7 @@ def read_trace(path: Path) -> None:
 
 def read_arrivals(path: Path) -> None:
     trace = downbeat.open_trace(path.parent)
-    lines(trace, path.parent)
+    trace_lines(trace, path.parent)
     render(find_arrivals(trace), None, "")
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.launchers.command import Setter
+from downbeat.traces.clocks import global_times
 from downbeat.traces.file import TABLES, read_job
 from downbeat.traces.start import preloaded
-from downbeat.traces.trace import to_global
 
 
 def maps_of(ticks: list[int], times: list[float], bound: float, growth: float) -> np.ndarray:
@@ -33,7 +33,7 @@ def test_a_wandering_clock_stays_within_the_bound(period: float) -> None:
     truth = ticks * (1 + 10e-6) + wander * period * 1e9 / (2 * np.pi) * (1 - np.cos(phase)) + 5e9
     at = [0, 3000, 10000]
     maps = maps_of([int(ticks[i]) for i in at], [truth[i] + (50 if i else -50) for i in at], 50.0, 20e-6)
-    times, bounds = to_global(ticks, maps, wander)
+    times, bounds = global_times(ticks, maps, wander)
     assert (np.abs(times - truth * 1e-9) <= bounds + 1e-9).all()
     # No more than the bound of a synchronization and the wander allow.
     assert bounds.max() <= 50e-9 + 2 * wander * 42 / 4 + 1e-9
@@ -41,19 +41,19 @@ def test_a_wandering_clock_stays_within_the_bound(period: float) -> None:
 
 def test_before_the_first_and_after_the_last_the_bound_grows() -> None:
     maps = maps_of([10**9, 2 * 10**9], [10**9, 2 * 10**9], 100.0, 20e-6)
-    times, bounds = to_global(np.array([0, 3 * 10**9]), maps, 1e-6)
+    times, bounds = global_times(np.array([0, 3 * 10**9]), maps, 1e-6)
     np.testing.assert_allclose(times, [0.0, 3.0], atol=1e-9)
     np.testing.assert_allclose(bounds, 100e-9 + 20e-6)
 
 
 def test_a_clock_shared_with_process_0_is_exact() -> None:
     maps = maps_of([0, 10**9], [0, 10**9], 0.0, 0.0)
-    _, bounds = to_global(np.arange(0, 10**9, 10**8), maps, 1e-6)
+    _, bounds = global_times(np.arange(0, 10**9, 10**8), maps, 1e-6)
     assert (bounds == 0).all()
 
 
 def test_one_synchronization_is_enough() -> None:
-    times, bounds = to_global(np.array([10**9]), maps_of([0], [500], 10.0, 1e-6), 1e-6)
+    times, bounds = global_times(np.array([10**9]), maps_of([0], [500], 10.0, 1e-6), 1e-6)
     np.testing.assert_allclose(times, 1.0000005)
     np.testing.assert_allclose(bounds, 1.01e-6)
 

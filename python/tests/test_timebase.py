@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import downbeat_command
 import numpy as np
 import pytest
+import trace_files
 from downbeat.errors import UsageError
 from downbeat.timebase import open_timebase, to_global
 from downbeat.timebase.export import perfetto_clock
-from downbeat.timebase.file import CLOCKS
+from downbeat.traces.file import SYSTEM_CLOCKS as CLOCKS
+from downbeat.traces.file import TABLES
 from timebase_files import EPOCH, FINE, simulate, stamps
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_bound_is_broken(tmp_path: Path, seed: int) -> None:
     random = np.random.default_rng(seed)
-    world = simulate(random, tmp_path / "t.jsonl")
-    base = open_timebase(tmp_path / "t.jsonl")
+    world = simulate(random, tmp_path / "t.trace")
+    base = open_timebase(tmp_path / "t.trace")
     for clock in CLOCKS:
         times, truth = stamps(random, world, clock, 2000)
         moved = base.to_global("b", clock, times)
@@ -32,11 +33,11 @@ def test_the_bound_of_quiet_clocks_is_small_and_the_expected_error_honest(tmp_pa
     inside = []
     for seed in range(15):
         random = np.random.default_rng(seed)
-        world = simulate(random, tmp_path / f"{seed}.jsonl", disturbed=False)
+        world = simulate(random, tmp_path / f"{seed}.trace", disturbed=False)
         interval = np.median(np.diff(world.axis)) * FINE
         for clock in CLOCKS:
             times, truth = stamps(random, world, clock, 500)
-            moved = to_global("b.local", clock, times, tmp_path / f"{seed}.jsonl")
+            moved = to_global("b.local", clock, times, tmp_path / f"{seed}.trace")
             # Readings of 200 ns, synchronizations of 120 ns, and what oscillators may do.
             assert np.median(moved.bound_ns) < 3000 + 2e-7 * interval + 1e-16 * interval**2
             error = np.abs(moved.ns - EPOCH - truth)
@@ -50,7 +51,7 @@ def test_a_clock_that_was_set_is_named(tmp_path: Path) -> None:
     random = np.random.default_rng(7)
     named, planned = 0, 0
     for number in range(40):
-        path = tmp_path / f"{number}.jsonl"
+        path = tmp_path / f"{number}.trace"
         world = simulate(random, path)
         base = open_timebase(path)
         found = [step.sample for host, clock, step in base.steps if (host, clock) == ("b.local", "realtime")]
@@ -71,16 +72,16 @@ def test_a_clock_that_was_set_is_named(tmp_path: Path) -> None:
 
 
 def test_a_time_that_a_clock_showed_twice_is_in_the_bound(tmp_path: Path) -> None:
-    simulate(np.random.default_rng(1), tmp_path / "t.jsonl", disturbed=False)
-    lines = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
     back = 10 * 10**9
-    for line in lines[1:]:
-        if line["rank"] == 1 and line["sample"] >= 6:
-            line["clocks"]["realtime"]["clock_ns"] -= back
-    (tmp_path / "s.jsonl").write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
-    base = open_timebase(tmp_path / "s.jsonl")
+
+    def set_back(rank: int, maps: np.ndarray) -> None:
+        maps["realtime_ns"][6:] -= rank * back
+
+    simulate(np.random.default_rng(1), tmp_path / "s.trace", disturbed=False, change=set_back)
+    base = open_timebase(tmp_path / "s.trace")
     shown = base.local(1, "realtime").shown
-    axis = [sample.axis_ns for sample in base.recorded.samples[1]]
+    offsets = base.offsets
+    axis = offsets[(offsets["host"] == "b.local") & (offsets["clock"] == "realtime")]["axis_ns"].to_numpy()
     twice = int(shown[6]) + back // 2
     moved = base.to_global("b", "realtime", twice)
     for when in (axis[6] + back // 2, axis[6] - back // 2):
@@ -91,15 +92,15 @@ def test_a_time_that_a_clock_showed_twice_is_in_the_bound(tmp_path: Path) -> Non
 
 
 def test_a_counter_that_jumps_is_named(tmp_path: Path) -> None:
-    simulate(np.random.default_rng(1), tmp_path / "t.jsonl", disturbed=False)
-    quiet = open_timebase(tmp_path / "t.jsonl")
+    simulate(np.random.default_rng(1), tmp_path / "t.trace", disturbed=False)
+    quiet = open_timebase(tmp_path / "t.trace")
     assert not any("counter jumped" in note for note in quiet.notes())
-    lines = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
-    for line in lines[1:]:
-        if line["rank"] == 1 and line["sample"] >= 6:  # it lost a second, and so did what is derived from it
-            line["axis_ns"] += 10**9
-    (tmp_path / "s.jsonl").write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
-    base = open_timebase(tmp_path / "s.jsonl")
+
+    def jump(rank: int, maps: np.ndarray) -> None:
+        maps["global_ns"][6:] += rank * 10**9  # it lost a second, and so did what is derived from it
+
+    simulate(np.random.default_rng(1), tmp_path / "s.trace", disturbed=False, change=jump)
+    base = open_timebase(tmp_path / "s.trace")
     assert any("b.local: its counter jumped by about 1 s between samples 5 and 6" in note for note in base.notes())
     shown = base.local(1, "monotonic_raw").shown
     inside = int(shown[5]) + int(shown[6] - shown[5]) // 2
@@ -112,8 +113,8 @@ def test_a_counter_that_jumps_is_named(tmp_path: Path) -> None:
 
 def test_outside_of_the_samples_only_a_clock_that_nobody_sets_has_a_bound(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
-    simulate(random, tmp_path / "t.jsonl", disturbed=False)
-    base = open_timebase(tmp_path / "t.jsonl")
+    simulate(random, tmp_path / "t.trace", disturbed=False)
+    base = open_timebase(tmp_path / "t.trace")
     for clock in CLOCKS:
         shown = base.local(1, clock).shown
         for outside in (shown[0] - 10**9, shown[-1] + 10**9):
@@ -123,11 +124,12 @@ def test_outside_of_the_samples_only_a_clock_that_nobody_sets_has_a_bound(tmp_pa
             assert np.isfinite(near.bound_ns) == (clock == "monotonic_raw")
             assert far.bound_ns > near.bound_ns or np.isinf(far.bound_ns)
     edge = base.to_global("b", "monotonic_raw", int(base.local(1, "monotonic_raw").shown[-1] + 10**9))
-    assert abs(edge.ns - EPOCH - base.recorded.samples[1][-1].axis_ns + EPOCH - 10**9) < 3.2e5 + edge.bound_ns
+    last = int(base.offsets[base.offsets["host"] == "b.local"]["axis_ns"].max())
+    assert abs(edge.ns - last - 10**9) < 3.2e5 + edge.bound_ns
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
+    path = tmp_path / "t.trace"
     simulate(np.random.default_rng(0), path)
     for (host, clock, stamp), said in (
         (("c", "realtime", 1), "has no host 'c'; choose one of a.local, b.local"),
@@ -138,47 +140,49 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
             to_global(host, clock, stamp, path)
     with pytest.raises(UsageError, match="does not exist"):
         open_timebase(tmp_path / "none")
-    text = path.read_bytes()
-    path.write_bytes(text[:-30])
-    assert open_timebase(path).notes()[0] == "the last line is cut off"
-    path.write_bytes(text.replace(b'"ns_per_tick"', b'"x"'))
-    with pytest.raises(UsageError, match="is damaged"):
-        open_timebase(path)
-    path.write_bytes(b"\n".join(text.split(b"\n")[:3]) + b"\n")
+    path.write_bytes(trace_files.section(0) + packed_without_clocks())
     with pytest.raises(UsageError, match="fewer than two samples"):
         open_timebase(path)
     path.write_text("{}")
-    with pytest.raises(UsageError, match="is not a file of downbeat timebase"):
+    with pytest.raises(UsageError, match="is not a recording; give the directory that downbeat timebase wrote"):
         open_timebase(path)
 
 
+def packed_without_clocks() -> bytes:
+    """Returns the section of a process that ended before its clock was known."""
+    return trace_files.packed(1, {name: np.zeros(0, dtype) for name, dtype in TABLES.items()})
+
+
 def test_metrics_have_every_sample(tmp_path: Path) -> None:
-    simulate(np.random.default_rng(5), tmp_path / "t.jsonl")
-    base = open_timebase(tmp_path / "t.jsonl")
-    done = downbeat_command.downbeat("export", "t.jsonl", "--to", "openmetrics", where=tmp_path)
+    simulate(np.random.default_rng(5), tmp_path / "t.trace")
+    base = open_timebase(tmp_path / "t.trace")
+    done = downbeat_command.downbeat("export", "t.trace", "--to", "openmetrics", where=tmp_path)
     assert done.returncode == 0
     *lines, end = done.stdout.splitlines()
     assert end == "# EOF"
     samples = [line for line in lines if not line.startswith("#")]
     form = re.compile(r'downbeat_clock_\w+_(seconds|ratio)\{host="[ab].local",clock="\w+"\} [-+.\de]+ \d{10}\.\d{9}')
     assert all(form.fullmatch(line) for line in samples)
-    count = len(base.recorded.samples[0])
+    count = len(base.offsets) // 8
     assert len([line for line in samples if line.startswith("downbeat_clock_bound_seconds")]) == 2 * 4 * count
 
 
 def test_perfetto_gets_each_clock_at_each_sample(tmp_path: Path) -> None:
     messages = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
-    simulate(np.random.default_rng(5), tmp_path / "t.jsonl")
-    assert downbeat_command.downbeat("export", "t.jsonl", "--to", "perfetto", "-o", "t", where=tmp_path).returncode == 0
+    simulate(np.random.default_rng(5), tmp_path / "t.trace")
+    assert (
+        downbeat_command.downbeat("export", "t.trace", "--to", "perfetto-clocks", "-o", "t", where=tmp_path).returncode
+        == 0
+    )
     trace = messages.Trace()
     trace.ParseFromString((tmp_path / "t").read_bytes())
-    base = open_timebase(tmp_path / "t.jsonl")
+    base = open_timebase(tmp_path / "t.trace")
     mine = perfetto_clock(1, "monotonic")
     found = [
         [one.timestamp for one in packet.clock_snapshot.clocks]
         for packet in trace.packet
         if packet.clock_snapshot.clocks[1].clock_id == mine
     ]
-    readings = [sample.clocks["monotonic"] for sample in base.recorded.samples[1]]
-    assert found == [[one.clock_ns + one.offset_ns, one.clock_ns] for one in readings]
+    rows = base.offsets[(base.offsets["host"] == "b.local") & (base.offsets["clock"] == "monotonic")]
+    assert found == [[one.clock_ns + one.offset_ns, one.clock_ns] for one in rows.itertuples()]
     assert mine % 128 == 0

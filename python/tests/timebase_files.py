@@ -1,13 +1,15 @@
-"""Files of `downbeat timebase` of made-up clocks, whose truth is known at every instant."""
+"""Recordings of made-up clocks, whose truth is known at every instant."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from downbeat.traces.file import TABLES
 from numpy.typing import NDArray
+from trace_files import packed
 
 FINE = 200  # points of a curve between two samples
 EPOCH = 1_700_000_000_000_000_000
@@ -55,7 +57,13 @@ def corrections(random: np.random.Generator, count: int, interval: float) -> tup
     return rate, jumps, stepped
 
 
-def simulate(random: np.random.Generator, path: Path, disturbed: bool = True, jitter: float = 1.0) -> World:
+def simulate(
+    random: np.random.Generator,
+    path: Path,
+    disturbed: bool = True,
+    jitter: float = 1.0,
+    change: Callable[[int, np.ndarray], None] | None = None,
+) -> World:
     """Writes a file of two hosts; returns the truth of the second.
 
     Args:
@@ -63,6 +71,7 @@ def simulate(random: np.random.Generator, path: Path, disturbed: bool = True, ji
         path: of the file.
         disturbed: whether the clocks are slewed and set.
         jitter: scales the errors of synchronizations.
+        change: of what is written: rank and maps.
     """
     count = int(random.integers(12, 40))
     interval = 10 ** random.uniform(8.5, 10.5)  # ns: 0.3 to 30 s
@@ -84,34 +93,31 @@ def simulate(random: np.random.Generator, path: Path, disturbed: bool = True, ji
         jumps = jumps if disturbed and set_by_hand else np.zeros_like(jumps)
         clocks[name] = curve(1 + rate, np.diff(counter)) + np.concatenate([[0.0], np.cumsum(jumps)]) + origin
         stepped[name] = where if disturbed and set_by_hand else []
-    head = {
-        "schema_version": 2,
-        "record": "timebase",
-        "interval_s": interval * 1e-9,
-        "ranks": 2,
-        "reference": {"rank": 0, "host": "a.local"},
-        "axis": "made up",
-        "settings": {"clock": "tsc", "max_wander": str(WANDER)},
-    }
-    lines = [head]
-    for sample in range(count + 1):
-        for rank in (0, 1):
-            lines.append(line_of(random, sample, rank, axis[sample * FINE], jitter, counter, axis, clocks))
-    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines), encoding="utf-8")
+    tables = {name: np.zeros(0, dtype) for name, dtype in TABLES.items()}
+    sections = []
+    for rank, host in enumerate(("a.local", "b.local")):
+        rows = [row_of(random, rank, axis[sample * FINE], jitter, counter, axis, clocks) for sample in range(count + 1)]
+        maps = np.zeros(count + 1, TABLES["maps"])
+        for place, row in enumerate(rows):
+            for name, value in row.items():
+                maps[name][place] = value
+        if change:
+            change(rank, maps)
+        sections.append(packed(rank, tables | {"maps": maps}, host, WANDER))
+    path.write_bytes(b"".join(sections))
     return World(axis, clocks, stepped)
 
 
-def line_of(
+def row_of(
     random: np.random.Generator,
-    sample: int,
     rank: int,
     time: float,
     jitter: float,
     counter: Floats,
     axis: Floats,
     clocks: dict[str, Floats],
-) -> dict[str, object]:
-    """Returns the line of a host: rank 0's clocks are the axis."""
+) -> dict[str, float]:
+    """Returns the row of a host after a synchronization: rank 0's clocks are the axis."""
     deviation = 30.0 * jitter if rank else 0.0
     error = np.clip(random.normal(0, deviation), -4 * deviation, 4 * deviation) if rank else 0.0
     here = np.interp(time, axis, counter) if rank else time
@@ -123,35 +129,24 @@ def line_of(
         half = int(random.integers(20, 200))
         at = min(time + delay, axis[-1])
         inside = random.uniform(-half, half)
+        if not rank:  # the axis is what its clock shows
+            at, inside = np.rint(at), 0.0
         value = np.interp(at, axis, shown) if rank else at + EPOCH % 10**15
         ticks = np.interp(at, axis, counter) if rank else at
-        readings[name] = {
-            "clock_ns": int(np.floor(value)) + (EPOCH if name == "realtime" else 0),
-            "counter": round(ticks + inside),
-            "half_width": half + 1,
-            "offset_ns": 0,
-            "rate": None,
-            "bound_ns": 1.0,
-            "expected_error_ns": 1.0,
-        }
-    return {
-        "schema_version": 2,
-        "record": "sample",
-        "sample": sample,
-        "rank": rank,
-        "host": "ab"[rank] + ".local",
-        "counter": round(here),
-        "axis_ns": EPOCH + round(time + error),
+        readings[f"{name}_ns"] = int(np.floor(value)) + (EPOCH if name == "realtime" else 0)
+        readings[f"{name}_ticks"] = round(ticks + inside)
+        readings[f"{name}_width"] = half + 1
+    return readings | {
+        "ticks": round(here),
+        "global_ns": round(time + error),
         "ns_per_tick": tick + (random.uniform(-5e-7, 5e-7) if rank else 0.0),
         "bound_ns": 4 * deviation + 2 * (rank > 0),
-        "expected_error_ns": deviation,
         "growth": 1e-6 if rank else 0.0,
         "ramp": RAMP if rank else 0.0,
         "variance": deviation**2,
         "cross": 0.0,
-        "rate_variance": 1e-16,
+        "rate": 1e-16,
         "walk": 1e-26,
-        "clocks": readings,
     }
 
 

@@ -35,12 +35,24 @@ def section(rank: int, calls: int = 6, checked: bool = False) -> bytes:
     profile["calls"] = np.bincount(records["row"], minlength=len(OPERATIONS))
     profile["bytes"] = 8 * profile["calls"]
     np.add.at(profile["ticks"], records["row"], records["exit"] - records["entry"])
+    return packed(rank, tables, checked=checked)
+
+
+def packed(
+    rank: int, tables: dict[str, np.ndarray], host: str = "node", wander: float = 1e-6, checked: bool = False
+) -> bytes:
+    """Returns the section of a process of two, with its tables."""
     header = np.zeros((), HEADER)
     header["magic"], header["world_rank"], header["world_size"], header["ending"] = MAGIC, rank, 2, 1
-    header["pid"], header["began_ns"], header["max_wander"] = 1000 + rank, 1_700_000_000_000_000_000, 1e-6
+    header["pid"], header["began_ns"], header["max_wander"] = 1000 + rank, 1_700_000_000_000_000_000, wander
+    header["clock"] = b"tsc"
     for name, table in tables.items():
         header[name] = header[f"{name}_capacity"] = len(table)
-    header["record_size"], header["operations"], header["host"] = TABLES["records"].itemsize, len(OPERATIONS), b"node"
+    header["record_size"], header["operations"], header["host"] = (
+        TABLES["records"].itemsize,
+        len(OPERATIONS),
+        host.encode(),
+    )
     header["names"] = np.frombuffer(b"\0".join(OPERATIONS).ljust(HEADER["names"].itemsize, b"\0"), "V2048")[0]
     content = b"".join(tables[name].tobytes() for name in TABLES)
     header["section_size"] = HEADER_SIZE + len(content)

@@ -27,7 +27,7 @@ COMMANDS = {
     "reproduce": ("schuchart2023-fig3 --quick --ranks 2 --launches 1 --mpi {mpi}", "reproduce/schuchart2023-fig3.html"),
     "arrivals": ("trace -o arrivals.html", "arrivals.html"),
     "align": ("trace -o merged.json", "merged.json"),
-    "timebase": ("--mpi {mpi} --interval 0.1 -- sleep 0.3", "timebase.jsonl"),
+    "timebase": ("--mpi {mpi} --interval 0.1 -- sleep 0.3", "timebase"),
 }
 MAY_END_WITH = {"tune": (0, 3)}  # rules that are not worth it
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from downbeat.launchers.launch import choose_launcher, environment, places_of
 from downbeat.timebase import open_timebase
-from downbeat.timebase.file import CLOCKS
+from downbeat.traces.file import SYSTEM_CLOCKS as CLOCKS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOWNBEAT = (sys.executable, "-m", "downbeat", "timebase")
@@ -35,11 +35,11 @@ def test_a_command_is_sampled_to_its_end(tmp_path: Path, command: str, status: i
     variables = environment(*choose_launcher(library, None), None, places_of(1))
     done = run(tmp_path, variables, *DOWNBEAT, "--mpi", library, "--interval", 0.1, "--", "sh", "-c", command)
     assert done.returncode == status, done.stderr
-    base = open_timebase(tmp_path / "timebase.jsonl")
-    (samples,) = base.recorded.samples.values()
+    base = open_timebase(tmp_path / "timebase")
+    samples = base.offsets[base.offsets["clock"] == "realtime"]
     assert len(samples) >= (5 if status == 0 else 2)
     # The axis began at this clock.
-    assert abs(samples[-1].clocks["realtime"].offset_ns) < 10**8
+    assert abs(samples["offset_ns"].iloc[-1]) < 10**8
     assert "axis minus realtime clock" in done.stderr
 
 
@@ -51,7 +51,7 @@ def test_processes_of_a_launcher_find_each_other(tmp_path: Path, library: str) -
     words = [launcher, "-n", 2, *chosen.arguments(places), *DOWNBEAT, "--mpi", library]
     done = run(tmp_path, variables | known, *words, "--interval", 0.2, "--seconds", 1.5)
     assert done.returncode == 0, done.stderr
-    base = open_timebase(tmp_path / "timebase.jsonl")
+    base = open_timebase(tmp_path / "timebase")
     one, other = base.ranks  # of one host, whose system clocks are the same
     for clock in CLOCKS:
         shown = base.local(0, clock).shown

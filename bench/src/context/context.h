@@ -53,11 +53,10 @@ struct Context {
 
 /// Options that the context records as they are.
 struct SamplingSettings {
-    long max_attempts = 20;   // per valid sample wanted
-    int observed = 0;         // rank
-    bool permuted = false;    // arrival patterns, over the ranks
-    StartLimits starts;       // which of them make a sample count
-    long trace_samples = 100; // of each cell, shown in traces, without warm-up
+    long max_attempts = 20; // per valid sample wanted
+    int observed = 0;       // rank
+    bool permuted = false;  // arrival patterns, over the ranks
+    StartLimits starts;     // which of them make a sample count
 };
 
 /// The context of samples of operations.

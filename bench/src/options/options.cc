@@ -198,16 +198,6 @@ AlgorithmChoices choose_algorithms(const std::vector<std::string> &choices, cons
     return check_algorithms(choices, barrier, operations, barriers);
 }
 
-std::vector<std::string> trace_files() {
-    std::vector<std::string> files;
-    for (const ReporterInfo &reporter : all_reporters()) {
-        if (reporter.is_trace) {
-            files.push_back("FILE" + reporter.suffix);
-        }
-    }
-    return files;
-}
-
 } // namespace
 
 std::variant<Options, std::string> parse_options(int argc, char **argv, int ranks,
@@ -276,8 +266,6 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
         "the flags decide]");
     line.number("--late-ranks", "SHARE", options.starts.late_ranks, 0.0, 1.0,
                 "count a sample although up to this share of the ranks starts late, from 0 to 1", "a share");
-    line.number("--trace-samples", "N", options.trace_samples, 1L, 1'000'000'000L,
-                "write the first N samples of each cell to traces, without the warm-up");
     options.declare(line, "seed for the order of the blocks, random patterns and permutations");
     line.footer(footer(subcommands));
     if (const auto text = line.parse(argc, argv)) {
@@ -313,10 +301,6 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
     find_by_name(all_stopping_rules(), options.stopping.name()).make(options.stopping);
     find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup);
     options.check(true);
-    const auto is_trace = [](const std::string &path) { return find_reporter(path).is_trace; };
-    if (line.given("--trace-samples") && std::ranges::none_of(options.outputs, is_trace)) {
-        throw Error::usage(fmt::format("--trace-samples needs a trace output; add -o {}", join(trace_files(), " or ")));
-    }
     return options;
 }
 

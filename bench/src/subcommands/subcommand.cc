@@ -8,9 +8,9 @@
 namespace bench {
 
 const std::vector<SubcommandInfo> &all_subcommands() {
-    static const std::vector<SubcommandInfo> all = {
-        subcommands::list(), subcommands::clock(),      subcommands::rtt(),     subcommands::drift(),
-        subcommands::skew(), subcommands::algorithms(), subcommands::timebase()};
+    static const std::vector<SubcommandInfo> all = {subcommands::list(), subcommands::clock(),
+                                                    subcommands::rtt(),  subcommands::drift(),
+                                                    subcommands::skew(), subcommands::algorithms()};
     return all;
 }
 

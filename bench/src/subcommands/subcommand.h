@@ -29,7 +29,6 @@ SubcommandInfo rtt();
 SubcommandInfo drift();
 SubcommandInfo skew();
 SubcommandInfo algorithms();
-SubcommandInfo timebase();
 } // namespace subcommands
 
 const std::vector<SubcommandInfo> &all_subcommands();

@@ -95,7 +95,7 @@ def test_clocks_that_somebody_made_are_called_made(tmp_path: Path) -> None:
 
 @under_each_mpi
 def test_clocks_of_all_nodes_are_sampled_beside_a_step(mpi: str, tmp_path: Path) -> None:
-    file = tmp_path / "timebase.jsonl"
+    directory = tmp_path / "timebase"
     words = (
         "timebase",
         "--mpi",
@@ -103,7 +103,7 @@ def test_clocks_of_all_nodes_are_sampled_beside_a_step(mpi: str, tmp_path: Path)
         "--interval",
         "0.3",
         "-o",
-        str(file),
+        str(directory),
         "--",
         "srun",
         "-N",
@@ -114,6 +114,6 @@ def test_clocks_of_all_nodes_are_sampled_beside_a_step(mpi: str, tmp_path: Path)
     )
     outcome = in_job(mpi, 2, *DOWNBEAT, *words)
     assert {"host0", "host1"} <= set(outcome.stdout.split())
-    base = open_timebase(file)
+    base = open_timebase(directory)
     assert list(base.ranks) == ["host0", "host1"]
-    assert all(sample.clocks["realtime"].bound_ns < 10**7 for sample in base.recorded.samples[1])
+    assert (base.offsets["bound_ns"] < 10**7).all()

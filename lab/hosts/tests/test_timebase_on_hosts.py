@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from downbeat.timebase import open_timebase
-from downbeat.timebase.file import CLOCKS
-from on_hosts import built, need_hosts, run_hosts, under_open_mpi
+from downbeat.timebase.start import sampler_command, sampling_start
+from downbeat.traces.file import SYSTEM_CLOCKS as CLOCKS
+from on_hosts import need_hosts, run_hosts, under_open_mpi
 
 pytestmark = pytest.mark.alone
 
@@ -24,13 +25,14 @@ HOUR = 3600 * 10**9
 @pytest.mark.parametrize("seed", [1, 2])
 def test_stamps_agree_within_the_bounds(mpi: str, tmp_path: Path, wire: tuple[str, ...], seed: int) -> None:
     need_hosts(bool(wire))
+    start = sampling_start(sampler_command(0.3, 2.5, until_eof=False), mpi, {}, tmp_path / "timebase")
+    variables = [f"{name}={value}" for name, value in start.environment.items()]
     outcome = run_hosts(
-        *("--hosts", "3", "--mpi", mpi, *wire, "--", built(mpi, "downbeat-bench"), "timebase"),
-        *("--interval", "0.3", "--seconds", "2.5", "--output", str(tmp_path / "t.jsonl")),
+        *("--hosts", "3", "--mpi", mpi, *wire, "--", "env", *variables, *start.command),
         env={"DOWNBEAT_VALIDATION": f"offset=0.5,skew=300e-6,wander=0.05e-6,seed={seed}"},
     )
     assert outcome.status == 0, outcome.stderr
-    base = open_timebase(tmp_path / "t.jsonl")
+    base = open_timebase(tmp_path / "timebase")
     assert list(base.ranks) == ["host0", "host1", "host2"]
     for clock in CLOCKS:
         first, last = (base.local(0, clock).shown[place] for place in (1, -2))

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from downbeat.align.bounds import Conflict, Limits, between, slanted
+from downbeat.align.bounds import Conflict, Limits, limits_between, slanted
 from downbeat.align.calls import MOST_RATE, Integers
 from downbeat.align.ends import Ends
-from downbeat.align.matching import Floats, Group
+from downbeat.align.matching import Floats, GroupCalls
 
 WINDOW = 10.0  # s
 BINS = 64  # of a window or of a shorter run: what is said of a clock is said at an instant of each
@@ -72,9 +72,9 @@ class Axis:
         slope = np.where(since < inside, slopes[0], slopes[-1])
         shift = np.interp(inside, self.nodes, self.offset[place]) + slope * (since - inside)
         limit = np.maximum(self.upper[place] - self.offset[place], self.offset[place] - self.lower[place])
-        bound = between(inside, self.nodes, limit, self.curve) + outside * (MOST_RATE + np.abs(slope))
-        error = between(inside, self.nodes, self.expected[place], 0.0)
-        swing = between(inside, self.nodes, np.zeros(len(self.nodes)), self.curve / np.sqrt(3.0))
+        bound = limits_between(inside, self.nodes, limit, self.curve) + outside * (MOST_RATE + np.abs(slope))
+        error = limits_between(inside, self.nodes, self.expected[place], 0.0)
+        swing = limits_between(inside, self.nodes, np.zeros(len(self.nodes)), self.curve / np.sqrt(3.0))
         # An event at a time that a coarse clock shows may be younger by its resolution.
         shown = (self.resolution[place] - 1.0) / np.sqrt(3.0)
         error = np.sqrt(error**2 + swing**2 + shown**2 + (outside * MOST_RATE / 4.0) ** 2)
@@ -87,7 +87,7 @@ class Axis:
         return moved, bound + 0.5, error
 
 
-def find_axis(groups: Sequence[Group], wander: float) -> Axis:
+def find_axis(groups: Sequence[GroupCalls], wander: float) -> Axis:
     """Returns the clocks of all ranks of the groups against that of the first.
 
     Args:
@@ -153,7 +153,7 @@ def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_]) -> Floats:
     return result
 
 
-def rough_origins(groups: Sequence[Group], ranks: Integers) -> Integers:
+def rough_origins(groups: Sequence[GroupCalls], ranks: Integers) -> Integers:
     """Returns of each rank about the same instant on its clock, ns: an exit from a call, from the first rank on."""
     origin = np.zeros(len(ranks), dtype=np.int64)
     known = np.zeros(len(ranks), dtype=bool)
@@ -174,7 +174,7 @@ def rough_origins(groups: Sequence[Group], ranks: Integers) -> Integers:
             return np.where(known, origin, origin[0])  # the times of others stay as they are
 
 
-def clock_resolution(groups: Sequence[Group], rank: int) -> int:
+def clock_resolution(groups: Sequence[GroupCalls], rank: int) -> int:
     """Returns the largest number of ns that all times of a rank's clock are multiples of, at most 1 ms."""
     found = 0
     for group in groups:

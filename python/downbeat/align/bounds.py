@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from downbeat.align.calls import MOST_RATE, Integers
-from downbeat.align.matching import Floats, Group
+from downbeat.align.matching import Floats, GroupCalls
 
 ROUNDING = 2.0  # ns
 
@@ -46,7 +46,7 @@ class Points:
     call: Integers
 
 
-def between(at: Floats, nodes: Floats, values: Floats, curve: float) -> Floats:
+def limits_between(at: Floats, nodes: Floats, values: Floats, curve: float) -> Floats:
     """Returns upper limits between the nodes at which they are known, of what bends by at most 2 curve.
 
     Args:
@@ -124,7 +124,7 @@ class Limits:
 
     def __init__(
         self,
-        groups: Sequence[Group],
+        groups: Sequence[GroupCalls],
         places: Sequence[Integers],
         entries: Sequence[Floats],
         exits: Sequence[Floats],
@@ -184,7 +184,9 @@ class Limits:
                 known = np.full(theirs.shape, np.inf)
                 for i, one in enumerate(mine):
                     if (only is None or one == only) and np.isfinite(bound[one]).any():
-                        known[:, i] = side * theirs[:, i] + between(theirs[:, i], self.nodes, bound[one], self.curve)
+                        known[:, i] = side * theirs[:, i] + limits_between(
+                            theirs[:, i], self.nodes, bound[one], self.curve
+                        )
                 known = np.where(np.isnan(known), np.inf, known)
                 room = np.where(np.isfinite(own), others(known) - side * own, np.inf)
                 close = np.where(np.isfinite(room), room - side * rough, np.inf)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from downbeat.align.axis import Axis, find_axis
 from downbeat.align.calls import Integers, RankTrace
-from downbeat.align.matching import ORDERING, TO_ALL, Floats, Group, match, some_of, tied_groups
+from downbeat.align.matching import ORDERING, TO_ALL, Floats, GroupCalls, match, some_of, tied_groups
 from downbeat.base.text import MICROSECONDS, counted
 from downbeat.errors import UsageError
 from downbeat.traces.arrivals import Arrivals, arrivals_of
@@ -42,7 +42,7 @@ class Aligned:
     """
 
     axes: tuple[Axis, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[GroupCalls, ...]
     ranks: pd.DataFrame
     notes: tuple[str, ...]
 
@@ -106,7 +106,7 @@ def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
     return Aligned(axes, tuple(known), table, (*notes, *(line for axis in axes for line in conflict_lines(axis))))
 
 
-def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str, object]:
+def rank_row(axis: Axis, groups: Sequence[GroupCalls], trace: RankTrace) -> dict[str, object]:
     """Returns the row of a rank in `Aligned.ranks`."""
     times = np.sort(np.concatenate([calls_of(group, trace.rank) for group in groups]))
     moved, bound, expected = axis.correct(trace.rank, times)
@@ -137,7 +137,7 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
     }
 
 
-def always_last(groups: Sequence[Group]) -> list[str]:
+def always_last(groups: Sequence[GroupCalls]) -> list[str]:
     """Returns a line for each group and operation in which one rank always spends the least time.
 
     That rank is late at each call, or its clock is off: the limits allow both. How long a rank is in a call needs no
@@ -170,7 +170,7 @@ def overlaps(trace: RankTrace) -> bool:
     return bool((np.maximum.accumulate(end[order])[:-1] > entry[order][1:]).any())
 
 
-def calls_of(group: Group, rank: int) -> Integers:
+def calls_of(group: GroupCalls, rank: int) -> Integers:
     """Returns the entries of a rank into the calls of a group, ns on its clock."""
     column = np.flatnonzero(group.ranks == rank)
     return group.entry[:, column][~group.missing[:, column]]
@@ -240,7 +240,7 @@ def late_or_slow(aligned: Aligned) -> Arrivals:
     return replace(found, bound_is=f", {LIMIT:.0f} expected errors")
 
 
-def render(aligned: Aligned) -> str:
+def align_table(aligned: Aligned) -> str:
     """Returns the table that is printed."""
     columns = [(16, "offset", "s"), (10, "rate", "ppm"), (9, "+-", "ppm"), (12, "bound", "us")]
     columns += [(15, "expected error", "us"), (8, "calls", "")]
@@ -266,7 +266,7 @@ def figure(value: float, unit: float, places: int, unknown: str = "-") -> str:
     return unknown if pd.isna(value) else f"{round(value * unit, places) + 0.0:.{places}f}"
 
 
-def to_json(aligned: Aligned) -> str:
+def align_json(aligned: Aligned) -> str:
     """Returns the clocks as JSON, null where nothing is known."""
     content = {
         "schema_version": 1,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from downbeat.align.calls import Integers
-from downbeat.align.matching import TO_ALL, Floats, Group
+from downbeat.align.matching import TO_ALL, Floats, GroupCalls
 
 USUAL_RATE = 100e-6  # of two clocks, as a standard deviation
 STEADY = 60e9  # ns: how long a clock's rate may go on changing into one direction
@@ -29,7 +29,7 @@ class Ends:
 
     def __init__(
         self,
-        groups: Sequence[Group],
+        groups: Sequence[GroupCalls],
         places: Sequence[Integers],
         exits: Sequence[Floats],
         bins: Sequence[Integers],

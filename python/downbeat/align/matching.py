@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Group:
+class GroupCalls:
     """Calls of one group of ranks: a row per call, a column per rank.
 
     Attributes:
@@ -60,7 +60,7 @@ class Group:
         return there & (at_all | up | (down & is_root)), there & (at_all | down | (up & is_root))
 
 
-def match(traces: Sequence[RankTrace]) -> tuple[list[Group], list[str]]:
+def match(traces: Sequence[RankTrace]) -> tuple[list[GroupCalls], list[str]]:
     """Returns the groups of two ranks and more, and what was left out, a line each.
 
     Calls with sequence numbers match by them. Calls without match by their order, as long as operations agree.
@@ -107,9 +107,9 @@ def some_of(ranks: Sequence[int]) -> str:
     return ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
 
 
-def tied_groups(groups: Sequence[Group]) -> list[list[Group]]:
+def tied_groups(groups: Sequence[GroupCalls]) -> list[list[GroupCalls]]:
     """Returns the groups that share ranks, directly or through others, together; those of the lowest rank first."""
-    tied: list[tuple[set[int], list[Group]]] = []
+    tied: list[tuple[set[int], list[GroupCalls]]] = []
     for group in groups:
         ranks, together = set(group.ranks.tolist()), [group]
         for one in [one for one in tied if one[0] & ranks]:
@@ -119,7 +119,7 @@ def tied_groups(groups: Sequence[Group]) -> list[list[Group]]:
     return [together for _, together in sorted(tied, key=lambda one: min(one[0]))]
 
 
-def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[Group, list[str]]:
+def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupCalls, list[str]]:
     """Returns the calls of a group that two ranks or more have, and what was left out."""
     ranks = np.array([rank for rank, _ in members])
     keys, unsure, notes = keys_of(name, members)
@@ -154,7 +154,7 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[Group,
     if keep.any() and not tied.all():
         notes.append(f"group {name}: no call of rank {some_of(ranks[~tied].tolist())} is a call of another rank")
     both = np.ix_(keep, tied)
-    group = Group(
+    group = GroupCalls(
         name,
         ranks[tied],
         operation[keep],

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from downbeat.align.calls import Integers
 from downbeat.align.clocks import NS, Aligned, late_or_slow
-from downbeat.align.matching import TO_ALL, Floats, Group
+from downbeat.align.matching import TO_ALL, Floats, GroupCalls
 from downbeat.base.text import MICROSECONDS
 from downbeat.pictures.style import COLORS, TEXT_POINTS, Picture, finish, finish_legend, log_axis, look_of, new_figure
 from downbeat.pictures.timelines import PHASE_COLORS, draw_bars, rank_step
@@ -120,7 +120,7 @@ def entries_of(aligned: Aligned, rank: int) -> Integers:
     )
 
 
-def calls_to_show(aligned: Aligned) -> tuple[Group, Integers] | None:
+def calls_to_show(aligned: Aligned) -> tuple[GroupCalls, Integers] | None:
     """Returns calls in the middle of the run that all ranks of a group wait for; of the largest group."""
     found = []
     for group in aligned.groups:
@@ -132,7 +132,7 @@ def calls_to_show(aligned: Aligned) -> tuple[Group, Integers] | None:
     return max(found, key=lambda one: one[:2])[2:] if found else None
 
 
-def before_and_after(aligned: Aligned, group: Group, rows: Integers) -> Picture:
+def before_and_after(aligned: Aligned, group: GroupCalls, rows: Integers) -> Picture:
     """Draws calls of a group that wait for all: on the ranks' own clocks, and on one axis, where waiting is seen.
 
     Args:
@@ -180,7 +180,7 @@ def before_and_after(aligned: Aligned, group: Group, rows: Integers) -> Picture:
     return Picture("before-and-after", "Calls before and after", caption, figure, numbers)
 
 
-def bars_of(group: Group, rows: Integers, entry: Floats, waited: Floats, end: Floats) -> pd.DataFrame:
+def bars_of(group: GroupCalls, rows: Integers, entry: Floats, waited: Floats, end: Floats) -> pd.DataFrame:
     """Returns a row per call, rank and phase; times in us, a row per rank, a column per call."""
     places, calls = (each.ravel() for each in np.indices(entry.shape))
     shared = {"call": group.number[rows][calls], "rank": group.ranks[places], "place": places}
@@ -193,7 +193,7 @@ def bars_of(group: Group, rows: Integers, entry: Floats, waited: Floats, end: Fl
     )
 
 
-def draw_calls(axes: Axes, group: Group, numbers: pd.DataFrame) -> str:
+def draw_calls(axes: Axes, group: GroupCalls, numbers: pd.DataFrame) -> str:
     """Draws the bars of calls; as strokes where clocks are so far apart that no bar would be seen. Returns the unit."""
     step = rank_step(len(group.ranks))
     length = numbers["end_us"].max()

@@ -35,7 +35,7 @@ FAR = 8.0  # of the median rest of a block
 
 def place(other: Calls, mine: Calls) -> Integers | None:
     """Returns which of another rank's calls each call is, -1: none, or not known which. None: nothing shows it."""
-    kinds = kinds_of(other, mine)
+    kinds = call_kinds(other, mine)
     common = np.intersect1d(*kinds)
     counts = sorted(((int((kinds[1] == one).sum()), int(one)) for one in common), reverse=True)
     # All kinds that both have; a file may lack some calls of one kind, so each for itself, too.
@@ -62,7 +62,7 @@ def place(other: Calls, mine: Calls) -> Integers | None:
     return None
 
 
-def kinds_of(other: Calls, mine: Calls) -> tuple[Integers, Integers]:
+def call_kinds(other: Calls, mine: Calls) -> tuple[Integers, Integers]:
     """Returns a number for the kind of each call: operation, and size and root where both traces have the same ones."""
     named = [np.char.add(calls.operation.astype(str), " ") for calls in (other, mine)]
     for field in ("size", "root"):
@@ -105,7 +105,7 @@ def decided(
     order = np.argsort(rough, kind="stable")
     found = None
     likely = shifts[order]
-    likely = likely[overlaps(len(a), len(b))[likely + len(b) - 1] >= FEWEST]
+    likely = likely[common_counts(len(a), len(b))[likely + len(b) - 1] >= FEWEST]
     if shortest > FEWEST and len(likely) and agreed(a, b, likely[:QUICK]) is not None:
         found = agreed(a, b, likely[:TRIED])
     if found is None and whole and 1 < shortest <= 2 * RUN:
@@ -117,14 +117,14 @@ def decided(
                 if len(possible) > 1:
                     return None
         # A file that lacks a call contradicts at every shift but those that leave little.
-        if possible and overlaps(len(a), len(b))[possible[0] + len(b) - 1] >= 0.75 * shortest:
+        if possible and common_counts(len(a), len(b))[possible[0] + len(b) - 1] >= 0.75 * shortest:
             found = possible[0]
     return found
 
 
 def mismatches(a: Integers, b: Integers) -> Integers:
     """Returns how many calls are of different kinds at each shift from 1 - len(b) on."""
-    total = overlaps(len(a), len(b))
+    total = common_counts(len(a), len(b))
     if len(np.unique(np.concatenate([a, b]))) == 1:
         return np.zeros(len(total), dtype=np.int64)
     equal = sum(correlated((a == kind).astype(float), (b == kind).astype(float)) for kind in np.unique(b))
@@ -132,7 +132,7 @@ def mismatches(a: Integers, b: Integers) -> Integers:
     return wrong
 
 
-def overlaps(a: int, b: int) -> Integers:
+def common_counts(a: int, b: int) -> Integers:
     """Returns how many calls of two lists are common at each shift from 1 - b on."""
     at = np.arange(1, a + b)
     return np.minimum(np.minimum(at, a + b - at), min(a, b))
@@ -154,7 +154,7 @@ def disagreement(a: Floats, b: Floats, shifts: Integers) -> Floats:
     x, y = (np.arcsinh((one - middle) / scale) for one in (a, b))
     ones = [np.ones(len(one)) for one in (a, b)]
     total = correlated(x**2, ones[1]) + correlated(ones[0], y**2) - 2.0 * correlated(x, y)
-    count = overlaps(len(a), len(b))
+    count = common_counts(len(a), len(b))
     at = np.clip(shifts + len(b) - 1, 0, len(total) - 1)
     found: Floats = np.where(count[at] > 0, total[at] / np.maximum(count[at], 1), np.inf)
     return found

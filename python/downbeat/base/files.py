@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import gzip
 import json
 import os
 import re
@@ -123,6 +124,16 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def zipped(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
+    """Gives an open file to be written, gzip if its name ends in .gz."""
+    if path.suffix != ".gz":
+        yield file
+        return
+    with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=1, mtime=0) as out:
+        yield out  # type: ignore[misc]
 
 
 def write_text(path: Path, text: str) -> None:

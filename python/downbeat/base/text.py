@@ -98,6 +98,12 @@ def microseconds(seconds: float) -> str:
     return f"{value:.{3 if abs(value) < 10 else 2}f}"
 
 
+def exact_microseconds(ns: int) -> bytes:
+    """Returns a time in ns as us, exactly."""
+    digits = b"%04d" % abs(ns)
+    return b"%s%s.%s" % (b"-" if ns < 0 else b"", digits[:-3], digits[-3:])
+
+
 def named_with_units(frame: pd.DataFrame) -> pd.DataFrame:
     """Returns a frame whose columns say their units, as downbeat-bench's CSV: `makespan_median_s`, `size_byte`."""
     return frame.rename(columns={name: f"{name}_{unit}" for name, unit in frame.attrs["units"].items()})

@@ -59,13 +59,13 @@ def align(
     contradict others', limit it from one side, or do not tie it to the first rank.
     """
     from downbeat.align.clocks import align as align_traces
-    from downbeat.align.clocks import late_or_slow, render, to_json
+    from downbeat.align.clocks import align_json, align_table, late_or_slow
     from downbeat.align.formats import check_moved, kernels_of, read_all, write_merged, write_moved
     from downbeat.align.page import align_page
     from downbeat.base.files import is_standard_output, write_text
     from downbeat.errors import UsageError
     from downbeat.report.page import write_page
-    from downbeat.traces.page import render as render_arrivals
+    from downbeat.traces.page import render
 
     inputs_of_job = [path / job if job and path.is_dir() else path for path in traces]
     found, left_out = read_all(inputs_of_job, kernels_of(kernel or ()))
@@ -83,12 +83,12 @@ def align(
         for trace in found:
             write_moved(trace, aligned.corrected, moved / trace.path.name)
     if json:
-        write_text(json, to_json(aligned))
+        write_text(json, align_json(aligned))
     if page:
         write_page(page, align_page(aligned))
     if is_standard_output(page) and aligned.notes:
         print("\n".join(aligned.notes), file=sys.stderr)
     if not (is_standard_output(json) or is_standard_output(page)):
-        print("\n".join([render(aligned), "", render_arrivals(late_or_slow(aligned), None, "")]))
+        print("\n".join([align_table(aligned), "", render(late_or_slow(aligned), None, "")]))
     if not aligned.whole:
         raise typer.Exit(EXIT_TORN)

@@ -46,12 +46,12 @@ def names_in(module: str, table: str) -> Completion:
 
 
 def export_formats() -> Iterable[str]:
-    """Returns the formats of launches, recordings and time bases."""
-    from downbeat.align.formats import recorded
+    """Returns the formats of launches and recordings."""
     from downbeat.tables.export import KINDS
-    from downbeat.timebase import export
+    from downbeat.timebase.export import CLOCK_WRITERS
+    from downbeat.traces.viewers import WRITERS
 
-    return dict.fromkeys((*KINDS, *recorded.WRITERS, *export.WRITERS))
+    return dict.fromkeys((*KINDS, *WRITERS, *CLOCK_WRITERS))
 
 
 METRICS = names_in("downbeat.data.metrics", "METRICS")

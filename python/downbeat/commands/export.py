@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,12 +12,16 @@ from downbeat.base.files import is_standard_output
 from downbeat.commands import completion
 from downbeat.errors import UsageError
 
+if TYPE_CHECKING:
+    from downbeat.traces.spans import Spans
+    from downbeat.traces.trace import Trace
+
 
 def export(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A .nc file, the directory of an experiment or of downbeat trace, a file of downbeat timebase.",
+            help="A .nc file, the directory of an experiment, of downbeat trace or of downbeat timebase.",
             metavar="PATH",
             show_default=False,
         ),
@@ -26,8 +30,8 @@ def export(
         str,
         typer.Option(
             "--to",
-            help="csv, parquet or json (an object per line); of traces perfetto, otf2, kineto; of clocks openmetrics, "
-            "perfetto.",
+            help="csv, parquet or json (an object per line); timelines of a launch or a trace: perfetto, otf2; of a "
+            "trace kineto; of its clocks openmetrics, perfetto-clocks.",
             metavar="KIND",
             autocompletion=completion.FORMATS,
         ),
@@ -35,39 +39,64 @@ def export(
     rows: Annotated[
         str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT", autocompletion=completion.ROWS)
     ] = "cells",
+    samples: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Samples of each cell in a launch's timelines, the first ones.")
+    ] = 100,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File to write; - for standard output.  [default: -]", metavar="FILE"),
     ] = None,
     job: Annotated[str | None, typer.Option(metavar="NAME", help="Which of several jobs of downbeat trace.")] = None,
 ) -> None:
-    """Export numbers to CSV, Parquet or JSON; traces and clocks to formats of other tools.
+    """Export numbers to CSV, Parquet or JSON; timelines and clocks to formats of other tools.
 
     Cells: a summary over the valid samples of each cell. Samples: the metrics of each sample. Stamps: entry and exit of
-    every rank. Times are in seconds; names of columns end in their unit. A trace as otf2 or kineto is a
-    directory.
+    every rank. Times are in seconds; names of columns end in their unit. Timelines as otf2 or kineto are a directory.
     """
-    from downbeat.align.formats import own
+    from downbeat.tables.export import KINDS
+    from downbeat.timebase.export import CLOCK_WRITERS
+    from downbeat.traces.file import is_trace
+    from downbeat.traces.spans import spans_of_recording
+    from downbeat.traces.trace import open_trace
+    from downbeat.traces.viewers import WRITERS
+
+    if is_trace(path):
+        refuse_rows(rows)
+        if to in CLOCK_WRITERS:
+            export_clocks(open_trace(path, job), to, output or Path("-"))
+            return
+        if to not in WRITERS:
+            known = ", ".join((*WRITERS, *CLOCK_WRITERS))
+            raise UsageError(f"unknown format '{to}' of a recording; choose one of {known}")
+        check_viewer_output(path, to, output)
+        export_spans(spans_of_recording(open_trace(path, job)), to, output)
+    elif to in CLOCK_WRITERS:
+        raise UsageError(f"{to} is a format of recordings, and '{path}' is none")
+    elif to in WRITERS:
+        refuse_rows(rows)
+        export_launch_spans(path, to, output, samples)
+    elif to in KINDS:
+        export_rows(path, to, rows, output or Path("-"))
+    else:
+        raise UsageError(f"unknown format '{to}'; choose one of {', '.join((*KINDS, 'perfetto', 'otf2'))}")
+
+
+def refuse_rows(rows: str) -> None:
+    """Refuses rows where there are none."""
+    if rows != "cells":
+        raise UsageError(f"--rows {rows} is for csv, parquet and json; timelines and clocks are exported whole")
+
+
+def export_rows(path: Path, to: str, rows: str, output: Path) -> None:
+    """Writes the numbers of a launch or an experiment."""
     from downbeat.base.files import replacing
     from downbeat.base.text import named_with_units
     from downbeat.experiment.experiment import open_experiment
     from downbeat.tables.export import KINDS, ROWS, frames
-    from downbeat.timebase import file as timebase
 
-    if own.recognizes(path):
-        refuse_rows(rows)
-        export_recording(path, to, output, job)
-        return
-    if timebase.recognizes(path):
-        refuse_rows(rows)
-        export_timebase(path, to, output or Path("-"))
-        return
-    if to not in KINDS:
-        raise UsageError(f"unknown format '{to}'; choose one of {', '.join(KINDS)}")
     if rows not in ROWS:
         raise UsageError(f"unknown rows '{rows}'; choose one of {', '.join(ROWS)}")
     kind = KINDS[to]
-    output = output or Path("-")
     if is_standard_output(output) and kind.binary:
         raise UsageError(f"{to} cannot go to standard output; give a file with --output")
     experiment = open_experiment(path)
@@ -78,39 +107,47 @@ def export(
         kind.write(content, stream)
 
 
-def refuse_rows(rows: str) -> None:
-    """Refuses rows where there are none."""
-    if rows != "cells":
-        raise UsageError(f"--rows {rows} is for launches and experiments; traces and clocks are exported whole")
-
-
-def export_recording(path: Path, to: str, output: Path | None, job: str | None) -> None:
-    """Writes what `downbeat trace` recorded in a format of another tool."""
-    from downbeat.align.formats.recorded import WRITERS, Recording, notes
-    from downbeat.traces.trace import open_trace
-
-    if to not in WRITERS:
-        raise UsageError(f"unknown format '{to}' of a recording; choose one of {', '.join(WRITERS)}")
+def check_viewer_output(path: Path, to: str, output: Path | None) -> None:
+    """Refuses an output that a format of a viewer cannot go to."""
     if output is None or (is_standard_output(output) and to != "perfetto"):
         raise UsageError(f"give the {'file' if to == 'perfetto' else 'directory'} to write with --output")
-    recording = Recording(open_trace(path, job))
-    WRITERS[to](recording, output)
-    for line in notes(recording, kineto=to == "kineto"):
+    if output.exists() and path.exists() and output.samefile(path):
+        raise UsageError(f"'{output}' is the source of the export; give another file with --output")
+
+
+def export_launch_spans(path: Path, to: str, output: Path | None, samples: int) -> None:
+    """Writes what the ranks of a launch did in the first samples of each cell."""
+    from downbeat.experiment.experiment import open_experiment
+    from downbeat.traces.spans import spans_of_launch
+
+    if to == "kineto":
+        raise UsageError("kineto is a format of recordings; of a launch choose perfetto or otf2")
+    check_viewer_output(path, to, output)
+    launches = open_experiment(path).launches
+    if len(launches) != 1:
+        raise UsageError(
+            f"'{path}' has {len(launches)} launches; give the samples.nc of one, e.g. '{launches[0].path}'"
+        )
+    export_spans(spans_of_launch(launches[0].path, samples), to, output)
+
+
+def export_spans(spans: Spans, to: str, output: Path | None) -> None:
+    """Writes spans in a format of viewers; says what they lack."""
+    from downbeat.traces.viewers import WRITERS
+
+    assert output is not None
+    for line in [*spans.notes, *WRITERS[to](spans, output)]:
         print(line, file=sys.stderr)
 
 
-def export_timebase(path: Path, to: str, output: Path) -> None:
-    """Writes what `downbeat timebase` sampled in a format of another tool."""
-    from downbeat.timebase.convert import open_timebase
-    from downbeat.timebase.export import WRITERS
+def export_clocks(trace: Trace, to: str, output: Path) -> None:
+    """Writes the clocks of a recording's hosts in a format of another tool."""
+    from downbeat.timebase.convert import Timebase
+    from downbeat.timebase.export import CLOCK_WRITERS
 
-    if to not in WRITERS:
-        raise UsageError(f"unknown format '{to}' of a time base; choose one of {', '.join(WRITERS)}")
-    if is_standard_output(output) and to == "perfetto":
+    if is_standard_output(output) and to != "openmetrics":
         raise UsageError("give the file to write with --output")
-    if output.exists() and output.samefile(path):
-        raise UsageError(f"'{output}' is the source of the export; give another file with --output")
-    base = open_timebase(path)
-    WRITERS[to](base, output)
+    base = Timebase(trace)
+    CLOCK_WRITERS[to](base, output)
     for line in base.notes():
         print(line, file=sys.stderr)

@@ -44,7 +44,6 @@ def nearest_word(word: str, valid: Iterable[str]) -> str:
 OTHERS = {
     "rules.json": "is that of a tuning, with its choices and proofs in rules.json",
     "*.trace": "has a trace; run: downbeat arrivals {}",
-    "timebase.jsonl": "has the clocks of hosts; run: downbeat export {}/timebase.jsonl --to openmetrics -o clocks.prom",
 }
 
 

@@ -25,8 +25,8 @@ def timebase(
             show_default=False,
         ),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write, JSON lines.")] = Path(
-        "timebase.jsonl"
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Directory to write.")] = Path(
+        "timebase"
     ),
     interval: Annotated[
         float, typer.Option(min=0.01, max=3600.0, metavar="S", help="From one sample to the next, s.")
@@ -54,28 +54,36 @@ def timebase(
     """
     from downbeat.commands.trace import run_launcher
     from downbeat.timebase.convert import open_timebase
-    from downbeat.timebase.start import bench_of, launched, launcher_command, sampler, sampling
-    from downbeat.timebase.summary import render
+    from downbeat.timebase.start import (
+        launched,
+        launcher_command,
+        library_for,
+        sampler_command,
+        sampling,
+        sampling_start,
+    )
+    from downbeat.traces.file import is_trace
 
-    if output.is_dir():
-        raise UsageError(f"'{output}' is a directory; give a file with --output")
-    name, bench = bench_of(mpi)
-    words = sampler(bench, output, interval, seconds)
+    if output.exists() and (not output.is_dir() or is_trace(output)):
+        raise UsageError(f"'{output}' is there already; choose another directory with --output")
+    name = library_for(mpi)
     if launched(alone=not command):
         if command:
             raise UsageError(
                 "a launcher started several of this; put it before the launcher: downbeat timebase -- srun ..."
             )
-        os.execv(bench, words)
-    start, variables = launcher_command(name, launcher)
+        start = sampling_start(sampler_command(interval, seconds, until_eof=False), name, os.environ, output)
+        os.execve(start.command[0], start.command, start.environment)
+    words, variables = launcher_command(name, launcher)
+    start = sampling_start([*words, *sampler_command(interval, seconds, until_eof=True)], name, variables, output)
     status = 0
-    with sampling([*start, *words], variables, output, interval) as started:
+    with sampling(start, output, interval) as started:
         if command:
             status = run_launcher(command, os.environ, str(output.resolve()))
         else:
             wait_for_signal(started)
     base = open_timebase(output)
-    print("\n".join([*render(base), *base.notes()]), file=sys.stderr)
+    print("\n".join([*base.table(), *base.notes()]), file=sys.stderr)
     if status:
         raise typer.Exit(status)
 

@@ -63,7 +63,7 @@ def trace(
     from downbeat.traces.file import SUFFIXES, jobs_in
     from downbeat.traces.reasons import why_nothing
     from downbeat.traces.start import preloaded
-    from downbeat.traces.summary import lines
+    from downbeat.traces.summary import trace_lines
     from downbeat.traces.trace import open_trace
 
     if not harmonize and not record:
@@ -90,7 +90,7 @@ def trace(
     for job in jobs:
         if len(jobs) > 1:
             print(f"job {job}", file=sys.stderr)
-        for line in lines(open_trace(output, job), output):
+        for line in trace_lines(open_trace(output, job), output):
             print(line, file=sys.stderr)
     if status:
         raise typer.Exit(status)

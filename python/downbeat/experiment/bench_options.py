@@ -39,7 +39,7 @@ def launcher_at(text: str, base: Path) -> str:
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of files
 # First words that make downbeat-bench measure something other than operations.
-SUBCOMMANDS = ("list", "clock", "rtt", "drift", "skew", "algorithms", "timebase")
+SUBCOMMANDS = ("list", "clock", "rtt", "drift", "skew", "algorithms")
 
 # Options of downbeat-bench that `downbeat run` sets from its own, or that would have no effect or measure nothing.
 OWN = ("sizes", "sync", "repetitions", "output", "quiet", "format", "check", "help", "version")

@@ -1,8 +1,8 @@
-"""Time bases: stamps of any tool, on any host's clock, moved to one axis with a bound.
+"""Time bases, the clock tables of recordings: any tool's stamps on any host's clock, moved to one axis with a bound.
 
     from downbeat.timebase import to_global
 
-    moved = to_global("node7", "realtime", 1_700_000_000_123_456_789, "timebase.jsonl")
+    moved = to_global("node7", "realtime", 1_700_000_000_123_456_789, "timebase")
     moved.ns, moved.bound_ns, moved.expected_error_ns
 
 docs/timebase.md explains the numbers.

@@ -1,4 +1,7 @@
-"""Stamps of a host's clock on the axis of a time base, with the bound of their error."""
+"""Stamps of a host's clock on the axis of a time base, with the bound of their error.
+
+A time base is the clock table of a recording: of `downbeat timebase`, or of `downbeat trace`.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from downbeat.errors import UsageError
-from downbeat.timebase.file import CLOCKS, Recorded, maps_of, read, readings_of
 from downbeat.timebase.local import NEVER_MOVED, LocalClock, Step
-from downbeat.traces.expected import expected_errors
-from downbeat.traces.trace import to_global as between_synchronizations
+from downbeat.traces.clocks import expected_errors, global_times
+from downbeat.traces.file import SYSTEM_CLOCKS, is_trace
+from downbeat.traces.trace import Trace, open_trace
 
 NANOSECONDS = 1e9
-USUAL_RAMP = 2e-16  # per ns: 200 ppb per second, as the library assumes, where the file has none
+LEAST_SAMPLES = 2
+USUAL_RAMP = 2e-16  # per ns: 200 ppb per second, as the library assumes; the reference has none of its own
+NEVER_SET = ("tsc", "monotonic_raw")  # local clocks that nobody sets or slews
 
 
 class Moved(NamedTuple):
@@ -38,18 +44,31 @@ class Timebase:
     """The clocks of the hosts of a job against one axis.
 
     Attributes:
-        recorded: the file.
+        trace: the recording.
         ranks: the process that sampled each host; of several on one host, the others are `host:rank`.
+        reference: the host whose realtime clock the axis began at.
     """
 
-    def __init__(self, recorded: Recorded) -> None:
-        self.recorded = recorded
-        names = {rank: samples[0].host for rank, samples in sorted(recorded.samples.items())}
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        processes = trace.processes
+        self.path = processes["file"].iloc[0]
+        if (processes["syncs"] < LEAST_SAMPLES).any():
+            raise UsageError(f"'{self.path}' has fewer than two samples of a host; let it run longer")
         self.ranks: dict[str, int] = {}
-        for rank, name in names.items():
-            self.ranks[f"{name}:{rank}" if name in self.ranks else name] = rank
-        self.wander = float(recorded.head.settings["max_wander"])
-        self._maps = {rank: maps_of(samples) for rank, samples in recorded.samples.items()}
+        for rank, name in zip(processes["rank"], processes["host"], strict=True):
+            self.ranks[f"{name}:{rank}" if name in self.ranks else name] = int(rank)
+        self.reference = next(iter(self.ranks))
+        self.wander = float(processes["max_wander"].max())
+        clocks = trace.clocks
+        self._maps: dict[int, np.ndarray] = {
+            rank: clocks[clocks["rank"] == rank].to_records(index=False) for rank in self.ranks.values()
+        }
+        first = self._maps[self.ranks[self.reference]][0]
+        since = (int(first["realtime_ticks"]) - int(first["ticks"])) * float(first["ns_per_tick"])
+        epoch = int(first["realtime_ns"]) - int(first["global_ns"]) - round(since)
+        for maps in self._maps.values():
+            maps["global_ns"] += epoch
         self._clocks: dict[tuple[int, str], LocalClock] = {}
 
     def to_global(self, host: str, clock: str, t: ArrayLike) -> Moved:
@@ -90,17 +109,18 @@ class Timebase:
                 short[brief] == 1 and host.partition(".")[0] == brief and "." not in min(host, name, key=len)
             ):
                 return rank
-        raise UsageError(f"'{self.recorded.path}' has no host '{host}'; choose one of {', '.join(self.ranks)}")
+        raise UsageError(f"'{self.path}' has no host '{host}'; choose one of {', '.join(self.ranks)}")
 
     def local(self, rank: int, clock: str) -> LocalClock:
         """Returns a clock of the host that a process sampled."""
-        if clock not in CLOCKS:
-            raise UsageError(f"unknown clock '{clock}'; choose one of {', '.join(CLOCKS)}")
+        if clock not in SYSTEM_CLOCKS:
+            raise UsageError(f"unknown clock '{clock}'; choose one of {', '.join(SYSTEM_CLOCKS)}")
         if (rank, clock) not in self._clocks:
-            readings = readings_of(self.recorded.samples[rank], clock)
-            tick = float(np.median(self._maps[rank]["ns_per_tick"]))
-            ramp = max(USUAL_RAMP, float(self._maps[rank]["ramp"].max()))
-            self._clocks[rank, clock] = LocalClock(readings, tick, self.wander, ramp, clock != NEVER_MOVED)
+            maps = self._maps[rank]
+            tick = float(np.median(maps["ns_per_tick"]))
+            ramp = max(USUAL_RAMP, float(maps["ramp"].max()))
+            shown, ticks, width = (maps[f"{clock}_{what}"] for what in ("ns", "ticks", "width"))
+            self._clocks[rank, clock] = LocalClock(shown, ticks, width, tick, self.wander, ramp, clock != NEVER_MOVED)
         return self._clocks[rank, clock]
 
     def axis(
@@ -121,7 +141,7 @@ class Timebase:
         # its ends: as one within ramp * (a + b) / 4 of its mean does at once.
         length = np.diff(maps["global_ns"]).astype(float)
         wander = self.wander + np.maximum(maps["ramp"][:-1], maps["ramp"][1:]) * length / 4
-        times, bounds = between_synchronizations(ticks, maps, wander[which])
+        times, bounds = global_times(ticks, maps, wander[which])
         beyond = np.where(ticks < maps["ticks"][0], 0, -1)
         away = np.maximum(0, np.maximum(maps["ticks"][0] - ticks, ticks - maps["ticks"][-1])) * tick
         errors = expected_errors(ticks, maps, bounds) * NANOSECONDS
@@ -142,20 +162,48 @@ class Timebase:
         return found
 
     @cached_property
+    def offsets(self) -> pd.DataFrame:
+        """A row per host, clock and sample, ns: axis_ns, clock_ns, offset_ns, rate, bound_ns, expected_error_ns.
+
+        The offset is the axis minus the clock; the rate is its change since the sample before, NaN at the first one.
+        """
+        frames = []
+        for host, rank in self.ranks.items():
+            maps = self._maps[rank]
+            for clock in SYSTEM_CLOCKS:
+                shown = maps[f"{clock}_ns"]
+                since = (maps[f"{clock}_ticks"] - maps["ticks"]) * maps["ns_per_tick"]
+                width = maps[f"{clock}_width"] * maps["ns_per_tick"]
+                offset = maps["global_ns"] - shown + np.rint(since).astype(np.int64)
+                bound = maps["bound_ns"] + since * (maps["growth"] + since * maps["ramp"] / 2)
+                variance = maps["variance"] + since * (
+                    2 * maps["cross"] + since * (maps["rate"] + since * maps["walk"] / 3)
+                )
+                expected = np.sqrt(np.clip(variance, 0, bound**2 / 3) + width**2 / 3)
+                rate = np.append(np.nan, np.diff(offset) / np.diff(shown))
+                known = {"host": host, "clock": clock, "axis_ns": maps["global_ns"], "clock_ns": shown}
+                errors = {"bound_ns": bound + width, "expected_error_ns": expected}
+                frames.append(pd.DataFrame(known | {"offset_ns": offset, "rate": rate} | errors))
+        return pd.concat(frames, ignore_index=True)
+
+    @cached_property
     def steps(self) -> list[tuple[str, str, Step]]:
         """Where clocks were set or slewed fast: host, clock, step; in the order of hosts."""
         return [
             (host, clock, step)
             for host, rank in self.ranks.items()
-            for clock in CLOCKS
+            for clock in SYSTEM_CLOCKS
             for step in self.local(rank, clock).steps()
         ]
 
     def notes(self) -> list[str]:
         """Returns a line for each fact that a reader of the numbers must know."""
-        said = list(self.recorded.notes)
-        used = self.recorded.head.settings["clock"]
-        if used not in ("tsc", "monotonic_raw"):
+        said = []
+        processes = self.trace.processes
+        missing = int(processes["world_size"].max()) - len(processes)
+        if missing > 0:
+            said.append(f"{missing} of {processes['world_size'].max()} processes left no file")
+        for used in sorted(set(processes["clock"]) - set(NEVER_SET)):
             said.append(f"the counter is the clock '{used}', which may be set or slewed: bounds hold if it was not")
         for host, rank in self.ranks.items():
             jumps = self.jumps(rank)
@@ -171,26 +219,46 @@ class Timebase:
             )
         return said
 
+    def table(self) -> list[str]:
+        """Returns the realtime clocks against the axis: offset at the first and last sample, rate, bounds."""
+        head = f"{'host':24}{'first':>14}{'last':>14}{'rate':>10}{'bound':>10}{'expected':>10}{'samples':>9}"
+        lines = [head, f"{'':24}{'us':>14}{'us':>14}{'ppm':>10}{'us':>10}{'us':>10}"]
+        rows = self.offsets[self.offsets["clock"] == "realtime"]
+        for host, some in rows.groupby("host", sort=False):
+            first, last = some["offset_ns"].iloc[0], some["offset_ns"].iloc[-1]
+            rate = (last - first) / (some["clock_ns"].iloc[-1] - some["clock_ns"].iloc[0])
+            bound, error = some["bound_ns"].max(), some["expected_error_ns"].max()
+            lines.append(
+                f"{host:24}{first / 1e3:>14.3f}{last / 1e3:>14.3f}{rate * 1e6:>10.3f}"
+                f"{bound / 1e3:>10.3f}{error / 1e3:>10.3f}{len(some):>9}"
+            )
+        lines.append(f"axis minus realtime clock; the axis is that of {self.reference} at the start")
+        return lines
+
 
 @lru_cache(maxsize=8)
-def opened(path: Path, _changed: int, _size: int) -> Timebase:
-    """Returns a time base of a file as it is now."""
-    return Timebase(read(path))
+def opened(path: Path, _changed: frozenset[tuple[str, int, int]]) -> Timebase:
+    """Returns the time base of a recording as its files are now."""
+    return Timebase(open_trace(path))
 
 
 def open_timebase(path: str | Path) -> Timebase:
-    """Returns the time base that `downbeat timebase` wrote.
+    """Returns the time base that `downbeat timebase` or `downbeat trace` recorded.
+
+    Args:
+        path: the directory, a file of it, or DIR/JOB.
 
     Raises:
         UsageError: there is none, or it is damaged.
     """
     path = Path(path)
-    if not path.exists():
-        return Timebase(read(path))
-    status = path.stat()
-    return opened(path.resolve(), status.st_mtime_ns, status.st_size)
+    if path.is_file() and not is_trace(path):
+        raise UsageError(f"'{path}' is not a recording; give the directory that downbeat timebase wrote")
+    files = path.iterdir() if path.is_dir() else path.parent.glob("*") if not path.exists() else [path]
+    found = [(file.name, file.stat()) for file in files if file.is_file()] if path.parent.is_dir() else []
+    return opened(path.absolute(), frozenset((name, one.st_mtime_ns, one.st_size) for name, one in found))
 
 
-def to_global(host: str, clock: str, t: ArrayLike, timebase: str | Path = "timebase.jsonl") -> Moved:
+def to_global(host: str, clock: str, t: ArrayLike, timebase: str | Path = "timebase") -> Moved:
     """Returns stamps on the axis of a time base: see `Timebase.to_global`."""
     return open_timebase(timebase).to_global(host, clock, t)

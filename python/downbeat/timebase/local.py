@@ -57,32 +57,43 @@ class Step:
 class LocalClock:
     """A system clock of a host."""
 
-    def __init__(self, readings: np.ndarray, tick: float, wander: float, ramp: float, moved: bool) -> None:
-        """Takes the samples of a clock.
+    def __init__(
+        self,
+        shown: NDArray[np.int64],
+        ticks: NDArray[np.int64],
+        half_width: NDArray[np.int64],
+        tick: float,
+        wander: float,
+        ramp: float,
+        moved: bool,
+    ) -> None:
+        """Takes the samples of a clock, at least two.
 
         Args:
-            readings: as READINGS, at least two.
+            shown: by the clock, ns, ...
+            ticks: ... when the counter was there, ...
+            half_width: ... give or take so many ticks.
             tick: ns of the counter, about.
             wander: by which the rate of an oscillator may change at once.
             ramp: and per ns on top.
             moved: whether the clock may be slewed or set.
         """
-        self.shown = readings["ns"]
+        self.shown = shown
         self.tick = tick
-        self.origin = int(readings["counter"][0])
-        self.x: Floats = (readings["counter"] - self.origin) * tick
-        self.width = readings["half_width"] * tick + 1.0  # clocks count whole ns
+        self.origin = int(ticks[0])
+        self.x: Floats = (ticks - self.origin).astype(np.float64) * tick
+        self.width = half_width * tick + 1.0  # clocks count whole ns
         self.length = np.diff(self.x)
         self.slope = np.diff(self.shown) / self.length
         self.wander = wander + ramp * self.length / 4  # for a chord, as in `Timebase`
         self.ramp = ramp
         self.moved = moved
         steady = np.abs(self.slope - 1) <= STEADY
-        lowest, highest = around(self.slope, steady, (1 - STEADY / 2, 1 + STEADY / 2))
+        lowest, highest = usual_limits(self.slope, steady, (1 - STEADY / 2, 1 + STEADY / 2))
         rough = (self.width[:-1] + self.width[1:]) / self.length
         self.usual = (lowest + highest) / 2
         spread = (highest - lowest) / 2
-        unsure = spread + rough + around(rough, steady, (0.0, 0.0))[1]
+        unsure = spread + rough + usual_limits(rough, steady, (0.0, 0.0))[1]
         if not moved:
             self.usual, spread, unsure = self.slope.copy(), np.zeros_like(self.slope), np.zeros_like(self.slope)
         self.steady = steady | (not moved)
@@ -104,7 +115,7 @@ class LocalClock:
 
     def place(self, times: NDArray[np.int64]) -> Place:
         """Returns where the counter was when the clock showed these times, of all samples between which that can be."""
-        found = Found(times.shape)
+        found = Places(times.shape)
         ends = np.flatnonzero(~self.steady)
         begin = 0
         for end in [*ends, len(self.slope)]:
@@ -133,7 +144,7 @@ class LocalClock:
         variance = np.where(outside, self.width.max() ** 2 / 3, found.variance)
         return Place(at, low, high, np.where(outside & self.moved, np.inf, extra), variance)
 
-    def look(self, found: Found, times: NDArray[np.int64], which: NDArray[np.intp], there: NDArray[np.bool_]) -> None:
+    def look(self, found: Places, times: NDArray[np.int64], which: NDArray[np.intp], there: NDArray[np.bool_]) -> None:
         """Adds where in an interval the clock can have shown a time."""
         since = (times - self.shown[which]).astype(float)
         length, width = self.length[which], np.maximum(self.width[which], self.width[which + 1])
@@ -162,7 +173,7 @@ class LocalClock:
 
 
 @dataclass
-class Found:
+class Places:
     """The places known so far."""
 
     shape: tuple[int, ...]
@@ -175,7 +186,7 @@ class Found:
         self.variance = np.full(self.shape, np.nan)
 
 
-def around(values: Floats, steady: NDArray[np.bool_], alone: tuple[float, float]) -> tuple[Floats, Floats]:
+def usual_limits(values: Floats, steady: NDArray[np.bool_], alone: tuple[float, float]) -> tuple[Floats, Floats]:
     """Returns the limits of what is usual around each interval: of the medians of those before and after.
 
     Args:

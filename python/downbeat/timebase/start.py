@@ -1,4 +1,4 @@
-"""Samples the clocks of a job's hosts beside a command: one process per host, which downbeat-bench is."""
+"""Samples the clocks of a job's hosts beside a command: one process per host, a recording of nothing but clocks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ from downbeat.launchers.bench import find_any_bench, find_bench, srun_launcher
 from downbeat.launchers.job import job_of, split_command, with_numbers
 from downbeat.launchers.launch import environment
 from downbeat.launchers.libraries import LIBRARIES, Places
+from downbeat.timebase import sampler
+from downbeat.traces.file import read_sections
+from downbeat.traces.start import PreloadedStart, preloaded
 
 # By these, a process knows its rank, and the number of ranks.
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
@@ -36,21 +40,37 @@ def launched(alone: bool, variables: Mapping[str, str] = os.environ) -> bool:
     return max(sizes, default=1) > 1 or (alone and any(name in variables for name in RANKS))
 
 
-def bench_of(mpi: str | None, variables: Mapping[str, str] = os.environ) -> tuple[str, str]:
-    """Returns the name of an MPI library and downbeat-bench for it: the one given, else one that fits the launcher."""
+def library_for(mpi: str | None, variables: Mapping[str, str] = os.environ) -> str:
+    """Returns the name of an MPI library that is built for: the one given, else one that fits the launcher."""
     if mpi:
-        return mpi, find_bench(mpi)
+        find_bench(mpi)
+        return mpi
     if "PMI_RANK" in variables and "OMPI_COMM_WORLD_RANK" not in variables:
         for name in OF_PMI:
             with contextlib.suppress(UsageError):
-                return name, find_bench(name)
-    return find_any_bench()
+                find_bench(name)
+                return name
+    return find_any_bench()[0]
 
 
-def sampler(bench: str, output: Path, interval: float, seconds: float | None) -> list[str]:
+def sampler_command(interval: float, seconds: float | None, until_eof: bool) -> list[str]:
     """Returns the command of a process that samples."""
-    end = [] if seconds is None else ["--seconds", str(seconds)]
-    return [bench, "timebase", "--output", str(output.absolute()), "--interval", str(interval), *end]
+    end = float("inf") if seconds is None else seconds
+    return [sys.executable, "-I", sampler.__file__, str(interval), str(end), str(int(until_eof))]
+
+
+def sampling_start(words: Sequence[str], name: str, variables: Mapping[str, str], output: Path) -> PreloadedStart:
+    """Returns a command of processes that sample, with libdownbeat-preload in them.
+
+    Args:
+        words: the command.
+        name: of the MPI library.
+        variables: of its environment.
+        output: directory of the recording.
+    """
+    # The processes' directory may not be shared, and nobody else is there to lack the library.
+    settings = {"DIR": str(output.absolute()), "RECORDS": "1", "RANKS": "all"}
+    return preloaded(words, settings, name, environment=variables)
 
 
 def launcher_command(name: str, given: str | None) -> tuple[list[str], dict[str, str]]:
@@ -86,36 +106,34 @@ def launcher_command(name: str, given: str | None) -> tuple[list[str], dict[str,
     )
 
 
-def state_of(path: Path) -> tuple[int, int] | None:
-    """Returns a key of a file that holds something: another for another file in its place."""
-    with contextlib.suppress(FileNotFoundError):
-        status = path.stat()
-        return (status.st_ino, status.st_mtime_ns) if status.st_size else None
-    return None
+def has_sample(directory: Path) -> bool:
+    """Whether a process recorded a sample in a directory."""
+    for file in directory.glob("*.part"):
+        with contextlib.suppress(DownbeatError, OSError):  # it is being made, or was joined
+            if any(len(section.tables["maps"]) for section in read_sections(file)):
+                return True
+    return any(directory.glob("*.trace"))
 
 
 @contextlib.contextmanager
-def sampling(
-    command: Sequence[str], variables: Mapping[str, str], output: Path, interval: float
-) -> Iterator[subprocess.Popen[bytes]]:
+def sampling(start: PreloadedStart, output: Path, interval: float) -> Iterator[subprocess.Popen[bytes]]:
     """Samples during a block: from after the first sample, until one that is taken after it.
 
-    The processes end with their input, so that none is left over, however this one ends. A file that is there stays
-    until there is a sample.
+    The processes end with their input, so that none is left over, however this one ends.
 
     Raises:
         DownbeatError: no process wrote a sample, or they did not end well.
     """
-    earlier = state_of(output)
     with subprocess.Popen(
-        [*command, "--until-eof"], env=dict(variables), stdin=subprocess.PIPE, start_new_session=True
+        start.command, env=start.environment, stdin=subprocess.PIPE, start_new_session=True
     ) as started:
         assert started.stdin
         try:
             begin = time.monotonic()
-            while state_of(output) in (None, earlier):
+            while not has_sample(output):
                 if started.poll() is not None or time.monotonic() - begin > START_SECONDS:
-                    raise DownbeatError(f"'{' '.join(command[:4])} ...' wrote no sample; see what it says above")
+                    said = " ".join(start.command[:4])
+                    raise DownbeatError(f"'{said} ...' wrote no sample; see what it says above")
                 time.sleep(LOOK_SECONDS)
             yield started
             started.stdin.close()

@@ -174,14 +174,10 @@ def awaited_entries(rows: pd.DataFrame, begins: NDArray[np.intp], calls: pd.Data
 
 def run_seconds(trace: Trace) -> float:
     """Returns how long the run took, from MPI_Init to MPI_Finalize, or until the last exit that was seen."""
-    begins, ends = [], []
-    for section in trace.sections:
-        maps = section.tables["maps"]
-        if len(maps):
-            begins.append(int(maps["global_ns"].min()) * 1e-9)
-            ends.append(int(maps["global_ns"].max()) * 1e-9)
+    clocks = trace.clocks["global_ns"]
     last = trace.records[["entry", "exit"]].max().max()
-    return max([*ends, last if pd.notna(last) else 0.0]) - min(begins) if begins else 0.0
+    end = max(clocks.max() * 1e-9, last if pd.notna(last) else 0.0)
+    return float(end - clocks.min() * 1e-9) if len(clocks) else 0.0
 
 
 QUANTILES = {"spread_p50": 0.5, "spread_p95": 0.95, "spread_p99": 0.99}

@@ -26,6 +26,8 @@ SUFFIXES = (".trace", ".part")
 # Calls that are added up only, as in the header's field `kinds`; those of requests complete collectives, too.
 SUMS = ("point-to-point", "requests", "one-sided", "files", "communicators")
 SIZE_UNKNOWN = 255
+# Clocks that other tools stamp with: what they showed at each synchronization is in `maps`.
+SYSTEM_CLOCKS = ("realtime", "monotonic", "monotonic_raw", "boottime")
 
 
 def fields(**names: str) -> list[tuple[str, str]]:
@@ -34,7 +36,12 @@ def fields(**names: str) -> list[tuple[str, str]]:
 
 
 TABLES = {
-    "maps": np.dtype(fields(i8="ticks global_ns", f8="ns_per_tick bound_ns growth variance cross rate walk")),
+    "maps": np.dtype(
+        [
+            *fields(i8="ticks global_ns", f8="ns_per_tick bound_ns growth ramp variance cross rate walk"),
+            *fields(i8=" ".join(f"{clock}_ns {clock}_ticks {clock}_width" for clock in SYSTEM_CLOCKS)),
+        ]
+    ),
     "communicators": np.dtype(
         [
             *fields(u8="identity", i4="size rank", u1="inter second abroad", V1="unused"),
@@ -74,7 +81,7 @@ HEADER = np.dtype(
         ("unplaced", TABLES["profile"]),
         ("kinds", fields(i8="calls ticks"), (len(SUMS),)),
         *fields(i8="ready_ns", i4="processors allowed record_size operations"),
-        *fields(S256="host", V2048="names", u8="checksum"),
+        *fields(S16="clock", S256="host", V2048="names", u8="checksum"),
     ]
 )
 
@@ -178,6 +185,16 @@ def is_job(path: Path) -> bool:
     """Whether a path names a job of a directory: DIR/JOB."""
     near = path.parent.glob(f"{escape(path.name)}*")
     return not path.exists() and any(file.suffix in SUFFIXES and job_of(file) == path.name for file in near)
+
+
+def is_trace(path: Path) -> bool:
+    """Whether there is a trace: a file, by its first bytes, a directory of such files, or a job in one, DIR/JOB."""
+    if path.is_dir():
+        return any(file.suffix in SUFFIXES for file in path.iterdir())
+    if not path.exists():
+        return is_job(path)
+    with path.open("rb") as file:
+        return file.read(len(MAGIC))[:-1] == MAGIC[:-1]
 
 
 def sections_in(path: Path) -> list[Section]:

@@ -37,7 +37,7 @@ VARIABLE = "DOWNBEAT_PRELOAD_"
 
 
 @dataclass(frozen=True)
-class Start:
+class PreloadedStart:
     """A launcher's command with libdownbeat-preload.
 
     Attributes:
@@ -108,7 +108,7 @@ def preloaded(
     mpi: str | None = None,
     preload: str | None = None,
     environment: Mapping[str, str] = os.environ,
-) -> Start:
+) -> PreloadedStart:
     """Returns a launcher's command that loads libdownbeat-preload into every rank.
 
     Args:
@@ -145,7 +145,7 @@ def preloaded(
     ours = [library, *mpi_of_wheel(library, command.launcher or words[0])]
     setter = Setter(ours, given | forced, list(forced), preloads[-1] if preloads else environment.get(PRELOAD, ""))
     start = with_variables(command, setter, environment)
-    return Start(with_arguments(start.command, command.arguments), start.environment)
+    return PreloadedStart(with_arguments(start.command, command.arguments), start.environment)
 
 
 def command_of(words: Sequence[str], environment: Mapping[str, str]) -> LaunchCommand:
@@ -196,7 +196,7 @@ def library_name(command: LaunchCommand) -> str:
     return name
 
 
-def with_variables(command: LaunchCommand, setter: Setter, environment: Mapping[str, str]) -> Start:
+def with_variables(command: LaunchCommand, setter: Setter, environment: Mapping[str, str]) -> PreloadedStart:
     """Returns a command that sets variables for all ranks."""
     variables = dict(environment)
     if not command.owner:  # srun, or what is started here, e.g. a script with launchers in it
@@ -205,17 +205,17 @@ def with_variables(command: LaunchCommand, setter: Setter, environment: Mapping[
         before = setter.assignments(command.before)
         launcher = [command.launcher] if command.launcher else []
         after = setter.slurm(command.started) if command.launcher else setter.assignments(command.started)
-        return Start([*before, *launcher, *after], variables | setter.variables)
+        return PreloadedStart([*before, *launcher, *after], variables | setter.variables)
     assert command.launcher
     if LIBRARIES[command.owner].hydra:
-        return Start([*command.before, command.launcher, *setter.hydra(command.started)], variables)
+        return PreloadedStart([*command.before, command.launcher, *setter.hydra(command.started)], variables)
     both = [*map("=".join, variables.items()), *command.before]
     listed = [word for word in both if word.startswith(f"{LISTED_HERE}=")]
     if listed:
         variables[LISTED_HERE] = setter.listed(listed[-1].partition("=")[2])
         before = [word for word in command.before if word not in listed]
-        return Start([*before, command.launcher, *setter.assignments(command.started)], variables)
+        return PreloadedStart([*before, command.launcher, *setter.assignments(command.started)], variables)
     before = command.before
     if command.owner == "openmpi5":  # spawned programs get the launcher's variables, not those of -x
         before, variables = setter.assignments(before), variables | setter.variables
-    return Start([*before, command.launcher, *setter.open_mpi(command.started)], variables)
+    return PreloadedStart([*before, command.launcher, *setter.open_mpi(command.started)], variables)

@@ -20,12 +20,12 @@ def calls(trace: Trace) -> pd.DataFrame:
     return found.join(times.rename("median"), on=names)
 
 
-def number(value: float, form: str) -> str:
+def number_text(value: float, form: str) -> str:
     """Returns a number as text; "" if it is not known."""
     return "" if pd.isna(value) else format(value, form)
 
 
-def lines(trace: Trace, directory: Path) -> list[str]:
+def trace_lines(trace: Trace, directory: Path) -> list[str]:
     """Returns what people want to know of a job first."""
     processes = trace.processes
     found = calls(trace)
@@ -47,7 +47,7 @@ def lines(trace: Trace, directory: Path) -> list[str]:
         said.append(f"{'operation':24} {'calls':>9} {'bytes':>9} {'median us':>11} {'total s':>9}")
         for row in found.to_dict("records"):
             name = row["operation"] if row["kind"] == "blocking" else f"{row['operation']} ({row['kind']})"
-            size = number(row["bytes"], ".0f")
+            size = number_text(row["bytes"], ".0f")
             said.append(f"{name:24} {row['calls']:>9} {size:>9} {row['median'] * 1e6:>11.2f} {row['total']:>9.4g}")
         if trace.sampled:
             said.append(f"all calls are added up; {len(trace.records)} of them are kept one by one, as a sample")
@@ -60,9 +60,9 @@ def lines(trace: Trace, directory: Path) -> list[str]:
             f"{'operation':24} {'up to B':>8} {'samples':>8} {'mean':>9} {'valid':>9} {'rejected':>9} {'spread':>9}"
         )
         for row in starts.to_dict("records"):
-            cells = (number(row[name] * 1e6, ".3f") for name in ("mean_s", "valid_mean_s"))
-            share = number(row["rejected_share"], ".1%")
-            spread = number(row["spread_mean_s"] * 1e6, ".3f")
+            cells = (number_text(row[name] * 1e6, ".3f") for name in ("mean_s", "valid_mean_s"))
+            share = number_text(row["rejected_share"], ".1%")
+            spread = number_text(row["spread_mean_s"] * 1e6, ".3f")
             said.append(
                 f"{row['operation']:24} {row['size_up_to']:>8} {row['samples']:>8} "
                 + " ".join(f"{cell:>9}" for cell in (*cells, share, spread))

@@ -1,4 +1,4 @@
-"""A trace as frames: records, communicators, call sites, processes."""
+"""The one reader of recordings: frames of processes, clocks, communicators, calls added up, and calls one by one."""
 
 from __future__ import annotations
 
@@ -10,49 +10,10 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import reading
+from downbeat.traces.clocks import global_times, wander_of_run
 from downbeat.traces.file import COMPLETE, ENDINGS, ENTERED, KINDS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
 from downbeat.traces.phases import ended_names, phase_paths, phase_rows
 from downbeat.traces.starts import starts_of
-
-
-def to_global(ticks: np.ndarray, maps: np.ndarray, max_wander: float) -> tuple[np.ndarray, np.ndarray]:
-    """Returns global times and their error bounds, in seconds.
-
-    Between two synchronizations the line through both is taken. Its error is at most the interpolated bound of the two,
-    and what a difference in frequency that wanders by max_wander can add: with rates within +-w, a curve is at most
-    2 w a b / (a + b) from its chord, at distances a and b from the ends. Before the first and after the last the map of
-    the nearest one is taken, whose bound grows.
-
-    Args:
-        ticks: readings of the local clock; any shape.
-        maps: a row for each synchronization, with fields ticks, global_ns, ns_per_tick, bound_ns, growth; at least one.
-        max_wander: largest relative change of the difference in frequency.
-    """
-    order = np.argsort(maps["ticks"], kind="stable")
-    maps = maps[order][np.unique(maps["ticks"][order], return_index=True)[1]]
-    origin = maps["ticks"][0]
-    x = (ticks - origin).astype(float)
-    at = (maps["ticks"] - origin).astype(float)
-    base = maps["global_ns"][0]
-    y = (maps["global_ns"] - base).astype(float)
-
-    nearest = np.where(x < at[-1], 0, len(maps) - 1)
-    away = (x - at[nearest]) * maps["ns_per_tick"][nearest]
-    times = y[nearest] + away
-    bounds = maps["bound_ns"][nearest] + np.abs(away) * maps["growth"][nearest]
-    if len(maps) > 1:
-        left = np.clip(np.searchsorted(at, x, side="right") - 1, 0, len(maps) - 2)
-        share = (x - at[left]) / (at[left + 1] - at[left])
-        length = y[left + 1] - y[left]
-        drifts = np.maximum(maps["growth"][left], maps["growth"][left + 1]) > 0
-        wander = np.where(drifts, 2.0 * max_wander * share * (1.0 - share) * length, 0.0)
-        between = (share >= 0.0) & (share <= 1.0)
-        times = np.where(between, y[left] + share * length, times)
-        bounds = np.where(
-            between, (1.0 - share) * maps["bound_ns"][left] + share * maps["bound_ns"][left + 1] + wander, bounds
-        )
-    return (times + base) * 1e-9, bounds * 1e-9
-
 
 # Types of columns; those of WORDS hold numbers.
 COLUMNS = {
@@ -86,6 +47,7 @@ COLUMNS = {
 # Rows of the profile that have these in common are of the same calls, on several processes.
 SAME = ["module", "offset", "operation", "kind", "communicator", "size_up_to", "phase"]
 ROOT_ITSELF = -2  # on an intercommunicator, as in trace_file.h
+NOT_KNOWN = "not known"  # a communicator or a module
 ELSEWHERE, UNSEEN = 1, 2  # of processes that a call has beyond the trace: of another job; of a group that left nothing
 WORDS = ("operation", "kind", "communicator", "module", "symbol", "phase")
 CHUNK = 1 << 16  # records that are converted at a time, so that what is between takes no memory
@@ -138,20 +100,23 @@ class Words:
 
 
 class Trace:
-    """The records of the processes of a job.
+    """The recording of a job as frames.
 
     Attributes:
         sections: what each process recorded, as in its file.
         most: records are thinned further until no more than so many are left; None: they are not.
+        own_clocks: times of records are on each process' own clock, from its first synchronization on at that one's
+            rate: what later ones say of a global clock is not used.
     """
 
-    def __init__(self, sections: list[Section], most: int | None = None) -> None:
+    def __init__(self, sections: list[Section], most: int | None = None, own_clocks: bool = False) -> None:
         self.sections = sections
         self.most = most
+        self.own_clocks = own_clocks
 
     @cached_property
     def processes(self) -> pd.DataFrame:
-        """A row per process: rank, host, how it ended, records, what was dropped, clock synchronizations, bounds."""
+        """A row per process: rank, host, file, how it ended, records, what was dropped, clocks, bounds."""
         rows = []
         for section in self.sections:
             with reading(section.path):
@@ -159,8 +124,44 @@ class Trace:
         return pd.DataFrame(rows)
 
     @cached_property
-    def communicators(self) -> dict[int, tuple[int, int]]:
-        """As `processes_of` returns it."""
+    def clocks(self) -> pd.DataFrame:
+        """A row per process and clock synchronization: rank, and the fields of `struct trace_map` in trace_file.h."""
+        return pd.concat(
+            [pd.DataFrame(section.tables["maps"]).assign(rank=section.rank) for section in self.sections],
+            ignore_index=True,
+        )
+
+    @cached_property
+    def communicators(self) -> pd.DataFrame:
+        """A row per process and communicator: rank, communicator (its name in records), comm_rank, size, group.
+
+        Size and comm_rank are those of the process' own group; `group` as in `records`.
+        """
+        frames = []
+        for section in self.sections:
+            table = section.tables["communicators"]
+            names = list(map(identity, table))
+            known = {"rank": section.rank, "communicator": names, "comm_rank": table["rank"], "size": table["size"]}
+            frames.append(pd.DataFrame(known | {"group": group_of(table)}))
+        return pd.concat(frames, ignore_index=True)
+
+    @cached_property
+    def members(self) -> dict[str, tuple[int, ...]]:
+        """The rank in the job of each rank of a communicator, by its name; -1: that left no file, or another group's.
+
+        A communicator of two groups has none.
+        """
+        found = {}
+        rows = self.communicators
+        rows = rows[(rows["group"] < 0) & rows["comm_rank"].between(0, rows["size"] - 1)]
+        for name, some in rows.groupby("communicator", sort=False):
+            ranks = np.full(int(some["size"].max()), -1)
+            ranks[some["comm_rank"]] = some["rank"]
+            found[str(name)] = tuple(ranks.tolist())
+        return found
+
+    @cached_property
+    def _processes_of(self) -> dict[int, tuple[int, int]]:
         return processes_of(self.sections)
 
     @cached_property
@@ -191,7 +192,7 @@ class Trace:
         names = ended_names(self.sections)
         for section in self.sections:
             with reading(section.path):
-                found.append(profile_of(section, self.communicators, phase_paths(section, names)))
+                found.append(profile_of(section, self._processes_of, phase_paths(section, names)))
         frame = pd.concat(found, ignore_index=True)
         if frame["thinning"].any():
             frame["thinning"] = frame.groupby(SAME, dropna=False, sort=False)["thinning"].transform("max")
@@ -241,8 +242,11 @@ class Trace:
         for section in self.sections:
             rows = len(section.tables["profile"])
             with reading(section.path):
-                known, paths = self.communicators, phase_paths(section, names)
-                filled += fill(columns, words, section, filled, thinning[first : first + rows], first, known, paths)
+                kept, paths = thinning[first : first + rows], phase_paths(section, names)
+                maps = section.tables["maps"][:1] if self.own_clocks else section.tables["maps"]
+                filled += add_kept_records(
+                    columns, words, section, filled, kept, first, self._processes_of, paths, maps
+                )
             first += rows + 1
         return pd.DataFrame(
             {
@@ -261,6 +265,7 @@ def process_row(section: Section) -> dict[str, object]:
         "rank": section.rank,
         "world_size": int(header["world_size"]),
         "host": text(header["host"]),
+        "file": section.path,
         "pid": int(header["pid"]),
         "ending": ENDINGS.get(int(header["ending"]), "unknown"),
         "abort_code": int(header["abort_code"]),
@@ -271,6 +276,8 @@ def process_row(section: Section) -> dict[str, object]:
         "records_dropped": int(header["records_dropped"]),
         "communicators_dropped": int(header["communicators_dropped"]),
         "sites_dropped": int(header["sites_dropped"]),
+        "clock": text(header["clock"]),
+        "max_wander": float(header["max_wander"]),
         "syncs": len(maps),
         "bound_at_sync": float(maps["bound_ns"].max()) * 1e-9 if len(maps) else np.nan,
     }
@@ -298,7 +305,7 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
     table, communicators, sites = (section.tables[name] for name in ("profile", "communicators", "sites"))
     communicator, site = np.minimum(table["communicator"], len(communicators)), np.minimum(table["site"], len(sites))
     names = np.array([*map(identity, communicators), "freed"], dtype=object)
-    known = {name: np.array([*map(text, sites[name]), "not known"], dtype=object) for name in ("module", "symbol")}
+    known = {name: np.array([*map(text, sites[name]), NOT_KNOWN], dtype=object) for name in ("module", "symbol")}
     known["symbol"][-1] = ""
     tick = tick_of(section)
     both = np.append(table, np.array(section.header["unplaced"], dtype=TABLES["profile"]))
@@ -310,14 +317,14 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
             "rank": section.rank,
             "operation": [*np.array(section.operations, dtype=object)[table["operation"]], "collective"],
             "kind": [*np.array(KINDS, dtype=object)[table["kind"]], "blocking"],
-            "communicator": [*names[communicator], "not known"],
+            "communicator": [*names[communicator], NOT_KNOWN],
             "size": ranks,
             "beyond": [*beyond[communicator], 0],
             "size_up_to": np.where(
                 sizes == SIZE_UNKNOWN, np.nan, np.where(sizes > 0, np.exp2(sizes.clip(max=64) - 1), 0)
             ),
             "phase": [*np.array(phases, dtype=object)[table["phase"]], ""],
-            "module": [*known["module"][site], "not known"],
+            "module": [*known["module"][site], NOT_KNOWN],
             "offset": np.append(np.append(sites["offset"], np.uint64(0))[site], np.uint64(0)),
             "symbol": [*known["symbol"][site], ""],
             "build_id": [*np.array([*map(text, sites["build_id"]), ""], dtype=object)[site], ""],
@@ -328,6 +335,11 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
             "thinning": [*table["thinning"], 0],
         }
     )
+
+
+def group_of(table: np.ndarray) -> np.ndarray:
+    """Returns the group of the process in each communicator of a table, -1 where there is one alone."""
+    return np.where(table["inter"] > 0, table["second"].astype(np.int8), np.int8(-1))
 
 
 def ranks_and_beyond(table: np.ndarray, processes: dict[int, tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -350,7 +362,7 @@ def thinned(sections: list[Section], profile: pd.DataFrame, most: int) -> np.nda
     return thinning
 
 
-def fill(
+def add_kept_records(
     columns: dict[str, np.ndarray],
     words: dict[str, Words],
     section: Section,
@@ -359,8 +371,9 @@ def fill(
     first_row: int,
     processes: dict[int, tuple[int, int]],
     phases: list[str],
+    maps: np.ndarray,
 ) -> int:
-    """Fills in columns with what a process recorded, by time of entry.
+    """Adds the records of a process that thinning keeps to columns, by time of entry.
 
     Args:
         columns: as in COLUMNS; of words, their numbers.
@@ -371,6 +384,7 @@ def fill(
         first_row: the index of the first of them in the profile of all.
         processes: from `processes_of`.
         phases: from `phase_paths`.
+        maps: of the clock.
 
     Returns:
         The number of rows.
@@ -379,14 +393,14 @@ def fill(
     # The last entry of each is for what is not in the table.
     size, beyond = ranks_and_beyond(communicators, processes)
     of_communicator = {
-        "communicator": words["communicator"].codes([*map(identity, communicators), "not known"]),
+        "communicator": words["communicator"].codes([*map(identity, communicators), NOT_KNOWN]),
         "size": size,
         "beyond": beyond,
-        "group": np.append(np.where(communicators["inter"] > 0, communicators["second"].astype(np.int8), -1), -1),
+        "group": np.append(group_of(communicators), np.int8(-1)),
         "comm_rank": np.append(communicators["rank"].astype(float), np.nan),
     }
     of_site = {
-        "module": words["module"].codes([*map(text, sites["module"]), "not known"]),
+        "module": words["module"].codes([*map(text, sites["module"]), NOT_KNOWN]),
         "offset": np.append(sites["offset"], np.uint64(0)),
         "symbol": words["symbol"].codes([*map(text, sites["symbol"]), ""]),
     }
@@ -425,7 +439,7 @@ def fill(
         columns["is_root"][place] = np.where(inter, records["root"] == ROOT_ITSELF, own)
         complete = records["state"] == COMPLETE
         columns["complete"][place] = complete
-        for name, values in times_of(records, section, complete).items():
+        for name, values in times_of(records, maps, wander_of_run(section.header["max_wander"]), complete).items():
             columns[name][place] = values
     place = slice(begin, rows)
     columns["rank"][place] = section.rank
@@ -436,18 +450,16 @@ def fill(
     return rows - begin
 
 
-def times_of(records: np.ndarray, section: Section, complete: np.ndarray) -> dict[str, np.ndarray]:
+def times_of(records: np.ndarray, maps: np.ndarray, wander: float, complete: np.ndarray) -> dict[str, np.ndarray]:
     """Returns timestamps on the global clock, and their bound, in seconds; NaN where there is none."""
-    maps = section.tables["maps"]
     if not len(maps):  # the process ended before the first synchronization did
         return {name: np.full(len(records), np.nan) for name in ("entry", "returned", "waited", "exit", "bound")}
-    wander = float(section.header["max_wander"])
-    entry, bound = to_global(records["entry"], maps, wander)
+    entry, bound = global_times(records["entry"], maps, wander)
 
     def at(name: str, wanted: np.ndarray) -> np.ndarray:
         times = np.full(len(records), np.nan)
         if wanted.any():
-            times[wanted], its_bound = to_global(records[name][wanted], maps, wander)
+            times[wanted], its_bound = global_times(records[name][wanted], maps, wander)
             bound[wanted] = np.maximum(bound[wanted], its_bound)
         return times
 
@@ -458,15 +470,16 @@ def times_of(records: np.ndarray, section: Section, complete: np.ndarray) -> dic
     return {"entry": entry, "returned": returned, "waited": waited, "exit": end, "bound": bound}
 
 
-def open_trace(path: str | Path, job: str | None = None, most: int | None = None) -> Trace:
+def open_trace(path: str | Path, job: str | None = None, most: int | None = None, own_clocks: bool = False) -> Trace:
     """Opens what libdownbeat-preload recorded, even if the program crashed.
 
     Args:
         path: the directory, or one file of it, or DIR/JOB.
         job: which of several jobs in the directory; their names begin the files' names.
         most: records to read, of all processes; of more, a sample is read.
+        own_clocks: see `Trace`.
 
     Returns:
         The trace: `trace.records` and `trace.processes` are pandas frames; times are seconds.
     """
-    return Trace(read_job(Path(path), job), most)
+    return Trace(read_job(Path(path), job), most, own_clocks)

@@ -9,22 +9,18 @@ namespace bench {
 const std::vector<ReporterInfo> &all_reporters() {
     static const std::vector<ReporterInfo> all = {
         reporters::table(),  reporters::matrix(), reporters::csv(),   reporters::json(),
-        reporters::netcdf(), reporters::osu(),    reporters::ascii(), reporters::perfetto(),
-#ifdef BENCH_OTF2
-        reporters::otf2(),
-#endif
+        reporters::netcdf(), reporters::osu(),    reporters::ascii(),
     };
     return all;
 }
 
 const ReporterInfo &find_reporter(const std::string &path, bool of_findings) {
-#ifndef BENCH_OTF2
-    if (!of_findings && path.ends_with(".otf2")) {
-        throw Error::usage(fmt::format("'{}' cannot be written: downbeat-bench was built without the OTF2 library "
-                                       "(Debian package libotf2-trace-dev)",
-                                       path));
+    if (path.ends_with(".perfetto.json") || path.ends_with(".otf2")) {
+        throw Error::usage(
+            fmt::format("'{}': timelines are exported; write a file .nc, then run: downbeat export FILE.nc "
+                        "--to perfetto or otf2",
+                        path));
     }
-#endif
     const std::string file = std::filesystem::path(path).filename();
     std::vector<std::string> valid;
     const ReporterInfo *found = nullptr;
@@ -33,8 +29,7 @@ const ReporterInfo &find_reporter(const std::string &path, bool of_findings) {
             continue;
         }
         valid.push_back(entry.suffix);
-        const bool fits = file.size() > entry.suffix.size() && file.ends_with(entry.suffix);
-        if (fits && (found == nullptr || entry.suffix.size() > found->suffix.size())) {
+        if (file.size() > entry.suffix.size() && file.ends_with(entry.suffix)) {
             found = &entry;
         }
     }

@@ -15,7 +15,6 @@ struct ReporterInfo {
     std::string suffix = {};     // of files of this kind; empty where there are none
     bool on_stdout = false;      // can be printed on standard output
     bool shows_warnings = false; // on standard output, so that they need not go to standard error
-    bool is_trace = false;       // shows the first samples of each cell as timelines
     bool of_cells_alone = false; // cannot write findings
     std::unique_ptr<Reporter> (*make)(const std::string &path);
 };
@@ -28,15 +27,12 @@ ReporterInfo json();
 ReporterInfo netcdf();
 ReporterInfo osu();
 ReporterInfo ascii();
-ReporterInfo perfetto();
-ReporterInfo otf2(); // where its library is
 } // namespace reporters
 
 const std::vector<ReporterInfo> &all_reporters();
 
-/// The one that writes a file with the suffix of this path, the longest that fits, as .perfetto.json rather than .json.
-/// `of_findings`: among those that write findings. Throws Error::usage where there is none, and says so where this
-/// build lacks it.
+/// The one that writes a file with the suffix of this path. `of_findings`: among those that write findings. Throws
+/// Error::usage where there is none.
 const ReporterInfo &find_reporter(const std::string &path, bool of_findings = false);
 
 /// The names of what can be printed on standard output.

@@ -19,7 +19,6 @@ class Downbeat(CMakePackage):
     version("0.1.0")
 
     variant("bench", default=True, description="Build downbeat-bench")
-    variant("otf2", default=False, when="+bench", description="Write traces for Vampir")
     variant("fortran", default=True, description="Build the Fortran module")
     variant("python", default=False, description="Install the command downbeat")
 
@@ -34,7 +33,6 @@ class Downbeat(CMakePackage):
         depends_on("cli11@2:", type="build")
         depends_on("nlohmann-json@3.10:", type="build")
         depends_on("fmt@9:")
-    depends_on("otf2@3:", when="+otf2")
     with when("+python"):
         extends("python")
         depends_on("python@3.11:", type=("build", "run"))

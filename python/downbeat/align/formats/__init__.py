@@ -20,7 +20,7 @@ from downbeat.errors import UsageError, refuse_pipe
 
 __all__ = [
     "FORMATS",
-    "Format",
+    "TraceFormat",
     "check_moved",
     "format_of",
     "kernels_of",
@@ -34,7 +34,7 @@ GIVEN = re.compile(r"(\d+)=(.+)", re.DOTALL)
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Format(NamedTuple):
+class TraceFormat(NamedTuple):
     """A format of traces.
 
     Attributes:
@@ -51,14 +51,14 @@ class Format(NamedTuple):
 
 
 FORMATS = (
-    Format(own.NAME, own.recognizes, own.read),
-    Format(nsight.NAME, nsight.recognizes, nsight.read, has_kernels=True),
-    Format(otf2.NAME, otf2.recognizes, otf2.read),
-    Format(chrome.NAME, chrome.recognizes, chrome.read, has_kernels=True),
+    TraceFormat(own.NAME, own.recognizes, own.read),
+    TraceFormat(nsight.NAME, nsight.recognizes, nsight.read, has_kernels=True),
+    TraceFormat(otf2.NAME, otf2.recognizes, otf2.read),
+    TraceFormat(chrome.NAME, chrome.recognizes, chrome.read, has_kernels=True),
 )
 
 
-def format_of(path: Path) -> Format:
+def format_of(path: Path) -> TraceFormat:
     """Returns the format of a file.
 
     Raises:
@@ -155,10 +155,10 @@ def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[lis
     for what, counts in left_out.items():
         others = f" and {counted(len(counts) - 1, 'more file')}" if len(counts) > 1 else ""
         lines.append(f"'{next(iter(counts))}'{others}: {counts.total()} {what}")
-    return described(list(with_ranks(files, given).values())), lines
+    return with_descriptions(list(with_ranks(files, given).values())), lines
 
 
-def described(traces: list[RankTrace]) -> list[RankTrace]:
+def with_descriptions(traces: list[RankTrace]) -> list[RankTrace]:
     """Returns traces whose groups have the names that people know: the description, if one group alone has it."""
     texts: defaultdict[str, set[str]] = defaultdict(set)
     for trace in traces:

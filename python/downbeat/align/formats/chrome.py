@@ -23,7 +23,7 @@ import msgspec
 from downbeat.align.calls import RankTrace
 from downbeat.align.formats.common import ROOTED, Call, Gathered, NoTraceError, normalize
 from downbeat.align.formats.events import Blocks, looks_like_events
-from downbeat.align.formats.found import Event, Found, Stamp, find
+from downbeat.align.formats.found import CollectiveEvents, Event, Stamp, find
 from downbeat.align.formats.kernels import OF_POINTS, POINT_TO_POINT, UNKNOWN, Kernels
 from downbeat.align.formats.ranks import UNKNOWN_RANK
 from downbeat.align.formats.xla import OfDevices, gather_xla
@@ -140,7 +140,7 @@ class Kineto:
         unnamed: calls that name no group, of each device.
     """
 
-    def __init__(self, gathered: Gathered, found: Found, base: int, information: Mapping[str, Any]) -> None:
+    def __init__(self, gathered: Gathered, found: CollectiveEvents, base: int, information: Mapping[str, Any]) -> None:
         self.gathered, self.found, self.base, self.information = gathered, found, base, information
         self.groups = groups_of(information)
         self.unnamed = OfDevices()

@@ -79,13 +79,13 @@ class Gathered:
     def trace(self, path: Path, rank: int, host: str) -> RankTrace:
         """Returns the trace of the rank."""
         groups = [
-            replace(calls_of(group, self.ranks[group], calls), description=self.descriptions.get(group, ""))
+            replace(sorted_calls(group, self.ranks[group], calls), description=self.descriptions.get(group, ""))
             for group, calls in self.calls.items()
         ]
         return RankTrace(path, rank, host, tuple(groups))
 
 
-def calls_of(group: str, ranks: tuple[int, ...], calls: list[Call]) -> Calls:
+def sorted_calls(group: str, ranks: tuple[int, ...], calls: list[Call]) -> Calls:
     """Returns the calls of a group as arrays, by time of entry; by sequence if each call has one of its own."""
     calls = sorted(calls, key=lambda call: call.entry)
     numbers = np.array([call.sequence for call in calls], dtype=np.int64)

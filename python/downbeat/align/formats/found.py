@@ -58,7 +58,7 @@ class Stamp(NamedTuple):
 
 
 @dataclass
-class Found:
+class CollectiveEvents:
     """The events of a file that say something of collectives, by kind.
 
     Attributes:
@@ -109,12 +109,12 @@ def kind_of(name: object, category: object, kernels: Kernels) -> tuple[str, Kern
     return ("stranger", None) if not OF_HOSTS.search(word) and looks_like_one(name) else None
 
 
-def find(blocks: Blocks[Event], kernels: Kernels) -> Found:
+def find(blocks: Blocks[Event], kernels: Kernels) -> CollectiveEvents:
     """Returns the events of a file that say something of collectives.
 
     An event has its length (X), or is one of begin and end: of a thread (B, E), or of an id (b, e).
     """
-    found = Found()
+    found = CollectiveEvents()
     kinds: dict[tuple[object, object], tuple[str, Kernel | None] | None] = {}
     begun: defaultdict[object, list[tuple[Event, str | None, Kernel | None]]] = defaultdict(list)
     for events in blocks:
@@ -153,7 +153,7 @@ def find(blocks: Blocks[Event], kernels: Kernels) -> Found:
     return found
 
 
-def name_process(found: Found, event: Event) -> None:
+def name_process(found: CollectiveEvents, event: Event) -> None:
     """Keeps the name of a process."""
     if event.name not in ("process_name", "process_labels") or not bytes(event.args):
         return

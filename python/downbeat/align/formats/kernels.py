@@ -25,7 +25,7 @@ UNKNOWN = "calls of the library whose operation neither their name nor their arg
 LEFT_OUT = "kernels that --kernel leaves out"
 
 
-class Row(NamedTuple):
+class KernelRow(NamedTuple):
     """Kernels of a family.
 
     Attributes:
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 
 FAMILIES = tuple(
-    Row(re.compile(pattern), operation)
+    KernelRow(re.compile(pattern), operation)
     for pattern, operation in (
         # NCCL, RCCL: ncclKernel_AllReduce_..., ncclDevKernel_..., ncclSymkDevKernel_..., ncclDevKernel_Generic_1;
         # MSCCL: mscclKernel_Sum_half_Simple, whose arguments say the operation.
@@ -77,7 +77,7 @@ class Kernels:
         used: rows of `--kernel` that a kernel had.
     """
 
-    rows: tuple[Row, ...] = FAMILIES
+    rows: tuple[KernelRow, ...] = FAMILIES
     used: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Kernel | None:
@@ -129,5 +129,5 @@ def kernels_of(options: Iterable[str]) -> Kernels:
             raise UsageError(f"--kernel '{option}': '{pattern}' is not a regular expression: {error}") from error
         if compiled.search(""):
             raise UsageError(f"--kernel '{option}': '{pattern}' matches every name; name a part of the kernel's")
-        rows.append(Row(compiled, operation, option))
+        rows.append(KernelRow(compiled, operation, option))
     return Kernels((*rows, *FAMILIES))

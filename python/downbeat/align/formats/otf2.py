@@ -86,7 +86,7 @@ def read_archive(path: Path, archive: Reader) -> tuple[list[RankTrace], Counter[
             if start is None or operation is None:
                 mine.skipped["calls without a begin, or not of a collective that this reads"] += 1
                 continue
-            name, members = members_of(event.communicator, ranks)
+            name, members = ranks_of_communicator(event.communicator, ranks)
             root = members[event.root] if 0 <= event.root < len(members) else -1
             call = Call(operation, nanoseconds(start), nanoseconds(event.time), root=root, size=int(event.size_sent))
             mine.add(name, call, members)
@@ -109,7 +109,7 @@ def is_world(group: Group) -> bool:
     return kind.endswith(".COMM_LOCATIONS") and paradigm.endswith(".MPI")
 
 
-def members_of(communicator: Comm, ranks: dict[Location, int]) -> tuple[str, tuple[int, ...]]:
+def ranks_of_communicator(communicator: Comm, ranks: dict[Location, int]) -> tuple[str, tuple[int, ...]]:
     """Returns a communicator's name in the archive, and its ranks in the job."""
     members = tuple(ranks[location] for location in communicator.group.members if location in ranks)
     return f"{communicator.name} ({communicator._ref})", members

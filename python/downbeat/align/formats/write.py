@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,7 +16,8 @@ import numpy as np
 from downbeat.align.calls import Integers, RankTrace
 from downbeat.align.formats import chrome
 from downbeat.align.formats.events import Blocks, has_time, nanoseconds
-from downbeat.base.files import replacing
+from downbeat.base.files import replacing, zipped
+from downbeat.base.text import exact_microseconds
 from downbeat.errors import UsageError, reading
 
 Corrected = Callable[[int, Integers], Integers]  # of a rank's stamps (ns on its clock), the same on the common axis
@@ -90,11 +89,7 @@ def write_merged(traces: Sequence[RankTrace], corrected: Corrected, path: Path) 
     Raises:
         DownbeatError: a file cannot be written, or read again.
     """
-    write_sources([source_of(trace) for trace in traces], corrected, path)
-
-
-def write_sources(sources: Sequence[Source], corrected: Corrected, path: Path) -> None:
-    """Writes the events of all ranks as one Chrome trace, as `write_merged` does."""
+    sources = [source_of(trace) for trace in traces]
     firsts = [(one.rank, np.array([one.first], dtype=np.int64)) for one in sources]
     base = min(int(corrected(rank, first)[0]) for rank, first in firsts)
     numbers = count(1)
@@ -103,7 +98,7 @@ def write_sources(sources: Sequence[Source], corrected: Corrected, path: Path) -
         out.write(json.dumps(head)[:-1].encode() + b', "traceEvents": [\n')
         first = True
         for source in sources:
-            for block in filter(None, source.events(Axis(source.rank, corrected, base, numbers))):
+            for block in filter(None, source.events(RankAxis(source.rank, corrected, base, numbers))):
                 out.write((b"" if first else b",\n") + b",\n".join(block))
                 first = False
         out.write(b"\n]}\n")
@@ -142,7 +137,7 @@ def write_moved(trace: RankTrace, corrected: Corrected, path: Path) -> None:
         raise UsageError(f"'{trace.path}' is not a Chrome trace; its collectives can be written to a merged one")
     source = source_of(trace)
     base = int(corrected(trace.rank, np.array([source.first], dtype=np.int64))[0])
-    axis = Axis(trace.rank, corrected, base, count())
+    axis = RankAxis(trace.rank, corrected, base, count())
     blocks = Blocks(trace.path, WholeEvents())
     encode = msgspec.json.Encoder().encode
     with replacing(path, binary=True) as file, zipped(file, path) as out:
@@ -150,27 +145,11 @@ def write_moved(trace: RankTrace, corrected: Corrected, path: Path) -> None:
         first = True
         for events in blocks:
             with reading(trace.path):
-                move(events, source.base, axis)
-            out.write((b"\n" if first else b",\n") + lines(events))
+                move_stamps(events, source.base, axis)
+            out.write((b"\n" if first else b",\n") + joined_events(events))
             first = False
         head = {name: value for name, value in blocks.head.items() if name != "traceEvents"}
         out.write(b"\n], " + encode(head | {"baseTimeNanoseconds": base})[1:] + b"\n")
-
-
-@contextlib.contextmanager
-def zipped(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
-    """Opens a file to be written, gzip if its name ends in .gz."""
-    if path.suffix != ".gz":
-        yield file
-        return
-    with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=1, mtime=0) as out:
-        yield out  # type: ignore[misc]
-
-
-def microseconds(time: int) -> msgspec.Raw:
-    """Returns a time in ns as us, exactly."""
-    digits = b"%04d" % abs(time)
-    return msgspec.Raw(b"%s%s.%s" % (b"-" if time < 0 else b"", digits[:-3], digits[-3:]))
 
 
 def all_nanoseconds(numbers: Sequence[msgspec.Raw]) -> Integers:
@@ -187,11 +166,11 @@ def all_nanoseconds(numbers: Sequence[msgspec.Raw]) -> Integers:
 
 
 def all_microseconds(times: Integers) -> list[msgspec.Raw]:
-    """Returns what `microseconds` does, of many."""
+    """Returns times in ns as us, exactly."""
     if len(times) and times.min() >= 0:
         pairs = np.stack(np.divmod(times, 1000), axis=1).ravel().tolist()
         return list(map(msgspec.Raw, (b"%d.%03d " * len(times) % tuple(pairs)).split()))
-    return list(map(microseconds, times.tolist()))
+    return [msgspec.Raw(exact_microseconds(time)) for time in times.tolist()]
 
 
 def raw(value: object) -> msgspec.Raw:
@@ -199,7 +178,7 @@ def raw(value: object) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-class Axis:
+class RankAxis:
     """The common axis for the events of a rank, and the numbers of its processes there."""
 
     def __init__(self, rank: int, corrected: Corrected, base: int, numbers: Iterator[int]) -> None:
@@ -248,7 +227,7 @@ class Source:
     rank: int
     first: int
     base: int
-    events: Callable[[Axis], Iterator[list[bytes]]]
+    events: Callable[[RankAxis], Iterator[list[bytes]]]
 
 
 def source_of(trace: RankTrace) -> Source:
@@ -267,22 +246,22 @@ def source_of(trace: RankTrace) -> Source:
     return Source(trace.rank, first, base, lambda axis: file_on(trace.path, base, axis))
 
 
-def file_on(path: Path, base: int, axis: Axis) -> Iterator[list[bytes]]:
+def file_on(path: Path, base: int, axis: RankAxis) -> Iterator[list[bytes]]:
     """Yields all events of a Chrome trace on the axis, encoded."""
     for events in Blocks(path, WholeEvents()):
         with reading(path):
             kept = apart(events, axis)
-            move(kept, base, axis)
-        yield [lines(kept)] if kept else []
+            move_stamps(kept, base, axis)
+        yield [joined_events(kept)] if kept else []
     yield axis.names()
 
 
-def lines(events: Sequence[Any]) -> bytes:
+def joined_events(events: Sequence[Any]) -> bytes:
     """Returns events as JSON, with commas between them."""
     return msgspec.json.encode(events)[1:-1]
 
 
-def apart(events: Sequence[Any], axis: Axis) -> list[Any]:
+def apart(events: Sequence[Any], axis: RankAxis) -> list[Any]:
     """Returns events with processes and arrows that no other rank has; without names and order of processes."""
     kept = []
     for event in events:
@@ -300,7 +279,7 @@ def apart(events: Sequence[Any], axis: Axis) -> list[Any]:
     return kept
 
 
-def move(events: Sequence[Any], base: int, axis: Axis) -> None:
+def move_stamps(events: Sequence[Any], base: int, axis: RankAxis) -> None:
     """Moves the stamps of events onto the axis."""
     timed = [event for event in events if event.ts and has_time(event.ts) and event.ph != METADATA]
     begins = all_nanoseconds([event.ts for event in timed]) + base
@@ -315,7 +294,7 @@ def move(events: Sequence[Any], base: int, axis: Axis) -> None:
             event.ts = msgspec.UNSET  # names hold at all times
 
 
-def calls_on(trace: RankTrace, axis: Axis) -> list[bytes]:
+def calls_on(trace: RankTrace, axis: RankAxis) -> list[bytes]:
     """Returns the calls of a rank as events on the axis, a row for each group."""
     events = []
     for row, calls in enumerate(trace.calls):
@@ -339,8 +318,8 @@ def calls_on(trace: RankTrace, axis: Axis) -> list[bytes]:
                 "name": raw(str(calls.operation[number])),
                 "pid": pid,
                 "tid": raw(row),
-                "ts": microseconds(begin),
-                "dur": microseconds(end - begin),
+                "ts": msgspec.Raw(exact_microseconds(begin)),
+                "dur": msgspec.Raw(exact_microseconds(end - begin)),
                 "args": raw({"group": calls.group} | {key: value for key, value in known.items() if value >= 0}),
             }
             events.append(msgspec.json.encode(event))

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from downbeat.align.formats.common import Call, Gathered, normalize
-from downbeat.align.formats.found import ON_HOSTS, XLA, Found, Stamp
+from downbeat.align.formats.found import ON_HOSTS, XLA, CollectiveEvents, Stamp
 from downbeat.align.formats.kernels import OF_POINTS, UNKNOWN
 
 GROUPS = re.compile(r"replica_groups=(?:\{(?P<lists>(?:\{[\d,]*\},?)+)\}|\[(?P<count>\d+),\d+\])")
@@ -46,7 +46,7 @@ class OfDevices:
                     gathered.add(group, Call(first.operation, entry, end, first.sequence, first.root, first.size))
 
 
-def stamps_of(found: Found, gathered: Gathered) -> Iterator[Stamp]:
+def stamps_of(found: CollectiveEvents, gathered: Gathered) -> Iterator[Stamp]:
     """Yields the operations of devices: those of kernels that name theirs (GPUs), too, if there is no row of these."""
     rows = set()
     for stamp in found.stamps["xla"]:
@@ -61,7 +61,7 @@ def stamps_of(found: Found, gathered: Gathered) -> Iterator[Stamp]:
             yield stamp._replace(name=name)
 
 
-def gather_xla(gathered: Gathered, found: Found, base: int) -> None:
+def gather_xla(gathered: Gathered, found: CollectiveEvents, base: int) -> None:
     """Gathers calls of XLA's programs: a group for each operation of a program, which all of its devices run."""
     devices = OfDevices()
     begun: dict[tuple[object, str, str], Stamp] = {}

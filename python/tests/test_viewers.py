@@ -1,4 +1,4 @@
-"""A recording of `downbeat trace` in other tools' formats: all stamps on the global clock, its errors as counters."""
+"""Recordings and launches in formats of trace viewers: the stamps are those of the files, on the global clock."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from downbeat.errors import UsageError
 from downbeat.traces.arrivals import find_arrivals
 from downbeat.traces.file import ENTERED, HEADER, HEADER_SIZE, TABLES
 from downbeat.traces.trace import open_trace
+from launch_files import Cell, write_launch
 
 EPOCH = 1_700_000_000_000_000_000  # in trace_files
 AHEAD = 7_000  # ns of rank 1's clock
@@ -52,7 +53,7 @@ def test_align_reads_the_times_back(tmp_path: Path, to: str) -> None:
         pytest.importorskip("otf2")
     truth = open_trace(recording(tmp_path / "trace")).records
     written = export(tmp_path, to, "out")
-    traces, notes = read_all(sorted(written.glob("*.gz")) if to == "kineto" else [written])
+    traces, notes = read_all(sorted(written.glob("*.gz")) if to == "kineto" else [written / "traces.otf2"])
     assert not notes
     zero = 0 if to == "otf2" else EPOCH  # OTF2's library says when it wrote
     first = int(traces[0].calls[0].entry[0]) - zero if to == "otf2" else 0
@@ -147,10 +148,13 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").touch()
     for arguments, said in (
-        (["--to", "csv", "-o", "x"], "unknown format 'csv' of a recording; choose one of perfetto, kineto, otf2"),
+        (
+            ["--to", "csv", "-o", "x"],
+            "unknown format 'csv' of a recording; choose one of perfetto, kineto, otf2, openmetrics, perfetto-clocks",
+        ),
         (
             ["--to", "perfetto", "--rows", "samples", "-o", "x"],
-            "--rows samples is for launches and experiments; traces and clocks are exported whole",
+            "--rows samples is for csv, parquet and json; timelines and clocks are exported whole",
         ),
         (["--to", "kineto"], "give the directory to write with --output"),
         (["--to", "otf2", "-o", "full"], "'full' is not empty; give another directory with --output"),
@@ -174,3 +178,94 @@ def test_times_of_the_profile_and_bounds_are_those_of_the_clock(tmp_path: Path) 
     assert profile["wait_time"].to_numpy()[:-1] == pytest.approx(500e-9)
     before = 10**9 - (np.arange(len(records)) * 10_000 + 1000)  # ticks from the entry to the first map
     assert records["bound"].to_numpy() == pytest.approx((50 + before * 0.5 * 1e-3) * 1e-9, rel=1e-9)
+
+
+SHOWN = 3  # samples of each cell
+
+
+def launch(path: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Writes a file of two cells, whose first two samples are warm-up; returns entries and exits of those shown."""
+    random = np.random.default_rng(3)
+    cells, entries, exits = [], [], []
+    for operation in ("bcast", "barrier"):
+        entry = np.arange(8)[:, None] * 1e-3 + len(cells) + random.random((8, 2)) * 1e-6
+        end = entry + random.random((8, 2)) * 1e-5
+        verdict = np.array([3, 3, 1, 0, 0, 0, 0, 0])  # warmup, late_flag, valid
+        other: dict[str, object] = {"pattern": "one_late", "largest_delay": 2e-5, "algorithm": "chain"}
+        cells.append(
+            Cell(entry, end, operation, synchronizer="harmonize", verdict=verdict, deadline=entry.min(axis=1) - 1e-7)
+            if cells
+            else Cell(entry, end, operation, verdict=verdict, other=other)
+        )
+        entries.append(entry[2 : 2 + SHOWN])
+        exits.append(end[2 : 2 + SHOWN])
+    write_launch(path, cells, simulated="cluster(nodes=2)")
+    return entries, exits
+
+
+def test_timelines_of_a_launch_are_its_stamps(tmp_path: Path) -> None:
+    entries, exits = launch(tmp_path / "out.nc")
+    done = downbeat_command.downbeat(
+        *("export", "out.nc", "--to", "perfetto", "--samples", SHOWN, "-o", "out.json"), where=tmp_path
+    )
+    assert done.returncode == 0
+    assert "6 samples are left out" in done.stderr
+    assert "4 samples of warm-up are left out" in done.stderr
+    whole = json.loads((tmp_path / "out.json").read_text())
+    assert whole["otherData"]["simulated"] == "cluster(nodes=2)"
+    events = whole["traceEvents"]
+    for rank in (0, 1):
+        mine = [event for event in events if event["ph"] == "X" and event["pid"] == rank + 1]
+        for kind, begins, ends in (
+            ("operation", entries, exits),
+            ("synchronizer", [entry - 1e-6 for entry in entries], entries),
+        ):
+            some = [event for event in mine if event["cat"] == kind]
+            found = np.array([[event["ts"], event["ts"] + event["dur"]] for event in some]) * 1e3
+            for place, truth in enumerate((begins, ends)):
+                expected = np.concatenate(truth)[:, rank] * 1e9
+                np.testing.assert_allclose(found[:, place], expected, rtol=0, atol=1)
+    operations = [event for event in events if event.get("cat") == "operation"]
+    assert operations[0]["name"] == "bcast[chain] of 8 bytes after harmonize, one_late by 20 us"
+    assert {event["args"]["verdict"] for event in operations} == {"late_flag", "valid"}
+    assert {event["args"].get("entry_after_deadline_ns") is None for event in operations} == {True, False}
+    assert len([event for event in events if event["ph"] == "i"]) == SHOWN
+
+
+def test_archive_of_a_launch_has_its_stamps(tmp_path: Path) -> None:
+    pytest.importorskip("otf2")
+    from otf2.reader import Reader
+
+    entries, exits = launch(tmp_path / "out.nc")
+    done = downbeat_command.downbeat(
+        *("export", "out.nc", "--to", "otf2", "--samples", SHOWN, "-o", "out"), where=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    with contextlib.closing(Reader(str(tmp_path / "out" / "traces.otf2"))) as archive:
+        events = [(location.group.name, event) for location, event in archive.events]
+        for rank in (0, 1):
+            mine = [event for name, event in events if name == f"MPI Rank {rank}"]
+            times = np.array([event.time for event in mine]).reshape(-1, 4)
+            truth = np.stack(
+                [np.concatenate(some)[:, rank] for some in ([e - 1e-6 for e in entries], entries, entries, exits)],
+                axis=1,
+            )
+            np.testing.assert_allclose(times, truth * 1e9, rtol=0, atol=1)
+            names = [event.region.name for event in mine]
+            assert names[2] == "bcast[chain] of 8 bytes after harmonize, one_late by 20 us"
+            assert names[-1] == "barrier of 8 bytes after harmonize"
+            about = {attribute.name: value for attribute, value in mine[2].attributes.items()}
+            assert about == {"cell": 0, "sample": 2, "verdict": "late_flag", "planned_delay_ns": 0}
+
+
+def test_timelines_are_of_one_launch(tmp_path: Path) -> None:
+    launch(tmp_path / "out.nc")
+    for arguments, said in (
+        (["--to", "kineto", "-o", "x"], "kineto is a format of recordings; of a launch choose perfetto or otf2"),
+        (["--to", "perfetto"], "give the file to write with --output"),
+        (["--to", "perfetto", "-o", "out.nc"], "'out.nc' is the source of the export"),
+    ):
+        done = downbeat_command.downbeat("export", "out.nc", *arguments, where=tmp_path)
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
