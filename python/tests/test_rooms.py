@@ -16,6 +16,7 @@ ROOT = Path(downbeat.__file__).parent
 FLOORS = (
     ("errors",),  # how a command ends
     ("base",),  # files, text, streams
+    ("show", "sentences"),  # tables, sentences
     (
         "statistics",
         "launchers",
