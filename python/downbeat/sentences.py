@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
@@ -21,7 +22,7 @@ class Sentence:
     """A fact: which line of sentences.toml says it, and its values."""
 
     key: str
-    values: Mapping[str, object]
+    values: Mapping[str, Any]
 
     def __str__(self) -> str:
         return template(self.key).render(self.values)

@@ -204,7 +204,7 @@ def test_the_closing_sentence_claims_what_the_verdicts_say(seed: int) -> None:
     (said,) = conclusion(frame)
     counts = Counter(frame["verdict"])
     if said.key == "verdicts":
-        found = {one["verdict"]: one for one in said.values["found"]}  # type: ignore[attr-defined]
+        found = {one["verdict"]: one for one in said.values["found"]}
         assert {verdict: one["cells"] for verdict, one in found.items()} == counts
         assert all(one["ranged"] == (verdict in ("faster", "slower")) for verdict, one in found.items())
         assert "faster" not in found or found["faster"]["high"] < 1

@@ -156,7 +156,7 @@ def test_verdict_of_a_barrier_that_does_harm(tmp_path: Path) -> None:
     (said,) = barrier_facts(judged)
     assert (said.values["cells"], said.values["slower"], said.values["faster"]) == (3, 3, 0)
     assert said.values["median"] == pytest.approx(1.2, rel=0.02)
-    (most,) = said.values["extremes"]  # type: ignore[attr-defined]
+    (most,) = said.values["extremes"]
     alone = judged[0].comparison.ratio
     assert most["low"] < alone.low < alone.high < most["high"]  # holds for all cells at once
 
@@ -278,7 +278,7 @@ def test_algorithms_of_many_sizes_share_a_sentence(tmp_path: Path) -> None:
         for line in ("harmonize", "mpi_barrier")
     ]
     (said,) = algorithm_facts(write_experiment(tmp_path, [cells] * 5))
-    assert [(one["algorithm"], one["cases"]) for one in said.values["lowest"]] == [  # type: ignore[attr-defined]
+    assert [(one["algorithm"], one["cases"]) for one in said.values["lowest"]] == [
         ("linear", 2),
         ("tree", 1),
     ]
@@ -506,7 +506,7 @@ def test_a_drift_within_the_bounds_may_be_none() -> None:
         coords={"pair": ["0:1", "0:2"], "time": [0.0, 10.0]},
     )
     said = drifts(data)
-    found = [(one["pair"], one["skew"], one["unsure"]) for one in said.values["pairs"]]  # type: ignore[attr-defined]
+    found = [(one["pair"], one["skew"], one["unsure"]) for one in said.values["pairs"]]
     assert found == [("0:1", "+0.03", True), ("0:2", "+0.05", False)]
     assert "ranks 0:1 by +0.03 us per s, within the error of the measurement (off" in str(said)
 

@@ -1,4 +1,4 @@
-"""Words that say which cells to compare: arguments of `downbeat compare`, conditions on cells, directories of a history."""
+"""Words that say which cells to compare: arguments of `downbeat compare`, conditions, directories of a history."""
 
 from __future__ import annotations
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -165,7 +166,7 @@ class Matcher:
         """Returns a line for each reason to leave launches out, with the cells."""
         return [f"{reason}: {', '.join(cells)}" for reason, cells in self.left_out.items()]
 
-    def _grouped(self, cells: pd.DataFrame, key: Sequence[str]) -> dict[Hashable, pd.DataFrame]:
+    def _grouped(self, cells: pd.DataFrame, key: Sequence[str]) -> dict[Any, pd.DataFrame]:
         # Numbers are copied cell by cell; factors need not be.
         numbers = [*NEEDED, self.column, *([SESSION] if SESSION in cells else [])]
         return dict(list(cells[numbers].groupby([cells[name] for name in key], sort=False)))

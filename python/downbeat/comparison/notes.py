@@ -44,7 +44,7 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> t
     contexts = [contexts_of(of, cells) for of, cells in both]
     expected = {attribute for name in sides.compared for attribute in CONTEXT_OF.get(name, ())}
     if not sides.history_is_a and all(isinstance(of, Experiment) for of, _ in both):
-        lines += [f"A and B differ in {line}" for line in context_differences(*contexts, expected)]
+        lines += [f"A and B differ in {line}" for line in context_differences(contexts[0], contexts[1], expected)]
     for (of, _), of_side in zip(both, contexts, strict=True):
         found = simulations(of_side)
         if "algorithm" in sides.compared and isinstance(of, Experiment):

@@ -49,9 +49,9 @@ def against_start(experiment: Experiment) -> list[AgainstStart]:
     for line, of_line in others.groupby("line", sort=False):
         after = of_line.drop_duplicates([*BESIDE_START, "launch"])
         places = {key: place for place, key in enumerate(after.groupby(BESIDE_START, sort=False).groups)}
-        matches = [one for one in Matcher(METRIC).cells(start, after, BESIDE_START) if not one.obstacle]
-        matches.sort(key=lambda one, places=places: places[tuple(one.factors.values())])
-        for one in judge(matches):
+        found = Matcher(METRIC).cells(start, after, BESIDE_START)
+        matches = {places[tuple(one.factors.values())]: one for one in found if not one.obstacle}
+        for one in judge([matches[place] for place in sorted(matches)]):
             rows.append({**one.match.factors, "line": line})
             comparisons.append(one.comparison)
     if not rows:

@@ -1,4 +1,4 @@
-"""The output of a comparison: verdicts first, then the cells, then what was left out; on a terminal, in Markdown, HTML."""
+"""The output of a comparison: verdicts first, then the cells, then what was left out."""
 
 from __future__ import annotations
 
@@ -79,9 +79,8 @@ def cells_sheet(frame: pd.DataFrame, head: list[tuple[str, str]], notes: list[st
         "interval": Field("interval", "interval"),
         "verdict": Field(f"after {name_b}" if are_readings(frame) else f"{name_b} is"),
     }
-    shown = pd.DataFrame(frame).assign(
-        interval=list(zip(frame["ratio_low"], frame["ratio_high"], strict=True)), verdict=verdict_words(frame)
-    )
+    bounds: list[object] = list(zip(frame["ratio_low"], frame["ratio_high"], strict=True))
+    shown = pd.DataFrame(frame).assign(interval=pd.Series(bounds, frame.index), verdict=verdict_words(frame))
     return Sheet(
         shown,
         fields,
@@ -136,7 +135,8 @@ def conclusion(frame: pd.DataFrame) -> list[Sentence]:
             values |= {"a": b, "b": a, "ratio": 1 / ratio, "low": 1 / high, "high": 1 / low}
         return [Sentence("times_as_fast", values)]
     found = []
-    for verdict, rows in sorted(cells.groupby("verdict"), key=lambda one: ORDER.index(one[0])):
+    for verdict in (one for one in ORDER if one in verdicts):
+        rows = cells[cells["verdict"] == verdict]
         ends = {"low": rows["ratio"].min(), "high": rows["ratio"].max()}
         word_of = counted_word(frame, verdict, len(rows))
         found.append({"verdict": verdict, "word": word_of, "cells": len(rows), "ranged": verdict in READINGS, **ends})

@@ -40,14 +40,14 @@ def schemes(data: xr.Dataset) -> Sentence:
     errors = data[error].sel(wait=wait).to_series().dropna()
     durations = data["duration_median"].to_series()[errors.index]
 
-    def of(scheme: object) -> dict[str, object]:
+    def of(scheme: str) -> dict[str, object]:
         return {"scheme": scheme, "error": float(errors[scheme]), "duration": float(durations[scheme])}
 
     values = {
         "wait": f"{wait:g}",
         "kind": kind,
-        "best": of(durations[errors <= AS_GOOD * errors.min()].idxmin()),
-        "quickest": of(durations.idxmin()),
+        "best": of(str(durations[errors <= AS_GOOD * errors.min()].idxmin())),
+        "quickest": of(str(durations.idxmin())),
         "outside": float(data["outside"].max()) if "outside" in data else None,
     }
     return Sentence("schemes", values)
