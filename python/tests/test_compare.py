@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 from compare_command import Run, command
 from downbeat.commands.compare import FailOn
-from downbeat.comparison.history import context_differences, parse_conditions, select
-from downbeat.comparison.table import describe
+from downbeat.comparison.conditions import parse_conditions, select
+from downbeat.comparison.notes import context_differences
+from downbeat.comparison.sheet import comparison_sheet
 from downbeat.errors import UsageError
 from downbeat.experiment.directory import write_plan, write_record
 from downbeat.experiment.experiment import FACTORS, Experiment, open_experiment
@@ -131,7 +132,7 @@ def test_what_is_on_one_side_only_is_listed() -> None:
     assert verdicts(found) == {8: "undecided", 16: "unmatched", 32: "unmatched"}
     assert list(found["reason"][1:]) == ["only in A", "only in B"]
     assert found.attrs["tests"] == 1
-    text = "\n".join(describe(found))
+    text = "\n".join(comparison_sheet(found).text())
     assert "unmatched, only in B: bcast 32" in text
     with pytest.raises(UsageError, match="A and B have no cell in common: size is 16 / 32"):
         downbeat.compare(a[a["size"] == 16], b[b["size"] == 32])
@@ -428,7 +429,7 @@ def test_the_table_fits_a_terminal(long_name: str) -> None:
         for synchronizer in ("mpi_barrier", "harmonize")
     ]
     cells = pd.concat(parts)
-    lines = describe(downbeat.compare(cells, cells.copy()))
+    lines = comparison_sheet(downbeat.compare(cells, cells.copy())).text()
     assert max(map(len, lines)) <= WIDTH
     assert lines[0] == "8 cells: 0 faster, 0 slower, 0 equivalent, 8 undecided (B against A)"
     assert sum(line.count("undecided") == 2 for line in lines) == 4  # synchronizers are side by side
@@ -463,7 +464,7 @@ def test_two_experiments_of_one_name_are_told_apart(tmp_path: Path, run: Run) ->
     found = downbeat.compare(*(open_experiment(tmp_path / name) for name in ("yesterday", "today")))
     assert found.attrs["name_a"] == str(tmp_path / "yesterday")
     assert found.attrs["name_b"] == str(tmp_path / "today")
-    assert any("independent launches, 95 % interval; no test" in line for line in describe(found))
+    assert any("independent launches, 95 % interval; no test" in line for line in comparison_sheet(found).text())
 
 
 @pytest.mark.parametrize(
@@ -524,7 +525,7 @@ def test_the_record_is_what_the_docs_say(tmp_path: Path, run: Run) -> None:
 def test_thousands_of_cells_are_not_all_named() -> None:
     a = rows([1.0])
     many = pd.concat([a.assign(size=size) for size in range(1000, 2000)])
-    lines = describe(downbeat.compare(pd.concat([a, many]), a))
+    lines = comparison_sheet(downbeat.compare(pd.concat([a, many]), a)).text()
     assert sum("only in A" in line for line in lines) == 1
     assert len(lines) < 1000 + 30
     assert any(line.endswith(" ... and more") for line in lines)

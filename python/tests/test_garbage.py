@@ -24,7 +24,7 @@ import pytest
 from damage import flipped, other_shape, other_text, other_words, replaced_fields
 from downbeat.base.files import read_json, write_json
 from downbeat.base.text import one_line
-from downbeat.comparison.history import open_history
+from downbeat.comparison.conditions import open_history
 from downbeat.doctor.machine import Finding
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
@@ -34,8 +34,8 @@ from downbeat.experiment.plan import Library, Measurement, Plan
 from downbeat.experiment.planning import planned
 from downbeat.experiment.request import read_request
 from downbeat.launchers.bench import kept_builds
-from downbeat.tables.dataset import dataset_record, describe_dataset
-from downbeat.tables.experiment import describe_experiment
+from downbeat.tables.dataset import dataset_lines, dataset_record
+from downbeat.tables.experiment import experiment_sheet
 from downbeat.tables.export import ROWS
 from downbeat.traces.arrivals import find_arrivals
 from downbeat.traces.page import render
@@ -82,7 +82,7 @@ def make_samples(directory: Path) -> Path:
 
 def read_launch(path: Path) -> None:
     experiment = open_experiment(path)
-    describe_experiment(experiment, "latency_avg")
+    experiment_sheet(experiment, "latency_avg").text()
     for rows in ROWS.values():
         list(rows(experiment.launches[0]))
 
@@ -104,7 +104,7 @@ def make_dataset(directory: Path) -> Path:
 
 
 def read_dataset(path: Path) -> None:
-    describe_dataset(path)
+    dataset_lines(path)
     json.dumps(dataset_record(path), default=str)
 
 

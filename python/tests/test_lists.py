@@ -7,7 +7,7 @@ from pathlib import Path
 import downbeat
 import pytest
 from downbeat.base.text import split_list
-from downbeat.comparison.history import parse_conditions
+from downbeat.comparison.conditions import parse_conditions
 from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import operations_of
 from downbeat.experiment.plan import Measurement, portions_of

@@ -19,27 +19,27 @@ import pytest
 import xarray as xr
 from downbeat.base.text import counted
 from downbeat.cli import app
+from downbeat.comparison.questions import against_start
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.experiment import Experiment, open_experiment
 from downbeat.pictures.style import Picture, new_figure
 from downbeat.report.assemble import make_report
-from downbeat.report.clock_file import clock_verdict, drift_verdict
+from downbeat.report.clock_file import drifts, schemes
 from downbeat.report.conditions import commands, machine_section, measured_section, variables
 from downbeat.report.findings import (
-    algorithm_sentences,
-    barrier_sentences,
-    configuration_sentences,
-    delay_sentences,
-    judge_barriers,
-    latency_sentence,
-    launches_that_decide,
-    overlap_sentences,
-    skew_sentence,
+    algorithm_facts,
+    barrier_facts,
+    configuration_facts,
+    delay_facts,
+    latency_facts,
+    overlap_facts,
+    skew_facts,
 )
-from downbeat.report.numbers import MOST_ROWS, csv_link, digits, listed, span, table_rows
+from downbeat.report.numbers import MOST_ROWS, csv_link, digits, span, table_rows
 from downbeat.report.page import Fact, Page, Section, Table, render_page, write_page
 from downbeat.report.warnings import bench_warnings, experiment_warnings
-from downbeat.statistics.modes import unseen_text
+from downbeat.sentences import listed
+from downbeat.statistics.power import launches_that_decide
 from downbeat.tables.summaries import plain_cells
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,88 +152,54 @@ def test_verdict_of_a_barrier_that_does_harm(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     # Delta is 1.2 with a deviation of 1 % between launches, which are themselves far apart.
     launches = [barrier_cells(launch, 1.2 * random.normal(1, 0.01)) for launch in (1, 3, 1.5, 2, 5, 1)]
-    judged = judge_barriers(write_experiment(tmp_path, launches))
-    assert {one.comparison.verdict for one in judged} == {"slower"}
-    (sentence,) = barrier_sentences(judged)
-    ratio = r"1\.(19|2\d?) times"
-    seen = rf"After mpi_barrier, latencies read {ratio} \(median; {ratio} in single cells\) those from a common start"
-    assert re.match(seen, sentence)
-    assert "Of these, 3 read higher than from a common start, most of all bcast, " in sentence
-    interval = re.search(r"95 % interval for all 3 at once ([\d.]+) to ([\d.]+)\)", sentence)
-    assert interval
+    judged = against_start(write_experiment(tmp_path, launches))
+    (said,) = barrier_facts(judged)
+    assert (said.values["cells"], said.values["slower"], said.values["faster"]) == (3, 3, 0)
+    assert said.values["median"] == pytest.approx(1.2, rel=0.02)
+    (most,) = said.values["extremes"]
     alone = judged[0].comparison.ratio
-    assert float(interval[1]) < alone.low < alone.high < float(interval[2])
-    assert "undecided" not in sentence and "cannot" not in sentence
+    assert most["low"] < alone.low < alone.high < most["high"]  # holds for all cells at once
 
 
-def test_the_news_is_one_sentence(tmp_path: Path) -> None:
+def test_the_news_counts_verdicts(tmp_path: Path) -> None:
     def news(name: str, launches: list[list[Cell]]) -> str:
         return make_report([write_experiment(tmp_path / name, launches).path]).found[0].text
 
     factors = (1, 1.01, 0.99, 1, 1.02)
-    start = "After mpi_barrier a typical latency reads"
+    start = "After mpi_barrier, 3 cells against a common start:"
     assert news("a", [barrier_cells(one, 1.2) for one in factors]) == (
-        f"{start} 20.0 % too high; worst: bcast 8 bytes +20 %."
+        f"{start} 3 higher, 0 lower, 0 equivalent, 0 undecided; farthest: bcast, 8 bytes +20 %."
     )
-    assert news("b", [barrier_cells(one, 1.0) for one in factors]) == (
-        f"{start} 0.0 % too low; no cell differs significantly."
-    )
-    assert (
-        news("c", [barrier_cells(1)])
-        == f"{start} 20.0 % too high; no verdict, which needs 5 launches that can be compared."
-    )
+    assert news("b", [barrier_cells(1)]) == f"{start} no verdict, which needs 5 launches."
 
 
-def test_verdict_of_a_barrier_that_does_none(tmp_path: Path) -> None:
-    launches = [
-        barrier_cells(launch, delta)
-        for launch, delta in zip((1, 3, 2, 1, 4) * 2, (1.0, 1.001, 0.999, 1.0, 1.002) * 2, strict=True)
-    ]
-    (sentence,) = barrier_sentences(judge_barriers(write_experiment(tmp_path, launches)))
-    assert sentence.endswith(f"Of these, in 3 the difference is below 2% ({unseen_text(10)}).")
-
-
-def test_what_cannot_be_decided_says_how_many_launches_would_do(tmp_path: Path) -> None:
+def test_undecided_cells_say_how_many_launches_would_do(tmp_path: Path) -> None:
     deltas = (1.0, 1.1, 0.9, 1.05, 0.96)
     experiment = write_experiment(tmp_path, [barrier_cells(1, delta, sizes=(8,)) for delta in deltas])
     needed = launches_that_decide(float(np.std(np.log(deltas), ddof=1)), 0.02)
-    (sentence,) = barrier_sentences(judge_barriers(experiment))
-    assert sentence.endswith(
-        "over 1 cell. This ratio, barrier / common start, is delta in Schuchart 2023. Of these, 1 is undecided with 5 "
-        f"launches; to know the ratio to +-2% takes {needed} launches (repeat downbeat run with more --launches; it "
-        "adds them)."
-    )
-
-
-def test_noise_that_no_number_of_launches_overcomes(tmp_path: Path) -> None:
-    deltas = (0.1, 10, 1, 2, 0.3)
-    (sentence,) = barrier_sentences(
-        judge_barriers(write_experiment(tmp_path, [barrier_cells(1, delta, sizes=(8,)) for delta in deltas]))
-    )
-    assert sentence.endswith("takes more than 10,000 launches (use a quieter machine instead).")
+    (said,) = barrier_facts(against_start(experiment))
+    assert (said.values["undecided"], said.values["needed"]) == (1, {"half": needed, "all": needed})
 
 
 def test_barriers_of_which_none_is_the_plain_one_share_a_sentence(tmp_path: Path) -> None:
     cells = [cell(5, synchronizer=name) for name in ("harmonize", "tree", "linear", "bruck")]
-    (sentence,) = barrier_sentences(judge_barriers(write_experiment(tmp_path, [cells])))
-    assert sentence.startswith("After tree, linear and bruck, latencies read 1 times")
+    (said,) = barrier_facts(against_start(write_experiment(tmp_path, [cells])))
+    assert said.values["lines"] == ["tree", "linear", "bruck"]
 
 
 def test_a_single_rank_has_nobody_to_be_synchronized_with(tmp_path: Path) -> None:
     cells = [cell(5, synchronizer=name, ranks=1) for name in ("harmonize", "mpi_barrier")]
-    assert judge_barriers(write_experiment(tmp_path, [cells])) == []
+    assert against_start(write_experiment(tmp_path, [cells])) == []
 
 
 def test_how_long_operations_take(tmp_path: Path) -> None:
     launches = [[cell(factor * 4, "barrier", 0), *barrier_cells(factor)] for factor in (1, 2, 4)]
-    (sentence,) = latency_sentence(write_experiment(tmp_path, launches))
+    (said,) = latency_facts(write_experiment(tmp_path, launches))
     # Geometric means over launches, 2 x 4 and 2 x (10 to 26) us; of the interval see the test of the picture.
-    assert sentence == (
+    assert str(said) == (
         "Latencies from a common start: barrier 8 us (95 % interval 1.43 to 44.8) "
         "and bcast 20.2 to 52.0 us over 3 cells."
     )
-    (sentence,) = latency_sentence(write_experiment(tmp_path / "b", [[cell(4, synchronizer="tree")]]))
-    assert sentence == "Latencies after tree: bcast 4 us."
 
 
 def test_libraries_are_compared_from_a_common_start(tmp_path: Path) -> None:
@@ -241,13 +207,12 @@ def test_libraries_are_compared_from_a_common_start(tmp_path: Path) -> None:
     write_experiment(tmp_path / "b", [barrier_cells(2 * factor) for factor in (1, 1.01, 1, 1.01, 1)], mpi_library="B 1")
     for file in sorted((tmp_path / "b").glob("*.nc")):
         file.rename(tmp_path / "a" / f"1{file.name}")
-    (news,), (sentence,) = configuration_sentences(open_experiment(tmp_path / "a"))
-    assert re.match(r"A 1 is (1\.99|2\.00) \(1\.9\d to 2\.0\d\) times as fast as B 1, over 3 cells\.", news)
-    assert re.match(
-        r"B 1 against A 1 from a common start: 3 slower of 3 cells; its latency is (1\.99|2) times \(median; "
-        r"(1\.99|2) times in single cells\) as long; 5 launches leave unseen .*\. Cell by cell: downbeat compare .*/a "
-        r"'library=A 1,synchronizer=harmonize' 'library=B 1,synchronizer=harmonize'",
-        sentence,
+    (news,), (said,) = configuration_facts(open_experiment(tmp_path / "a"))
+    assert (news.key, news.values["a"], news.values["b"], news.values["cells"]) == ("times_as_fast", "A 1", "B 1", 3)
+    assert news.values["ratio"] == pytest.approx(2, rel=0.02)
+    assert said.values["found"] == [{"verdict": "slower", "cells": 3}]
+    assert str(said.values["command"]).endswith(
+        "'library=A 1,synchronizer=harmonize' 'library=B 1,synchronizer=harmonize'"
     )
 
 
@@ -267,7 +232,7 @@ def test_what_is_incomplete_is_in_pictures_and_in_no_verdict(tmp_path: Path) -> 
     for late in launches[5:]:
         late[0].other["status"] = 1
     experiment = write_experiment(tmp_path, launches)
-    (judged,) = judge_barriers(experiment)
+    (judged,) = against_start(experiment)
     assert judged.comparison.launches == (5, 5)
     assert len(plain_cells(experiment)) == 14
     assert any("verdicts leave them out" in warning for warning in experiment_warnings(experiment))
@@ -275,14 +240,14 @@ def test_what_is_incomplete_is_in_pictures_and_in_no_verdict(tmp_path: Path) -> 
 
 def test_four_launches_are_no_verdict_and_a_warning(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path, [barrier_cells(1, 2.0)] * 4)
-    (sentence,) = barrier_sentences(judge_barriers(experiment))
-    assert "2 times" in sentence and "not a verdict" in sentence and "Of these" not in sentence
+    (said,) = barrier_facts(against_start(experiment))
+    assert (said.values["cells"], said.values["firm"], said.values["undecided"]) == (3, 0, 0)
     assert experiment_warnings(experiment)[0].startswith("4 launches of a configuration")
 
 
 def test_without_a_common_start_nothing_is_judged(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path, [[cell(5, synchronizer="mpi_barrier")]] * 5)
-    assert judge_barriers(experiment) == []
+    assert against_start(experiment) == []
     assert make_report([tmp_path]).found[1] == Fact(
         "measured", "5 launches of bcast after mpi_barrier, 2 processes, Some MPI 1.0."
     )
@@ -296,13 +261,13 @@ def test_algorithms_that_look_fastest_behind_a_barrier_alone(tmp_path: Path) -> 
         ("tree", "mpi_barrier"): 5,
     }
     cells = [cell(value, "reduce", 8, line, algorithm=name) for (name, line), value in latencies.items()]
-    (sentence,) = algorithm_sentences(write_experiment(tmp_path, [cells] * 5))
-    assert sentence == (
-        "reduce: lowest latency from a common start: linear, 3 us, significantly below every other. After mpi_barrier "
-        "(1 of 1 case) another algorithm is lowest; in 1 of these 1 it is significantly slower from a common start."
-    )
-    (sentence,) = algorithm_sentences(write_experiment(tmp_path / "few", [cells] * 4))
-    assert "3 us, not significantly below every other" in sentence
+    (said,) = algorithm_facts(write_experiment(tmp_path, [cells] * 5))
+    assert said.values["lowest"] == [{"algorithm": "linear", "cases": 1, "line": "harmonize"}]
+    assert (said.values["cases"], said.values["sure"], said.values["harmed"]) == (1, 1, 1)
+    assert said.values["deceived"] == [{"line": "mpi_barrier", "cases": 1}]
+    assert "linear in 1; significantly below every other in 1. Another" in str(said)
+    (said,) = algorithm_facts(write_experiment(tmp_path / "few", [cells] * 4))
+    assert said.values["sure"] == 0
 
 
 def test_algorithms_of_many_sizes_share_a_sentence(tmp_path: Path) -> None:
@@ -312,19 +277,20 @@ def test_algorithms_of_many_sizes_share_a_sentence(tmp_path: Path) -> None:
         for size in (8, 16, 512)
         for line in ("harmonize", "mpi_barrier")
     ]
-    (sentence,) = algorithm_sentences(write_experiment(tmp_path, [cells] * 5))
-    assert sentence == (
-        "reduce: lowest latency from a common start: linear in 2 of 3 cases and tree in 1 of 3 cases; in 3 of 3 it is "
-        "significantly below every other. The same algorithm is lowest after every other synchronizer."
-    )
+    (said,) = algorithm_facts(write_experiment(tmp_path, [cells] * 5))
+    assert [(one["algorithm"], one["cases"]) for one in said.values["lowest"]] == [
+        ("linear", 2),
+        ("tree", 1),
+    ]
+    assert (said.values["cases"], said.values["sure"], said.values["deceived"]) == (3, 3, [])
 
 
 def test_without_a_common_start_nobody_knows_the_fastest(tmp_path: Path) -> None:
     cells = [
         cell(value, "reduce", 8, "mpi_barrier", algorithm=name) for name, value in (("linear", 2.0), ("tree", 1.0))
     ]
-    (sentence,) = algorithm_sentences(write_experiment(tmp_path, [cells]))
-    assert sentence.startswith("reduce: lowest latency: tree after mpi_barrier. Measure from a common start")
+    (said,) = algorithm_facts(write_experiment(tmp_path, [cells]))
+    assert str(said).startswith("reduce: lowest latency: tree after mpi_barrier in 1 case. Measure from a common start")
 
 
 def test_sentences_on_delays_and_skews(tmp_path: Path) -> None:
@@ -336,10 +302,10 @@ def test_sentences_on_delays_and_skews(tmp_path: Path) -> None:
         other={"pattern": "one_late", "largest_delay": 10 * US},
     )
     experiment = write_experiment(tmp_path, [[together, late]])
-    (sentence,) = delay_sentences(experiment)
-    assert "Hidden share of a late start, mean over launches: bcast 0.50 (delays of 10 us, 1 cell). At 1" in sentence
-    (sentence,) = skew_sentence(experiment)
-    assert sentence == "Median exit skew: 0.5 us after harmonize."
+    (said,) = delay_facts(experiment)
+    assert "bcast 0.50 to 0.50 (delays of 10 us, 1 cell)" in str(said)
+    (said,) = skew_facts(experiment)
+    assert said.values["far"] == [{"line": "harmonize", "skew": "0.5"}]
 
 
 def test_skews_that_the_clock_cannot_tell_apart_are_not_ordered(tmp_path: Path) -> None:
@@ -349,23 +315,22 @@ def test_skews_that_the_clock_cannot_tell_apart_are_not_ordered(tmp_path: Path) 
         cell(5, skew_us=0.5, synchronizer="tree"),
         cell(5, "reduce", skew_us=40, ranks=3),  # of other ranks, and of the fewer
     ]
-    (sentence,) = skew_sentence(write_experiment(tmp_path, [cells[:3]]))
-    assert sentence == (
-        "Median exit skew: below 0.04 us (the clock's limit) after harmonize and window and 0.5 us after tree."
-    )
+    (said,) = skew_facts(write_experiment(tmp_path, [cells[:3]]))
+    assert (said.values["limit"], said.values["close"]) == (pytest.approx(0.04 * US), ["harmonize", "window"])
+    assert "after harmonize and window; 0.5 us after tree." in str(said)
     write_experiment(tmp_path / "b", [cells[3:]])
     (tmp_path / "b" / "001.nc").rename(tmp_path / "002.nc")
-    (sentence,) = skew_sentence(open_experiment(tmp_path))
-    assert sentence == "Median exit skew of 3 ranks: 40 us after harmonize."
+    (said,) = skew_facts(open_experiment(tmp_path))
+    assert (said.values["ranks"], said.values["far"]) == (3, [{"line": "harmonize", "skew": "40"}])
 
 
 def test_overlap_with_computation_is_said(tmp_path: Path) -> None:
     cells = [cell(5, "ibcast(compute=auto)", size, computation=9 * US) for size in (8, 64)]
     write_experiment(tmp_path, [cells])
     add_overlaps(tmp_path / "001.nc", [0.5, 0.9])
-    (sentence,) = overlap_sentences(open_experiment(tmp_path))
+    (said,) = overlap_facts(open_experiment(tmp_path))
     # 0.2 less than OSU's figure, as `add_overlaps` has it.
-    assert "median over launches: ibcast(compute=auto) 30 to 70 % (2 cells)." in sentence
+    assert "ibcast(compute=auto) 30 % to 70 % (2 cells)." in str(said)
 
 
 def test_warnings_say_what_is_wrong_with_cells_clocks_and_conditions(tmp_path: Path) -> None:
@@ -417,7 +382,7 @@ def test_conditions_say_what_late_starts_count(tmp_path: Path) -> None:
     assert not {"a start is late from", "late ranks"} & set(dict(measured_section(plain, "").definitions))
     told = write_experiment(tmp_path / "late", [[cell(5)]], late_s="5e-06", late_ranks="0.01")
     measured = dict(measured_section(told, "").definitions)
-    assert measured["a start is late from"] == "5 us, whatever the tolerance"
+    assert measured["a start is late from"] == "5.000 us, whatever the tolerance"
     assert measured["late ranks"] == "1 % of the ranks of a sample that counts, at most"
 
 
@@ -520,11 +485,12 @@ def test_schemes_are_not_judged_where_all_ranks_share_a_clock(tmp_path: Path) ->
         coords={"scheme": ["a", "b"], "wait": [0.0]},
         attrs={"clock_domains": 1},
     )
-    assert clock_verdict(data).startswith("The schemes cannot be compared")
-    assert clock_verdict(data.assign_attrs(clock_domains=2)).startswith(
-        "0 s after a synchronization, a is the quickest"
-    )
-    assert clock_verdict(data.assign(true_max=data["offset_max"])).startswith("0 s after a synchronization, a is")
+    assert schemes(data).key == "one_clock"
+    for known in (data.assign_attrs(clock_domains=2), data.assign(true_max=data["offset_max"])):
+        said = schemes(known)
+        assert said.key == "schemes"
+        assert said.values["best"] == {"scheme": "a", "error": 1e-9, "duration": 1e-6}
+        assert said.values["best"] == said.values["quickest"]
 
 
 def test_a_drift_within_the_bounds_may_be_none() -> None:
@@ -539,9 +505,10 @@ def test_a_drift_within_the_bounds_may_be_none() -> None:
         },
         coords={"pair": ["0:1", "0:2"], "time": [0.0, 10.0]},
     )
-    text = drift_verdict(data)
-    assert "ranks 0:1 by +0.03 us per s within the error of the measurement, so perhaps not at all (off" in text
-    assert "ranks 0:2 by +0.05 us per s (off" in text
+    said = drifts(data)
+    found = [(one["pair"], one["skew"], one["unsure"]) for one in said.values["pairs"]]
+    assert found == [("0:1", "+0.03", True), ("0:2", "+0.05", False)]
+    assert "ranks 0:1 by +0.03 us per s, within the error of the measurement (off" in str(said)
 
 
 def test_launches_are_counted_by_configuration(tmp_path: Path) -> None:
@@ -569,5 +536,5 @@ def test_numbers_beside_each_other_keep_their_zeros() -> None:
 
 def test_a_file_with_arrival_patterns_alone_has_a_report(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path / "a", [[cell(5, pattern="one_late", largest_delay=1e-5)]])
-    assert latency_sentence(experiment) == []
+    assert latency_facts(experiment) == []
     assert make_report([tmp_path / "a"]).sections

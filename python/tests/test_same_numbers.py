@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import scipy.stats
 from compare_command import Run, command
-from downbeat.comparison.table import verdict_word
-from downbeat.report.findings import judge_barriers, judged_frame
+from downbeat.comparison.questions import against_start, against_start_frame
+from downbeat.comparison.sheet import verdict_words
 from downbeat.tables.experiment import experiment_record
 from downbeat.tables.summaries import launch_ratios, summarize
 from launch_files import Cell, write_launch
@@ -59,7 +59,7 @@ def test_one_estimator(experiment: downbeat.Experiment) -> None:
 def test_one_direction(experiment: downbeat.Experiment, run: Run) -> None:
     """The ratio is barrier / common start, in whatever order the two are named."""
     ratio = float(summarize(launch_ratios(experiment.cells), ["synchronizer"], "ratio")["estimate"].iloc[0])
-    (judged,) = judge_barriers(experiment)
+    (judged,) = against_start(experiment)
     found = [ratio, judged.comparison.ratio.estimate]
     for order in (("mpi_barrier", "harmonize"), ("harmonize", "mpi_barrier")):
         file = experiment.path / "c.json"
@@ -72,6 +72,6 @@ def test_one_direction(experiment: downbeat.Experiment, run: Run) -> None:
 def test_one_word(experiment: downbeat.Experiment) -> None:
     few = downbeat.Experiment(experiment.path, "e", experiment.launches[:4], None, ())
     compared = downbeat.compare(few, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "mpi_barrier"})
-    words = [verdict_word(compared, compared.iloc[0]), *judged_frame(judge_barriers(few))["verdict"]]
+    words = [*verdict_words(compared), *against_start_frame(against_start(few))["verdict"]]
     assert [*compared["verdict"], *words] == ["undecided"] * 3
     assert compared["ratio_low"].iloc[0] > 1

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from compare_command import Run, command
-from downbeat.comparison.arguments import read_arguments
-from downbeat.comparison.history import history_cells
-from downbeat.comparison.table import describe
+from downbeat.comparison.conditions import read_arguments
+from downbeat.comparison.sheet import comparison_sheet
+from downbeat.comparison.sides import history_cells
 from downbeat.errors import UsageError
 from downbeat.statistics.across_sessions import compare_across_sessions
 from downbeat.statistics.independent import compare_independent
@@ -193,7 +193,7 @@ def test_two_experiments_say_what_they_assume() -> None:
     )
     share = float(found.attrs["assumes"].split("deviated by 2 %, ")[1].partition("%")[0])
     assert 35 < share < 65
-    assert "assumes the machine did not change" in " ".join(" ".join(describe(found)).split())
+    assert "assumes the machine did not change" in " ".join(" ".join(comparison_sheet(found).text()).split())
     both = pd.concat([a, b.assign(synchronizer="linear")])
     paired = downbeat.compare(both, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "linear"})
     assert paired.attrs["assumes"] == ""
@@ -212,7 +212,7 @@ def test_a_history_takes_a_false_verdict_back() -> None:
     )
     assert 0.01 < found["session_deviation"].iloc[0] < 0.04
     assert found["launches_needed"].isna().all()
-    text = " ".join(" ".join(describe(found)).split())
+    text = " ".join(" ".join(comparison_sheet(found).text()).split())
     assert "history 12 experiments, which deviate by" in text
     assert "more launches do not make up for what differs between sessions" in text
     b["latency_avg_median"] *= 1.3
@@ -227,7 +227,7 @@ def test_a_history_alone_is_a() -> None:
     assert found["a"].iloc[0] == pytest.approx(stats.gmean(means))
     assert found["launches_a"].tolist() == [10]
     assert found.attrs["history_is_a"]
-    assert any("A       history, 10 sessions" in line for line in describe(found))
+    assert any("A       history, 10 sessions" in line for line in comparison_sheet(found).text())
 
 
 def test_cells_that_the_history_lacks() -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from downbeat.base.text import microseconds
 from downbeat.cli import main
+from downbeat.show import WIDTH
 from downbeat.tables.experiment import geometric_mean_of_launches
-from downbeat.tables.table import WIDTH
 from launch_files import Cell, write_launch
 
 Run = Callable[..., tuple[int, list[str], str]]

@@ -8,11 +8,11 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.table import describe
+from downbeat.comparison.sheet import comparison_sheet
 from downbeat.data.cells import CHANGED, states_line, with_states
 from downbeat.errors import UsageError
 from downbeat.report.warnings import experiment_warnings
-from downbeat.tables.experiment import describe_experiment
+from downbeat.tables.experiment import experiment_sheet
 from launch_files import Cell, write_launch
 
 FAST, SLOW = 77e-9, 355e-9
@@ -94,10 +94,10 @@ def test_numbers_and_verdicts_are_of_one_state(tmp_path: Path) -> None:
     compared = downbeat.compare(found, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "linear"})
     assert dict(zip(compared["state"], compared["verdict"], strict=True)) == {"77ns": "equivalent", "355ns": "slower"}
     assert compared["launches_a"].tolist() == [12, 12]
-    text = " ".join(" ".join(describe(compared)).split())
+    text = " ".join(" ".join(comparison_sheet(compared).text()).split())
     assert "measured in two states of the machine (cache line 77 and 355 ns); compared within each" in text
     assert f"A: {CHANGED} in launch 25, left out" in text
-    shown = " ".join(" ".join(describe_experiment(found, "latency_avg")).split())
+    shown = " ".join(" ".join(experiment_sheet(found, "latency_avg").text()).split())
     assert "state: measured in two states of the machine (cache line 77 and 355 ns)" in shown
     assert "0.200" in shown
     assert "0.750" in shown
@@ -114,7 +114,7 @@ def test_a_cell_without_a_reading_counts(tmp_path: Path, slow: float) -> None:
     compared = downbeat.compare(found, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "linear"})
     launches = dict(zip(compared["state"], compared["launches_a"], strict=True))
     assert launches == ({"": 24} if slow == FAST else {"77ns": 6, "355ns": 6, "unknown": 12})
-    text = " ".join(" ".join(describe(compared)).split())
+    text = " ".join(" ".join(comparison_sheet(compared).text()).split())
     assert ("24 cells of launches without a reading" in text) == (slow == SLOW)
 
 

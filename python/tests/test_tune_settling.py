@@ -15,7 +15,7 @@ from downbeat.tune import tuning as settling
 from downbeat.tune.formats.open_mpi import RULES_FILE
 from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.proving import Proof
-from downbeat.tune.table import find_warnings, record
+from downbeat.tune.table import find_warnings, record_of_rules
 from downbeat.tune.tuning import ENVIRONMENT_FILE, Question, Tuning, check_directory, settle_rules, write_files
 from test_tune_choosing import CONFIDENCE, EFFORT, MARGIN, TARGET, launches
 
@@ -79,7 +79,7 @@ def test_an_algorithm_with_wrong_results_under_the_rules_is_replaced_by_the_next
     assert tuning.objections()
     (warning,) = find_warnings(tuning)
     assert "bcast on 4 ranks (8) by a was written, measured and removed: wrong results at 8 bytes" in warning
-    said = json.loads(json.dumps(record(tuning, [warning])))
+    said = json.loads(json.dumps(record_of_rules(tuning, [warning])))
     assert [one["rule"]["algorithm"] for one in said["removed"]] == ["a"]
     assert [one["rejected"] for one in said["cells"][0]["candidates"]] == ["wrong results at 8 bytes", ""]
 

@@ -80,10 +80,9 @@ def compare(
     cell is slower, else 4 if one is undecided or unmatched.
     """
     from downbeat.base.files import is_standard_output
-    from downbeat.comparison.arguments import read_arguments
     from downbeat.comparison.compare import compare as compare_experiments
-    from downbeat.comparison.record import write_record
-    from downbeat.comparison.table import describe, markdown
+    from downbeat.comparison.conditions import read_arguments
+    from downbeat.comparison.sheet import comparison_sheet, write_comparison
 
     asked = read_arguments(what, history)
     frame = compare_experiments(
@@ -98,9 +97,10 @@ def compare(
         confidence=confidence,
     )
     if not is_standard_output(json):
-        print("\n".join(markdown(frame) if output_format is Format.MARKDOWN else describe(frame)))
+        sheet = comparison_sheet(frame)
+        print("\n".join(sheet.markdown() if output_format is Format.MARKDOWN else sheet.text()))
     if json:
-        write_record(frame, json)
+        write_comparison(frame, json)
     if json and not is_standard_output(json):
         print(f"written: {json}")
     raise typer.Exit(exit_status(set(frame["verdict"]), fail_on))

@@ -31,18 +31,18 @@ def show(
     from downbeat.base.files import is_standard_output
     from downbeat.data.metrics import METRICS
     from downbeat.experiment.experiment import open_experiment
-    from downbeat.tables.dataset import dataset_record, describe_dataset, is_dataset
-    from downbeat.tables.experiment import describe_experiment, experiment_record
-    from downbeat.tables.record import write_record
+    from downbeat.show import write_record
+    from downbeat.tables.dataset import dataset_lines, dataset_record, is_dataset
+    from downbeat.tables.experiment import experiment_record, experiment_sheet
 
     if metric not in METRICS:
         raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
     if is_dataset(path):
-        lines = describe_dataset(path)
+        lines = dataset_lines(path)
         record = dataset_record(path) if json else {}
     else:
         experiment = open_experiment(path)
-        lines = describe_experiment(experiment, metric)
+        lines = experiment_sheet(experiment, metric).text()
         record = experiment_record(experiment, metric) if json else {}
     if not is_standard_output(json):
         print("\n".join(lines))

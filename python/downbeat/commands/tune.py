@@ -70,7 +70,7 @@ def tune(
     from downbeat.launchers.job import job_of
     from downbeat.tune.arguments import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
     from downbeat.tune.sweep import Effort
-    from downbeat.tune.table import find_warnings, render, write_record
+    from downbeat.tune.table import find_warnings, render, write_rules_record
     from downbeat.tune.tuning import ENVIRONMENT_FILE, RECORD_FILE, Question, tune
 
     per_node = ranks_per_node or 0
@@ -97,7 +97,7 @@ def tune(
     with resumable():
         tuning = tune(question, output, lambda line: print(f"downbeat: {line}", file=sys.stderr, flush=True))
     warnings = find_warnings(tuning)
-    write_record(tuning, output, warnings)
+    write_rules_record(tuning, output, warnings)
     print(render(tuning, warnings))
     print("written:", ", ".join(str(output / name) for name in (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)))
     if tuning.objections():

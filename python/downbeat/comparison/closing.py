@@ -5,6 +5,7 @@ The numbers are the medians that downbeat-bench stored, so that no samples have 
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +14,9 @@ from pathlib import Path
 import pandas as pd
 
 from downbeat.base.text import counted
-from downbeat.comparison import table
+from downbeat.comparison import sheet
 from downbeat.comparison.compare import compare
+from downbeat.comparison.conditions import BARRIER
 from downbeat.data.cells import states_line
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
@@ -23,9 +25,9 @@ from downbeat.experiment.experiment import Experiment, open_experiment
 from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import Plan
 from downbeat.launchers.libraries import short_version
+from downbeat.show import Sheet, wrapped
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.tables.experiment import legend, pivot, shown_factors, summarize
-from downbeat.tables.table import wrapped
+from downbeat.tables.experiment import experiment_sheet
 
 AFFORDABLE = 100  # launches; to need more says that the machine is noisy
 
@@ -57,23 +59,26 @@ def closing(plan: Plan, directory: Path, estimates: Estimates) -> list[str]:
             compared = compare(experiment, where_a={factor: a}, where_b={factor: b})
         except UsageError:  # no cell has both, for example because all launches of one variant failed
             compared = None
-    libraries = {short_version(str(launch.context["mpi_library"])) for launch in whole.launches}
-    ranks = ", ".join(str(count) for count in sorted({launch.ranks for launch in whole.launches}))
-    launches = len(whole.launches)
-    lines = wrapped(
-        f"{METRIC} in us, {METRICS[METRIC].meaning}; {counted(launches, 'launch')}, {ranks} ranks, "
+    return [*result(experiment, compared).text(), "", *next_steps(plan, directory, sides, compared)]
+
+
+def result(experiment: Medians, compared: pd.DataFrame | None) -> Sheet:
+    """Returns what was found: the comparison that the run was made for, else the medians."""
+    libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
+    ranks = ", ".join(str(count) for count in sorted({launch.ranks for launch in experiment.launches}))
+    title = (
+        f"{METRIC} in us, {METRICS[METRIC].meaning}; {counted(len(experiment.launches), 'launch')}, {ranks} ranks, "
         f"{'; '.join(sorted(libraries))}"
     )
+    noticed = [
+        *filter(None, [states_line(experiment.cells)]),
+        *launch_lines(experiment.cells, f"{METRIC}_median", compared is not None),
+    ]
     if compared is None:
-        rows, columns = pivot(summarize(frame, shown_factors(experiment), METRIC))
-        lines += ["", *rows, "", *(line for one in legend(columns, launches) for line in wrapped(one))]
-    else:
-        lines += ["", *table.cell_table(compared), ""]
-        explained = [f"ratio: {table.ratio_line(compared)}", *table.legend(compared), *table.undecided(compared)]
-        lines += [line for one in explained for line in wrapped(one)]
-    noticed = [*filter(None, [states_line(frame)]), *launch_lines(frame, f"{METRIC}_median", compared is not None)]
-    lines += [line for one in noticed for line in wrapped(one, table.NOTE_LINES)]
-    return [*lines, "", *next_steps(plan, directory, sides, compared)]
+        return dataclasses.replace(experiment_sheet(experiment, METRIC), title=title, about=(), notes=noticed)
+    explained = [*sheet.verdict_meanings(compared), *sheet.open_lines(compared), *noticed]
+    found = sheet.cells_sheet(compared, [], [f"ratio: {sheet.ratio_text(compared)}", *explained])
+    return dataclasses.replace(found, title=title)
 
 
 def contrast(plan: Plan, frame: pd.DataFrame) -> tuple[str, str, str] | None:
@@ -86,7 +91,7 @@ def contrast(plan: Plan, frame: pd.DataFrame) -> tuple[str, str, str] | None:
     names = list(dict.fromkeys(map(str, frame["synchronizer"])))
     if len(names) != 2:
         return None
-    a, b = names if names[0] != table.BARRIER else names[::-1]
+    a, b = names if names[0] != BARRIER else names[::-1]
     return "synchronizer", a, b
 
 
@@ -98,7 +103,7 @@ def next_steps(
     if plan.launches < FEWEST_LAUNCHES:
         steps.append(f"next: --launches {FEWEST_LAUNCHES} or more, which verdicts need; the same command continues")
     elif compared is not None:
-        needed = compared.loc[compared["reason"].isin(table.MORE_LAUNCHES), "launches_needed"]
+        needed = compared.loc[compared["reason"].isin(sheet.MORE_LAUNCHES), "launches_needed"]
         if len(needed) and needed.max() <= AFFORDABLE:
             steps.append(
                 f"next: --launches {int(needed.max())} to detect a difference of 5 %; the same command continues"

@@ -1,37 +1,55 @@
-"""Matches the cells of A and B, and judges them together."""
+"""The matcher of launches and the engine of verdicts, of `compare`, `run`, `report` and `tune`.
+
+Cells are matched, then all matches of one question are judged together: that is the family over which Holm's procedure
+corrects. docs/statistics.md lists the families:
+
+    compare, the end of run        all cells of the call that have enough launches
+    report: barriers               the cells without delay or computation, of one synchronizer
+    report: algorithms             all pairs of algorithms, in all cases of one operation, from a common start
+    report: libraries, variants    all cells of one pair of values, as compare
+    tune: choice                   all algorithms in all cells, each against the default
+    tune: gain, gain of rules      all cells; all rules
+    tune: price                    all cells in which another measurement chooses otherwise
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.comparison.history import SESSION
-from downbeat.data.cells import WRONG, countable, left_out
+from downbeat.comparison.sides import SESSION
+from downbeat.data.cells import WRONG
 from downbeat.errors import UsageError
-from downbeat.experiment.experiment import FACTORS
 from downbeat.statistics.across_sessions import compare_across_sessions
 from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.power import detectable_ratio, launches_needed
-from downbeat.statistics.sessions import false_verdicts
 from downbeat.statistics.verdicts import (
+    CONFIDENCE,
     FEW_ALIKE,
     FEWEST_ALIKE,
     FEWEST_SESSIONS,
+    MARGIN,
     Comparison,
     judge_together,
     significance,
 )
 
+Floats = NDArray[np.float64]
 ONLY_IN = "only in {}"
+UNMATCHED = "unmatched"
 NO_HISTORY = f"sessions in the history: 0, {FEWEST_SESSIONS} are needed"
+NOTHING = np.empty(0)
+# Columns of what is matched: whether the launch counts; how much clocks may change its number, s.
+NEEDED = ("launch", "status", "counts", "uncertainty")
 
 
 @dataclass(frozen=True)
@@ -39,183 +57,197 @@ class Match:
     """A cell of A, of B, or of both.
 
     Attributes:
-        factors: its values, by the names of the factors on which A and B are matched.
-        a: a number per launch of A that counts, s; where launches are pairs, in the order of `b`.
+        factors: its values of the factors on which A and B are matched.
+        a: a number per launch of A that counts, s; of pairs, in the order of `b`. If the history is A, one per session.
         b: of B.
         uncertainty: how much the clocks may change b - a, mean over these launches, of A and B together, s.
         obstacle: why there is nothing to compare; empty where there is.
-        history: the same of each session of a history that has the cell; None where there is no history.
+        paired: whether launches are compared in pairs.
+        pairs: numbers of the launches that are pairs.
+        history: the numbers of each session of a history that has the cell; None where there is no history.
+        history_is_a: there is no other A.
     """
 
-    factors: dict[str, object]
-    a: NDArray[np.float64]
-    b: NDArray[np.float64]
-    uncertainty: float
-    obstacle: str
-    history: tuple[NDArray[np.float64], ...] | None = None
+    factors: Mapping[str, object]
+    a: Floats
+    b: Floats
+    uncertainty: float = 0.0
+    obstacle: str = ""
+    paired: bool = True
+    pairs: tuple[int, ...] = ()
+    history: tuple[Floats, ...] | None = None
+    history_is_a: bool = False
+
+    def compared(self, margin: float, confidence: float) -> Comparison:
+        """Returns B compared with A: in pairs, across the sessions of a history, or as independent launches."""
+        rule = (margin, confidence, self.uncertainty)
+        if self.history is not None:
+            return compare_across_sessions(None if self.history_is_a else self.a, self.b, self.history, *rule)
+        return (compare_paired if self.paired else compare_independent)(self.a, self.b, *rule)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A cell with its verdict; `comparison` is None where there is nothing to compare."""
+
+    match: Match
+    comparison: Comparison | None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on B: faster, slower, equivalent, undecided, or unmatched."""
+        if self.comparison:
+            return self.comparison.verdict
+        return UNMATCHED if self.match.obstacle.startswith("only in") else "undecided"
+
+    @property
+    def reason(self) -> str:
+        """The reason of the verdict, in words."""
+        return self.comparison.reason if self.comparison else self.match.obstacle
+
+
+def judge(matches: Sequence[Match], margin: float = MARGIN, confidence: float = CONFIDENCE) -> list[Judged]:
+    """Judges matches as one family; an obstacle is not a test."""
+    found = iter(judge_together([one.compared(margin, confidence) for one in matches if not one.obstacle]))
+    return [Judged(one, None if one.obstacle else next(found)) for one in matches]
 
 
 @dataclass
-class Notes:
-    """Notes on what was left out; one line per reason, with the cells that it concerns."""
+class Matcher:
+    """Puts launches of A and B together, and notes what it leaves out.
 
-    cells: dict[str, list[str]] = field(default_factory=dict)
-
-    def add(self, reason: str, cell: str) -> None:
-        self.cells.setdefault(reason, []).append(cell)
-
-    def lines(self) -> list[str]:
-        return [f"{reason}: {', '.join(cells)}" for reason, cells in self.cells.items()]
-
-
-def match_cells(
-    a: pd.DataFrame | None,
-    b: pd.DataFrame,
-    key: list[str],
-    column: str,
-    paired: bool,
-    history: pd.DataFrame | None = None,
-) -> tuple[list[Match], list[str]]:
-    """Matches cells, those of A in their order, then those that only B has.
-
-    Args:
-        a: cells of launches: `FACTORS`, `launch`, `status`, `uncertainty` and the column; None: the history is A, each
-            session one number.
-        b: of B.
-        key: factors that must be the same.
+    Attributes:
         column: that holds the numbers, s.
         paired: whether launches of the same number are pairs.
-        history: cells of the sessions of a history, with the column `session`; None: there is none.
-
-    Returns:
-        The cells, and lines that say what was left out of them.
-
-    Raises:
-        UsageError: a cell is twice in a launch, so that there is no telling what is its pair.
+        left_out: reason -> cells.
     """
-    notes = Notes()
-    sides = [side for side in (history if a is None else a, b) if side is not None]
-    both = pd.concat(sides)
-    shown = [name for name in key if name in ("operation", "size") or both[name].nunique() > 1]
-    numbers = ["launch", "status", "uncertainty", column]  # copied cell by cell, which the factors need not be
-    groups = [dict(list(side[numbers].groupby([side[name] for name in key], sort=False))) for side in sides]
-    past: dict[object, pd.DataFrame] = {}
-    if history is not None:
-        past = dict(list(history[[*numbers, SESSION]].groupby([history[name] for name in key], sort=False)))
-    matches = []
-    for values in dict.fromkeys([*groups[0], *groups[1]]):
-        factors = dict(zip(key, values, strict=True))
-        label = " ".join(f"{factors[name]}" for name in shown)
-        missing = [side for side, group in zip("BA", reversed(groups), strict=True) if values not in group]
-        if a is None and "B" not in missing:
-            match = match_history(factors, groups[1][values], past.get(values), column, label, notes)
-        elif missing:
-            none = np.empty(0)
-            match = Match(factors, none, none, np.nan, ONLY_IN.format("A" if missing == ["B"] else "B"))
-        else:
-            match = match_launches(factors, groups[0][values], groups[1][values], column, paired, label, notes)
+
+    column: str
+    paired: bool = True
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+
+    def cells(
+        self, a: pd.DataFrame | None, b: pd.DataFrame, key: Sequence[str], history: pd.DataFrame | None = None
+    ) -> list[Match]:
+        """Matches cells, those of A in their order, then those that only B has.
+
+        Args:
+            a: cells of launches: `key`, `NEEDED` and the column; None: the history is A.
+            b: of B.
+            key: factors that must be the same.
+            history: cells of the sessions of a history, with `session`; None: there is none.
+
+        Raises:
+            UsageError: a cell is twice in a launch, so that it has no one pair.
+        """
+        sides = [side for side in (history if a is None else a, b) if side is not None]
+        both = pd.concat(sides)
+        shown = [name for name in key if name in ("operation", "size") or both[name].nunique() > 1]
+        of_a, of_b = (self._grouped(side, key) for side in sides)
+        past = {} if history is None else self._grouped(history, key)
+        matches = []
+        for values in dict.fromkeys([*of_a, *of_b]):
+            factors = dict(zip(key, values, strict=True))
+            label = " ".join(f"{factors[name]}" for name in shown)
+            if values not in of_b or (a is not None and values not in of_a):
+                alone = ONLY_IN.format("B" if values in of_b else "A")
+                matches.append(Match(factors, NOTHING, NOTHING, math.nan, alone, self.paired))
+                continue
+            if a is None:
+                matches.append(self._against_history(factors, of_b[values], past.get(values), label))
+                continue
+            match = self.launches(factors, of_a[values], of_b[values], label)
             if history is not None and not match.obstacle:
-                sessions, _ = sessions_that_count(past.get(values), column, label, notes)
-                match = dataclasses.replace(match, history=tuple(sessions))
-        matches.append(match)
-    return matches, notes.lines()
+                match = dataclasses.replace(match, history=self._sessions(past.get(values), label)[0])
+            matches.append(match)
+        return matches
 
+    def notes(self) -> list[str]:
+        """Returns a line for each reason to leave launches out, with the cells."""
+        return [f"{reason}: {', '.join(cells)}" for reason, cells in self.left_out.items()]
 
-def match_history(
-    factors: dict[str, object],
-    b: pd.DataFrame,
-    past: pd.DataFrame | None,
-    column: str,
-    label: str,
-    notes: Notes,
-) -> Match:
-    """Puts the launches of one cell of B beside the sessions of its history, which are A."""
-    counted, obstacle = launches_that_count(b, column, "B", label, notes)
-    sessions, bound = sessions_that_count(past, column, label, notes)
-    return Match(
-        factors,
-        np.array([np.exp(np.log(session).mean()) for session in sessions]),
-        counted[column].to_numpy(dtype=float),
-        0.0 if obstacle or not sessions else bound + float(counted["uncertainty"].mean()),
-        obstacle or ("" if sessions else NO_HISTORY),
-        tuple(sessions),
-    )
+    def _grouped(self, cells: pd.DataFrame, key: Sequence[str]) -> dict[Any, pd.DataFrame]:
+        # Numbers are copied cell by cell; factors need not be.
+        numbers = [*NEEDED, self.column, *([SESSION] if SESSION in cells else [])]
+        return dict(list(cells[numbers].groupby([cells[name] for name in key], sort=False)))
 
+    def _note(self, reason: str, cell: str) -> None:
+        self.left_out.setdefault(reason, []).append(cell)
 
-def sessions_that_count(
-    past: pd.DataFrame | None, column: str, label: str, notes: Notes
-) -> tuple[list[NDArray[np.float64]], float]:
-    """Returns the numbers of each session of a history that has a cell, and the mean uncertainty of its launches."""
-    sessions, bounds = [], []
-    for name, rows in past.groupby(SESSION, sort=False) if past is not None else ():
-        counted, obstacle = launches_that_count(rows, column, f"history {name}", label, notes)
-        if not obstacle:
-            sessions.append(counted[column].to_numpy(dtype=float))
-            bounds.append(float(counted["uncertainty"].mean()))
-    return sessions, float(np.mean(bounds)) if bounds else 0.0
+    def _counted(self, rows: pd.DataFrame, side: str, label: str) -> tuple[pd.DataFrame, str]:
+        """Returns the launches of a cell that count, and why it cannot be compared: empty if it can."""
+        obstacle = ""
+        counts = rows["counts"]
+        for status, others in () if counts.all() else rows[~counts].groupby("status"):
+            self._note(f"{side}: {status} in {launches(others)}, left out", label)
+            if status == WRONG:
+                obstacle = f"wrong results in {side}"
+        fine = rows[counts]
+        numbers = fine[self.column].to_numpy(dtype=float)
+        without = fine[~np.isfinite(numbers)]
+        if len(without):
+            self._note(f"{side}: no number in {launches(without)}, left out", label)
+        # Left out they would make the side look slower than it is: what counts is never chosen by how fast it was.
+        if np.any(numbers <= 0):
+            self._note(f"{side}: not above 0 in {launches(fine[numbers <= 0])}", label)
+            obstacle = obstacle or f"not above 0 in {side}, so it has no ratio"
+        if len(without) == len(fine):
+            obstacle = obstacle or f"no launch of {side} counts"
+        return fine[np.isfinite(numbers)], obstacle
 
+    def _sessions(self, past: pd.DataFrame | None, label: str) -> tuple[tuple[Floats, ...], float]:
+        """Returns the numbers of each session of a history that has a cell, and their mean uncertainty."""
+        found = []
+        for name, rows in past.groupby(SESSION, sort=False) if past is not None else ():
+            counted, obstacle = self._counted(rows, f"history {name}", label)
+            if not obstacle:
+                found.append((self._numbers(counted), float(counted["uncertainty"].mean())))
+        return tuple(one for one, _ in found), float(np.mean([bound for _, bound in found])) if found else 0.0
 
-def launches_that_count(
-    rows: pd.DataFrame, column: str, side: str, label: str, notes: Notes
-) -> tuple[pd.DataFrame, str]:
-    """Returns the launches of a cell that count, and why it cannot be compared: empty if it can."""
-    obstacle = ""
-    counts = countable(rows)
-    for status, others in () if counts.all() else left_out(rows).items():
-        notes.add(f"{side}: {status} in {launches(others)}, left out", label)
-        if status == WRONG:
-            obstacle = f"wrong results in {side}"
-    fine = rows[counts]
-    numbers = fine[column].to_numpy(dtype=float)
-    without = fine[~np.isfinite(numbers)]
-    if len(without):
-        notes.add(f"{side}: no number in {launches(without)}, left out", label)
-    counted = fine[np.isfinite(numbers)]
-    # Left out they would make the side look slower than it is: what counts is never chosen by how fast it was.
-    if np.any(numbers <= 0):
-        notes.add(f"{side}: not above 0 in {launches(fine[numbers <= 0])}", label)
-        obstacle = obstacle or f"not above 0 in {side}, so it has no ratio"
-    if not len(counted):
-        obstacle = obstacle or f"no launch of {side} counts"
-    return counted, obstacle
+    def _against_history(
+        self, factors: Mapping[str, object], b: pd.DataFrame, past: pd.DataFrame | None, label: str
+    ) -> Match:
+        """Puts the launches of one cell of B beside the sessions of its history, which are A."""
+        counted, obstacle = self._counted(b, "B", label)
+        sessions, bound = self._sessions(past, label)
+        return Match(
+            factors,
+            np.array([np.exp(np.log(session).mean()) for session in sessions]),
+            self._numbers(counted),
+            0.0 if obstacle or not sessions else bound + float(counted["uncertainty"].mean()),
+            obstacle or ("" if sessions else NO_HISTORY),
+            paired=False,
+            history=sessions,
+            history_is_a=True,
+        )
 
+    def launches(self, factors: Mapping[str, object], a: pd.DataFrame, b: pd.DataFrame, label: str) -> Match:
+        """Puts the launches of one cell together; `label` names it in notes."""
+        (a, why_a), (b, why_b) = (self._counted(rows, side, label) for side, rows in (("A", a), ("B", b)))
+        obstacle = why_b if why_b.startswith("wrong") else why_a or why_b
+        if self.paired:
+            for side, rows in (("A", a), ("B", b)):
+                twice = rows[rows["launch"].duplicated()]
+                if len(twice):
+                    raise UsageError(
+                        f"{side} has {label} twice in {launches(twice)}; pairs need each cell once per launch"
+                    )
+            both = set(a["launch"]) & set(b["launch"])
+            a, b = (self._in_pairs(rows, both, side, label) for side, rows in (("A", a), ("B", b)))
+            obstacle = obstacle or ("" if both else "no launch counts on both sides")
+        uncertainty = 0.0 if obstacle else float(sum(side["uncertainty"].mean() for side in (a, b)))
+        pairs = tuple(a["launch"]) if self.paired else ()
+        return Match(factors, self._numbers(a), self._numbers(b), uncertainty, obstacle, self.paired, pairs)
 
-def match_launches(
-    factors: dict[str, object],
-    a: pd.DataFrame,
-    b: pd.DataFrame,
-    column: str,
-    paired: bool,
-    label: str,
-    notes: Notes,
-) -> Match:
-    """Puts the launches of one cell together."""
-    counted = []
-    obstacle = ""
-    for side, rows in zip("AB", (a, b), strict=True):
-        fine, why = launches_that_count(rows, column, side, label, notes)
-        counted.append(fine)
-        obstacle = why if why.startswith("wrong") else obstacle or why
-    if paired:
-        for side, rows in zip("AB", counted, strict=True):
-            twice = rows[rows["launch"].duplicated()]
-            if len(twice):
-                raise UsageError(f"{side} has {label} twice in {launches(twice)}; pairs need each cell once per launch")
-        in_both = set(counted[0]["launch"]) & set(counted[1]["launch"])
-        for side, index in (("A", 0), ("B", 1)):
-            alone = counted[index][~counted[index]["launch"].isin(in_both)]
-            if len(alone):
-                notes.add(f"{side}: {launches(alone)} without a pair, left out", label)
-            counted[index] = counted[index][counted[index]["launch"].isin(in_both)].sort_values("launch")
-        if not in_both:
-            obstacle = obstacle or "no launch counts on both sides"
-    return Match(
-        factors,
-        counted[0][column].to_numpy(dtype=float),
-        counted[1][column].to_numpy(dtype=float),
-        0.0 if obstacle else float(sum(side["uncertainty"].mean() for side in counted)),
-        obstacle,
-    )
+    def _in_pairs(self, rows: pd.DataFrame, both: set[object], side: str, label: str) -> pd.DataFrame:
+        """Returns the launches that both sides have, by their numbers."""
+        alone = rows[~rows["launch"].isin(both)]
+        if len(alone):
+            self._note(f"{side}: {launches(alone)} without a pair, left out", label)
+        return rows[rows["launch"].isin(both)].sort_values("launch")
+
+    def _numbers(self, rows: pd.DataFrame) -> Floats:
+        return rows[self.column].to_numpy(dtype=float)
 
 
 def launches(rows: pd.DataFrame) -> str:
@@ -224,16 +256,7 @@ def launches(rows: pd.DataFrame) -> str:
     return f"launch{'es' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
-def key_of(compared: set[str]) -> list[str]:
-    """Returns the factors on which cells are matched.
-
-    How long an operation computes its name says; where that is `compute=auto`, each launch has found another time.
-    """
-    return [name for name in FACTORS if name not in compared and name != "computation"]
-
-
 EFFECT = 1.05  # the difference for which `launches_needed` is given
-UNMATCHED = "unmatched"
 NUMBERS = (
     "a",
     "b",
@@ -251,46 +274,38 @@ NUMBERS = (
     "launches_needed",
     "sessions",
     "session_deviation",
+    "unseen",
 )
 
-SESSION_DEVIATION = 0.02  # for which the assumption of one session is put into a number
+
+def count_tests(judged: Sequence[Judged]) -> int:
+    """Returns how many comparisons Holm's correction counts."""
+    return sum(one.comparison.tested for one in judged if one.comparison)
 
 
-def method_of(paired: bool, history_is_a: bool, margin: float, confidence: float) -> Callable[[Match], Comparison]:
-    """Returns how cells are compared: launches in pairs, or across sessions where there is a history, or neither."""
-
-    def compare(one: Match) -> Comparison:
-        rule = (margin, confidence, one.uncertainty)
-        if one.history is not None:
-            return compare_across_sessions(None if history_is_a else one.a, one.b, one.history, *rule)
-        return (compare_paired if paired else compare_independent)(one.a, one.b, *rule)
-
-    return compare
-
-
-def judged(
-    matches: Sequence[Match], method: Callable[[Match], Comparison], confidence: float
-) -> tuple[list[dict[str, object]], list[Comparison]]:
-    """Returns a row per cell, and the comparisons of those that have any."""
-    found = judge_together([method(one) for one in matches if not one.obstacle])
-    level = significance(confidence) / max(count_tests(found), 1)
-    rows = []
-    following = iter(found)
-    for match in matches:
-        numbers: dict[str, object] = dict.fromkeys(NUMBERS, math.nan)
-        if not match.obstacle:
-            numbers |= numbers_of(match, next(following), level)
-        else:
-            unmatched = match.obstacle.startswith("only in")
-            numbers |= {"verdict": UNMATCHED if unmatched else "undecided", "reason": match.obstacle}
-        rows.append(match.factors | numbers)
-    return rows, found
+def rows_of_verdicts(judged: Sequence[Judged], confidence: float) -> list[dict[str, object]]:
+    """Returns a row per cell: factors, `NUMBERS`, `verdict` and `reason`."""
+    level = significance(confidence) / max(count_tests(judged), 1)
+    blank = dict.fromkeys(NUMBERS, math.nan)
+    return [
+        {
+            **one.match.factors,
+            **blank,
+            **(numbers_of(one.match, one.comparison, level) if one.comparison else {}),
+            "verdict": one.verdict,
+            "reason": one.reason,
+        }
+        for one in judged
+    ]
 
 
 def numbers_of(match: Match, one: Comparison, level: float) -> dict[str, object]:
-    """Returns the numbers and the verdict of a cell."""
+    """Returns the numbers of a cell; `level` is that of its test, with Holm's correction at its strictest."""
     a, b = (float(np.exp(np.mean(np.log(side)))) for side in (match.a, match.b))
-    few = min(one.launches) < 2
+    needed = math.nan
+    if min(one.launches) >= 2 and one.sessions is None:  # launches do not help against what differs between sessions
+        least = FEWEST_ALIKE if one.reason == FEW_ALIKE else 0
+        needed = max(launches_needed(EFFECT, one.deviation, one.paired, level), least)
     return {
         "a": a,
         "b": b,
@@ -305,40 +320,8 @@ def numbers_of(match: Match, one: Comparison, level: float) -> dict[str, object]
         "rank_sum_p_value": one.rank_sum_p_value,
         "clock_uncertainty": match.uncertainty,
         "detectable_ratio": detectable_ratio(one.error, one.freedom, level),
-        # Launches do not help against what differs between sessions.
-        "launches_needed": math.nan
-        if few or one.sessions is not None
-        else max(launches_needed(EFFECT, one.deviation, one.paired, level), FEWEST_ALIKE * (one.reason == FEW_ALIKE)),
+        "launches_needed": needed,
         "sessions": math.nan if one.sessions is None else one.sessions,
         "session_deviation": one.session_deviation,
-        "verdict": one.verdict,
-        "reason": one.reason,
+        "unseen": unseen_share(min(one.launches[match.history_is_a :])),
     }
-
-
-def count_tests(comparisons: Sequence[Comparison]) -> int:
-    """Returns how many comparisons Holm's correction counts."""
-    return sum(one.tested for one in comparisons)
-
-
-def assumption(comparisons: Sequence[Comparison], paired: bool, history: bool) -> str:
-    """Returns the assumptions of verdicts; empty for pairs, which need none."""
-    if paired:
-        return ""
-    if history:
-        sessions = max((one.sessions or 0 for one in comparisons), default=0)
-        # With two modes of sessions, 8 to 12 % of equal cells are called different by a history of 5 in one of them.
-        missed = f"; {sessions} can miss what {100 * unseen_share(sessions):.0f} % of sessions do" if sessions else ""
-        return f"A and B differ in time and circumstances no more than the experiments of the history do{missed}"
-    shares = [
-        false_verdicts(one.error, one.freedom, SESSION_DEVIATION, significance(one.confidence))
-        for one in comparisons
-        if one.tested
-    ]
-    described = (
-        f"; if sessions deviated by {100 * SESSION_DEVIATION:g} %, {100 * np.median(shares):.0f} % of"
-        " identical cells would be called faster or slower"
-        if shares
-        else ""
-    )
-    return f"the machine did not change between A and B{described} (docs/compare.md)"

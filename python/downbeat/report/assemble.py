@@ -17,9 +17,9 @@ from downbeat.pictures.registry import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.clock_file import file_sections
 from downbeat.report.conditions import launches_section, machine_section, measured_section
 from downbeat.report.findings import experiment_verdict
-from downbeat.report.numbers import listed
 from downbeat.report.page import GLOSSARY, Fact, Page, Section, Table, anchor
 from downbeat.report.warnings import experiment_warnings
+from downbeat.sentences import listed
 from downbeat.tables.summaries import MOST_OPERATIONS
 
 if TYPE_CHECKING:
@@ -76,14 +76,14 @@ def open_sources(path: Path) -> list[tuple[str, Source]]:
     if path.is_dir() and not (path / PLAN).is_file():
         # Files of samples are launches of one experiment; each file on clocks or synchronizers is one by itself.
         files = sorted(path.glob("*.nc"))
-        others = [file for file in files if kind_of(file)]
+        others = [file for file in files if file_kind(file)]
         alone = [(file.stem, open_source(file)) for file in others]
         if files and len(others) == len(files):
             return alone
         experiment = open_experiment(path, without=others)
         return [(experiment.name, experiment), *alone]
     experiment = open_experiment(path)
-    kinds = [kind_of(launch.path) for launch in experiment.launches]
+    kinds = [file_kind(launch.path) for launch in experiment.launches]
     if not any(kinds):
         return [(experiment.name, experiment)]
     return [
@@ -92,7 +92,7 @@ def open_sources(path: Path) -> list[tuple[str, Source]]:
     ]
 
 
-def kind_of(path: Path) -> str:
+def file_kind(path: Path) -> str:
     """Returns the experiment that wrote a file, "" for samples of operations."""
     with open_netcdf(path) as file:
         return "" if "cell_index" in file.variables else str(getattr(file, "experiment", "an unknown experiment"))
@@ -104,7 +104,7 @@ def open_source(path: Path) -> Source:
     Raises:
         UsageError: those of `open_netcdf`, or there are no pictures of its content.
     """
-    kind = kind_of(path)
+    kind = file_kind(path)
     if not kind:
         return open_experiment(path)
     if kind not in OF_FILES:

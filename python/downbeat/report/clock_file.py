@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.base.text import MICROSECONDS, counted
+from downbeat.base.text import MICROSECONDS
 from downbeat.pictures.registry import OF_FILES
 from downbeat.report.conditions import distinct, library_text
-from downbeat.report.findings import skew_text
-from downbeat.report.numbers import digits, listed, microseconds
+from downbeat.report.findings import skew_fact
+from downbeat.report.numbers import digits
 from downbeat.report.page import Fact, Section
 from downbeat.report.warnings import bench_warnings
+from downbeat.sentences import Sentence, listed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,59 +25,47 @@ AS_GOOD = 1.1
 SETTING = "clock_"  # attributes that are settings of the library
 
 
-def skew_verdict(data: xr.Dataset) -> str:
+def skews(data: xr.Dataset) -> Sentence:
     """Says how far apart ranks leave which synchronizer."""
     medians = data["skew_median"].to_series().dropna()
-    ranges = pd.DataFrame({"low": medians, "high": medians})
-    return f"Median exit skew: {skew_text(ranges, float(data['error_bound'].max()))}"
+    return skew_fact(pd.DataFrame({"low": medians, "high": medians}), float(data["error_bound"].max()))
 
 
-def clock_verdict(data: xr.Dataset) -> str:
+def schemes(data: xr.Dataset) -> Sentence:
     """Says which of the schemes with the smallest errors is the quickest."""
     if "true_max" not in data and str(data.attrs.get("clock_domains")) == "1":
-        return (
-            "The schemes cannot be compared: all ranks share one clock, so their offsets are 0 by construction, "
-            "and the measured ones are noise. Set DOWNBEAT_SHARE=never, or give every rank a "
-            "clock of its own with known truth, as in DOWNBEAT_VALIDATION=offset=1,skew=1e-5,wander=1e-6."
-        )
+        return Sentence("one_clock", {})
     kind, error = ("true error", "true_max") if "true_max" in data else ("measured offset", "offset_max")
     wait = float(data["wait"].max())
     errors = data[error].sel(wait=wait).to_series().dropna()
-    durations = data["duration_median"].to_series()
-    good = errors[errors <= AS_GOOD * errors.min()].index
-    best = str(durations[good].idxmin())
-    quickest = str(durations[errors.index].idxmin())
-    text = (
-        f"{wait:g} s after a synchronization, {best} is the quickest of the schemes within 10 % of the smallest "
-        f"{kind}: {microseconds(float(errors[best]))}, after {microseconds(float(durations[best]))} of "
-        "synchronizing. "
-    )
-    if quickest != best:
-        text += (
-            f"The quickest of all is {quickest}: {microseconds(float(durations[quickest]))}, {kind} "
-            f"{microseconds(float(errors[quickest]))}. "
-        )
-    if "outside" in data:
-        share = float(data["outside"].max())
-        text += (
-            "No clock was farther off than its error bound."
-            if share == 0
-            else f"Up to {share:.1%} of the errors are beyond the bound: it does not hold."
-        )
-    return text
+    durations = data["duration_median"].to_series()[errors.index]
+
+    def of(scheme: str) -> dict[str, object]:
+        return {"scheme": scheme, "error": float(errors[scheme]), "duration": float(durations[scheme])}
+
+    values = {
+        "wait": f"{wait:g}",
+        "kind": kind,
+        "best": of(str(durations[errors <= AS_GOOD * errors.min()].idxmin())),
+        "quickest": of(str(durations.idxmin())),
+        "outside": float(data["outside"].max()) if "outside" in data else None,
+    }
+    return Sentence("schemes", values)
 
 
-def drift_verdict(data: xr.Dataset) -> str:
+def drifts(data: xr.Dataset) -> Sentence:
     """Says how fast the clocks of each pair drift apart, and what a straight line is worth."""
-    texts = [
-        f"ranks {data['pair'].to_numpy()[place]!s} by {float(data['skew'][place]) * MICROSECONDS:+.3g} us per s "
-        + ("" if beyond_bounds(data, place) else "within the error of the measurement, so perhaps not at all ")
-        + f"(off the line by {microseconds(float(data['residual_max'][place]))} at most; predicted from the first "
-        f"half, wrong by {microseconds(abs(float(data['prediction_error'][place])))} at the end)"
+    pairs = [
+        {
+            "pair": str(data["pair"].to_numpy()[place]),
+            "skew": f"{float(data['skew'][place]) * MICROSECONDS:+.3g}",
+            "unsure": not beyond_bounds(data, place),
+            "residual": float(data["residual_max"][place]),
+            "error": abs(float(data["prediction_error"][place])),
+        }
         for place in range(data.sizes["pair"])
     ]
-    seconds = float(data["time"].max() - data["time"].min())
-    return f"Over {digits(seconds)} s the local clocks drifted apart: {listed(texts)}."
+    return Sentence("drift", {"seconds": digits(float(data["time"].max() - data["time"].min())), "pairs": pairs})
 
 
 def beyond_bounds(data: xr.Dataset, place: int) -> bool:
@@ -85,23 +74,23 @@ def beyond_bounds(data: xr.Dataset, place: int) -> bool:
     return bool((np.abs(drift) > bound + bound[0]).any())
 
 
-def rtt_verdict(data: xr.Dataset) -> str:
+def round_trips(data: xr.Dataset) -> Sentence:
     """Says how long round trips take."""
-    texts = [
-        f"ranks {data['pair'].to_numpy()[place]!s}: shortest {microseconds(float(data['rtt_min'][place]))}, "
-        f"median {microseconds(float(data['rtt_median'][place]))}, 99 % below "
-        f"{microseconds(float(data['rtt_p99'][place]))}"
+    numbers = {"least": "rtt_min", "median": "rtt_median", "p99": "rtt_p99"}
+    pairs = [
+        {"pair": str(data["pair"].to_numpy()[place])}
+        | {name: float(data[variable][place]) for name, variable in numbers.items()}
         for place in range(data.sizes["pair"])
     ]
-    return f"Round trips, {counted(data.sizes['sample'], 'sample')} of each pair. {'; '.join(texts)}."
+    return Sentence("round_trips", {"samples": data.sizes["sample"], "pairs": pairs})
 
 
 # The subject of a file, and the sentences on it.
-VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], str]]] = {
-    "skew": ("exit skew", skew_verdict),
-    "clock": ("synchronization schemes", clock_verdict),
-    "drift": ("clock drift", drift_verdict),
-    "rtt": ("round trips", rtt_verdict),
+VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], Sentence]]] = {
+    "skew": ("exit skew", skews),
+    "clock": ("synchronization schemes", schemes),
+    "drift": ("clock drift", drifts),
+    "rtt": ("round trips", round_trips),
 }
 
 
@@ -114,7 +103,7 @@ def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tupl
     pictures = tuple(picture for draw in OF_FILES[kind] for picture in draw(data))
     warnings = tuple(bench_warnings([text]))
     about, verdict = VERDICTS[kind]
-    return (Fact(about, verdict(data)),), (
+    return (Fact(about, str(verdict(data))),), (
         Section(f"{prefix}Pictures", pictures=pictures),
         *([Section(f"{prefix}Warnings", warnings=warnings)] if warnings else []),
         Section(

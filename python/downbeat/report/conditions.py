@@ -13,9 +13,10 @@ from downbeat.doctor.variables import settings_of
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import DEFAULT_VARIANT
 from downbeat.launchers.simulation import without_seed
-from downbeat.report.numbers import listed, microseconds, span
+from downbeat.report.numbers import span
 from downbeat.report.page import Section, Table
 from downbeat.report.warnings import first_line
+from downbeat.sentences import listed, time_text
 from downbeat.tables.summaries import synchronization
 
 
@@ -56,7 +57,7 @@ def measured_section(experiment: Experiment, prefix: str) -> Section:
 
 def late_starts(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
     """Says what samples count although ranks started late, where that is not what the tolerance says."""
-    late = [microseconds(value) for value in numbers(contexts, "late_s")]
+    late = [time_text(value) for value in numbers(contexts, "late_s")]
     shares = [f"{PERCENT * one:g} %" for one in numbers(contexts, "late_ranks")]
     found = []
     if late:
@@ -77,7 +78,7 @@ def numbers(contexts: Iterable[Mapping[str, object]], name: str) -> list[float]:
 
 def times(contexts: Iterable[Mapping[str, object]], name: str) -> list[str]:
     """Returns the values of an attribute in s as text."""
-    return [microseconds(value) for value in numbers(contexts, name)] or ["unknown"]
+    return [time_text(value) for value in numbers(contexts, name)] or ["unknown"]
 
 
 def attribute(contexts: Iterable[Mapping[str, object]], name: str) -> list[str]:
@@ -178,7 +179,7 @@ def clock_check_text(contexts: Iterable[Mapping[str, object]]) -> str:
     farthest = max(abs(float(str(context["clock_check_offset_s"]))) for context in checked)
     outside = sum(int(str(context["clock_check_ranks_outside"])) > 0 for context in checked)
     of_all = counted(len(checked), "launch")
-    return f"{microseconds(farthest)} off rank 0's at most; outside the bounds in {outside} of {of_all}"
+    return f"{time_text(farthest)} off rank 0's at most; outside the bounds in {outside} of {of_all}"
 
 
 def findings(experiment: Experiment) -> list[tuple[str, str]]:

@@ -5,24 +5,13 @@ from __future__ import annotations
 import base64
 import io
 import re
-import statistics
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype, is_numeric_dtype
 
-from downbeat.base.text import MICROSECONDS
-from downbeat.tables.spreadsheet import write_csv
-
-# A longer list is cut; what is left out is counted.
-MOST_NAMED = 8
-
-
-def microseconds(seconds: float) -> str:
-    """Returns a time in microseconds, three significant digits."""
-    return f"{digits(seconds * MICROSECONDS)} us"
+from downbeat.show import write_csv
 
 
 def digits(value: float) -> str:
@@ -49,23 +38,6 @@ def digits_shown(text: str) -> int:
 def with_zeros(value: float) -> str:
     """Returns a number as `digits`, with all three digits where some are after the point."""
     return f"{value:#.3g}".removesuffix(".") if 1e-3 <= abs(value) < 1000 else digits(value)
-
-
-def over_cells(ratios: Iterable[float]) -> str:
-    """Returns ratios of cells as `1.2 times`, or of several with the median: the ends are what noise drew outward."""
-    values = sorted(ratios)
-    times = f"{span(values[0], values[-1])} times"
-    if len(values) == 1:
-        return times
-    return f"{digits(statistics.median(values))} times (median; {times} in single cells)"
-
-
-def listed(names: Iterable[object]) -> str:
-    """Returns names as a list in a sentence: `a, b and c`."""
-    texts = [str(name) for name in names]
-    if len(texts) > MOST_NAMED:
-        return f"{', '.join(texts[:MOST_NAMED])} and {len(texts) - MOST_NAMED} more"
-    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
 # A longer table is cut in the page; its CSV is whole.

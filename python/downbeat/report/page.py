@@ -23,7 +23,7 @@ from downbeat.base.text import printable
 from downbeat.data.metrics import METRICS
 from downbeat.pictures.style import Picture
 from downbeat.report.numbers import csv_link, table_rows
-from downbeat.tables.spreadsheet import write_csv
+from downbeat.show import write_csv
 
 SVG = "http://www.w3.org/2000/svg"
 LINK = "http://www.w3.org/1999/xlink"

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 from downbeat.base.text import counted
+from downbeat.comparison.questions import sizes
 from downbeat.data.cells import CHANGED, states_line
 from downbeat.data.launch_file import CUT_SHORT
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.launchers.simulation import without_seed
-from downbeat.report.findings import sizes
-from downbeat.report.numbers import listed
+from downbeat.sentences import listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.tables.summaries import describe_each, synchronization
 

@@ -7,10 +7,12 @@ import functools
 import math
 
 from downbeat.statistics.distributions import noncentral_t_above, t_quantile
+from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_ALIKE
 
 POWER = 0.9  # usual where a missed difference costs more than a few launches
 LARGEST_RATIO = 1e6  # beyond which no search goes
 MOST_LAUNCHES = 100_000  # more than anybody will start
+MOST_DECIDING = 10_000  # nobody will start more of them to decide one cell
 ROUNDING = 1e-9  # of degrees of freedom that are added up
 
 
@@ -98,3 +100,22 @@ def launches_needed(ratio: float, deviation: float, paired: bool, level: float, 
     while high < MOST_LAUNCHES and not enough(high):
         low, high = high, min(2 * high, MOST_LAUNCHES)
     return bisect.bisect_left(range(high), True, lo=low + 1, key=enough)
+
+
+def launches_that_decide(deviation: float, margin: float, confidence: float = CONFIDENCE) -> int:
+    """Returns how many launches make half the interval of a ratio as narrow as the margin.
+
+    Args:
+        deviation: standard deviation of the log ratio between launches, `Comparison.deviation`.
+        margin: as 0.02.
+        confidence: of the interval.
+
+    Returns:
+        As many as equivalence takes at least, 10,000 at most.
+    """
+
+    def narrow(count: int) -> bool:
+        half = t_quantile(count - 1, 0.5 + confidence / 2) * deviation / math.sqrt(count)
+        return bool(half <= math.log1p(margin))
+
+    return FEWEST_ALIKE + bisect.bisect_left(range(FEWEST_ALIKE, MOST_DECIDING), True, key=narrow)

@@ -80,6 +80,11 @@ class Comparison:
     hidden: float = 0.0
 
     @property
+    def level(self) -> float:
+        """The level of its t test."""
+        return significance(self.confidence)
+
+    @property
     def tested(self) -> bool:
         """Whether there is enough for a verdict, so that it counts among many."""
         return not self.lack
@@ -135,9 +140,8 @@ def verdict_of(one: Comparison) -> tuple[Verdict, str]:
     unsure = one.hidden != 0 and not (one.ratio.low > 1 or one.ratio.high < 1)
     if unsure and within_margin(one, one.hidden):
         return "undecided", HIDDEN_MARGIN
-    level = significance(one.confidence)
-    if one.adjusted_p_value > level:
-        if one.p_value > level:
+    if one.adjusted_p_value > one.level:
+        if one.p_value > one.level:
             return "undecided", NOT_SIGNIFICANT
         return "undecided", NOT_AMONG_MANY
     if one.rank_p_value > one.rank_level * (1 + 1e-9):

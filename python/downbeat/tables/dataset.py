@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import reading
-from downbeat.tables.table import table
+from downbeat.show import aligned
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -23,28 +23,23 @@ def is_dataset(path: Path) -> bool:
         return "cell_index" not in file.variables
 
 
-def describe_dataset(path: Path) -> list[str]:
+def dataset_lines(path: Path) -> list[str]:
     """Returns lines that say what a file holds; of a variable with one value, the value."""
     with reading(path):
         return lines_of(open_launch(path))
 
 
 def lines_of(data: xr.Dataset) -> list[str]:
-    """Returns `describe_dataset` of a file that is open."""
-    lines = [f"{data.attrs['title']}, {data.attrs['date']}", f"  MPI  {data.attrs['mpi_library']}", ""]
-    lines += table(["dimension", "size"], [[str(name), str(size)] for name, size in data.sizes.items()], words=1)
-    rows = []
+    """Returns `dataset_lines` of a file that is open."""
+    sizes = [["dimension", "size"], *([str(name), str(size)] for name, size in data.sizes.items())]
+    variables = [["variable", "dimensions", "unit", "meaning"]]
     for name, variable in data.variables.items():
         one = variable.size == 1
-        rows.append(
-            [
-                str(name),
-                ", ".join(map(str, variable.dims)),
-                str(variable.attrs.get("units", "")),
-                str(variable.values.item()) if one else str(variable.attrs.get("long_name", "")),
-            ]
-        )
-    return [*lines, "", *table(["variable", "dimensions", "unit", "meaning"], rows, words=4)]
+        last = str(variable.values.item()) if one else str(variable.attrs.get("long_name", ""))
+        variables.append([str(name), ", ".join(map(str, variable.dims)), str(variable.attrs.get("units", "")), last])
+    head = [f"{data.attrs['title']}, {data.attrs['date']}", f"  MPI  {data.attrs['mpi_library']}", ""]
+    tables = [*aligned(sizes, (True, False)), "", *aligned(variables, (True,) * 4)]
+    return [*head, *(line.rstrip() for line in tables)]
 
 
 def dataset_record(path: Path) -> dict[str, object]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.base.text import counted, microseconds
+from downbeat.base.text import counted
 from downbeat.data.cells import CHANGED, hidden_by_step, states_line
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
@@ -19,46 +16,75 @@ from downbeat.experiment.experiment import FACTORS, Experiment
 from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.launchers.libraries import short_version
 from downbeat.launchers.simulation import without_seed
+from downbeat.show import Field, Sheet, factor_field, percent, word
 from downbeat.statistics.location import FEWEST_SHOWN, Interval, geometric_mean_interval
 from downbeat.statistics.modes import unseen_text
-from downbeat.tables.table import Block, entry, fits, share, side_by_side, word, wrapped
 
 SCHEMA_VERSION = 1  # of the record
 SIDE_BY_SIDE = "synchronizer"
 QUANTILES = ("p5", "p95", "p99")
 # Columns of a synchronizer: as many as fit, from the first of these lists that does.
 COLUMNS = (
-    ("median", "+-%", "p5", "p95", "p99"),
-    ("median", "+-%", "p95", "p99"),
-    ("median", "+-%", "p95"),
-    ("median", "+-%"),
+    ("median", "half", "p5", "p95", "p99"),
+    ("median", "half", "p95", "p99"),
+    ("median", "half", "p95"),
+    ("median", "half"),
     ("median",),
 )
 
 
-def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
-    """Returns lines that say what an experiment measured."""
+def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
+    """Returns what is shown of an experiment: a row per operation and size, synchronizers side by side."""
     first = experiment.launches[0].context
     count = len(experiment.launches)
     libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
-    lines = [
-        f"{experiment.name}: {counted(count, 'launch')}, {first['date']}",
-        *entry("MPI", "; ".join(sorted(libraries))),
-        *entry("ranks", ", ".join(str(ranks) for ranks in sorted({launch.ranks for launch in experiment.launches}))),
-        *entry(*place_of(first)),
-        *entry("clock", f"{first['clock_clock']}, synchronized by {first['clock_sync']}"),
-        *entry("metric", f"{metric} in us: {METRICS[metric].meaning}"),
-    ]
-    if experiment.failures:
-        failed = len(experiment.failures)
-        lines.append(f"  {counted(failed, 'launch')} failed; see {experiment.path / 'failed'}")
-    frame = summarize(experiment.cells, shown_factors(experiment), metric)
-    table, columns = pivot(frame)
+    factors = shown_factors(experiment)
+    frame = summarize_launches(experiment.cells, factors, metric)
+    half = (frame["high"] - frame["low"]) / (2 * frame["median"])
+    few = (frame["launches"] < FEWEST_SHOWN) | (frame["median"] == 0)
+    frame["half"] = half.mask(few)
+    # Without an interval, or with two launches, whose interval says little, there is no column for it.
+    lone = bool((frame["low"].isna() | (frame["launches"] < FEWEST_SHOWN)).all())
+    fields = {name: factor_field(name) for name in factors} | number_fields(count, frame, lone)
+    choices = [[name for name in each if name in fields] for each in COLUMNS]
     states = states_line(experiment.cells)
-    meanings = [*legend(columns, count), *([f"state: {states}"] if states else [])]
-    lines += ["", *table, "", *(line for meaning in meanings for line in wrapped(meaning))]
-    noticed = [*notes(frame), *launch_lines(experiment.cells, f"{metric}_median")]
-    return [*lines, *(line for note in noticed for line in wrapped(note))]
+    failed = f"{counted(len(experiment.failures), 'launch')} failed; see {experiment.path / 'failed'}"
+    return Sheet(
+        frame,
+        fields,
+        len(factors),
+        SIDE_BY_SIDE,
+        choices,
+        f"{experiment.name}: {counted(count, 'launch')}, {first['date']}",
+        [
+            ("MPI", "; ".join(sorted(libraries))),
+            ("ranks", ", ".join(str(ranks) for ranks in sorted({launch.ranks for launch in experiment.launches}))),
+            place_of(first),
+            ("clock", f"{first['clock_clock']}, synchronized by {first['clock_sync']}"),
+            ("metric", f"{metric} in us: {METRICS[metric].meaning}"),
+            *([("failed", failed)] if experiment.failures else []),
+        ],
+        [
+            *([f"state: {states}"] if states else []),
+            *sample_notes(frame),
+            *launch_lines(experiment.cells, f"{metric}_median"),
+        ],
+    )
+
+
+def number_fields(launches: int, frame: pd.DataFrame, lone: bool) -> dict[str, Field]:
+    """Returns the fields of the columns of `summarize_launches` that are shown."""
+    mean = ", then the geometric mean over launches" if launches > 1 else ""
+    half = f"half of the 95 % interval over launches, in percent of the median; {unseen_text(launches)}"
+    return {
+        "median": Field("median", "time", "s", f"over the samples of a launch{mean}"),
+        **({} if lone else {"half": Field("+-%", "share", "", half)}),
+        **{
+            name: Field(name, "time", "s", f"{name.removeprefix('p')} % of the samples are below")
+            for name in QUANTILES
+            if name in frame
+        },
+    }
 
 
 def place_of(context: Mapping[str, object]) -> tuple[str, str]:
@@ -71,7 +97,7 @@ def place_of(context: Mapping[str, object]) -> tuple[str, str]:
 def experiment_record(experiment: Experiment, metric: str) -> dict[str, object]:
     """Returns the numbers of `downbeat show` for programs: a cell for each combination of factors, times in s."""
     factors = [name for name in FACTORS if name not in IMPLIED]
-    frame = summarize(experiment.cells, factors, metric)
+    frame = summarize_launches(experiment.cells, factors, metric)
     columns = {"median", "low", "high", *QUANTILES}
     return {
         "schema_version": SCHEMA_VERSION,
@@ -85,28 +111,12 @@ def experiment_record(experiment: Experiment, metric: str) -> dict[str, object]:
     }
 
 
-def legend(columns: Sequence[str], launches: int) -> list[str]:
-    """Returns what the columns mean."""
-    quantiles = [name for name in columns if name in QUANTILES]
-    unseen = unseen_text(launches) if launches else ""
-    numbers = ", ".join(name.removeprefix("p") for name in quantiles)
-    return [
-        "median: over the samples of a launch" + (", then the geometric mean over launches" if launches > 1 else ""),
-        *(
-            [f"+-%: half of the 95 % interval over launches, in percent of the median; {unseen}"]
-            if "+-%" in columns
-            else []
-        ),
-        *([f"{', '.join(quantiles)}: {numbers} % of the samples are below"] if quantiles else []),
-    ]
-
-
 def shown_factors(experiment: Experiment) -> list[str]:
     """Returns the factors that tell the cells of an experiment apart, and those that every table has."""
     return sorted({*experiment.varying(), "operation", "size", SIDE_BY_SIDE}, key=FACTORS.index)
 
 
-def summarize(cells: pd.DataFrame, factors: Sequence[str], metric: str) -> pd.DataFrame:
+def summarize_launches(cells: pd.DataFrame, factors: Sequence[str], metric: str) -> pd.DataFrame:
     """Summarizes cells over launches.
 
     Args:
@@ -138,64 +148,21 @@ def summarize(cells: pd.DataFrame, factors: Sequence[str], metric: str) -> pd.Da
     return pd.DataFrame(rows)
 
 
-def pivot(frame: pd.DataFrame) -> tuple[list[str], Sequence[str]]:
-    """Returns a table with synchronizers side by side, and the names of the columns of each.
-
-    Args:
-        frame: factors, among them the synchronizer, then the columns of `summarize`.
-    """
-    names = [name for name in frame if name in FACTORS and name != SIDE_BY_SIDE]
-    labels = list(dict.fromkeys(tuple(word(value) for value in row) for row in frame[names].to_numpy(dtype=object)))
-    cells = {
-        (str(row[SIDE_BY_SIDE]), tuple(word(row[name]) for name in names)): row for row in frame.to_dict("records")
-    }
-    titles = list(dict.fromkeys(map(str, frame[SIDE_BY_SIDE])))
-
-    def rows_of(title: str, columns: Sequence[str]) -> list[list[str]]:
-        return [texts(cells.get((title, label)), columns) for label in labels]
-
-    # Without an interval, or with two launches, whose interval says little, there is no column for it.
-    lone = bool((frame["low"].isna() | (frame["launches"] < FEWEST_SHOWN)).all())
-    there = {*frame.columns, *(() if lone else ("+-%",))}
-    choices = [tuple(name for name in each if name in there) for each in COLUMNS]
-    tables = {
-        # A lone column is headed by the synchronizer.
-        columns: [
-            Block(title if len(columns) > 1 else "", columns if len(columns) > 1 else [title], rows_of(title, columns))
-            for title in titles
-        ]
-        for columns in choices
-    }
-    whole = (columns for columns in choices if fits(names, labels, tables[columns], 0))
-    folded = (columns for columns in choices if fits(names, labels, tables[columns]))
-    columns = next(itertools.chain(whole, folded, choices[-2:]))
-    return side_by_side(names, labels, tables[columns]), columns
-
-
-def texts(row: Mapping[Hashable, Any] | None, columns: Sequence[str]) -> list[str]:
-    """Returns what a cell has in these columns."""
-    if row is None:
-        return ["" for _ in columns]
-    shown = row["median"] and row["launches"] >= FEWEST_SHOWN
-    width = (row["high"] - row["low"]) / (2 * row["median"]) if shown else math.nan
-    return [share(width) if name == "+-%" else microseconds(row[name]) for name in columns]
-
-
-def notes(frame: pd.DataFrame) -> list[str]:
+def sample_notes(frame: pd.DataFrame) -> list[str]:
     """Returns what the numbers alone do not show: rejected samples, cells that lack some, launches that lack cells."""
     lines = []
     rejected = frame.groupby(SIDE_BY_SIDE, sort=False)["rejected"].max()
     if (rejected > 0).any():
-        most = ", ".join(f"{share(value)} % with {name}" for name, value in rejected.items() if value > 0)
+        most = ", ".join(f"{percent(value)} % with {name}" for name, value in rejected.items() if value > 0)
         lines.append(f"rejected, because ranks did not start together, and repeated: up to {most}")
     for status, rows in frame[frame["status"] != ""].groupby("status", sort=False):
-        lines.append(f"{status}: {', '.join(names_of(rows))}")
+        lines.append(f"{status}: {', '.join(cell_names(rows))}")
     few = frame[frame["launches"] < frame["launches"].max()]
-    lines += [f"in {count} launches only: {', '.join(names_of(rows))}" for count, rows in few.groupby("launches")]
+    lines += [f"in {count} launches only: {', '.join(cell_names(rows))}" for count, rows in few.groupby("launches")]
     return lines
 
 
-def names_of(rows: pd.DataFrame) -> list[str]:
+def cell_names(rows: pd.DataFrame) -> list[str]:
     """Returns what cells are called: the values of their factors."""
     names = [name for name in rows if name in FACTORS]
     return [" ".join(word(value) for value in row) for row in rows[names].to_numpy(dtype=object)]

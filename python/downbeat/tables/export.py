@@ -11,13 +11,13 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
+from downbeat import show
 from downbeat.base.text import Units, shared_units
 from downbeat.data.launch_file import CELL_FACTORS, cell_fields, flags, open_samples, read_cells
 from downbeat.data.samples import check_samples, native, read_samples
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.tables import spreadsheet
 
 STAMPS = ("sync_entry", "entry", "exit", "delay")
 LARGEST = 1 << 20  # rows of stamps in a frame
@@ -110,7 +110,7 @@ def frames(experiment: Experiment, rows: str) -> Iterator[pd.DataFrame]:
 def write_csv(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
     """Writes comma-separated values below a line of names; what has no value is empty."""
     for position, frame in enumerate(frames):
-        spreadsheet.write_csv(frame, stream, header=position == 0)
+        show.write_csv(frame, stream, header=position == 0)
 
 
 def write_json(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:

@@ -11,15 +11,13 @@ from typing import TypeVar, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from downbeat.base.text import bytes_text
-from downbeat.comparison.judging import launches
+from downbeat.comparison.judging import Match, Matcher, judge, launches
 from downbeat.data.cells import WRONG, left_out
 from downbeat.experiment.plan import Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
-from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.verdicts import Comparison, judge_together
+from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.formats.rules_format import DEFAULT, Cell
 from downbeat.tune.sweep import HARMONIZE, Effort, Usable, digest_of, sweep_plan
 from downbeat.tune.target import Target
@@ -55,7 +53,6 @@ def find_left_out(where: str, frame: pd.DataFrame, factor: str) -> list[LeftOut]
     return found
 
 
-Floats = NDArray[np.float64]
 K = TypeVar("K")
 KEY = ["collective", "ranks", "size"]
 # What computed wrong results: collective, ranks and algorithm -> the sizes, bytes.
@@ -81,31 +78,23 @@ class Decision:
     candidates: tuple[Candidate, ...]  # fastest first
 
 
-def by_launch(frame: pd.DataFrame, factor: str = "algorithm") -> pd.DataFrame:
-    """Returns the values of a cell: a row per launch, a column per level of a factor."""
-    return frame.pivot_table(index="launch", columns=factor, values="value", aggfunc="first")
-
-
-def paired(table: pd.DataFrame, first: str, second: str) -> tuple[Floats, Floats]:
-    """Returns the values of two columns of `by_launch` in the launches that have both."""
-    both = table.reindex(columns=[first, second]).to_numpy(dtype=float)
-    both = both[~np.isnan(both).any(axis=1)]
-    return both[:, 0], both[:, 1]
-
-
 def cells_of(frame: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
     """Returns the cells of a frame of `sweep.COLUMNS`, each with its rows."""
     keys = ((cast(tuple[str, int, int], key), some) for key, some in frame.groupby(KEY))
     return [(Cell(name, int(ranks), int(size)), some) for (name, ranks, size), some in keys]
 
 
-def compare_all(pairs: Mapping[K, tuple[Floats, Floats]], margin: float, confidence: float) -> dict[K, Comparison]:
-    """Compares the second of each pair with the first, launch by launch; all are judged together.
+def match_levels(rows: pd.DataFrame, factor: str, a: str, b: str) -> Match:
+    """Matches the launches of one cell that have a value of both levels of a factor."""
+    counted = rows[rows["value"].notna()].drop_duplicates([factor, "launch"]).assign(counts=True, uncertainty=0.0)
+    return Matcher("value").launches({}, counted[counted[factor] == a], counted[counted[factor] == b], factor)
 
-    A key with fewer than two launches is missing.
-    """
-    found = {key: compare_paired(*pair, margin, confidence) for key, pair in pairs.items() if len(pair[0]) > 1}
-    return dict(zip(found, judge_together(list(found.values())), strict=True))
+
+def judge_levels(matches: Mapping[K, Match], margin: float, confidence: float) -> dict[K, Comparison]:
+    """Judges matches together; one with fewer than two launches is missing."""
+    asked = {key: match for key, match in matches.items() if len(match.a) > 1}
+    judged = judge(list(asked.values()), margin, confidence)
+    return {key: one.comparison for key, one in zip(asked, judged, strict=True) if one.comparison}
 
 
 def wrong_results(frame: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:
@@ -134,21 +123,21 @@ def choose(frame: pd.DataFrame, wrong: WrongResults, margin: float, confidence: 
         margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
         confidence: of intervals; the level of the tests follows from it.
     """
-    pairs = {}
-    for cell, some in cells_of(frame):
-        table = by_launch(some)
-        pairs[cell] = {name: paired(table, DEFAULT, name) for name in sorted(set(some["algorithm"]) - {DEFAULT})}
-    judged = compare_all(
-        {(cell, name): pair for cell, each in pairs.items() for name, pair in each.items()}, margin, confidence
-    )
+    algorithms = {cell: sorted(set(some["algorithm"]) - {DEFAULT}) for cell, some in cells_of(frame)}
+    matches = {
+        (cell, name): match_levels(some, "algorithm", DEFAULT, name)
+        for cell, some in cells_of(frame)
+        for name in algorithms[cell]
+    }
+    judged = judge_levels(matches, margin, confidence)
 
     def candidates(cell: Cell) -> list[Candidate]:
         return [
             candidate(name, wrong.get((cell.collective, cell.ranks, name), ()), judged.get((cell, name)))
-            for name in pairs[cell]
+            for name in algorithms[cell]
         ]
 
-    return [decide(cell, candidates(cell)) for cell in pairs]
+    return [decide(cell, candidates(cell)) for cell in algorithms]
 
 
 def candidate(algorithm: str, wrong: Sequence[int], comparison: Comparison | None) -> Candidate:
@@ -257,15 +246,15 @@ def compare_choices(frame: pd.DataFrame, others: Sequence[OtherChoice], margin: 
         margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
         confidence: of the intervals; the level of the tests follows from it.
     """
-    tables = {cell: by_launch(some) for cell, some in cells_of(frame)}
-    measured = [other for other in others if other.cell in tables]
-    pairs = {other.cell: paired(tables[other.cell], other.chosen, other.other) for other in measured}
-    by_cell = compare_all(pairs, margin, confidence)
+    cells = dict(cells_of(frame))
+    matches = {
+        one.cell: match_levels(cells[one.cell], "algorithm", one.chosen, one.other)
+        for one in others
+        if one.cell in cells
+    }
+    by_cell = judge_levels(matches, margin, confidence)
     if not by_cell:
         return Prices({}, None)
-    logs = {cell: np.log(table) for cell, table in tables.items()}
-    ratios = [
-        logs[other.cell][other.other] - logs[other.cell][other.chosen] for other in measured if other.cell in by_cell
-    ]
+    ratios = [pd.Series(np.log(matches[cell].b) - np.log(matches[cell].a), matches[cell].pairs) for cell in by_cell]
     launches = pd.concat(ratios, axis=1).mean(axis=1).dropna()  # of the cells that count in a launch
     return Prices(by_cell, geometric_mean_interval(np.exp(launches), confidence))

@@ -10,10 +10,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from downbeat.comparison.judging import Match
 from downbeat.data.cells import FAILED, WRONG
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT
 from downbeat.statistics.verdicts import Comparison
-from downbeat.tune.choosing import Floats, by_launch, cells_of, compare_all, paired
+from downbeat.tune.choosing import cells_of, judge_levels, match_levels
 from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for
 from downbeat.tune.late_arrivals import (
     SIZE_STEP,
@@ -32,18 +33,14 @@ RULES = "rules"
 
 
 def name_of(written: Written) -> str:
-    """Returns a name that rules of other content do not have: what was measured under those says nothing of these.
-
-    The environment alone does not distinguish them, because a library's file keeps its path.
-    """
+    """Returns a content hash: the environment does not tell rules apart, because a library's file keeps its path."""
     return digest_of([dict(written.files), dict(written.variables)])
 
 
 def compare_environments(frame: pd.DataFrame, margin: float, confidence: float) -> dict[Cell, Comparison]:
     """Compares environment `rules` with `default`, launches of the same number as pairs, all cells judged together."""
-    tables = {cell: by_launch(some, "environment") for cell, some in cells_of(frame)}
-    pairs = {cell: paired(table, DEFAULT_ENVIRONMENT, RULES) for cell, table in tables.items()}
-    return compare_all(pairs, margin, confidence)
+    matches = {cell: match_levels(some, "environment", DEFAULT_ENVIRONMENT, RULES) for cell, some in cells_of(frame)}
+    return judge_levels(matches, margin, confidence)
 
 
 def lost_cells(frame: pd.DataFrame) -> list[Cell]:
@@ -75,17 +72,17 @@ def compare_rules(
     frame: pd.DataFrame, rules: Sequence[Rule], margin: float, confidence: float
 ) -> dict[Rule, Comparison]:
     """Compares the environments over all sizes of each rule, all rules judged together."""
-    return compare_all({rule: means_over(frame, rule) for rule in rules}, margin, confidence)
+    return judge_levels({rule: means_over(frame, rule) for rule in rules}, margin, confidence)
 
 
-def means_over(frame: pd.DataFrame, rule: Rule) -> tuple[Floats, Floats]:
-    """Returns without and under rules a number per launch that has all sizes of a rule: their geometric mean."""
+def means_over(frame: pd.DataFrame, rule: Rule) -> Match:
+    """Matches launches without and under rules, each the geometric mean of all sizes of a rule."""
     some = pd.concat([frame.iloc[:0], *(rows for cell, rows in cells_of(frame) if rule.holds(cell))])
     sizes = sorted(set(some["size"]))
     table = some.pivot_table(index="launch", columns=["environment", "size"], values="value", aggfunc="first")
     wanted = pd.MultiIndex.from_product([(DEFAULT_ENVIRONMENT, RULES), sizes])
     whole = np.log(table.reindex(columns=wanted).dropna().to_numpy(dtype=float))
-    return np.exp(whole[:, : len(sizes)].mean(axis=1)), np.exp(whole[:, len(sizes) :].mean(axis=1))
+    return Match({}, *(np.exp(side.mean(axis=1)) for side in np.split(whole, 2, axis=1)))
 
 
 PLAIN = "default"  # directories of launches: without rules, under them, and by an algorithm that is forced

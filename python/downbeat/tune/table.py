@@ -10,8 +10,11 @@ import textwrap
 from collections import Counter
 from pathlib import Path
 
+import pandas as pd
+
 from downbeat.base.files import write_text
 from downbeat.base.text import counted
+from downbeat.show import Field, Sheet, wrapped
 from downbeat.statistics.location import Interval
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
 from downbeat.tune.choosing import Candidate, Decision
@@ -98,13 +101,13 @@ def lacks_launches(decision: Decision) -> bool:
 SCHEMA_VERSION = 3
 
 
-def write_record(tuning: Tuning, directory: Path, warnings: list[str]) -> None:
+def write_rules_record(tuning: Tuning, directory: Path, warnings: list[str]) -> None:
     """Writes `rules.json` into a directory."""
-    text = json.dumps(record(tuning, warnings), indent=2, allow_nan=False)
+    text = json.dumps(record_of_rules(tuning, warnings), indent=2, allow_nan=False)
     write_text(directory / RECORD_FILE, text + "\n")
 
 
-def record(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
+def record_of_rules(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
     """Returns what is known of a tuning. Ratios are times over those of the default: below 1 is faster."""
     question = tuning.question
     return {
@@ -188,7 +191,6 @@ def known(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-WIDTH = 80
 LONGEST_REASON = 150
 
 
@@ -196,37 +198,55 @@ def render(tuning: Tuning, warnings: list[str]) -> str:
     """Returns the tables, the summary and the warnings."""
     lines = [tuning.target.version, f"rules: {tuning.target.form.name}"]
     if tuning.question.arrivals:
-        lines += wrap(f"arrival pattern: {tuning.question.arrivals}; compared: {tuning.question.effort.metric}")
+        lines += wrapped(f"arrival pattern: {tuning.question.arrivals}; compared: {tuning.question.effort.metric}")
     lines.append("")
     if tuning.rules:
-        lines += [*rules_table(tuning), ""]
-    lines += wrap(summary(tuning))
+        lines += [*rules_sheet(tuning).text(), ""]
+    lines += wrapped(outcome(tuning))
     if tuning.others:
-        lines += ["", *others_table(tuning)]
+        lines += ["", *others_sheet(tuning).text()]
     excluded = [
-        line for usable in tuning.usable for line in excluded_lines(usable.collective, usable.ranks, usable.excluded)
+        line
+        for usable in tuning.usable
+        for algorithm, reason in usable.excluded.items()
+        for line in wrapped(f"{usable.collective} on {usable.ranks} ranks by {algorithm}: {shortened(reason)}")
     ]
     if excluded:
         lines += ["", "not measured:", *excluded]
-    lines += ["", *(line for warning in warnings for line in wrap(f"warning: {warning}"))]
+    lines += ["", *(line for warning in warnings for line in wrapped(f"warning: {warning}"))]
     return "\n".join(lines).rstrip()
 
 
-def rules_table(tuning: Tuning) -> list[str]:
-    """Returns three lines per rule: what it says, what it gains, how it is known to be obeyed."""
-    lines = [f"{'collective':<20} {'ranks':>5} {'bytes':>17}  in place of the default"]
+CELL_FIELDS = {
+    "collective": Field("collective"),
+    "ranks": Field("ranks", "number"),
+    "bytes": Field("bytes", "number", "byte"),
+}
+
+
+def rules_sheet(tuning: Tuning) -> Sheet:
+    """Returns a row per rule: what it says and what it gains; below, how it is known to be obeyed."""
+    rows = []
     for rule in tuning.rules:
-        lines.append(f"{rule.collective:<20} {rule.ranks:>5} {rule.sizes:>17}  {rule.algorithm}")
-        comparison = tuning.rule_gains.get(rule)
-        gain = "not measured" if comparison is None else f"{gained(comparison.ratio)}, {comparison.verdict}"
-        lines += wrap(f"gain: {gain}", "    ", " " * 10)
-        lines += wrap(f"proof: {proven(tuning, rule)}", "    ", " " * 11)
-    return lines
-
-
-def gained(ratio: Interval) -> str:
-    """Returns by what a time was divided, with its interval, out of the ratio of times."""
-    return f"{1 / ratio.estimate:.3f} times as fast ({1 / ratio.high:.3f} to {1 / ratio.low:.3f})"
+        gain = tuning.rule_gains.get(rule)
+        ratio = gain.ratio if gain else Interval(math.nan, math.nan, math.nan, 0)
+        rows.append(
+            {
+                **{"collective": rule.collective, "ranks": rule.ranks, "bytes": rule.sizes},
+                "algorithm": rule.algorithm,
+                "gain": 1 / ratio.estimate,
+                "interval": (1 / ratio.high, 1 / ratio.low),
+                "verdict": gain.verdict if gain else "not measured",
+            }
+        )
+    fields = CELL_FIELDS | {
+        "algorithm": Field("in place of the default"),
+        "gain": Field("times as fast", "ratio"),
+        "interval": Field("interval", "interval"),
+        "verdict": Field("verdict"),
+    }
+    proofs = [f"proof of {rule.algorithm}, {rule.sizes} bytes: {proven(tuning, rule)}" for rule in tuning.rules]
+    return Sheet(pd.DataFrame(rows), fields, len(CELL_FIELDS) + 1, notes=proofs)
 
 
 def proven(tuning: Tuning, rule: Rule) -> str:
@@ -238,7 +258,7 @@ def proven(tuning: Tuning, rule: Rule) -> str:
     )
 
 
-def summary(tuning: Tuning) -> str:
+def outcome(tuning: Tuning) -> str:
     """Returns the line that says how it went."""
     cells = len(tuning.decisions)
     changed = sum(tuning.in_rules(decision.cell) != DEFAULT for decision in tuning.decisions)
@@ -250,45 +270,35 @@ def summary(tuning: Tuning) -> str:
     return f"{rules} for {changed} of {cells} cells ({proofs}); the library's own choice stays in the others"
 
 
-def others_table(tuning: Tuning) -> list[str]:
-    """Returns where the other measurement would have chosen otherwise, and where that has a price."""
+def others_sheet(tuning: Tuning) -> Sheet:
+    """Returns where the other measurement would have chosen otherwise at a price."""
     others, prices = tuning.others, tuning.prices
     anew = "under the pattern" if tuning.question.arrivals else "from a common start"
-    lines = wrap(
-        f"{tuning.question.otherwise} another algorithm would have been chosen in {len(others)} cells. Measured anew, "
-        f"{anew}, its time over that of the choice made is {price_text(prices.mean)} on average; in "
-        f"{len(prices.higher())} cells it is longer beyond doubt{':' if prices.higher() else ''}"
-    )
-    for other in others:
-        if other.cell in prices.higher():
-            cell = other.cell
-            lines.append(
-                f"  {cell.collective:<18} {cell.ranks:>5} ranks {cell.size:>9} bytes  "
-                f"{price_text(prices.by_cell[cell].ratio)}"
-            )
-            lines.append(f"      {other.other} in place of {other.chosen}")
-    return lines
-
-
-def price_text(price: Interval | None) -> str:
-    """Returns a ratio of times with its interval."""
-    return "unknown" if price is None else f"{price.estimate:.3f} ({price.low:.3f} to {price.high:.3f})"
-
-
-def excluded_lines(collective: str, ranks: int, excluded: dict[str, str]) -> list[str]:
-    """Returns a paragraph for each algorithm that was left out."""
-    return [
-        line
-        for algorithm, reason in excluded.items()
-        for line in wrap(f"{collective} on {ranks} ranks by {algorithm}: {shortened(reason)}", "  ", "      ")
+    rows = [
+        {
+            **{"collective": other.cell.collective, "ranks": other.cell.ranks, "bytes": other.cell.size},
+            **{"other": other.other, "chosen": other.chosen, "price": prices.by_cell[other.cell].ratio.estimate},
+            "interval": (prices.by_cell[other.cell].ratio.low, prices.by_cell[other.cell].ratio.high),
+        }
+        for other in others
+        if other.cell in prices.higher()
     ]
+    fields = CELL_FIELDS | {
+        "other": Field("choice"),
+        "chosen": Field("in place of"),
+        "price": Field("times as long", "ratio"),
+        "interval": Field("interval", "interval"),
+    }
+    mean = prices.mean
+    average = "unknown" if mean is None else f"{mean.estimate:.3f} ({mean.low:.3f} to {mean.high:.3f})"
+    said = (
+        f"{tuning.question.otherwise} another algorithm would have been chosen in {len(others)} cells. Measured anew, "
+        f"{anew}, its time over that of the choice made is {average} on average; in {len(rows)} cells it is longer "
+        "beyond doubt"
+    )
+    return Sheet(pd.DataFrame(rows, columns=list(fields)), fields, len(CELL_FIELDS) + 2, title=said)
 
 
 def shortened(reason: str) -> str:
     """Returns as much of a reason as a table can hold; rules.json has all of it."""
     return textwrap.shorten(reason, LONGEST_REASON, placeholder=" ...")
-
-
-def wrap(text: str, first: str = "", rest: str = "  ") -> list[str]:
-    """Returns a paragraph in lines."""
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False)

@@ -1,0 +1,195 @@
+"""Words that say which cells to compare: arguments of `downbeat compare`, conditions, directories of a history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from downbeat.base.text import counted, split_list
+from downbeat.errors import UsageError
+from downbeat.experiment import directory as places
+from downbeat.experiment.experiment import FACTORS, Experiment, open_experiment
+
+SYNCHRONIZER = "synchronizer"
+BARRIER, COMMON_START = "mpi_barrier", "harmonize"
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The comparison that was asked for, as arguments of `compare`."""
+
+    a: Experiment
+    b: Experiment | None
+    history: list[Experiment] | None
+    where_a: Mapping[str, object]
+    where_b: Mapping[str, object]
+
+
+def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Arguments:
+    """Reads words: those with `=` that name no file are conditions, the others experiments.
+
+    If mpi_barrier and harmonize of one experiment are compared, harmonize is A, in either order.
+
+    Raises:
+        UsageError: they make no comparison, or one of them is not valid.
+    """
+    conditions = [word for word in what if "=" in word and not Path(word).exists()]
+    paths = [word for word in what if word not in conditions]
+    counts = (len(paths), len(conditions))
+    if history:
+        valid = counts in ((1, 0), (1, 1), (2, 0), (2, 2))
+        forms = "B, B factor=value, A B, or A B factor=value factor=value, each with --history DIR"
+    else:
+        valid = counts in ((1, 0), (1, 2), (2, 0), (2, 2))
+        forms = "A B, A factor=value factor=value, or A alone if it has two variants"
+    if not valid:
+        for path in paths:
+            if not Path(path).exists():
+                raise UsageError(f"there is no experiment '{path}'; conditions are like synchronizer=harmonize")
+        raise UsageError(f"{counted(counts[0], 'experiment')} and {counted(counts[1], 'condition')}; give {forms}")
+    if len(paths) == 2 and Path(paths[0]).resolve() == Path(paths[1]).resolve():
+        raise UsageError(f"'{paths[1]}' would be compared with itself; give {forms}")
+    if len(paths) == 1 and len(conditions) == 2 and conditions[0] == conditions[1]:
+        raise UsageError(f"{conditions[1]} would be compared with itself; give {forms}")
+    where: list[Mapping[str, object]] = [parse_conditions(one) for one in conditions] or [{}, {}]
+    experiments = [open_experiment(path) for path in paths]
+    if counts == (1, 0) and not history:
+        where = variants_of(experiments[0])
+    if [one.get(SYNCHRONIZER) for one in where] == [BARRIER, COMMON_START] and len(experiments) == 1:
+        where.reverse()  # the ratio is barrier / common start, as in pictures, reports and at the end of a run
+    return Arguments(
+        experiments[0],
+        experiments[1] if len(experiments) > 1 else None,
+        open_history(history, experiments) if history else None,
+        where[0],
+        where[-1],
+    )
+
+
+def variants_of(experiment: Experiment) -> list[Mapping[str, object]]:
+    """Returns the conditions by which the two variants of an experiment are compared, in the order of its plan.
+
+    Raises:
+        UsageError: it has another number of variants.
+    """
+    names = [one.name for one in experiment.plan.variants] if experiment.plan else []
+    if len(names) != 2:
+        there = f"it has the variants {', '.join(names)}" if len(names) > 2 else "it has no variants"
+        raise UsageError(
+            f"'{experiment.path}' alone: {there}; give A B, A factor=value factor=value, or A alone if it has two "
+            "variants"
+        )
+    return [{"variant": name} for name in names]
+
+
+SUFFIXES = {"K": 2**10, "M": 2**20, "G": 2**30, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1}
+
+
+def parse_conditions(text: str) -> dict[str, str]:
+    """Parses `factor=value,factor=value`; commas and signs within parentheses belong to a value.
+
+    Raises:
+        UsageError: it is not a condition, or a factor is unknown or given twice.
+    """
+    conditions: dict[str, str] = {}
+    for part in split_list(text):
+        name, sign, value = part.partition("=")
+        if not (sign and value):
+            raise UsageError(f"'{part}' is not a condition; write factor=value, e.g. synchronizer=harmonize")
+        check_factor(name)
+        if name in conditions:
+            raise UsageError(f"'{text}' names {name} twice; a condition gives each factor one value")
+        if name == "size":  # 64K is 65536
+            value = f"{number(name, value):.0f}"
+        conditions[name] = value
+    return conditions
+
+
+def check_factor(name: str) -> None:
+    """Checks that a factor is one.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if name not in FACTORS:
+        raise UsageError(f"unknown factor '{name}'; choose one of {', '.join(FACTORS)}")
+
+
+def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFrame:
+    """Returns the rows of a frame of cells that meet all conditions.
+
+    Args:
+        cells: with the columns `FACTORS`.
+        conditions: factor -> value; text for a number may have a suffix: bytes K, M or G, times ns, us, ms or s.
+
+    Raises:
+        UsageError: a factor is unknown, or no row has the value, or all of them together.
+    """
+    kept = pd.Series(True, index=cells.index)
+    for name, value in conditions.items():
+        check_factor(name)
+        column = cells[name]
+        wanted = number(name, value) if pd.api.types.is_numeric_dtype(column) else str(value)
+        if isinstance(wanted, float):
+            matches = (column - wanted).abs() <= 1e-9 * abs(wanted)
+        else:
+            matches = column.astype(object) == wanted  # Arrow's texts cannot be compared with what is no UTF-8
+        if not matches.any():
+            present = ", ".join(str(one) for one in column.unique())
+            raise UsageError(f"no cell has {name}={value}; choose one of {present}")
+        kept &= matches
+    if not kept.any():
+        both = ",".join(f"{name}={value}" for name, value in conditions.items())
+        raise UsageError(f"no cell has {both}")
+    return cells[kept]
+
+
+def number(name: str, value: object) -> float:
+    """Returns the number that a condition gives a factor.
+
+    Raises:
+        UsageError: it is none.
+    """
+    found = re.fullmatch(r"([0-9.eE+-]+?)([A-Za-z]*)", str(value))
+    try:
+        if not found or found[2] not in SUFFIXES:
+            raise ValueError
+        return float(found[1]) * SUFFIXES[found[2]]
+    except ValueError:
+        raise UsageError(f"{name}={value}: give a number, e.g. {'64K' if name == 'size' else '10us'}") from None
+
+
+def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> list[Experiment]:
+    """Opens experiments, and all experiments in directories of experiments, by name.
+
+    Args:
+        paths: each an experiment or a directory of experiments.
+        compared: what the history is of. Where a directory has one of them, it is left out.
+
+    Raises:
+        UsageError: a path is neither, or an experiment is named that is compared, or one cannot be read.
+    """
+    taken = {one.path.resolve() for one in compared}
+    opened: dict[Path, Experiment] = {}
+    for path in paths:
+        if path.resolve() in taken:
+            raise UsageError(f"--history: '{path}' is compared itself; a history consists of other experiments")
+        if path.is_dir() and not is_experiment(path):
+            inside = [one for one in sorted(path.iterdir()) if is_experiment(one)]
+            if not inside and any(path.iterdir()):
+                raise UsageError(f"--history: '{path}' is neither an experiment nor a directory of experiments")
+        else:
+            inside = [path]
+        for one in inside:
+            if one.resolve() not in taken:
+                opened.setdefault(one.resolve(), open_experiment(one))
+    return list(opened.values())
+
+
+def is_experiment(path: Path) -> bool:
+    """Whether a directory is one of `downbeat run`, or of files of launches."""
+    return path.is_dir() and ((path / places.PLAN).is_file() or any(path.glob("*.nc")))

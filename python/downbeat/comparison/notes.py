@@ -1,0 +1,220 @@
+"""Notes on a comparison: how the contexts of its launches differ, states, kinds of launches, what it assumes."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from downbeat.comparison.judging import Judged
+from downbeat.comparison.sides import SESSION, Side, Sides
+from downbeat.data.cells import NANOSECONDS, states_line
+from downbeat.doctor.variables import settings_of
+from downbeat.experiment import counting
+from downbeat.experiment.experiment import Experiment
+from downbeat.experiment.launch_kinds import launch_lines
+from downbeat.experiment.plan import LAUNCH_FACTORS
+from downbeat.launchers.libraries import short_version
+from downbeat.launchers.simulation import without_seed
+from downbeat.statistics.modes import unseen_share
+from downbeat.statistics.sessions import false_verdicts
+
+# The attributes of the context that a factor changes.
+VARIANT = ("mpi_library", "environment", "downbeat_version", "git_revision", "compiler")
+CONTEXT_OF = {
+    "library": ("mpi_library", "environment"),
+    "environment": ("environment",),
+    "ranks": ("hosts",),
+    "variant": VARIANT,
+}
+SESSION_DEVIATION = 0.02  # for which the assumption of one session is put into a number
+
+
+def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> tuple[list[str], str]:
+    """Returns the notes on a comparison, and what its verdicts assume.
+
+    Notes are simulations first, then what was left out, how contexts differ, the history, states and kinds of launches.
+    """
+    lines = list(left_out)
+    both = ((sides.of_a, sides.a), (sides.of_b, sides.b))
+    contexts = [contexts_of(of, cells) for of, cells in both]
+    expected = {attribute for name in sides.compared for attribute in CONTEXT_OF.get(name, ())}
+    if not sides.history_is_a and all(isinstance(of, Experiment) for of, _ in both):
+        lines += [f"A and B differ in {line}" for line in context_differences(contexts[0], contexts[1], expected)]
+    for (of, _), of_side in zip(both, contexts, strict=True):
+        found = simulations(of_side)
+        if "algorithm" in sides.compared and isinstance(of, Experiment):
+            found += [one.seen for one in of.machine if one.check == counting.CHECK]
+        lines = [*(line for line in found if line not in lines), *lines]
+    if sides.past is not None:
+        lines += history_notes(sides, contexts[sides.history_is_a], expected)
+    return lines + state_notes(sides), assumption(sides, judged)
+
+
+def contexts_of(side: Side, cells: pd.DataFrame) -> list[Mapping[str, object]]:
+    """Returns the contexts of the launches that the cells are from; none of a frame."""
+    if not isinstance(side, Experiment):
+        return []
+    concerned = set(cells[[*LAUNCH_FACTORS, "launch"]].itertuples(index=False, name=None))
+    return [one.context for one in side.launches if (*one.configuration, one.number) in concerned]
+
+
+def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expected: Iterable[str]) -> list[str]:
+    """Returns a line for each part of the context that sessions of a history do not share with B, or with A.
+
+    Args:
+        sides: with a history.
+        reference: contexts of the launches that it is the history of.
+        expected: attributes that are to differ, as in `context_differences`.
+    """
+    of, cells = ("B", sides.b) if sides.history_is_a else ("A", sides.a)
+    part = taking_part(sides.past, cells, sides.key) if sides.past is not None else set()
+    left_out = [name for name in sides.history if name not in part]
+    lines = [f"history, without any of the compared cells, left out: {', '.join(left_out)}"] if left_out else []
+    if not isinstance(sides.of_b if sides.history_is_a else sides.of_a, Experiment):
+        return lines
+    sessions = [one for name, one in sides.history.items() if name in part and isinstance(one, Experiment)]
+    contexts = [[launch.context for launch in one.launches] for one in sessions]
+    found = Counter(line for each in contexts for line in context_differences(reference, each, expected))
+    return lines + [
+        f"{of} and {count} of the {len(sessions)} experiments of its history differ in {line}; its effect"
+        " counts as a deviation between sessions"
+        for line, count in found.items()
+    ]
+
+
+def taking_part(past: pd.DataFrame, cells: pd.DataFrame, key: list[str]) -> set[str]:
+    """Returns the names of the sessions that have a cell in common with others, by these factors."""
+    wanted = set(cells[key].itertuples(index=False, name=None))
+    return {
+        name
+        for name, *values in past[[SESSION, *key]].drop_duplicates().itertuples(index=False, name=None)
+        if tuple(values) in wanted
+    }
+
+
+def state_notes(sides: Sides) -> list[str]:
+    """Returns notes on the states of the machine, and on kinds of launches."""
+    both = pd.concat([sides.a, sides.b])
+    states = states_line(both)
+    if sides.same:
+        cells_of = {"": both if sides.compared else sides.b}
+    else:
+        cells_of = {"B: ": sides.b} if sides.history_is_a else {"A: ": sides.a, "B: ": sides.b}
+    notes = [f"{states}; compared within each"] if states else []
+    return notes + [
+        f"{of}{line}" for of, cells in cells_of.items() for line in launch_lines(cells, sides.column, sides.paired)
+    ]
+
+
+def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
+    """Returns the assumptions of verdicts; empty for pairs, which need none."""
+    if sides.paired:
+        return ""
+    comparisons = [one.comparison for one in judged if one.comparison]
+    if sides.past is not None:
+        sessions = max((one.sessions or 0 for one in comparisons), default=0)
+        # With two modes of sessions, 8 to 12 % of equal cells are called different by a history of 5 in one of them.
+        missed = f"; {sessions} can miss what {100 * unseen_share(sessions):.0f} % of sessions do" if sessions else ""
+        return f"A and B differ in time and circumstances no more than the experiments of the history do{missed}"
+    shares = [false_verdicts(one.error, one.freedom, SESSION_DEVIATION, one.level) for one in comparisons if one.tested]
+    price = (
+        f"; if sessions deviated by {100 * SESSION_DEVIATION:g} %, {100 * np.median(shares):.0f} % of"
+        " identical cells would be called faster or slower"
+        if shares
+        else ""
+    )
+    return f"the machine did not change between A and B{price} (docs/compare.md)"
+
+
+NAMES = {
+    "mpi_library": "MPI library",
+    "simulated": "simulated platform",
+    "hosts": "hosts",
+    "downbeat_version": "downbeat-bench",
+    "git_revision": "its revision",
+    "compiler": "its compiler",
+    "stopping_rule": "stopping rule",
+    "warmup_rule": "warm-up rule",
+    "tolerance_s": "tolerance",
+    "late_s": "lateness that counts",
+    "late_ranks": "share of ranks that may be late",
+    "observed_rank": "observed rank",
+    "patterns_permuted": "permuted patterns",
+}
+CLOCK = "clock_"  # settings of libdownbeat
+MEASURED = re.compile("clock_check.*|clock_resolution")  # found by the run, so never twice the same
+RESOLUTION = "clock_resolution"
+COARSER = 2.0  # a step that is another one
+LONGEST = 60
+
+
+def context_differences(
+    a: Iterable[Mapping[str, object]], b: Iterable[Mapping[str, object]], expected: Iterable[str] = ()
+) -> list[str]:
+    """Returns a line for each part of the context that launches of A and of B do not share.
+
+    Args:
+        a: contexts of launches, each a `Launch.context`.
+        b: of the others.
+        expected: attributes that are to differ, for that is what is compared.
+    """
+    first, second = list(a), list(b)
+    keys = [*NAMES, *sorted({key for one in first for key in one if key.startswith(CLOCK)})]
+    lines = [] if "environment" in expected else variable_differences(first, second)
+    for key in keys:
+        if key in expected or MEASURED.fullmatch(key):
+            continue
+        values = [sorted({relevant(key, one) for one in side}) for side in (first, second)]
+        if values[0] != values[1]:
+            name = NAMES.get(key, key.replace("_", " "))
+            lines.append(f"{name}: {shortened(values[0])} / {shortened(values[1])}")
+    return lines + resolution_differences(first, second)
+
+
+def resolution_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
+    """Returns a line if every launch of one side has a clock with a step `COARSER` than all of the other's."""
+    steps = [[float(str(one[RESOLUTION])) for one in side if one.get(RESOLUTION)] for side in (a, b)]
+    if not all(steps) or COARSER * min(map(max, steps)) > max(map(min, steps)):
+        return []
+    return [f"clock resolution: {' / '.join(f'{statistics.median(side) * NANOSECONDS:.0f} ns' for side in steps)}"]
+
+
+def simulations(contexts: Iterable[Mapping[str, object]]) -> list[str]:
+    """Returns a line for each simulated platform: its numbers are of no machine."""
+    platforms = dict.fromkeys(relevant("simulated", one) for one in contexts if "simulated" in one)
+    return [f"simulated, not measured: {platform.replace(',', ', ')}" for platform in platforms]
+
+
+def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
+    """Returns a line for each setting that has one value in A and another one, or none, in B, wherever it was made.
+
+    Variables that a launcher sets anew for each launch, e.g. the number of a job, say nothing.
+    """
+    values = [[{name: one.value for name, one in settings_of(context).items()} for context in side] for side in (a, b)]
+    lines = []
+    for name in sorted({name for side in values for one in side for name in one}):
+        found = [{one.get(name, "not set") for one in side} for side in values]
+        if len(found[0]) == len(found[1]) == 1 and found[0] != found[1]:
+            lines.append(f"{name}: {shortened(list(found[0]))} / {shortened(list(found[1]))}")
+    return lines
+
+
+def relevant(key: str, context: Mapping[str, object]) -> str:
+    """Returns the value without what differs at any time."""
+    value = str(context.get(key, "")).strip()
+    if key == "hosts":
+        return re.sub(r", load [^,\n]*", "", value)
+    if key == "simulated":
+        return without_seed(value)
+    return short_version(value) if key == "mpi_library" else value
+
+
+def shortened(values: list[str]) -> str:
+    """Returns values as one line that is not too long."""
+    line = "; ".join(value.replace("\n", " ") or "none" for value in values)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."

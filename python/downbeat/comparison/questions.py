@@ -1,0 +1,116 @@
+"""Questions on one experiment: barriers against the common start, algorithms against the fastest."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import pandas as pd
+
+from downbeat.comparison.conditions import COMMON_START
+from downbeat.comparison.judging import Match, Matcher, judge
+from downbeat.comparison.sheet import READINGS
+from downbeat.data.cells import hidden_by_step
+from downbeat.experiment.experiment import FACTORS, Experiment
+from downbeat.statistics.verdicts import Comparison
+from downbeat.tables.summaries import CONFIGURATION, METRIC, describe_each, judged_cells, synchronization, value_text
+
+# The factors of cells that differ in their start alone.
+BESIDE_START = [name for name in FACTORS if name not in ("synchronizer", "barrier_algorithm", "computation")]
+
+
+@dataclass(frozen=True)
+class AgainstStart:
+    """A cell after a synchronizer, compared with the same cell after `harmonize` in the same launches."""
+
+    synchronizer: str
+    cell: str
+    comparison: Comparison
+
+
+def numbered(experiment: Experiment) -> pd.DataFrame:
+    """Returns the cells that are judged, ready to be matched, with `line`, the name of their start."""
+    cells = judged_cells(experiment)
+    return cells.assign(
+        counts=True, uncertainty=hidden_by_step(cells, METRIC.removesuffix("_median")), line=synchronization(cells)
+    )
+
+
+def against_start(experiment: Experiment) -> list[AgainstStart]:
+    """Compares every cell after every synchronizer with that after `harmonize`: ratios are synchronizer / harmonize.
+
+    All cells of one synchronizer are judged together. A single rank has nobody to be synchronized with.
+    """
+    cells = numbered(experiment)
+    cells = cells[(cells["ranks"] > 1) & (cells[METRIC] > 0)]
+    start = cells[cells["synchronizer"] == COMMON_START].drop_duplicates([*BESIDE_START, "launch"])
+    others = cells[~cells["synchronizer"].str.startswith((COMMON_START, "none"))]
+    rows, comparisons = [], []
+    for line, of_line in others.groupby("line", sort=False):
+        after = of_line.drop_duplicates([*BESIDE_START, "launch"])
+        places = {key: place for place, key in enumerate(after.groupby(BESIDE_START, sort=False).groups)}
+        found = Matcher(METRIC).cells(start, after, BESIDE_START)
+        matches = {places[tuple(one.factors.values())]: one for one in found if not one.obstacle}
+        for one in judge([matches[place] for place in sorted(matches)]):
+            rows.append({**one.match.factors, "line": line})
+            comparisons.append(one.comparison)
+    if not rows:
+        return []
+    frame = pd.DataFrame(rows)
+    names = describe_each(frame, "operation", CONFIGURATION) + sizes(frame)
+    return [
+        AgainstStart(str(line), str(name), one)
+        for line, name, one in zip(frame["line"], names, comparisons, strict=True)
+        if one
+    ]
+
+
+def against_start_frame(judged: list[AgainstStart]) -> pd.DataFrame:
+    """Returns the verdicts as a table."""
+    return pd.DataFrame(
+        [
+            {
+                "cell": one.cell,
+                "synchronizer": one.synchronizer,
+                "verdict": READINGS.get(one.comparison.verdict, one.comparison.verdict),
+                "ratio": one.comparison.ratio.estimate,
+                "low": one.comparison.ratio.low,
+                "high": one.comparison.ratio.high,
+                "reason": one.comparison.reason,
+            }
+            for one in judged
+        ]
+    )
+
+
+def sizes(frame: pd.DataFrame) -> pd.Series[str]:
+    """Returns for each row its size as the end of a cell's name, nothing where the operation has none."""
+    return pd.Series([f", {value_text('size', size)}" if size else "" for size in frame["size"]], index=frame.index)
+
+
+def slower_algorithms(cells: pd.DataFrame, fastest: pd.Series[str]) -> dict[str, set[str]]:
+    """Returns for each `panel` the algorithms that are significantly slower than the fastest.
+
+    The same launches have shown which is the fastest, and the luckiest is easily better than its equals. So all pairs
+    of algorithms in all panels are judged together, and those with the fastest looked up: the stated error holds for
+    whichever pairs the data pick (Holm 1979).
+
+    Args:
+        cells: those of `numbered`, of one operation from a common start, with `panel`.
+        fastest: algorithm by panel.
+    """
+    asked: list[tuple[str, str, str]] = []
+    matches: list[Match] = []
+    for panel, group in cells.groupby("panel", sort=False):
+        by_name = {str(name): rows.drop_duplicates("launch") for name, rows in group.groupby("algorithm")}
+        for one, other in itertools.combinations(by_name, 2):
+            first, second = (other, one) if other == fastest[panel] else (one, other)
+            match = Matcher(METRIC).launches({}, by_name[first], by_name[second], str(panel))
+            if not match.obstacle:
+                asked.append((str(panel), first, second))
+                matches.append(match)
+    slower: dict[str, set[str]] = {str(panel): set() for panel in fastest.index}
+    for (panel, first, second), judged in zip(asked, judge(matches), strict=True):
+        if first == fastest[panel] and judged.verdict == "slower":
+            slower[panel].add(second)
+    return slower

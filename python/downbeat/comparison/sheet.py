@@ -1,0 +1,287 @@
+"""The output of a comparison: verdicts first, then the cells, then what was left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from downbeat.base.text import Units, counted, printable
+from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
+from downbeat.comparison.judging import UNMATCHED
+from downbeat.data.launch_file import IMPLIED
+from downbeat.data.metrics import METRICS
+from downbeat.experiment.experiment import FACTORS
+from downbeat.sentences import Sentence
+from downbeat.show import FACTOR_UNITS, Field, Sheet, factor_field, word, write_record
+from downbeat.statistics.modes import unseen_text
+from downbeat.statistics.power import POWER
+from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
+
+SCHEMA_VERSION = 1  # of the record
+UNITS = Units(FACTOR_UNITS | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"))
+COUNTS = ("launches_a", "launches_b", "launches_needed", "sessions")
+MOST_NAMES = 12  # of cells that were compared, in one line
+DECIDED = ("faster", "slower", "equivalent")
+ORDER = (*DECIDED, "undecided", UNMATCHED)
+# Of one operation after two synchronizers neither is faster: the same call is read lower or higher.
+READINGS = {"faster": "reads lower", "slower": "reads higher"}
+ALWAYS = {"operation", "size"}
+NO_DIFFERENCE = (NOT_SIGNIFICANT, NOT_AMONG_MANY)
+MORE_LAUNCHES = (*NO_DIFFERENCE, FEW_ALIKE)  # are what would help
+LONGEST_NAME = 14  # of a value that heads a column
+NOT_TIMES = ("exit_skew", "end_skew", "imbalance_worst", "imbalance_mean")  # metrics: less of them is not faster
+# Columns of a comparison: as many as fit, from the first of these lists that does.
+COLUMNS = (
+    ("a", "b", "ratio", "interval", "verdict"),
+    ("a", "b", "ratio", "verdict"),
+    ("a", "ratio", "verdict"),
+    ("ratio", "verdict"),
+)
+
+
+class Verdicts(pd.DataFrame):
+    """The frame of a comparison, which a notebook shows as the command prints it."""
+
+    def _repr_html_(self) -> str:
+        return comparison_sheet(self).html()
+
+
+def comparison_sheet(frame: pd.DataFrame) -> Sheet:
+    """Returns what is shown of the result of `compare`."""
+    about = frame.attrs
+    launches = frame[["launches_a", "launches_b"]].dropna().astype(int)
+    unit = "session" if about["history_is_a"] else "launch"
+    head = [
+        ("metric", f"{about['metric']} in us: {METRICS[about['metric']].meaning}"),
+        ("", f"{about['statistic']} of a launch, geometric mean over launches"),
+        ("A", side_text(about["name_a"], about["where_a"], launches["launches_a"], unit)),
+        ("B", side_text(about["name_b"], about["where_b"], launches["launches_b"])),
+        *([("history", history_text(frame))] if across_sessions(frame) else []),
+        ("ratio", ratio_text(frame)),
+        ("", method_text(frame)),
+        *([("assumes", about["assumes"])] if about["assumes"] else []),
+    ]
+    return cells_sheet(frame, head, [*verdict_meanings(frame), *open_lines(frame), *about["notes"]])
+
+
+def cells_sheet(frame: pd.DataFrame, head: list[tuple[str, str]], notes: list[str]) -> Sheet:
+    """Returns a row per operation and size; synchronizers, where they are not compared, are side by side."""
+    labels = shown_factors(frame)
+    name_a, name_b = heads_of(frame)
+    fields = {name: factor_field(name) for name in labels}
+    fields |= {
+        "a": Field(name_a, "time"),
+        "b": Field(name_b, "time"),
+        "ratio": Field("ratio", "ratio"),
+        "interval": Field("interval", "interval"),
+        "verdict": Field(f"after {name_b}" if are_readings(frame) else f"{name_b} is"),
+    }
+    bounds: list[object] = list(zip(frame["ratio_low"], frame["ratio_high"], strict=True))
+    shown = pd.DataFrame(frame).assign(interval=pd.Series(bounds, frame.index), verdict=verdict_words(frame))
+    return Sheet(
+        shown,
+        fields,
+        len(labels),
+        SYNCHRONIZER if SYNCHRONIZER in labels else "",
+        COLUMNS,
+        verdict_counts(frame),
+        head,
+        notes,
+        [str(one) for one in conclusion(frame)],
+    )
+
+
+def write_comparison(frame: pd.DataFrame, path: Path) -> None:
+    """Writes the result of `compare` as JSON: its attributes, and `cells`, an object per cell; times in s.
+
+    Raises:
+        DownbeatError: the file cannot be written.
+    """
+    # Pandas makes numbers with a fraction of counts where a cell has none.
+    rows = [
+        {name: int(value) if name in COUNTS and np.isfinite(value) else value for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
+    write_record(
+        {"schema_version": SCHEMA_VERSION, **{str(name): value for name, value in frame.attrs.items()}, "cells": rows},
+        path,
+    )
+
+
+def conclusion(frame: pd.DataFrame) -> list[Sentence]:
+    """Returns what the verdicts come to; none if no cell is on both sides.
+
+    A ratio over cells is given only where all of them are faster, or all are slower: a geometric mean, as are the ends
+    of its interval. That is wide enough however much cells of a launch resemble each other: the deviation of a mean is
+    at most the mean of the deviations. Else it is the number of cells with each verdict, and the ratios of these.
+    """
+    cells = frame[frame["verdict"] != UNMATCHED]
+    if cells.empty:
+        return []
+    about, metric = frame.attrs, frame.attrs["metric"]
+    a, b = heads_of(frame) if about["where_a"] else (about["name_a"], about["name_b"])
+    verdicts = set(cells["verdict"])
+    if len(verdicts) == 1 and verdicts <= set(READINGS):
+        ratio, low, high = np.exp(np.log(cells[["ratio", "ratio_low", "ratio_high"]].to_numpy()).mean(axis=0))
+        values = {"a": a, "b": b, "metric": metric, "cells": len(cells), "ratio": ratio, "low": low, "high": high}
+        if are_readings(frame):
+            return [Sentence("reads", values)]
+        if metric in NOT_TIMES:
+            return [Sentence("times_that", values)]
+        if verdicts == {"faster"}:  # the faster one comes first
+            values |= {"a": b, "b": a, "ratio": 1 / ratio, "low": 1 / high, "high": 1 / low}
+        return [Sentence("times_as_fast", values)]
+    found = []
+    for verdict in (one for one in ORDER if one in verdicts):
+        rows = cells[cells["verdict"] == verdict]
+        ends = {"low": rows["ratio"].min(), "high": rows["ratio"].max()}
+        word_of = counted_word(frame, verdict, len(rows))
+        found.append({"verdict": verdict, "word": word_of, "cells": len(rows), "ranged": verdict in READINGS, **ends})
+    return [Sentence("verdicts", {"a": a, "b": b, "cells": len(cells), "found": found})]
+
+
+def are_readings(frame: pd.DataFrame) -> bool:
+    """Whether the synchronizer is what is compared."""
+    return set(frame.attrs["where_a"]) == {SYNCHRONIZER}
+
+
+def heads_of(frame: pd.DataFrame) -> tuple[str, str]:
+    """Returns what heads the columns of A and B: the values that are compared, if they are short; else A and B."""
+    about = frame.attrs
+    if len(about["where_a"]) == 1:
+        (a,), (b,) = (map(word, about[where].values()) for where in ("where_a", "where_b"))
+        if max(len(a), len(b)) <= LONGEST_NAME:
+            return a, b
+    return "A", "B"
+
+
+def verdict_words(frame: pd.DataFrame) -> list[str]:
+    """Returns the verdicts in words."""
+    words = READINGS if are_readings(frame) else {}
+    return [words.get(str(verdict), str(verdict)) for verdict in frame["verdict"]]
+
+
+def counted_word(frame: pd.DataFrame, verdict: str, cells: int) -> str:
+    """Returns a verdict in words, on so many cells."""
+    said = READINGS.get(verdict, verdict) if are_readings(frame) else verdict
+    return said if cells == 1 else said.replace("reads", "read")
+
+
+def verdict_counts(frame: pd.DataFrame) -> str:
+    """Returns how many cells have which verdict; the verdicts are of B."""
+    counts = Counter(frame["verdict"])
+    found = [
+        f"{counts[one]} {counted_word(frame, one, counts[one])}" for one in ORDER if counts[one] or one != UNMATCHED
+    ]
+    of = f"after {heads_of(frame)[1]}" if are_readings(frame) else "B against A"
+    return f"{counted(len(frame), 'cell')}: {', '.join(found)} ({of})"
+
+
+def reason_text(frame: pd.DataFrame, row: pd.Series) -> str:
+    """Returns why a cell is undecided; an interval without 1 needs a word more."""
+    if row["reason"] not in NO_DIFFERENCE or not (row["ratio_low"] > 1 or row["ratio_high"] < 1):
+        return str(row["reason"])
+    tests = frame.attrs["tests"]
+    test = f"after Holm's correction for {tests} cells" if tests > 1 else "by a test that is stricter than the interval"
+    return f"not significant {test}, although the interval excludes 1"
+
+
+def shown_factors(frame: pd.DataFrame) -> list[str]:
+    """Returns the factors that need a column."""
+    shown = [name for name in FACTORS if name in frame and (name in ALWAYS or frame[name].nunique() > 1)]
+    return [name for name in shown if name not in IMPLIED]
+
+
+def ratio_text(frame: pd.DataFrame) -> str:
+    """Returns what the ratio is of, and how it relates to delta where a barrier is compared with the common start."""
+    names = [frame.attrs[where].get(SYNCHRONIZER) for where in ("where_a", "where_b")]
+    if are_readings(frame) and names == [COMMON_START, BARRIER]:
+        return "barrier / common start (delta in Schuchart 2023, section 6.1)"
+    if are_readings(frame) and names == [BARRIER, COMMON_START]:
+        return "common start / barrier (1 / delta in Schuchart 2023, section 6.1)"
+    return " / ".join(reversed(heads_of(frame)))
+
+
+def verdict_meanings(frame: pd.DataFrame) -> list[str]:
+    """Returns what verdicts mean that do not explain themselves."""
+    verdicts = set(frame["verdict"])
+    lines = []
+    if are_readings(frame) and verdicts & set(READINGS):
+        names = [str(frame.attrs[where][SYNCHRONIZER]) for where in ("where_b", "where_a")]
+        lines.append(f"reads lower, higher: the same operation takes less, more time after {names[0]} than {names[1]}")
+    if "equivalent" in verdicts:
+        cells = f"; of each cell alone, not corrected for {len(frame)} cells" if len(frame) > 1 else ""
+        lines.append(f"equivalent: the interval is within {100 * frame.attrs['margin']:g} % of 1{cells}")
+    sides = ["launches_b"] if frame.attrs.get("history_is_a") else ["launches_a", "launches_b"]
+    fewest = frame.loc[frame["verdict"].isin(DECIDED), sides].min().min()
+    if fewest > 0:
+        lines.append(f"verdicts are on the launches there are: {unseen_text(int(fewest))}")
+    return lines
+
+
+def side_text(name: str, where: dict[str, object], launches: pd.Series[int], unit: str = "launch") -> str:
+    """Returns what A or B is."""
+    values = ", ".join(f"{factor}={value}" for factor, value in where.items())
+    numbers = sorted(set(launches))
+    count = "-".join(str(number) for number in dict.fromkeys((numbers[0], numbers[-1]))) if numbers else "no"
+    plural = "" if count == "1" else "es" if unit == "launch" else "s"
+    return f"{name}{', ' if values else ''}{values}, {count} {unit}{plural}"
+
+
+def history_text(frame: pd.DataFrame) -> str:
+    """Returns what the history is, and by how much its sessions deviate."""
+    part, count = int(frame["sessions"].max()), len(frame.attrs["history"])
+    deviations = frame["session_deviation"].dropna()
+    found = dict.fromkeys(f"{100 * deviations.agg(end):.1f}" for end in ("min", "max")) if len(deviations) else ()
+    beyond = f", which deviate by {' to '.join(found)} % beyond what launches do" if found else ""
+    return f"{f'{part} of ' if part < count else ''}{counted(count, 'experiment')}{beyond}"
+
+
+def across_sessions(frame: pd.DataFrame) -> bool:
+    """Whether A and B are compared by the sessions of a history."""
+    return bool(frame["sessions"].notna().any())
+
+
+def method_text(frame: pd.DataFrame) -> str:
+    """Returns how A and B are compared."""
+    about = frame.attrs
+    how = "pairs of launches" if about["paired"] else "independent launches"
+    how = "across sessions" if across_sessions(frame) else how
+    tests = {0: "no test", 1: "one test"}.get(about["tests"], f"Holm's correction for {about['tests']} cells")
+    return f"{how}, {100 * about['confidence']:g} % interval; {tests}"
+
+
+def open_lines(frame: pd.DataFrame) -> list[str]:
+    """Returns why cells are undecided or unmatched, and what more launches would do."""
+    shown = shown_factors(frame)
+    open_ = frame[frame["verdict"].isin(["undecided", UNMATCHED])]
+    helped = open_.index[open_["reason"].isin(MORE_LAUNCHES)]
+    lines = []
+    whys = open_.assign(reason=[reason_text(frame, row) for _, row in open_.iterrows()])
+    for (verdict, why), rows in whys.groupby(["verdict", "reason"], sort=False):
+        # Before lines are wrapped, which makes spaces of what control characters are.
+        names = [printable(" ".join(word(row[name]) for name in shown)) for _, row in rows.iterrows()]
+        many = rows.index.isin(helped).any() or len(names) == len(frame)
+        many |= verdict == "undecided" and len(names) > MOST_NAMES
+        which = f"{len(names)} cells" if many and len(names) > 1 else ", ".join(names)
+        lines.append(f"{verdict}, {why}: {which}")
+    power = open_[np.isfinite(open_["detectable_ratio"]) & open_["reason"].isin(MORE_LAUNCHES)]
+    if len(power):
+        found = dict.fromkeys(f"{100 * (power['detectable_ratio'].agg(end) - 1):.3g}" for end in ("min", "max"))
+        chance = f"with a probability of {100 * POWER:g} %"
+        if power["launches_needed"].notna().all():
+            needed = dict.fromkeys(str(int(power["launches_needed"].agg(end))) for end in ("min", "max"))
+            lines.append(
+                f"undecided cells: these launches detect a difference of {' to '.join(found)} % {chance}; "
+                f"detecting 5 % takes {' to '.join(needed)} launches"
+            )
+        else:
+            lines.append(
+                f"undecided cells: these sessions detect a difference of {' to '.join(found)} % {chance}; more "
+                "launches do not make up for what differs between sessions: measure A and B in one "
+                "experiment (docs/compare.md)"
+            )
+    return lines
