@@ -10,18 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from downbeat.base.text import bytes_text
 from downbeat.data.launch_file import open_launch
 from downbeat.data.samples import VERDICTS
 from downbeat.experiment.experiment import Launch
+from downbeat.pictures.panel import Timeline
 from downbeat_papers.claims import Finding, Measure, evidence_of
-from downbeat_papers.draw import (
-    Panel,
-    Series,
-    draw_panels,
-    draw_timelines,
-    median_sample,
-)
+from downbeat_papers.draw import median_sample
 from downbeat_papers.figure import FIGURES
 from downbeat_papers.judgement import judge
 from downbeat_papers.kinds import clocks, late_arrival, libraries, over_time, round_trips, scaling
@@ -53,21 +47,6 @@ def with_cells(cells: pd.DataFrame, ranks: int = 4, cores: int = 4) -> Simulated
     return new
 
 
-# Drawing.
-
-
-def test_panels_draw_what_they_are_given() -> None:
-    one = Series("a", [2, 4], [1.5, 3.0], [1.0, 2.0], [2.0, 4.0])
-    two = Series("b", [2, 4], [10.0, 20.0], style=":")
-    picture = draw_panels("p", "t", "c", [Panel([one, two], "ranks", "time [us]", log_x=True, log_y=True)])
-    lines = picture.figure.axes[0].get_lines()
-    assert [list(map(float, line.get_ydata())) for line in lines] == [[1.5, 3.0], [10.0, 20.0]]  # type: ignore[arg-type]
-    assert picture.figure.axes[0].get_xscale() == picture.figure.axes[0].get_yscale() == "log"
-    assert picture.numbers["time [us]"].tolist() == [1.5, 3.0, 10.0, 20.0]
-    assert picture.numbers["low"].tolist()[:2] == [1.0, 2.0]
-    assert [bytes_text(size) for size in (4, 1024, 1536, 65536, 1 << 20)] == ["4", "1K", "1536", "64K", "1M"]
-
-
 def test_the_median_sample_is_chosen_and_drawn_from_the_first_exit_on(tmp_path: Path) -> None:
     entry = np.array([[10.0, 10.0], [20.0, 20.0 + 1e-6], [30.0, 30.0 + 2e-6]])
     cell = Cell(entry, entry + np.array([[5e-6], [1e-6], [3e-6]]), verdict=0)
@@ -78,10 +57,12 @@ def test_the_median_sample_is_chosen_and_drawn_from_the_first_exit_on(tmp_path: 
     assert line.entry == pytest.approx([0.0, 2.0], abs=1e-6)
     assert line.exit == pytest.approx([3.0, 5.0], abs=1e-6)
     assert [line.spread, line.mean] == pytest.approx([2.0, 3.0], abs=1e-6)
-    picture = draw_timelines("p", "t", "c", [("x", line)], 128)
-    bars = picture.figure.axes[0].patches
-    assert [bar.get_width() for bar in bars[2:]] == pytest.approx([3.0, 3.0], abs=1e-6)  # type: ignore[attr-defined]
-    assert picture.numbers["operation_exit_us"].tolist() == pytest.approx([3.0, 5.0], abs=1e-6)
+    (timeline,) = line.panel("x").marks
+    assert isinstance(timeline, Timeline)
+    bars = timeline.bars.query("phase == 'operation'")
+    assert bars[["begin_us", "end_us"]].to_numpy().tolist() == [
+        pytest.approx(one, abs=1e-6) for one in ([0, 3], [2, 5])
+    ]
 
 
 # Schuchart 2023 and Hoefler 2008.
@@ -139,7 +120,7 @@ def test_exit_skew_is_judged_where_its_conditions_are_met() -> None:
     # A hundredth of the barrier's skew is below the error of the clock.
     assert agreed("schuchart2023-fig3", dataclasses.replace(apart, files=coarse))[2] is None
     (picture,) = FIGURES["schuchart2023-fig3"].pictures(apart)
-    assert [axes.get_ylabel() for axes in picture.figure.axes] == ["exit skew [us]", "sigma [us]"]
+    assert [panel.y for panel in picture.panels] == ["exit skew [us]", "sigma [us]"]
     assert "50 calls" in picture.caption
 
 
@@ -186,7 +167,7 @@ def test_message_and_process_scaling_have_the_papers_number_and_medians_beside_i
 
     of_linear = "algorithm == 'linear' and synchronizer == 'mpi_barrier'"
     means = numbers("schuchart2023-fig2", matrix, f"{of_linear} and barrier_algorithm == 'bruck'")
-    assert (means["bruck_us"][0], means["bruck_deviation_us"][0]) == (pytest.approx(11), pytest.approx(deviation))
+    assert (means["bruck"][0], means["bruck deviation"][0]) == (pytest.approx(11), pytest.approx(deviation))
     for name, world, where, unit in (
         ("schuchart2023-fig6", message_world(6), "size == 4", "latency [us]"),
         ("schuchart2023-fig8", process_world("reduce"), "ranks == 2", "average latency [us]"),

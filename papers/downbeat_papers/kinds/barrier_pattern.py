@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 from downbeat.base.text import MICROSECONDS, drawn_of, evenly
+from downbeat.pictures.panel import Line, Panel, make_picture
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, missing
-from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.kinds.cells import Cells
 from downbeat_papers.results import BARRIER, Results
 
@@ -84,15 +84,15 @@ class BarrierPattern(Cells):
             f"to the latest of them.{drawn_of(max(lags), most)}"
         )
         panels = [lag_panel(ranks, values, np.array(evenly(range(ranks), most))) for ranks, values in lags.items()]
-        pattern = draw_panels(f"{name}-pattern", "When each rank leaves the barrier", caption, panels)
+        pattern = make_picture(f"{name}-pattern", "When each rank leaves the barrier", caption, panels)
         return (*super().pictures(name, results), pattern)
 
 
 def lag_panel(ranks: int, values: np.ndarray, kept: np.ndarray) -> Panel:
     """Returns lags of launches in us, shape (launches, ranks), and the orders of trees, for some ranks."""
     middle, low, high = (one(values, axis=0) for one in (np.nanmedian, np.nanmin, np.nanmax))
-    series = [Series("measured", kept, middle[kept], low[kept], high[kept], 0, "", 0)]
+    series = [Line("measured", kept, middle[kept], low[kept], high[kept], 0, "", 0)]
     for position, (name, rounds) in enumerate(release_rounds(ranks).items(), 1):
         scaled = rounds / rounds.max() * middle.max()
-        series.append(Series(name, kept, scaled[kept], None, None, position, "", position))
+        series.append(Line(name, kept, scaled[kept], None, None, position, "", position))
     return Panel(series, "rank", "exit after the first [us]", f"mpi_barrier, {ranks} ranks")

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 from downbeat.base.text import MICROSECONDS
+from downbeat.pictures.panel import Line, Panel, make_picture
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured
-from downbeat_papers.draw import Panel, Series, Timeline, draw_panels, draw_timelines, median_sample, median_series
+from downbeat_papers.draw import Sample, median_line, median_sample
 from downbeat_papers.results import Results, cells_where, launch_values
 from downbeat_papers.runs import Run, declared_runs
 from downbeat_papers.site import Site
@@ -77,22 +78,23 @@ class Cells:
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         drawn = []
         if self.lines:
-            drawn.append(draw_panels(name, self.lines["title"], self.lines["caption"], self.panels(results)))
+            drawn.append(make_picture(name, self.lines["title"], self.lines["caption"], self.panels(results)))
         if self.timelines:
-            title, caption, most = self.timelines["title"], self.timelines["caption"], results.site.sample
-            drawn.append(draw_timelines(name, title, caption, self.median_samples(results), most))
+            title, caption = self.timelines["title"], self.timelines["caption"]
+            panels = [one.panel(words) for words, one in self.median_samples(results)]
+            drawn.append(make_picture(name, title, caption, panels, columns=1))
         return tuple(drawn)
 
     def panels(self, results: Results) -> list[Panel]:
         """Returns lines over a column of cells, in us; bars reach from the smallest to the largest launch."""
         cells, x, scale = results.cells, self.lines["x"], self.lines.get("scale", 1)
 
-        def line(position: int, label: str, where: Entry) -> Series:
+        def line(position: int, label: str, where: Entry) -> Line:
             cell = self.cell(results, where)
             column = cell.pop("column")
             places = np.unique(cells_where(cells, cell)[x].to_numpy())
             launches = [launch_values(cells, column, **cell, **{x: place}) * MICROSECONDS for place in places]
-            return median_series(label, [place * scale for place in places], launches, position)
+            return median_line(label, [place * scale for place in places], launches, position)
 
         drawn = []
         for title, where in self.lines["panels"].items():
@@ -100,7 +102,7 @@ class Cells:
             drawn.append(Panel([one for one in lines if len(one.x)], title=title, **self.lines["axes"]))
         return drawn
 
-    def median_samples(self, results: Results) -> list[tuple[str, Timeline]]:
+    def median_samples(self, results: Results) -> list[tuple[str, Sample]]:
         """Returns the sample with the median metric of some cells of each run, in the first launch."""
         by, metric, lines = self.timelines["by"], self.timelines.get("metric", "latency_avg"), []
         for label in results.have():

@@ -13,10 +13,10 @@ import pandas as pd
 import xarray as xr
 from downbeat.base.text import MICROSECONDS, evenly
 from downbeat.experiment.plan import start_seconds
+from downbeat.pictures.panel import Line, Panel, make_picture
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured, between
-from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.results import Results, clocks_seen, nodes_seen
 from downbeat_papers.runs import Run, made
 from downbeat_papers.site import Site
@@ -108,7 +108,7 @@ class Drift:
         panels = [
             Panel(
                 [
-                    Series(
+                    Line(
                         f"rank {int(answerer)}",
                         files[0]["time"].to_numpy(),
                         files[0][variable].to_numpy()[position] * SCALES[unit],
@@ -122,7 +122,7 @@ class Drift:
             )
             for variable, unit, label, title in self.panels
         ]
-        return (draw_panels(name, self.picture, f"{self.caption} {clocks_of(files)[1]}", panels),)
+        return (make_picture(name, self.picture, f"{self.caption} {clocks_of(files)[1]}", panels),)
 
 
 OFFSETS = 100
@@ -202,7 +202,7 @@ class OffsetTable:
             numbers = [0, *(int(rank) for rank in files[0]["answerer"].to_numpy())]
             # One launch, as in the paper: the first.
             mean, deviation = (np.array([0.0, *values[0]]) for values in statistics(files)[:2])
-            series = Series("", numbers, mean, mean - deviation, mean + deviation, len(panels), "", 0)
+            series = Line("", numbers, mean, mean - deviation, mean + deviation, len(panels), "", 0)
             how = "10 ms apart" if label.endswith(RESTED) else "back to back"
             panels.append(Panel([series], "rank", "mean offset [us]", f"{ranks} ranks, {how}"))
             columns = {"ranks": ranks, "measured": how, "rank": numbers}
@@ -214,5 +214,5 @@ class OffsetTable:
             "read one clock: what is seen of them is the error of single exchanges. Ranks of other nodes read those of "
             "their nodes."
         )
-        picture = draw_panels(name, "Clock offset of each rank to rank 0", caption, panels)
+        picture = make_picture(name, "Clock offset of each rank to rank 0", caption, panels)
         return (replace(picture, numbers=pd.concat(tables, ignore_index=True)),)

@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 from downbeat.base.text import MICROSECONDS
 from downbeat.experiment.plan import sample_messages, simulated_seconds, start_seconds
+from downbeat.pictures.panel import Panel, box_of, make_picture
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured, each
-from downbeat_papers.draw import Box, BoxPanel, draw_boxes
 from downbeat_papers.evidence import half
 from downbeat_papers.results import BARRIER, HARMONIZE, Results, nodes_seen
 from downbeat_papers.runs import Run
@@ -120,8 +120,8 @@ class ExitSkew:
         )
         panels = []
         for found, unit, title in shown:
-            boxes = [Box(str(ranks), own, np.concatenate(launches)) for (own, ranks), launches in found.items()]
-            panels += [BoxPanel(boxes, "number of ranks", unit, title, log_y=True)] if found else []
+            boxes = [box_of(str(ranks), own, np.concatenate(launches)) for (own, ranks), launches in found.items()]
+            panels += [Panel(boxes, "number of ranks", unit, title, y_scale="log")] if found else []
         caption = (
             "Instants of leaving: from the first rank's leaving the synchronizer to the last one's, which the text "
             "describes. Times in the barrier: the largest less the smallest of the times that ranks spend in it, which "
@@ -131,7 +131,7 @@ class ExitSkew:
         )
         if truth:
             caption += " In true time: the same instants without the error of clocks, which a simulation knows."
-        return (draw_boxes(name, "Exit skew of the barrier", caption, panels),)
+        return (make_picture(name, "Exit skew of the barrier", caption, panels),)
 
 
 def alone_on_nodes(results: Results, labels: Sequence[str]) -> Measure:

@@ -15,10 +15,10 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 from downbeat.base.text import MICROSECONDS, PERCENT
+from downbeat.pictures.panel import Line, Panel, make_picture
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured, Places, between, missing
-from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.evidence import finite
 from downbeat_papers.results import BARRIER, NoSamplesError, Results, median_and_range
 from downbeat_papers.runs import Run, operation_run
@@ -63,7 +63,7 @@ def with_delay(cells: pd.DataFrame, last: bool = False) -> pd.DataFrame:
 Wanted: TypeAlias = tuple[int, float, str, int | str]  # size, delay, words, and color
 
 
-def form_lines(table: pd.DataFrame, forms: Sequence[str], wanted: Iterable[Wanted]) -> list[Series]:
+def form_lines(table: pd.DataFrame, forms: Sequence[str], wanted: Iterable[Wanted]) -> list[Line]:
     """Returns lines over processes; two forms differ by style and marker."""
     series = []
     for size, delay, words, color in wanted:
@@ -71,7 +71,7 @@ def form_lines(table: pd.DataFrame, forms: Sequence[str], wanted: Iterable[Wante
             part = table[(table["operation"] == form) & (table["size"] == size) & (table["delay"] == delay)]
             label, marker = (f"{form.capitalize()} {words}", place) if len(forms) > 1 else (words, int(color))
             values = (part["ranks"], part["median"], part["low"], part["high"])
-            series += [Series(label, *values, color, ("-", "--")[place], marker)] if len(part) else []
+            series += [Line(label, *values, color, ("-", "--")[place], marker)] if len(part) else []
     return series
 
 
@@ -169,7 +169,8 @@ class GlobalTime(LateArrival):
                 ]
                 titles = {words: form_lines(part, self.forms, wanted)}
             axes = ("number of processes", f"global time [{unit}]")
-            panels += [Panel(lines, *axes, title, log_x=True, log_y=self.in_seconds) for title, lines in titles.items()]
+            scales = ("positions", "log" if self.in_seconds else "linear")
+            panels += [Panel(lines, *axes, title, *scales) for title, lines in titles.items()]
         point = "Median over launches of the smallest global time in each; bars: smallest to largest launch. "
         title = f"Global time of MPI_{self.operation.capitalize()} with one late process"
         shown = (
@@ -179,7 +180,7 @@ class GlobalTime(LateArrival):
         if self.barrier:
             title = "Global time of barriers with one late process"
             shown = "Rank 0 enters so much later than all others."
-        return (draw_panels(name, title, f"{point}{shown} {HOW_HERE}", panels),)
+        return (make_picture(name, title, f"{point}{shown} {HOW_HERE}", panels),)
 
 
 def by_ranks(times: Mapping[int, pd.Series]) -> dict[str, Measure]:
@@ -324,7 +325,7 @@ class Benefit(LateArrival):
         cells = [(size, delay, f"{size} B") for size in self.sizes for delay in delays]
         wanted = cells or [(0, delay, f"{delay:g} us") for delay in delays]
         lines = form_lines(part, self.forms, [(*cell, position) for position, cell in enumerate(wanted)])
-        return Panel(lines, "number of processes", "delay overlap benefit [%]", title, log_x=True, line_at=0.0)
+        return Panel(lines, "number of processes", "delay overlap benefit [%]", title, x_scale="positions", y_at=0.0)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         table, last = (benefit_table(with_delay(results.cells, one)) for one in (False, True))
@@ -349,4 +350,4 @@ class Benefit(LateArrival):
             f"last rank as its outlook asks for. Solid: blocking; dashed: nonblocking. {HOW_HERE}"
         )
         title = f"Delay overlap benefit of MPI_{self.operation.capitalize()}"
-        return (draw_panels(name, title, caption, [self.panel(*one) for one in shown]),)
+        return (make_picture(name, title, caption, [self.panel(*one) for one in shown]),)

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat.base.text import MICROSECONDS, bytes_text, drawn_of, name_of
+from downbeat.pictures.panel import Line, Panel, box_of, make_picture
 from downbeat.pictures.style import Picture
 from downbeat.report.page import Table
 from downbeat.statistics.distributions import t_quantile
 
 from downbeat_papers.claims import Facts, Measure, Measured, missing
-from downbeat_papers.draw import Box, BoxPanel, Panel, Series, draw_boxes, draw_panels
 from downbeat_papers.kinds.cells import Cells
 from downbeat_papers.kinds.over_time import FIT_SECONDS, ONCE, TOO_FEW
 from downbeat_papers.results import BARRIER, NoSamplesError, Results, launch_values, median_and_range
@@ -98,17 +98,17 @@ class TwoLibraries(Cells):
             medians = median_and_range(part, ("library", "size"), "latency_max_median", 1.0)
             normal = medians[medians["library"] == base].set_index("size")["median"]
             boxes = [
-                Box(bytes_text(size), label, rows["latency_max_median"].to_numpy() / normal[size])
+                box_of(bytes_text(size), label, rows["latency_max_median"].to_numpy() / normal[size])
                 for size in sorted(part["size"].unique())
                 for library, label in labels.items()
                 if len(rows := part[(part["library"] == library) & (part["size"] == size)]) and size in normal
             ]
-            panels.append(BoxPanel(boxes, "message size [bytes]", "normalized run-time", title))
+            panels.append(Panel(boxes, "message size [bytes]", "normalized run-time", title))
         caption = (
             f"Medians of the launches (largest latency over ranks), divided by the median over launches of "
             f"{labels[base]} at the same size and after the same barrier."
         )
-        return (draw_boxes(name, "Run-time of MPI_Bcast under two libraries, normalized", caption, panels),)
+        return (make_picture(name, "Run-time of MPI_Bcast under two libraries, normalized", caption, panels),)
 
 
 BESIDE = 0.15  # ranks, by which points of one rank are apart
@@ -166,7 +166,7 @@ class ExitPattern(Cells):
             for at, (label, (mean, half)) in enumerate(both.items()):
                 low = np.maximum(0.0, mean - half)  # nobody leaves before the first
                 middle, low, high = (part[ranks] for part in (mean, low, mean + half))
-                series.append(Series(label, ranks + BESIDE * at, middle, low, high, at, "", at))
+                series.append(Line(label, ranks + BESIDE * at, middle, low, high, at, "", at))
             panels.append(Panel(series, "rank", "exit after the first [us]", library))
         caption = (
             f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the first rank's exit. "
@@ -175,4 +175,4 @@ class ExitPattern(Cells):
             "knows the deviation between calls. All launches: mean of their means; its bar knows that of launches."
             + drawn_of(results.site.full, results.site.sample)
         )
-        return (draw_panels(name, "When each rank leaves MPI_Barrier", caption, panels),)
+        return (make_picture(name, "When each rank leaves MPI_Barrier", caption, panels),)

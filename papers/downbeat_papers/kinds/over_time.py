@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from downbeat.base.text import MICROSECONDS
+from downbeat.pictures.panel import Panel, make_picture
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured
-from downbeat_papers.draw import Panel, draw_panels, median_series
+from downbeat_papers.draw import median_line
 from downbeat_papers.results import Results
 from downbeat_papers.runs import Run, made, operation_run
 from downbeat_papers.site import Site
@@ -133,7 +134,7 @@ class OverTime:
                 if rows:
                     shortest = min(map(len, rows))
                     launches = list(np.stack([row[:shortest] for row in rows]).T)
-                    line = median_series(curve.label, np.arange(1, shortest + 1), launches, curve.color)
-                    lines.append(replace(line, marker=None))
+                    line = median_line(curve.label, np.arange(1, shortest + 1), launches, curve.color)
+                    lines.append(line)
             panels.append(Panel(lines, f"bin of {size} samples", "run-time [us]", title))
-        return (draw_panels(name, self.picture, CAPTION.format(size=size) + self.caption, panels),)
+        return (make_picture(name, self.picture, CAPTION.format(size=size) + self.caption, panels),)

@@ -6,10 +6,10 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
+from downbeat.pictures.panel import Heat, Panel, make_picture
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Found, Measure, Measured, missing, undecided
-from downbeat_papers.draw import draw_matrix
 from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, half, halves, some
 from downbeat_papers.kinds.cells import Cells
 from downbeat_papers.results import (
@@ -65,23 +65,17 @@ class ReduceMatrix(Cells):
         more = "The column harmonize is not in the paper: what the algorithms take from a common start."
         if results.site.simulated:
             more += " Simulated: the simulator's copies of Open MPI's algorithms."
-        axes = ("reduce algorithm", "barrier algorithm")
+        axes = ("barrier algorithm", "reduce algorithm")
+        of_means = (
+            "As in the paper what OSU's benchmarks report, the mean over ranks of means over calls; mean and standard "
+            f"deviation over launches. {more}"
+        )
+        of_medians = f"Median over launches of the launches' medians of the mean over ranks. {more}"
+        mean = Heat(matrix_of(means, "mean"), matrix_of(means, "deviation"), ".2f")
         return (
-            draw_matrix(
-                name,
-                title,
-                "As in the paper what OSU's benchmarks report, the mean over ranks of means over calls; mean and "
-                f"standard deviation over launches. {more}",
-                matrix_of(means, "mean"),
-                *axes,
-                matrix_of(means, "deviation"),
-            ),
-            draw_matrix(
-                f"{name}-medians",
-                f"{title}: medians",
-                f"Median over launches of the launches' medians of the mean over ranks. {more}",
-                matrix_of(medians, "median"),
-                *axes,
+            make_picture(name, title, of_means, [Panel([mean], *axes)]),
+            make_picture(
+                f"{name}-medians", f"{title}: medians", of_medians, [Panel([Heat(matrix_of(medians, "median"))], *axes)]
             ),
         )
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 from downbeat.base.text import MICROSECONDS
+from downbeat.pictures.panel import Line, Panel, make_picture
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, missing, undecided
-from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.evidence import held_out
 from downbeat_papers.results import (
     BARRIER,
@@ -39,7 +39,7 @@ TOO_FEW = "too few launches measured all"
 
 
 @dataclass(frozen=True)
-class Line:
+class Algorithm:
     """An algorithm in the figures on scaling, as figures, claims and downbeat-bench name it."""
 
     label: str
@@ -52,16 +52,16 @@ class Line:
         return "mpich" if self.family == "mpich" else self.algorithm
 
 
-MVAPICH = Line("MPICH (for MVAPICH2)", "mpich", "default", 0)
-DEFAULT = Line("Open MPI default", "openmpi", "default", 1)
+MVAPICH = Algorithm("MPICH (for MVAPICH2)", "mpich", "default", 0)
+DEFAULT = Algorithm("Open MPI default", "openmpi", "default", 1)
 SIMULATED_MVAPICH = "mvapich2"  # the algorithm that MVAPICH2 takes, which the simulator has beside Open MPI's
 # Algorithms of the simulator in addition to those of the lines; other collectives have the default alone.
 SIMULATED = {"reduce": (SIMULATED_MVAPICH,), "bcast": (SIMULATED_MVAPICH,), "allreduce": ()}
 
 
-def open_mpi_lines(*algorithms: str) -> tuple[Line, ...]:
+def open_mpi_lines(*algorithms: str) -> tuple[Algorithm, ...]:
     """Returns the lines of a figure: MPICH's default, Open MPI's, and some of its algorithms."""
-    chosen = (Line(f"Open MPI {name}", "openmpi", name, 2 + i) for i, name in enumerate(algorithms))
+    chosen = (Algorithm(f"Open MPI {name}", "openmpi", name, 2 + i) for i, name in enumerate(algorithms))
     return (MVAPICH, DEFAULT, *chosen)
 
 
@@ -115,7 +115,7 @@ def with_lines(cells: pd.DataFrame, collective: str) -> pd.DataFrame:
     return cells.assign(line=pd.Series(lines, index=cells.index, dtype=object))
 
 
-def lines_of(collective: str, table: pd.DataFrame, column: str, position: str) -> list[Series]:
+def lines_of(collective: str, table: pd.DataFrame, column: str, position: str) -> list[Line]:
     """Returns the lines of a panel: of times dotted under the barrier, dashed under harmonize."""
     series = []
     for line in LINES[collective]:
@@ -125,7 +125,7 @@ def lines_of(collective: str, table: pd.DataFrame, column: str, position: str) -
             label = f"{line.label}, {SHORT[synchronizer]}" if synchronizer else line.label
             values = (part[position], part[column], part["low"], part["high"])
             if len(part):
-                series.append(Series(label, *values, line.color, STYLES.get(synchronizer, "-"), line.color))
+                series.append(Line(label, *values, line.color, STYLES.get(synchronizer, "-"), line.color))
     return series
 
 
@@ -142,13 +142,13 @@ def panels_of(
         panel: its axes.
         scale: what values are multiplied with.
     """
-    position = "size" if panel.bytes_x else "ranks"
+    position = "size" if panel.x_scale == "bytes" else "ranks"
     by = [name for name in ("line", "synchronizer", position) if name in means]
     mean = mean_and_deviation(means, by, columns[0], scale).sort_values(position)
     median = median_and_range(medians, by, columns[1], scale).sort_values(position)
     return [
-        replace(panel, title="mean of means, as in the paper", series=lines_of(collective, mean, "mean", position)),
-        replace(panel, title="medians", series=lines_of(collective, median, "median", position)),
+        replace(panel, title="mean of means, as in the paper", marks=lines_of(collective, mean, "mean", position)),
+        replace(panel, title="medians", marks=lines_of(collective, median, "median", position)),
     ]
 
 
@@ -214,7 +214,7 @@ def latency_measures(cells: pd.DataFrame, collective: str, position: str, obstac
     return found
 
 
-AXES = Panel((), "message size [bytes]", "", log_x=True, log_y=True, bytes_x=True)
+AXES = Panel((), "message size [bytes]", "", x_scale="bytes", y_scale="log")
 SIMULATED_SIZES = "4,64,1K,16K,256K"  # each takes minutes
 SIZES = "4,16,64,256,1K,4K,16K,64K,256K,1M"
 
@@ -265,7 +265,7 @@ class MessageScaling:
             own = f"{name}-{collective}" if len(self.collectives) > 1 else name
             title = f"MPI_{collective.capitalize()}, message scaling, {results.runs[0].ranks} ranks"
             absolute = replace(AXES, y="latency [us]")
-            relative = replace(AXES, y="delta = barrier / harmonize", line_at=1.0)
+            relative = replace(AXES, y="delta = barrier / harmonize", y_at=1.0)
             ratios, of_medians = deltas(cells), deltas(cells, MEDIAN)
             of_a = f"{POINT}Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize."
             of_b = (
@@ -276,8 +276,8 @@ class MessageScaling:
             b = panels_of(collective, ratios, of_medians, ("delta", "delta"), relative, 1.0)
             simulated = SIMULATED_ALGORITHMS if results.site.simulated else ""
             drawn += [
-                draw_panels(f"{own}a", f"{title}: absolute values", of_a + simulated, a),
-                draw_panels(f"{own}b", f"{title}: ratio", of_b, b),
+                make_picture(f"{own}a", f"{title}: absolute values", of_a + simulated, a),
+                make_picture(f"{own}b", f"{title}: ratio", of_b, b),
             ]
         return tuple(drawn)
 
@@ -370,7 +370,7 @@ class ProcessScaling:
         ):
             title = f"MPI_{self.collective.capitalize()}, process scaling, 4 bytes: {kind} latency"
             caption = f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize.{more}"
-            axes = Panel((), "number of processes", f"{kind} latency [us]", log_x=True, log_y=True)
+            axes = Panel((), "number of processes", f"{kind} latency [us]", x_scale="positions", y_scale="log")
             panels = panels_of(self.collective, cells, cells, COLUMNS[kind], axes, MICROSECONDS)
-            drawn.append(draw_panels(f"{name}{letter}", title, caption, panels))
+            drawn.append(make_picture(f"{name}{letter}", title, caption, panels))
         return tuple(drawn)
