@@ -7,7 +7,7 @@ the truth may be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -119,10 +119,15 @@ class Clocks:
 
 
 REPETITIONS = 50
+# Ranks of a node share its clock, and one of them synchronizes for all. In the papers every process does.
+EACH = {"DOWNBEAT_SHARE": "never"}
 
 
 class Hca3Duration:
     """How long the paper's scheme takes over numbers of processes (Schuchart 2023, Fig. 15)."""
+
+    def series(self, _: Results) -> Iterable[str]:
+        return ("hca3_offset",)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         count = site.repetitions(REPETITIONS)
@@ -175,6 +180,9 @@ def on_cores(results: Results, counts: Sequence[int]) -> list[int]:
 class Hca3Accuracy(Hca3Duration):
     """The accuracy of clocks after it (Schuchart 2023, Fig. 16)."""
 
+    def series(self, results: Results) -> Iterable[str]:
+        return [one.title for one in Clocks(results).shown]
+
     def facts(self, results: Results) -> Facts:
         """Returns mean and largest errors in us of launches."""
         clocks = Clocks(results)
@@ -224,6 +232,9 @@ def steps(ranks: int) -> int:
 class LineAndTree:
     """How long synchronization takes one by one and in a tree, and what it costs the busiest process (Hoefler 2008)."""
 
+    def series(self, _: Results) -> Iterable[str]:
+        return NAMES.values()
+
     def runs(self, site: Site) -> tuple[Run, ...]:
         clocks, count = "offset=1e-3,skew=8e-6,seed=8", site.repetitions(30)
         return tuple(
@@ -236,7 +247,7 @@ class LineAndTree:
                     3.0 if site.crowded(ranks) else 0.5,
                     exchanges=TREE_EXCHANGES,
                 ),
-                variables=made(site, clocks),
+                variables=made(site, clocks) | EACH,
             )
             for ranks in site.counts
         )
@@ -307,20 +318,26 @@ def schemes_run(site: Site, ranks: int, schemes: str, waits: str, repetitions: i
     return clock_run(site, ranks, schemes, few, few * seconds, waits=waits, exchanges=SIMULATED_EXCHANGES)
 
 
+def each_synchronized(run: Run) -> Run:
+    """Returns a run in which every process is synchronized by itself."""
+    return replace(run, variables={**run.variables, **EACH})
+
+
 class Offsets:
     """Clock offsets directly after synchronization (Hunold 2015, Fig. 8).
 
     Part (a) has a process for each clock, (b) several.
     """
 
+    def series(self, _: Results) -> Iterable[str]:
+        return SCHEMES
+
     def runs(self, site: Site) -> tuple[Run, ...]:
-        # As in the paper every process of (b) is synchronized by itself.
-        each = {"DOWNBEAT_SHARE": "never"}
         schemes = SIMULATED_SCHEMES if site.simulated else SHORT_SCHEMES
         runs = [schemes_run(site, ranks, schemes, "0", 5, 0.5 * ranks) for ranks in site.counts]
 
         def shared(run: Run, variables: Mapping[str, str]) -> Run:
-            return replace(run, label=f"{NODES}{run.label}", variables={**variables, **each})
+            return replace(run, label=f"{NODES}{run.label}", variables={**variables, **EACH})
 
         if not site.made_clocks:
             return tuple(shared(run, {}) if run.ranks > site.nodes > 0 else run for run in runs)
@@ -392,10 +409,13 @@ class Offsets:
 class OffsetsLater:
     """Clock offsets some time after synchronization (Hunold 2015, Fig. 9)."""
 
+    def series(self, _: Results) -> Iterable[str]:
+        return SCHEMES
+
     def runs(self, site: Site) -> tuple[Run, ...]:
         waits = "0,0.2" if site.quick else "0,2,4,6,8,10"
         schemes = SIMULATED_SCHEMES if site.simulated else ",".join(SCHEMES)
-        return (schemes_run(site, site.full, schemes, waits, 1, 18.0),)
+        return (each_synchronized(schemes_run(site, site.full, schemes, waits, 1, 18.0)),)
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
@@ -483,13 +503,17 @@ def choices_of(clocks: Clocks, kind: ErrorKind) -> Choices:
 class Pareto:
     """Clock offset against the duration of synchronization (Hunold 2015, Fig. 10)."""
 
+    def series(self, _: Results) -> Iterable[str]:
+        return (*SCHEMES, "Pareto frontier")
+
     def runs(self, site: Site) -> tuple[Run, ...]:
         fitted = SIMULATED_FITTED if site.simulated else FITTED
         schemes = ",".join([*PLAIN, *(f"{scheme}{parameters}" for scheme in ("jk", "hca") for parameters in fitted)])
         count = 1 if site.quick else 2
         exchanges = 2 * sum(fit * each for fit, each, _ in SIMULATED_FITS)
         waits = "0.2" if site.quick else "5"
-        return (clock_run(site, site.full, schemes, count, count * 9.0, waits=waits, exchanges=exchanges),)
+        run = clock_run(site, site.full, schemes, count, count * 9.0, waits=waits, exchanges=exchanges)
+        return (each_synchronized(run),)
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
