@@ -68,7 +68,7 @@ class Cells:
         return declared_runs(site, **self.run)
 
     def series(self, _: Results) -> Iterable[str]:
-        return self.lines.get("series", ())
+        return list(self.lines.get("series", ()))
 
     def facts(self, results: Results) -> Facts:
         return Facts({name: self.measured(results, **entry) for name, entry in self.measures.items()})
@@ -130,7 +130,7 @@ class Cells:
     def panel(self, results: Results, title: str, where: Entry) -> Panel:
         """Returns lines over a column of cells, in us; bars reach from the smallest to the largest launch."""
         cells, x, scale = results.cells, self.lines["x"], self.lines.get("scale", 1)
-        lines = []
+        lines: list[Line] = []
         for label, entry in self.lines["series"].items():
             cell = self.cell(results, {**where, **entry})
             column = cell.pop("column")
