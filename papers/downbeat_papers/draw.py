@@ -1,4 +1,4 @@
-"""What the papers' figures draw beside panels: medians over launches, and timelines of single samples."""
+"""Marks of the papers' figures: medians over launches, and timelines of single samples."""
 
 from __future__ import annotations
 

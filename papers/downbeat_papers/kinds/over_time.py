@@ -1,4 +1,4 @@
-"""What changes over time: the run-time of a call while clocks drift apart, and the offsets of clocks.
+"""Changes over time: the run-time of a call while clocks drift apart, and the offsets of clocks.
 
 Hunold 2015, Figs 1, 3, 6, 7 and 11; Hoefler 2008, Fig. 5.
 """

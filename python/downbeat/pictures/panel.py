@@ -1,4 +1,4 @@
-"""What pictures draw, as data: panels of lines, bands, boxes, heat and timelines; and the figure that they become."""
+"""Pictures as data: panels of lines, bands, boxes, heat and timelines, and the figure that they become."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Band:
-    """What is between two lines."""
+    """The area between two lines."""
 
     x: Numbers
     low: Numbers
@@ -146,7 +146,7 @@ class Panel:
 
     @property
     def names(self) -> set[str]:
-        """What is drawn, by its name in the legend, beside an axis, or above."""
+        """The names of all that is drawn, in the legend, beside an axis, or above."""
         found = set(self.lines) | {
             name for one in self.marks if isinstance(one, Box) for name in (one.label, one.group)
         }

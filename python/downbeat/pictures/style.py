@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-
-if TYPE_CHECKING:
-    from downbeat.pictures.panel import Panel
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Picture:
         caption: how to read it, and where its definition comes from; plain text.
         figure: made without pyplot, so that nothing is global; `downbeat.pictures.style` has sizes and colors.
         numbers: what is drawn, a row per point; units in the names of the columns ("latency_us").
-        panels: the same as `Panel`s, where it was drawn from them.
+        panels: the same as `downbeat.pictures.panel.Panel`s, where it was drawn from them.
     """
 
     name: str
@@ -37,7 +34,7 @@ class Picture:
     caption: str
     figure: Figure
     numbers: pd.DataFrame
-    panels: Sequence[Panel] = ()
+    panels: Sequence[Any] = ()
 
     def _repr_png_(self) -> bytes:
         """Returns what a notebook shows."""
