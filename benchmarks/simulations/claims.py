@@ -6,7 +6,6 @@ The code that ships reads made-up launches; nothing is drawn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,16 +14,9 @@ from downbeat_papers.judgement import judge
 from downbeat_papers.site import Site
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
-from benchmarks.simulations import worlds_hoefler, worlds_hunold, worlds_niethammer, worlds_schuchart
 from benchmarks.simulations.findings import Findings, Table, show_progress
-from benchmarks.simulations.made_up_launches import Maker, World
+from benchmarks.simulations.worlds import WORLDS, Maker, World
 
-WORLDS: Mapping[str, World] = {
-    **worlds_schuchart.WORLDS,
-    **worlds_hunold.WORLDS,
-    **worlds_hoefler.WORLDS,
-    **worlds_niethammer.WORLDS,
-}
 LAUNCHES = Site.launches  # the default of downbeat reproduce
 LEAST = 2  # experiments
 SHARE = 80  # experiments asked for, for one here, which takes much longer than in other families

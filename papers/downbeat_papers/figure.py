@@ -5,17 +5,18 @@ from __future__ import annotations
 import difflib
 import importlib
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import pandas as pd
 from downbeat.errors import UsageError
 from downbeat.pictures.style import Picture
 from downbeat.report.page import Table
 
 from downbeat_papers.claims import Claim, Facts, Finding
-from downbeat_papers.results import Results
+from downbeat_papers.results import Results, SeriesError
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
@@ -43,6 +44,9 @@ class Kind(Protocol):
     def facts(self, results: Results, /) -> Facts:
         """Returns what claims are about."""
 
+    def series(self, results: Results, /) -> Iterable[str]:
+        """Returns the names of all that the launches at hand must show."""
+
     def pictures(self, name: str, results: Results, /) -> tuple[Picture, ...]:
         """Draws the figure of a name."""
 
@@ -62,6 +66,7 @@ class Figure:
         claims: of the paper.
         data: another figure, whose launches it is drawn from; empty: it has its own.
         lacks: says which library is missing where nothing can be launched.
+        tables: of the paper that belong to it.
     """
 
     name: str
@@ -74,6 +79,7 @@ class Figure:
     claims: tuple[Claim, ...] = ()
     data: str = ""
     lacks: str = "an MPI library"
+    tables: tuple[Table, ...] = ()
 
     @property
     def reference(self) -> str:
@@ -94,7 +100,22 @@ class Figure:
         return own_data(self).kind.runs(site)
 
     def pictures(self, results: Results) -> tuple[Picture, ...]:
-        return self.kind.pictures(self.name, results)
+        """Draws it.
+
+        Raises:
+            SeriesError: a series has nothing to be drawn, though no cell lacks samples.
+        """
+        drawn = self.kind.pictures(self.name, results)
+        lost = self.not_drawn(results, drawn)
+        if lost and not results.incomplete():
+            there = ", ".join(sorted(names_in(drawn)))
+            raise SeriesError(f"{self.name}: no launch has {'; '.join(lost)}; drawn are {there}")
+        return drawn
+
+    def not_drawn(self, results: Results, drawn: Iterable[Picture]) -> list[str]:
+        """Returns the series that pictures lack."""
+        there = names_in(drawn)
+        return [name for name in self.kind.series(results) if name not in there]
 
     def findings(self, results: Results) -> tuple[Finding, ...]:
         """Compares the claims with launches."""
@@ -102,10 +123,10 @@ class Figure:
         facts = replace(facts, words={"node": site.node, "full": site.full, **facts.words})
         return tuple(finding for claim in self.claims for finding in claim.findings(facts))
 
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        """Tables of the paper that belong to it."""
-        return getattr(self.kind, "tables", ())
+
+def names_in(pictures: Iterable[Picture]) -> set[str]:
+    """Returns the names of all series that are drawn."""
+    return {name for picture in pictures for panel in picture.panels for name in panel.names}
 
 
 def kind_of(name: str) -> Callable[..., Kind]:
@@ -130,6 +151,9 @@ def figures_of(paper: str) -> Iterator[Figure]:
         entry.pop("like", None)
         shows, data = entry.pop("shows"), entry.pop("data", "")
         claims = [shared[one] if isinstance(one, str) else one for one in entry.pop("claims")]
+        tables = [
+            Table(one["title"], pd.DataFrame(one["rows"], columns=one["columns"])) for one in entry.pop("table", [])
+        ]
         fixed = {name: entry.pop(name) for name in ("title", "needs", "reports", "lacks") if name in entry}
         yield Figure(
             name=f"{paper}-{number}",
@@ -137,6 +161,7 @@ def figures_of(paper: str) -> Iterator[Figure]:
             can_show={"any": shows} if isinstance(shows, str) else shows,
             claims=tuple(Claim(*one) for one in claims),
             data=f"{paper}-{data}" if data and "-" not in data else data,
+            tables=tuple(tables),
             **fixed,
             kind=kind_of(entry.pop("kind"))(**entry),
         )

@@ -89,7 +89,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
         warnings += ("a single launch has no known error, so no claim can be decided; use --launches 5 or more",)
     if site.quick:
         warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
-    lost = incomplete_cells(results)
+    lost = incomplete_cells(results, figure.not_drawn(results, pictures))
     warnings += (lost,) if lost else ()
     judged = judge(findings, chance(results))
     shared = f" The launches are those of {figure.data}." if figure.data else ""
@@ -190,18 +190,16 @@ def lack(run: Run, count: int, results: Results) -> str:
     )
 
 
-def incomplete_cells(results: Results) -> str:
-    """Says which runs measured cells in which no sample counts, or too few."""
-    described = []
-    for label in results.have():
-        launches = results.launches[label]
-        lost = sum(launch.record.get("exit_status", 0) == 3 for launch in launches)
-        described += [f"{label} in {lost} of {len(launches)} launches"] if lost else []
-    if not described:
+def incomplete_cells(results: Results, not_drawn: Sequence[str]) -> str:
+    """Says which runs measured cells in which no sample counts, or too few, and which series are not drawn for it."""
+    lost = results.incomplete()
+    if not lost:
         return ""
+    described = [f"{label} in {count} of {len(results.launches[label])} launches" for label, count in lost.items()]
+    without = f"; not drawn at all: {'; '.join(not_drawn)}" if not_drawn else ""
     return (
         f"Cells were left with fewer valid samples than asked for, or none, since starts failed too often: "
-        f"{', '.join(described)}. Such cells are drawn from fewer samples; an idle machine helps"
+        f"{', '.join(described)}. Such cells are drawn from fewer samples{without}; an idle machine helps"
     )
 
 

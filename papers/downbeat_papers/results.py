@@ -44,6 +44,10 @@ class NoSamplesError(DownbeatError):
     """Starts failed too often to draw a figure."""
 
 
+class SeriesError(DownbeatError):
+    """A figure asks for a series that its launches do not have."""
+
+
 @dataclass(frozen=True)
 class Results:
     """The launches of a figure that are complete."""
@@ -92,6 +96,13 @@ class Results:
         if cells.empty:
             raise NoSamplesError("no cell has a valid sample")
         return cells
+
+    def incomplete(self) -> dict[str, int]:
+        """Returns in how many launches of a run cells lack valid samples, by label, where there are any."""
+        lost = {
+            label: [one.record.get("exit_status", 0) for one in self.launches[label]].count(3) for label in self.have()
+        }
+        return {label: count for label, count in lost.items() if count}
 
     def datasets(self, label: str) -> list[xr.Dataset]:
         """Returns the files of a run as they are."""

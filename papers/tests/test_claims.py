@@ -308,6 +308,9 @@ class Fake:
     def facts(self, _: Results) -> Facts:
         return Facts({"three": PLANTED["three"]})
 
+    def series(self, _: Results) -> tuple[()]:
+        return ()
+
     def pictures(self, _: str, __: Results) -> tuple[()]:
         return ()
 

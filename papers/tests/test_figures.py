@@ -16,18 +16,18 @@ from downbeat.experiment.cost import LEAST_LIMIT
 from downbeat.report.page import render_page
 from downbeat_command import downbeat
 from downbeat_papers.claims import Facts
-from downbeat_papers.figure import FIGURES, find_figures, own_data
+from downbeat_papers.figure import FIGURES, find_figures, names_in, own_data
 from downbeat_papers.judgement import judge
 from downbeat_papers.kinds.late_arrival import Benefit
 from downbeat_papers.listing import WIDTH, here, listing
 from downbeat_papers.page import figure_section, missing_section, whole_page
 from downbeat_papers.perform import perform, plan_of, seconds_left
-from downbeat_papers.results import Results
+from downbeat_papers.results import Results, SeriesError
 from downbeat_papers.site import Site, site_at_hand
 from papers_site import BENCHES, site
 
-from benchmarks.simulations.claims import LAUNCHES, WORLDS, shares
-from benchmarks.simulations.made_up_launches import Maker
+from benchmarks.simulations.claims import LAUNCHES, shares
+from benchmarks.simulations.worlds import WITHOUT_CLAIMS, WORLDS, Maker, World
 
 # And a table and a section.
 NUMBERS = {
@@ -43,11 +43,6 @@ NAMES = {f"{paper}-fig{number}" for paper, numbers in NUMBERS.items() for number
 
 
 EXPERIMENTS = 5
-# Drifts of one machine are made, not found; that an operation "scales well" is not a number.
-NOTHING_TO_TELL = {"hunold2015-fig6", "hoefler2008-fig5", "niethammer2016-fig9", "niethammer2016-fig15"}
-# Their worlds have cells without samples, of which no timeline can be drawn.
-WITHOUT_SAMPLES = {"schuchart2023-fig1", "hoefler2008-fig3"}
-
 # Which figures there are.
 
 
@@ -113,21 +108,38 @@ def test_claims_are_seen_with_the_papers_effect_and_not_without(name: str) -> No
     assert found.denied == 0
 
 
-def test_every_figure_with_a_claim_has_a_world() -> None:
-    assert set(FIGURES) - NOTHING_TO_TELL == set(WORLDS)
+EVERY_WORLD: dict[str, World] = {**WORLDS, **WITHOUT_CLAIMS}
 
 
-@pytest.mark.parametrize("name", WORLDS)
+def test_every_figure_has_a_world() -> None:
+    assert set(FIGURES) == set(EVERY_WORLD)
+
+
+@pytest.mark.parametrize("name", EVERY_WORLD)
 def test_a_figure_says_and_draws_what_it_finds_in_launches(name: str) -> None:
-    figure, results = FIGURES[name], WORLDS[name](Maker(np.random.default_rng(1), 3, effect=True))
+    figure, results = FIGURES[name], EVERY_WORLD[name](Maker(np.random.default_rng(1), 3, effect=True))
     findings = figure.findings(results)
     # Each claim of the figure is judged by what was measured, but for true errors that only some launches know.
     assert {one.paper for one in findings} >= {
         one.paper for one in figure.claims if "{" not in one.paper and "show" not in one.test
     }
     assert all(one.here and "unknown" not in one.here and "{" not in one.claim + one.here for one in findings)
-    if name not in WITHOUT_SAMPLES:
-        assert all(len(picture.numbers) and picture.caption for picture in figure.pictures(results))
+    pictures = figure.pictures(results)
+    assert pictures and all(len(picture.numbers) and picture.caption for picture in pictures)
+    assert set(figure.kind.series(results)) <= names_in(pictures)
+
+
+def test_a_figure_whose_launches_lack_a_series_fails_with_a_line() -> None:
+    results = WORLDS["hunold2015-fig2"](Maker(np.random.default_rng(1), 3, effect=True))
+    results.__dict__["cells"] = results.cells.query("timing != 'batch'")
+    with pytest.raises(SeriesError, match="hunold2015-fig2: no launch has \\(2\\) 100 calls in a row; drawn are"):
+        FIGURES["hunold2015-fig2"].pictures(results)
+    # Where cells lack valid samples, the rest is drawn, and the page names what is not.
+    failed = dataclasses.replace(results.launches["schemes"][0], record={"exit_status": 3})
+    some = dataclasses.replace(results, launches={"schemes": (failed,)})
+    some.__dict__["cells"] = results.cells
+    drawn = FIGURES["hunold2015-fig2"].pictures(some)
+    assert FIGURES["hunold2015-fig2"].not_drawn(some, drawn) == ["(2) 100 calls in a row"]
 
 
 # Sizes that fit on a machine.

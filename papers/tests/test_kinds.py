@@ -10,33 +10,24 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from downbeat.base.text import bytes_text
 from downbeat.data.launch_file import open_launch
 from downbeat.data.samples import VERDICTS
 from downbeat.experiment.experiment import Launch
+from downbeat.pictures.panel import Timeline
 from downbeat_papers.claims import Finding, Measure, evidence_of
-from downbeat_papers.draw import (
-    Panel,
-    Series,
-    draw_panels,
-    draw_timelines,
-    median_sample,
-)
+from downbeat_papers.draw import median_sample
 from downbeat_papers.figure import FIGURES
 from downbeat_papers.judgement import judge
-from downbeat_papers.kinds import clocks, late_arrival, libraries, over_time, round_trips, scaling
-from downbeat_papers.kinds.barrier_pattern import exit_lags, release_rounds, tree_less_line
-from downbeat_papers.kinds.exit_skew import common_start, ranges
+from downbeat_papers.kinds import clocks, distribution, late_arrival, over_time, round_trips, scaling
+from downbeat_papers.kinds.cells import exit_lags, release_rounds, tree_less_line
+from downbeat_papers.kinds.distribution import common_start, ranges
 from downbeat_papers.results import LATENCY, MEDIAN, Results, launch_values
 from launch_files import Cell, write_launch
 from papers_site import site
 from scipy import stats
 
-from benchmarks.simulations.claims import WORLDS
-from benchmarks.simulations.made_up_launches import Maker, SimulatedResults, World, results_of, run_of
-from benchmarks.simulations.worlds_hunold import over_time as over_time_world
-from benchmarks.simulations.worlds_niethammer import OPERATIONS, benefit_world
-from benchmarks.simulations.worlds_schuchart import matrix, message_world, process_world, skews
+from benchmarks.simulations.shapes import BENEFITS, drift_files
+from benchmarks.simulations.worlds import WORLDS, Maker, SimulatedResults, results_of, run_of, skews, time_world
 
 SCATTER = (1.0, 1.03, 0.96, 1.01, 0.99)  # of five launches
 
@@ -53,21 +44,6 @@ def with_cells(cells: pd.DataFrame, ranks: int = 4, cores: int = 4) -> Simulated
     return new
 
 
-# Drawing.
-
-
-def test_panels_draw_what_they_are_given() -> None:
-    one = Series("a", [2, 4], [1.5, 3.0], [1.0, 2.0], [2.0, 4.0])
-    two = Series("b", [2, 4], [10.0, 20.0], style=":")
-    picture = draw_panels("p", "t", "c", [Panel([one, two], "ranks", "time [us]", log_x=True, log_y=True)])
-    lines = picture.figure.axes[0].get_lines()
-    assert [list(map(float, line.get_ydata())) for line in lines] == [[1.5, 3.0], [10.0, 20.0]]  # type: ignore[arg-type]
-    assert picture.figure.axes[0].get_xscale() == picture.figure.axes[0].get_yscale() == "log"
-    assert picture.numbers["time [us]"].tolist() == [1.5, 3.0, 10.0, 20.0]
-    assert picture.numbers["low"].tolist()[:2] == [1.0, 2.0]
-    assert [bytes_text(size) for size in (4, 1024, 1536, 65536, 1 << 20)] == ["4", "1K", "1536", "64K", "1M"]
-
-
 def test_the_median_sample_is_chosen_and_drawn_from_the_first_exit_on(tmp_path: Path) -> None:
     entry = np.array([[10.0, 10.0], [20.0, 20.0 + 1e-6], [30.0, 30.0 + 2e-6]])
     cell = Cell(entry, entry + np.array([[5e-6], [1e-6], [3e-6]]), verdict=0)
@@ -78,10 +54,12 @@ def test_the_median_sample_is_chosen_and_drawn_from_the_first_exit_on(tmp_path: 
     assert line.entry == pytest.approx([0.0, 2.0], abs=1e-6)
     assert line.exit == pytest.approx([3.0, 5.0], abs=1e-6)
     assert [line.spread, line.mean] == pytest.approx([2.0, 3.0], abs=1e-6)
-    picture = draw_timelines("p", "t", "c", [("x", line)], 128)
-    bars = picture.figure.axes[0].patches
-    assert [bar.get_width() for bar in bars[2:]] == pytest.approx([3.0, 3.0], abs=1e-6)  # type: ignore[attr-defined]
-    assert picture.numbers["operation_exit_us"].tolist() == pytest.approx([3.0, 5.0], abs=1e-6)
+    (timeline,) = line.panel("x").marks
+    assert isinstance(timeline, Timeline)
+    bars = timeline.bars.query("phase == 'operation'")
+    assert bars[["begin_us", "end_us"]].to_numpy().tolist() == [
+        pytest.approx(one, abs=1e-6) for one in ([0, 3], [2, 5])
+    ]
 
 
 # Schuchart 2023 and Hoefler 2008.
@@ -111,7 +89,7 @@ def line_cells(value: Callable[[str, str, int, int], float], counts: Sequence[in
 def test_delta_is_paired_within_launches() -> None:
     cells = line_cells(lambda _, sync, __, launch: (launch + 1) * (launch + 2 if sync == "mpi_barrier" else 1))
     frame = scaling.deltas(scaling.with_lines(cells, "bcast"))
-    assert frame[frame["line"] == "Open MPI knomial"]["delta"].tolist() == pytest.approx([2, 3, 4, 5, 6])
+    assert frame[frame["line"] == "knomial"]["delta"].tolist() == pytest.approx([2, 3, 4, 5, 6])
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
@@ -139,7 +117,7 @@ def test_exit_skew_is_judged_where_its_conditions_are_met() -> None:
     # A hundredth of the barrier's skew is below the error of the clock.
     assert agreed("schuchart2023-fig3", dataclasses.replace(apart, files=coarse))[2] is None
     (picture,) = FIGURES["schuchart2023-fig3"].pictures(apart)
-    assert [axes.get_ylabel() for axes in picture.figure.axes] == ["exit skew [us]", "sigma [us]"]
+    assert [panel.y for panel in picture.panels] == ["exit skew [us]", "sigma [us]"]
     assert "50 calls" in picture.caption
 
 
@@ -177,21 +155,21 @@ def test_a_common_start_is_no_better_than_its_clock(
 def test_message_and_process_scaling_have_the_papers_number_and_medians_beside_it() -> None:
     deviation = np.std([10, 11, 12], ddof=1)
 
-    def numbers(name: str, world: World, slowed: str) -> pd.DataFrame:
-        results = world(Maker(np.random.default_rng(1), 3, effect=True))
+    def numbers(name: str, slowed: str) -> pd.DataFrame:
+        results = WORLDS[name](Maker(np.random.default_rng(1), 3, effect=True))
         rows = results.cells.query(slowed).index
         results.cells.loc[rows, LATENCY] = results.cells.loc[rows, "launch"] * 1e-6 + 9e-6
         results.cells.loc[rows, MEDIAN] = 0.7e-6
         return FIGURES[name].pictures(results)[0].numbers
 
     of_linear = "algorithm == 'linear' and synchronizer == 'mpi_barrier'"
-    means = numbers("schuchart2023-fig2", matrix, f"{of_linear} and barrier_algorithm == 'bruck'")
-    assert (means["bruck_us"][0], means["bruck_deviation_us"][0]) == (pytest.approx(11), pytest.approx(deviation))
-    for name, world, where, unit in (
-        ("schuchart2023-fig6", message_world(6), "size == 4", "latency [us]"),
-        ("schuchart2023-fig8", process_world("reduce"), "ranks == 2", "average latency [us]"),
+    means = numbers("schuchart2023-fig2", f"{of_linear} and barrier_algorithm == 'bruck'")
+    assert (means["bruck"][0], means["bruck deviation"][0]) == (pytest.approx(11), pytest.approx(deviation))
+    for name, where, unit in (
+        ("schuchart2023-fig6", "size == 4", "latency [us]"),
+        ("schuchart2023-fig8", "ranks == 2", "average latency [us]"),
     ):
-        table = numbers(name, world, f"{of_linear} and {where}")
+        table = numbers(name, f"{of_linear} and {where}")
         rows = table[table["series"] == "Open MPI linear, barrier"].groupby("panel").first()
         shown = rows.loc[["mean of means, as in the paper", "medians"], [unit, "low", "high"]].to_numpy().tolist()
         assert shown[0] == pytest.approx([11, 11 - deviation, 11 + deviation])
@@ -214,16 +192,17 @@ def test_figure_1_repeats_what_ends_after_its_window_as_skampi_and_draws_it(tmp_
     assert samples["global_time"].to_numpy() == pytest.approx([1e-6, 9e-6, 2e-6])
 
 
-@pytest.mark.parametrize(("slower", "agrees"), [("batch_synced(calls=100)", False), ("window", True)])
+@pytest.mark.parametrize(("slower", "agrees"), [("batch_synced", False), ("window", True)])
 def test_figure_2_compares_schemes_that_time_the_call_alone(slower: str, agrees: bool) -> None:
     """Scheme (3) times a barrier with each call: that it takes longer says nothing of the scheme."""
     random = np.random.default_rng(1)
     rows = []
     for operation in ("bcast", "allreduce"):
-        for timing in ("per_call", "batch(calls=100)", "batch_synced(calls=100)", "window"):
+        for timing in ("per_call", "batch", "batch_synced", "window"):
             for launch in range(5):
                 time = 1e-6 * random.lognormal(0, 0.01) * (2 if timing == slower else 1)
                 cell = {"operation": operation, "size": 8, "launch": launch, "timing": timing}
+                cell["synchronizer"] = "window" if timing == "window" else "mpi_barrier"
                 rows.append(cell | {"latency_max_median": time, "global_time_median": time})
     results = results_of([run_of("schemes")], pd.DataFrame(rows))
     findings = FIGURES["hunold2015-fig2"].findings(results)
@@ -339,8 +318,8 @@ def test_both_ways_of_the_paper_and_both_late_ranks_are_drawn() -> None:
     given = {
         (operation, size, delay): [4.0, 5.0]
         for operation in ("bcast", "ibcast")
-        for size in late_arrival.SIZES
-        for delay in (*late_arrival.SHORTER, *late_arrival.LATE)
+        for size in (8, 128, 1024)
+        for delay in (1.0, 50.0)
     }
     parts = [cells_of(given, t0=30.0).assign(synchronizer=synchronizer) for synchronizer in late_arrival.SYNCHRONIZERS]
     last = cells_of({key: [8.0, 9.0] for key in given}, t0=30.0, pattern="one_late(rank=1)")
@@ -370,17 +349,17 @@ def test_each_figure_measures_both_ways_to_start_and_shorter_delays(number: int)
         assert run.options["pattern"] == f"one_late,one_late(rank={run.ranks - 1})"
 
 
-@pytest.mark.parametrize("number", OPERATIONS)
-def test_no_claim_on_benefits_is_decided_where_they_have_no_room(number: int) -> None:
+@pytest.mark.parametrize("number", BENEFITS)
+def test_no_claim_on_benefits_is_decided_where_they_have_no_room(number: str) -> None:
     """An operation of 0.4 us beside a delay of 50 us: the benefit is 0.8 % at most, and borders are 2.5 and 5 %."""
-    made = benefit_world(number)(Maker(np.random.default_rng(1), 3, effect=True))
+    made = WORLDS[f"niethammer2016-{number}"](Maker(np.random.default_rng(1), 3, effect=True))
     short = made.cells.assign(
         global_time_min=4e-7 + made.cells["largest_delay"], largest_delay=lambda one: (one["largest_delay"] > 0) * 5e-5
     )
-    short = short.drop_duplicates(["operation", "size", "ranks", "largest_delay", "launch"])
+    short = short.drop_duplicates(["synchronizer", "pattern", "operation", "size", "ranks", "largest_delay", "launch"])
     short["global_time_min"] = 4e-7 + short["largest_delay"]
     made.__dict__["cells"] = short
-    for finding in FIGURES[f"niethammer2016-fig{number}"].findings(made):
+    for finding in FIGURES[f"niethammer2016-{number}"].findings(made):
         assert "would be a benefit of 0.8 % here, since the operation takes 0.4 us" in str(finding.evidence)
 
 
@@ -473,22 +452,6 @@ def test_clock_errors_are_judged_by_the_truth_where_it_is_known(name: str, truth
         assert mean == pytest.approx(1.5 if truth else 0.3, rel=0.3)
 
 
-def drifting_apart(ppm: float, noise_us: float, whose: str, hosts: str) -> list[xr.Dataset]:
-    """Returns what the subcommand `drift` writes of a pair of clocks that drift apart, in a line but for noise."""
-    time, dims, files = np.arange(0.0, 20.0, 0.25), ("pair", "time"), []
-    for launch in range(5):
-        slope = ppm * (1 + launch / 50)
-        residual = np.random.default_rng(launch).normal(0, noise_us * 1e-6, (1, len(time)))
-        drift = slope * 1e-6 * time + residual
-        variables = {"drift": drift, "residual": residual, "rtt": 0 * drift + 2e-6, "offset_bound": 0 * drift + 1e-6}
-        scalars = dict.fromkeys(("drift_ppm", "skew_low", "skew_high", "r_squared"), slope)
-        scalars |= {"duration": 20.0, "answerer": 1, "residual_ppm": noise_us / 20 * (1 + launch / 50)}
-        data = xr.Dataset({name: (dims, values) for name, values in variables.items()}, {"time": time})
-        data = data.assign({name: ("pair", [value]) for name, value in scalars.items()})
-        files.append(data.assign(host=("rank", list(hosts))).assign_attrs(clock_validation=whose))
-    return files
-
-
 @pytest.mark.parametrize(
     ("ppm", "noise_us", "whose", "hosts", "agrees"),
     [
@@ -503,7 +466,9 @@ def drifting_apart(ppm: float, noise_us: float, whose: str, hosts: str) -> list[
 def test_the_drift_of_real_clocks_is_judged(
     ppm: float, noise_us: float, whose: str, hosts: str, agrees: list[bool | None]
 ) -> None:
-    results = results_of([run_of("drift", 2)], files={"drift": drifting_apart(ppm, noise_us, whose, hosts)})
+    run = dataclasses.replace(run_of("drift", 2), options={"pairs": "0:1"})
+    files = drift_files(np.random.default_rng(1), (1,), ppm, noise_us, whose, hosts)
+    results = results_of([run], files={"drift": files})
     assert [*agreed("hunold2015-fig6", results), *agreed("hoefler2008-fig5", results)] == agrees
     (picture,) = FIGURES["hunold2015-fig6"].pictures(results)
     words = "validation clock's" if whose != "off" else "those of 2 nodes" if hosts == "ab" else "read one clock"
@@ -512,9 +477,8 @@ def test_the_drift_of_real_clocks_is_judged(
 
 @pytest.mark.parametrize(("rises", "said"), [(0.5, True), (0.0, False)])
 def test_bins_are_medians_which_interruptions_do_not_move(rises: float, said: bool) -> None:
-    results = over_time_world(
-        Maker(np.random.default_rng(1), 3, effect=True), dict.fromkeys(("fixed", "adaptive"), (20, rises))
-    )
+    world = time_world("hunold2015-fig1", lambda *_: (20, rises))
+    results = world(Maker(np.random.default_rng(1), 3, effect=True))
     for data in results.files["fixed"]:
         data["global_time"][::50] += 1e-3
     rows = over_time.bins_of_launches(results, "fixed", "global_time", 100)
@@ -525,12 +489,12 @@ def test_bins_are_medians_which_interruptions_do_not_move(rises: float, said: bo
 def test_exits_are_counted_from_the_first_of_each_valid_barrier() -> None:
     exits_us = np.array([[10.0, 12.0, 11.0], [25.0, 24.0, 27.0], [0.0, 900.0, 0.0]])
     data = xr.Dataset({"exit": (("sample", "rank"), 1e-6 * exits_us), "valid": ("sample", [1, 1, 0])})
-    late = libraries.exits_after_the_first(data)
+    late = distribution.exits_after_the_first(data)
     assert late == pytest.approx(np.array([[0.0, 2.0, 1.0], [1.0, 0.0, 3.0]]))
-    mean, half = libraries.mean_and_half(late)
+    mean, half = distribution.mean_and_half(late)
     low, high = stats.ttest_1samp(late[:, 1], 0).confidence_interval(0.95)
     assert (mean[1] - half[1], mean[1] + half[1]) == pytest.approx((low, high))
-    assert libraries.mean_and_half(late[:1])[1].tolist() == [0.0, 0.0, 0.0]
+    assert distribution.mean_and_half(late[:1])[1].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_sigma_is_over_times_in_the_barrier_and_skew_over_instants_of_leaving() -> None:
@@ -569,7 +533,7 @@ def test_on_two_ranks_line_and_tree_are_one_and_the_same() -> None:
     ("ranks", "cores", "agrees"), [(16, 16, [True] * 6), (2, 16, [True] * 4 + [None] * 2), (16, 2, [None] * 6)]
 )
 def test_the_papers_own_matrix_bears_out_its_claims(ranks: int, cores: int, agrees: list[bool | None]) -> None:
-    made = matrix(Maker(np.random.default_rng(1), 5, effect=True))
+    made = WORLDS["schuchart2023-fig2"](Maker(np.random.default_rng(1), 5, effect=True))
     other = dataclasses.replace(made, runs=(run_of("matrix", ranks),), site=site((ranks,), cores))
     other.__dict__["cells"] = made.cells
     assert agreed("schuchart2023-fig2", other) == agrees

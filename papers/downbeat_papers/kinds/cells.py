@@ -1,18 +1,39 @@
-"""Figures whose measures are columns of cells: the entries in `figures/*.toml` say all that is measured and drawn."""
+"""Figures whose measures are columns of cells: the entries in `figures/*.toml` say all that is measured and drawn.
+
+Beside them are those whose claims take more than columns: the matrix of reductions and barriers, two libraries, and
+the pattern in which ranks leave a barrier.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
-from downbeat.base.text import MICROSECONDS
+import pandas as pd
+import xarray as xr
+from downbeat.base.text import MICROSECONDS, bytes_text, drawn_of, evenly
+from downbeat.pictures.panel import Heat, Line, Panel, box_of, make_picture
 from downbeat.pictures.style import Picture
 
-from downbeat_papers.claims import Facts, Measure, Measured
-from downbeat_papers.draw import Panel, Series, Timeline, draw_panels, draw_timelines, median_sample, median_series
-from downbeat_papers.results import Results, cells_where, launch_values
+from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, missing, undecided
+from downbeat_papers.draw import Sample, median_line, median_sample
+from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, half, halves, some
+from downbeat_papers.results import (
+    BARRIER,
+    HARMONIZE,
+    LATENCY,
+    MEDIAN,
+    SAME_MESSAGE,
+    Results,
+    SeriesError,
+    cells_where,
+    launch_values,
+    mean_and_deviation,
+    median_and_range,
+)
 from downbeat_papers.runs import Run, declared_runs
 from downbeat_papers.site import Site
 
@@ -29,7 +50,8 @@ class Cells:
         run: what `declared_runs` takes.
         usual: columns that all cells share.
         measures: by name, a `column` in s of the cell with the given columns, or that of a series `of` the lines;
-            without either, series by place. `ranks` may be "node"; `each_run` measures every run, by number of ranks.
+            without either, series by place. `ranks` may be "node"; `each_run` measures every run, by number of ranks;
+            `pairs` are the ratios of series, two by two.
         lines: `title`, `caption`, `x` (a column of cells, times `scale`), `axes` (as of `Panel`), and the columns that
             choose the cells of `panels` and `series`.
         timelines: `title`, `caption`, the `text` of each cell whose variable `by` has one of the `values`, which have
@@ -45,11 +67,23 @@ class Cells:
     def runs(self, site: Site) -> tuple[Run, ...]:
         return declared_runs(site, **self.run)
 
+    def series(self, _: Results) -> Iterable[str]:
+        return list(self.lines.get("series", ()))
+
     def facts(self, results: Results) -> Facts:
         return Facts({name: self.measured(results, **entry) for name, entry in self.measures.items()})
 
-    def measured(self, results: Results, of: str = "", each_run: bool = False, **where: Any) -> Measured:  # noqa: ANN401
+    def measured(
+        self,
+        results: Results,
+        of: str = "",
+        each_run: bool = False,
+        pairs: Iterable[str] = (),
+        **where: Any,  # noqa: ANN401
+    ) -> Measured:
         """Returns a measure in us."""
+        if pairs:
+            return self.ratios(results, pairs, where)
         if of:
             return self.measured(results, **self.lines["series"][of], **where)
         if "column" not in where:
@@ -62,6 +96,14 @@ class Cells:
             return {run.ranks: self.measured(results, label=run.label, crowded=run.ranks, **where) for run in runs}
         values = launch_values(results.cells, **self.cell(results, where))
         return Measure(values * MICROSECONDS, " us", obstacle=obstacle)
+
+    def ratios(self, results: Results, pairs: Iterable[str], where: Entry) -> Measured:
+        """Returns the ratio of each two of some series, which are named by the first word of their labels."""
+        own = {label.partition(" ")[0]: entry for label, entry in self.lines["series"].items()}
+        times = {name: launch_values(results.cells, **self.cell(results, {**own[name], **where})) for name in pairs}
+        there = combinations([name for name, values in times.items() if len(values)], 2)
+        found = {f"{one} / {other}": Measure(times[one] / times[other]) for one, other in there}
+        return found or missing("too few samples are valid")
 
     def cell(self, results: Results, where: Entry) -> dict[str, Any]:
         """Returns the columns that choose a cell."""
@@ -77,38 +119,296 @@ class Cells:
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         drawn = []
         if self.lines:
-            drawn.append(draw_panels(name, self.lines["title"], self.lines["caption"], self.panels(results)))
+            panels = [self.panel(results, title, where) for title, where in self.lines["panels"].items()]
+            drawn.append(make_picture(name, self.lines["title"], self.lines["caption"], panels))
         if self.timelines:
-            title, caption, most = self.timelines["title"], self.timelines["caption"], results.site.sample
-            drawn.append(draw_timelines(name, title, caption, self.median_samples(results), most))
+            panels = [one.panel(words) for words, one in self.median_samples(results)]
+            title, caption = self.timelines["title"], self.timelines["caption"]
+            drawn.append(make_picture(name, title, caption, panels, columns=1))
         return tuple(drawn)
 
-    def panels(self, results: Results) -> list[Panel]:
+    def panel(self, results: Results, title: str, where: Entry) -> Panel:
         """Returns lines over a column of cells, in us; bars reach from the smallest to the largest launch."""
         cells, x, scale = results.cells, self.lines["x"], self.lines.get("scale", 1)
-
-        def line(position: int, label: str, where: Entry) -> Series:
-            cell = self.cell(results, where)
+        lines: list[Line] = []
+        for label, entry in self.lines["series"].items():
+            cell = self.cell(results, {**where, **entry})
             column = cell.pop("column")
             places = np.unique(cells_where(cells, cell)[x].to_numpy())
             launches = [launch_values(cells, column, **cell, **{x: place}) * MICROSECONDS for place in places]
-            return median_series(label, [place * scale for place in places], launches, position)
+            if len(places):
+                lines.append(median_line(label, [place * scale for place in places], launches, len(lines)))
+        return Panel(lines, title=title, **self.lines["axes"])
 
-        drawn = []
-        for title, where in self.lines["panels"].items():
-            lines = [line(at, label, where | one) for at, (label, one) in enumerate(self.lines["series"].items())]
-            drawn.append(Panel([one for one in lines if len(one.x)], title=title, **self.lines["axes"]))
-        return drawn
-
-    def median_samples(self, results: Results) -> list[tuple[str, Timeline]]:
+    def median_samples(self, results: Results) -> list[tuple[str, Sample]]:
         """Returns the sample with the median metric of some cells of each run, in the first launch."""
         by, metric, lines = self.timelines["by"], self.timelines.get("metric", "latency_avg"), []
         for label in results.have():
             data = results.datasets(label)[0]
             names = [str(one) for one in data[by].to_numpy()]
             for value, words in self.timelines["values"].items():
-                line = median_sample(data, names.index(value), metric) if value in names else None
+                if value not in names:
+                    raise SeriesError(
+                        f"{results.figure}: {label} has no cell with {by} {value}, but {', '.join(names)}"
+                    )
+                line = median_sample(data, names.index(value), metric)
                 if line is not None:
                     text = self.timelines["text"].format(value=words, one=line, ranks=results.run(label).ranks)
                     lines.append((text, line))
         return lines
+
+
+@dataclass(frozen=True)
+class ReduceMatrix(Cells):
+    """Latencies of reduce algorithms after barriers (Schuchart 2023, Fig. 2).
+
+    Attributes:
+        columns: the barriers.
+        paper: the paper's numbers in us, by the reduce algorithm.
+    """
+
+    columns: tuple[str, ...] = ()
+    paper: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def series(self, _: Results) -> Iterable[str]:
+        return [name.replace("_", " ") for name in (*self.paper, *self.columns, HARMONIZE)]
+
+    def facts(self, results: Results) -> Facts:
+        launches = self.matrices(results.cells)
+        ranks = results.runs[0].ranks
+        crowding = results.crowding(ranks)
+        measures: dict[str, Measured] = {
+            **dict.fromkeys(("most_over_barriers", "median_over_algorithms"), missing("too few launches measured all")),
+            "order": self.order(launches),
+        }
+        if len(launches) > 1 and np.isfinite(launches).all():
+            measures |= self.as_much(launches)
+        if crowding or ranks == 2:
+            measures = {name: undecided(one, crowding or SAME_MESSAGE) for name, one in measures.items()}
+        rows = {name: self.barrier_effect(launches, name, crowding) for name in self.paper}
+        words = {name: {"row": name.replace("_", " "), "factor": f"{self.factor(name):.1f}"} for name in self.paper}
+        return Facts({"changed_by_barriers": rows, **measures}, words)
+
+    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
+        cell = ("algorithm", "synchronizer", "barrier_algorithm")
+        means = mean_and_deviation(results.cells, cell, LATENCY)
+        medians = median_and_range(results.cells, cell, MEDIAN)
+        title = f"Latency of reductions of 4 bytes after barriers, {results.runs[0].ranks} ranks [us]"
+        more = "The column harmonize is not in the paper: what the algorithms take from a common start."
+        if results.site.simulated:
+            more += " Simulated: the simulator's copies of Open MPI's algorithms."
+        of_means = (
+            "As in the paper what OSU's benchmarks report, the mean over ranks of means over calls; mean and standard "
+            f"deviation over launches. {more}"
+        )
+        of_medians = f"Median over launches of the launches' medians of the mean over ranks. {more}"
+        axes = ("barrier algorithm", "reduce algorithm")
+        mean = Heat(self.matrix(means, "mean"), self.matrix(means, "deviation"), ".2f")
+        median = Heat(self.matrix(medians, "median"), form=".2f")
+        return (
+            make_picture(name, title, of_means, [Panel([mean], *axes)]),
+            make_picture(f"{name}-medians", f"{title}: medians", of_medians, [Panel([median], *axes)]),
+        )
+
+    def factor(self, name: str) -> float:
+        """Returns the factor between barriers that the paper reports for an algorithm."""
+        return max(self.paper[name]) / min(self.paper[name])
+
+    def matrix(self, table: pd.DataFrame, column: str) -> pd.DataFrame:
+        """Returns a column by reduce algorithm and by barrier, the common start last."""
+        names = table["barrier_algorithm"].where(table["synchronizer"] == BARRIER, HARMONIZE)
+        wide = table.assign(barrier=names).pivot(index="algorithm", columns="barrier", values=column)
+        wide = wide.reindex(index=list(self.paper), columns=[*self.columns, HARMONIZE])
+        return wide.rename(index=lambda one: one.replace("_", " "), columns=lambda one: one.replace("_", " "))
+
+    def matrices(self, cells: pd.DataFrame) -> Floats:
+        """Returns the latencies of each launch after MPI_Barrier, shape (launches, reduce and barrier algorithms).
+
+        In s; NaN where a launch has no valid sample of a cell.
+        """
+        part = cells[cells["synchronizer"] == BARRIER]
+        whole = pd.MultiIndex.from_product((self.paper, self.columns), names=("algorithm", "barrier_algorithm"))
+        wide = part.pivot_table(index="launch", columns=["algorithm", "barrier_algorithm"], values=LATENCY)
+        table: Floats = wide.reindex(columns=whole).to_numpy(dtype=float)
+        return table.reshape(-1, len(self.paper), len(self.columns))
+
+    def barrier_effect(self, launches: Floats, name: str, crowding: str) -> Found:
+        """Judges whether the barrier changes an algorithm's apparent time by half of the paper's factor.
+
+        The largest of several times is larger than the smallest even where they differ by noise alone. So all pairs
+        of barriers are tested, and the claim pays for their number.
+        """
+        row = launches[:, list(self.paper).index(name)]
+        measured = np.flatnonzero(~np.isnan(row).all(axis=0)) if len(row) else np.array([], int)
+        if len(measured) < 2:
+            return Found(Undecidable(NOT_MEASURED), NOT_MEASURED)
+        means = {self.columns[one]: float(np.exp(np.nanmean(np.log(row[:, one])))) for one in measured}
+        slow, fast = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
+        border, pairs = half(self.factor(name)), permutations(measured, 2)
+        evidence = some(factor_of(row[:, one] / row[:, other]).above(border) for one, other in pairs)
+        here = f"{means[slow] / means[fast]:.2f}, {slow} / {fast}"
+        return Found(Undecidable(crowding) if crowding else evidence, here)
+
+    def as_much(self, launches: Floats) -> dict[str, Measured]:
+        """Returns the factors between barriers and between algorithms.
+
+        Half of the launches choose: the algorithm that the barrier changes most, with its slowest and its fastest
+        barrier, and the slowest and the fastest algorithm after each barrier. The other half judge.
+        """
+        choosing, judging = halves(np.log(launches))
+        means = choosing.mean(axis=0)
+        changed = int(np.ptp(means, axis=1).argmax())
+        most = judging[:, changed, means[changed].argmax()] - judging[:, changed, means[changed].argmin()]
+        columns = range(len(self.columns))
+        each = judging[:, means.argmax(axis=0), columns] - judging[:, means.argmin(axis=0), columns]
+        return {
+            "most_over_barriers": Measure(np.exp(most), note=f"the barrier changes {list(self.paper)[changed]} most"),
+            "median_over_algorithms": Measure(np.exp(np.median(each, axis=1))),
+        }
+
+    def order(self, launches: Floats) -> Found:
+        """Judges whether the order of two algorithms depends on the barrier."""
+        logs = np.log(launches)
+        places: list[Evidence] = []
+        for one, other in combinations(range(len(self.paper)), 2):
+            ratios = [factor_of(np.exp(logs[:, one, j] - logs[:, other, j])) for j in range(len(self.columns))]
+            above, below = [ratio.above(1.0) for ratio in ratios], [ratio.below(1.0) for ratio in ratios]
+            places += [every((above[i], below[j])) for i, j in permutations(range(len(ratios)), 2)]
+        means = pd.DataFrame(np.nanmean(logs, axis=0), index=list(self.paper), columns=list(self.columns))
+        fastest = ", ".join(f"{fastest} after {name}" for name, fastest in means.idxmin().items())
+        return Found(some(places), f"fastest is {fastest}")
+
+
+@dataclass(frozen=True)
+class TwoLibraries(Cells):
+    """Two libraries compared after an external barrier and after their own (Hunold 2015, Fig. 5).
+
+    Attributes:
+        barriers: titles of panels by the synchronizer: the benchmark's own barrier, and the library's.
+        up_to: bytes, up to which the paper sees no clear winner.
+    """
+
+    barriers: Mapping[str, str] = field(default_factory=dict)
+    up_to: int = 0
+
+    def series(self, results: Results) -> Iterable[str]:
+        there = {results.run(label).library for label in results.have()}
+        return [label for library, label in results.site.two_libraries.items() if library in there]
+
+    def facts(self, results: Results) -> Facts:
+        small = results.cells[results.cells["size"] <= self.up_to]
+        logs = small.assign(log=np.log(small["latency_max_median"]))
+        means = logs.pivot_table(index="launch", columns=["synchronizer", "library"], values="log").dropna()
+        needed = missing("two MPI libraries are needed")
+        measures: dict[str, Measured] = {"shift_of_one": needed, "shift_of_the_other": needed}
+        own, theirs = self.barriers
+        # Within a launch both barriers are measured; launches of two libraries are not paired.
+        if means.shape[1] == 4 and not means.empty:
+            for name, (library, label) in zip(measures, results.site.two_libraries.items(), strict=True):
+                measures[name] = Measure(np.exp(means[theirs, library] - means[own, library]), note=label)
+        return Facts(measures)
+
+    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
+        labels = results.site.two_libraries
+        cells, base, panels = results.cells, list(labels)[-1], []
+        for synchronizer, title in self.barriers.items():
+            part = cells[cells["synchronizer"] == synchronizer]
+            medians = median_and_range(part, ("library", "size"), "latency_max_median", 1.0)
+            normal = medians[medians["library"] == base].set_index("size")["median"]
+            boxes = [
+                box_of(bytes_text(size), label, rows["latency_max_median"] / normal[size])
+                for size in sorted(part["size"].unique())
+                for library, label in labels.items()
+                if len(rows := part[(part["library"] == library) & (part["size"] == size)]) and size in normal
+            ]
+            panels.append(Panel(boxes, "message size [bytes]", "normalized run-time", title))
+        caption = (
+            f"Medians of the launches (largest latency over ranks), divided by the median over launches of "
+            f"{labels[base]} at the same size and after the same barrier; in the paper by MVAPICH's."
+        )
+        title = "Run-time of MPI_Bcast under two libraries, normalized"
+        return (make_picture(name, title, caption, panels, share_y=True),)
+
+
+FEWEST = 8  # ranks; with fewer a tree's rounds and a line of ranks are nearly one order
+
+
+def exit_lags(data: xr.Dataset, cell: int) -> np.ndarray:
+    """Returns the lag of each rank's exit after the first in us, median over valid samples of a cell."""
+    rows = (data["cell_index"].to_numpy() == cell) & (data["valid"].to_numpy() == 1)
+    entry = data["entry"].to_numpy()[rows]
+    if not len(entry):
+        return np.full(entry.shape[1], np.nan)
+    return np.asarray(np.median(entry - entry.min(axis=1, keepdims=True), axis=0) * MICROSECONDS)
+
+
+def release_rounds(ranks: int) -> dict[str, np.ndarray]:
+    """Returns in which round a binomial tree with root 0 releases each rank, farthest children first or nearest."""
+    numbers = range(1, ranks)
+    rounds = (ranks - 1).bit_length()
+    farthest = [rounds - ((rank & -rank).bit_length() - 1) for rank in numbers]
+    nearest = [rank.bit_length() for rank in numbers]
+    return {
+        "binomial tree, farthest first": np.array([0, *farthest], float),
+        "binomial tree, nearest first": np.array([0, *nearest], float),
+    }
+
+
+def tree_less_line(lags: np.ndarray) -> dict[str, Measure] | Measure:
+    """Returns how much better exits fit the rounds of either tree than the order of ranks.
+
+    Each launch's lags, shape (launches, ranks), are fitted by the rounds of a tree and the numbers of ranks, both from
+    0 to 1.
+    """
+    ranks = lags.shape[1]
+    if ranks < FEWEST:
+        return missing(f"a tree of {ranks} ranks has too few rounds to differ from a line; it takes {FEWEST}")
+    kept = lags[np.isfinite(lags).all(axis=1)]
+    line = np.arange(ranks) / (ranks - 1)
+    found = {}
+    for name, rounds in release_rounds(ranks).items():
+        fit = np.linalg.lstsq(np.stack([rounds / rounds.max(), line, np.ones(ranks)], axis=1), kept.T, rcond=None)[0]
+        found[name] = Measure(fit[0] - fit[1], " us", signed=True)
+    return found
+
+
+@dataclass(frozen=True)
+class BarrierPattern(Cells):
+    """Timelines, and when each rank leaves the barrier, beside the orders of trees (Niethammer 2016, Fig. 2)."""
+
+    def series(self, _: Results) -> Iterable[str]:
+        return ("measured", *release_rounds(2))
+
+    def lags(self, results: Results) -> dict[int, np.ndarray]:
+        """Returns lags after MPI_Barrier in us by number of ranks, shape (launches, ranks)."""
+        lags = {}
+        for label in results.have():
+            files = results.datasets(label)
+            cell = [str(one) for one in files[0]["synchronizer"].to_numpy()].index(BARRIER)
+            lags[results.run(label).ranks] = np.stack([exit_lags(data, cell) for data in files])
+        return lags
+
+    def facts(self, results: Results) -> Facts:
+        lags = self.lags(results)
+        on_cores = [ranks for ranks in lags if not results.site.crowded(ranks)]
+        tree = tree_less_line(lags[max(on_cores)]) if on_cores else missing("there are no ranks with a core each")
+        return Facts({**super().facts(results).measures, "tree_rather_than_line": tree})
+
+    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
+        lags, most = self.lags(results), results.site.sample
+        caption = (
+            "Time after the rank that left first, median over the samples of a launch; points: median launch, bars: "
+            "smallest to largest. Beside them the rounds in which binomial trees would release the ranks, scaled "
+            f"to the latest of them.{drawn_of(max(lags), most)}"
+        )
+        panels = []
+        for ranks, values in lags.items():
+            kept = np.array(evenly(range(ranks), most))
+            middle, low, high = (one(values, axis=0)[kept] for one in (np.nanmedian, np.nanmin, np.nanmax))
+            marks = [Line("measured", kept, middle, low, high, style="")]
+            for color, (tree, rounds) in enumerate(release_rounds(ranks).items(), 1):
+                scaled = rounds[kept] / rounds.max() * middle.max()
+                marks.append(Line(tree, kept, scaled, color=color, style=""))
+            panels.append(Panel(marks, "rank", "exit after the first [us]", f"mpi_barrier, {ranks} ranks", "whole"))
+        pattern = make_picture(f"{name}-pattern", "When each rank leaves the barrier", caption, panels)
+        return (*super().pictures(name, results), pattern)

@@ -7,17 +7,18 @@ the truth may be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat.base.text import MICROSECONDS, name_of
+from downbeat.pictures.panel import Line, Panel, box_of, make_picture
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Found, Measure, Measured, missing
-from downbeat_papers.draw import Box, BoxPanel, Panel, Series, draw_boxes, draw_panels, median_series
+from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, some
 from downbeat_papers.results import Results
 from downbeat_papers.runs import CLOCKS, Run, clock_run, made
@@ -118,10 +119,15 @@ class Clocks:
 
 
 REPETITIONS = 50
+# Ranks of a node share its clock, and one of them synchronizes for all. In the papers every process does.
+EACH = {"DOWNBEAT_SHARE": "never"}
 
 
 class Hca3Duration:
     """How long the paper's scheme takes over numbers of processes (Schuchart 2023, Fig. 15)."""
+
+    def series(self, _: Results) -> Iterable[str]:
+        return ("hca3_offset",)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         count = site.repetitions(REPETITIONS)
@@ -147,7 +153,7 @@ class Hca3Duration:
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         boxes = [
-            Box(
+            box_of(
                 str(ranks), "hca3_offset", np.concatenate([data["duration"].to_numpy().ravel() for data in files]) * 1e3
             )
             for ranks, files in Clocks(results).by_ranks.items()
@@ -162,8 +168,8 @@ class Hca3Duration:
             f"scheme, all launches together; largest over ranks. {whose} The first synchronization of a launch, which "
             "sets up connections, is not among them; in the paper it is, and is the outlier."
         )
-        panel = BoxPanel(boxes, "number of processes", "duration [ms]")
-        return (draw_boxes(name, "Duration of clock synchronization", caption, [panel]),)
+        panel = Panel(boxes, "number of processes", "duration [ms]")
+        return (make_picture(name, "Duration of clock synchronization", caption, [panel]),)
 
 
 def on_cores(results: Results, counts: Sequence[int]) -> list[int]:
@@ -173,6 +179,9 @@ def on_cores(results: Results, counts: Sequence[int]) -> list[int]:
 
 class Hca3Accuracy(Hca3Duration):
     """The accuracy of clocks after it (Schuchart 2023, Fig. 16)."""
+
+    def series(self, results: Results) -> Iterable[str]:
+        return [one.title for one in Clocks(results).shown]
 
     def facts(self, results: Results) -> Facts:
         """Returns mean and largest errors in us of launches."""
@@ -194,7 +203,7 @@ class Hca3Accuracy(Hca3Duration):
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         clocks = Clocks(results)
         boxes = [
-            Box(str(ranks), one.title, one.pooled(files))
+            box_of(str(ranks), one.title, one.pooled(files))
             for ranks, files in clocks.by_ranks.items()
             for one in clocks.shown
         ]
@@ -204,8 +213,8 @@ class Hca3Accuracy(Hca3Duration):
             f"the smallest of ten as the papers do, and beside it {clocks.explained}. The paper checks 1 % of the "
             "processes in 20 repetitions."
         )
-        panel = BoxPanel(boxes, "number of processes", "offset [us]")
-        return (draw_boxes(name, "Synchronization accuracy", caption, [panel]),)
+        panel = Panel(boxes, "number of processes", "offset [us]")
+        return (make_picture(name, "Synchronization accuracy", caption, [panel]),)
 
 
 # The same estimator in both, so that nothing but the order of the pairs differs.
@@ -223,6 +232,9 @@ def steps(ranks: int) -> int:
 class LineAndTree:
     """How long synchronization takes one by one and in a tree, and what it costs the busiest process (Hoefler 2008)."""
 
+    def series(self, _: Results) -> Iterable[str]:
+        return NAMES.values()
+
     def runs(self, site: Site) -> tuple[Run, ...]:
         clocks, count = "offset=1e-3,skew=8e-6,seed=8", site.repetitions(30)
         return tuple(
@@ -235,7 +247,7 @@ class LineAndTree:
                     3.0 if site.crowded(ranks) else 0.5,
                     exchanges=TREE_EXCHANGES,
                 ),
-                variables=made(site, clocks),
+                variables=made(site, clocks) | EACH,
             )
             for ranks in site.counts
         )
@@ -273,7 +285,7 @@ class LineAndTree:
         costs = self.costs(results)
         counts = list(costs["ranks"].unique())
         series = [
-            median_series(words, counts, [part.loc[part["ranks"] == n, "duration"] for n in counts], position)
+            median_line(words, counts, [part.loc[part["ranks"] == n, "duration"] for n in counts], position)
             for position, (scheme, words) in enumerate(NAMES.items())
             for part in [costs[costs["scheme"] == scheme]]
         ]
@@ -282,9 +294,9 @@ class LineAndTree:
             "Largest duration over ranks; median over launches of the launches' medians, bars: smallest to largest "
             f"launch. Both schemes take offsets by Netgauge's estimator; {whose}."
         )
-        panel = Panel(series, "number of processes", "duration [ms]", log_x=True)
+        panel = Panel(series, "number of processes", "duration [ms]", x_scale="positions")
         title = "Duration of clock synchronization, one by one and in a tree"
-        return (draw_panels(name, title, caption, [panel]),)
+        return (make_picture(name, title, caption, [panel]),)
 
 
 FEW = 8  # processes, on up to which the text speaks of 0.2 us
@@ -306,20 +318,26 @@ def schemes_run(site: Site, ranks: int, schemes: str, waits: str, repetitions: i
     return clock_run(site, ranks, schemes, few, few * seconds, waits=waits, exchanges=SIMULATED_EXCHANGES)
 
 
+def each_synchronized(run: Run) -> Run:
+    """Returns a run in which every process is synchronized by itself."""
+    return replace(run, variables={**run.variables, **EACH})
+
+
 class Offsets:
     """Clock offsets directly after synchronization (Hunold 2015, Fig. 8).
 
     Part (a) has a process for each clock, (b) several.
     """
 
+    def series(self, _: Results) -> Iterable[str]:
+        return SCHEMES
+
     def runs(self, site: Site) -> tuple[Run, ...]:
-        # As in the paper every process of (b) is synchronized by itself.
-        each = {"DOWNBEAT_SHARE": "never"}
         schemes = SIMULATED_SCHEMES if site.simulated else SHORT_SCHEMES
         runs = [schemes_run(site, ranks, schemes, "0", 5, 0.5 * ranks) for ranks in site.counts]
 
         def shared(run: Run, variables: Mapping[str, str]) -> Run:
-            return replace(run, label=f"{NODES}{run.label}", variables={**variables, **each})
+            return replace(run, label=f"{NODES}{run.label}", variables={**variables, **EACH})
 
         if not site.made_clocks:
             return tuple(shared(run, {}) if run.ranks > site.nodes > 0 else run for run in runs)
@@ -375,24 +393,29 @@ class Offsets:
         panels = []
         for kind in clocks.shown:
             for shared, part in ((False, "(a) a clock each"), (True, f"(b) {most_per_clock} per clock")):
-                boxes = [Box(str(n), scheme, values.ravel()) for n, scheme, values in self.part(clocks, shared, kind)]
+                boxes = [
+                    box_of(str(n), scheme, values.ravel()) for n, scheme, values in self.part(clocks, shared, kind)
+                ]
                 axes = ("number of processes", "largest clock offset [us]", f"{part}: {kind.title}")
-                panels += [BoxPanel(boxes, *axes, log_y=True)] if boxes else []
+                panels += [Panel(boxes, *axes, y_scale="log")] if boxes else []
         caption = (
             "Largest absolute offset over ranks, five synchronizations in each launch, all launches together. Measured "
             "as in the paper: of ten offsets by ping-pong the smallest, the largest over ranks; and beside it "
             f"{clocks.explained}."
         )
-        return (draw_boxes(name, "Clock offset directly after synchronization", caption, panels),)
+        return (make_picture(name, "Clock offset directly after synchronization", caption, panels),)
 
 
 class OffsetsLater:
     """Clock offsets some time after synchronization (Hunold 2015, Fig. 9)."""
 
+    def series(self, _: Results) -> Iterable[str]:
+        return SCHEMES
+
     def runs(self, site: Site) -> tuple[Run, ...]:
         waits = "0,0.2" if site.quick else "0,2,4,6,8,10"
         schemes = SIMULATED_SCHEMES if site.simulated else ",".join(SCHEMES)
-        return (schemes_run(site, site.full, schemes, waits, 1, 18.0),)
+        return (each_synchronized(schemes_run(site, site.full, schemes, waits, 1, 18.0)),)
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
@@ -410,9 +433,9 @@ class OffsetsLater:
         waits = clocks.all[0]["wait"].to_numpy()
         axes = ("time after synchronization [s]", "largest clock offset [us]")
 
-        def lines(kind: ErrorKind) -> list[Series]:
+        def lines(kind: ErrorKind) -> list[Line]:
             return [
-                median_series(name_of(scheme), waits, list(values.reshape(len(waits), -1)), position)
+                median_line(name_of(scheme), waits, list(values.reshape(len(waits), -1)), position)
                 for position, (scheme, values) in enumerate(clocks.largest(kind).items())
             ]
 
@@ -421,7 +444,7 @@ class OffsetsLater:
             "Largest absolute offset over ranks; median, smallest and largest of all synchronizations of all launches. "
             f"Left as in the paper, right {clocks.explained}."
         )
-        return (draw_panels(name, "Clock offset some time after synchronization", caption, panels),)
+        return (make_picture(name, "Clock offset some time after synchronization", caption, panels),)
 
 
 # The paper's pairs are (fit points, exchanges); over=0 is back to back, as there.
@@ -480,13 +503,17 @@ def choices_of(clocks: Clocks, kind: ErrorKind) -> Choices:
 class Pareto:
     """Clock offset against the duration of synchronization (Hunold 2015, Fig. 10)."""
 
+    def series(self, _: Results) -> Iterable[str]:
+        return (*SCHEMES, "Pareto frontier")
+
     def runs(self, site: Site) -> tuple[Run, ...]:
         fitted = SIMULATED_FITTED if site.simulated else FITTED
         schemes = ",".join([*PLAIN, *(f"{scheme}{parameters}" for scheme in ("jk", "hca") for parameters in fitted)])
         count = 1 if site.quick else 2
         exchanges = 2 * sum(fit * each for fit, each, _ in SIMULATED_FITS)
         waits = "0.2" if site.quick else "5"
-        return (clock_run(site, site.full, schemes, count, count * 9.0, waits=waits, exchanges=exchanges),)
+        run = clock_run(site, site.full, schemes, count, count * 9.0, waits=waits, exchanges=exchanges)
+        return (each_synchronized(run),)
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
@@ -524,7 +551,7 @@ class Pareto:
             f"the paper, right {clocks.explained}."
         )
         panels = [pareto_panel(choices_of(clocks, kind), kind.title, wait) for kind in clocks.shown]
-        return (draw_panels(name, "Clock offset against the duration of synchronization", caption, panels),)
+        return (make_picture(name, "Clock offset against the duration of synchronization", caption, panels),)
 
 
 def far_off_without_a_fit(choices: Choices) -> Evidence:
@@ -555,16 +582,16 @@ def pareto_panel(choices: Choices, title: str, wait: float) -> Panel:
     series = []
     for number, kind in enumerate(dict.fromkeys(map(name_of, points))):
         own = np.array([point for scheme, point in points.items() if name_of(scheme) == kind])
-        series.append(Series(kind, own[:, 0], own[:, 1], color=number, style="", marker=number))
+        series.append(Line(kind, own[:, 0], own[:, 1], color=number, style="", marker=number))
     steps_ = np.array([points[scheme] for scheme in choices.frontier()])
-    series.append(Series("Pareto frontier", steps_[:, 0], steps_[:, 1], color="#888888", style="steps"))
+    series.append(Line("Pareto frontier", steps_[:, 0], steps_[:, 1], color="#888888", style="steps"))
     return Panel(
         series,
         "duration of the synchronization [s]",
         f"clock offset after {wait:g} s [us]",
         title,
-        decades_x=True,
-        log_y=True,
-        line_at=float(np.median(choices.barriers)),
-        marks=[(*point, short_scheme(scheme).partition(" ")[2]) for scheme, point in points.items()],
+        x_scale="log",
+        y_scale="log",
+        y_at=float(np.median(choices.barriers)),
+        notes=[(*point, short_scheme(scheme).partition(" ")[2]) for scheme, point in points.items()],
     )

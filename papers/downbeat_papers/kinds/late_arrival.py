@@ -10,31 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 from downbeat.base.text import MICROSECONDS, PERCENT
+from downbeat.pictures.panel import Line, Panel, make_picture
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured, Places, between, missing
-from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.evidence import finite
-from downbeat_papers.results import BARRIER, NoSamplesError, Results, median_and_range
+from downbeat_papers.results import Results, median_and_range
 from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import Site
 
-LEAD_MS = 1
 JUDGED = "harmonize"  # verdicts are on samples after it
-BY_CLOCK = f"roundtime(lead={LEAD_MS}ms)"
-LISTINGS = {BARRIER: "MPI_Barrier (Listing 1)", BY_CLOCK: "roundtime (Listing 2)"}  # the paper's two ways
-SYNCHRONIZERS = {JUDGED: JUDGED} | LISTINGS
-SIZES = (8, 128, 1024)
+LEAD_MS = 1
+# Verdicts are from harmonize; beside it are the paper's two ways.
+SYNCHRONIZERS = {
+    JUDGED: JUDGED,
+    "mpi_barrier": "MPI_Barrier (Listing 1)",
+    f"roundtime(lead={LEAD_MS}ms)": "roundtime (Listing 2)",
+}
 SMALL = 8  # bytes; the smallest messages; the text says "zero effect"
-# us. The paper's delays are as long as its operations, some 10 to 100 us. If an operation takes less than 1 us, next
-# to nothing of them can overlap, so shorter ones are also measured.
-LATE, SHORTER = (50.0,), (1.0,)
-BARRIER_LATE, BARRIER_SHORTER = (10.0, 20.0, 50.0), (1.0, 2.0, 5.0)
 # The paper delays rank 0; its outlook asks for others.
 FIRST_LATE, LAST_LATE = "one_late", "one_late(rank="
 HOW_HERE = (
@@ -60,43 +57,21 @@ def with_delay(cells: pd.DataFrame, last: bool = False) -> pd.DataFrame:
     return cells.assign(delay=delay, t=cells["global_time_min"] * MICROSECONDS)
 
 
-Wanted: TypeAlias = tuple[int, float, str, int | str]  # size, delay, words, and color
-
-
-def form_lines(table: pd.DataFrame, forms: Sequence[str], wanted: Iterable[Wanted]) -> list[Series]:
-    """Returns lines over processes; two forms differ by style and marker."""
-    series = []
-    for size, delay, words, color in wanted:
-        for place, form in enumerate(forms):
-            part = table[(table["operation"] == form) & (table["size"] == size) & (table["delay"] == delay)]
-            label, marker = (f"{form.capitalize()} {words}", place) if len(forms) > 1 else (words, int(color))
-            values = (part["ranks"], part["median"], part["low"], part["high"])
-            series += [Series(label, *values, color, ("-", "--")[place], marker)] if len(part) else []
-    return series
-
-
 @dataclass(frozen=True)
 class LateArrival:
-    """The launches of an operation: its blocking and its nonblocking form, with delays."""
+    """The launches of an operation: its blocking and its nonblocking form, with delays.
 
-    operation: str = ""  # the blocking one
+    Attributes:
+        operation: the blocking one.
+        late: the paper's delays, us, some 10 to 100 times as long as an operation takes here.
+        shorter: delays of which more can overlap where the operation takes less than 1 us, next to nothing of the rest.
+        sizes: of messages, bytes; none: a barrier.
+    """
 
-    @property
-    def barrier(self) -> bool:
-        return self.operation == "barrier"
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return () if self.barrier else SIZES
-
-    @property
-    def late(self) -> tuple[float, ...]:
-        """The paper's delays, us."""
-        return BARRIER_LATE if self.barrier else LATE
-
-    @property
-    def shorter(self) -> tuple[float, ...]:
-        return BARRIER_SHORTER if self.barrier else SHORTER
+    operation: str
+    late: tuple[float, ...] = (50.0,)
+    shorter: tuple[float, ...] = (1.0,)
+    sizes: tuple[int, ...] = (8, 128, 1024)
 
     @property
     def forms(self) -> tuple[str, str]:
@@ -107,8 +82,7 @@ class LateArrival:
         options = {"delay": ",".join(f"{delay:g}us" for delay in delays)}
         if self.sizes:
             options["sizes"] = ",".join(map(str, self.sizes))
-        cells = (1 + 2 * len(delays)) * max(1, len(self.sizes))
-        sync, runs = ",".join(SYNCHRONIZERS), []
+        cells, runs = (1 + 2 * len(delays)) * max(1, len(self.sizes)), []
         for ranks in site.counts:
             late = {"pattern": f"one_late,{LAST_LATE}{ranks - 1})"}
             run = operation_run(
@@ -118,7 +92,7 @@ class LateArrival:
                 ranks,
                 self.forms,
                 usual=100,
-                sync=sync,
+                sync=",".join(SYNCHRONIZERS),
                 options=options | late,
                 factors=cells,
             )
@@ -126,6 +100,33 @@ class LateArrival:
             waits = 2 * cells * int(run.options["repetitions"]) * LEAD_MS / 1000
             runs.append(replace(run, seconds=run.seconds + waits))
         return tuple(runs)
+
+    def label(self, form: str, size: int, delay: float | None) -> str:
+        """Returns the label of a line; barriers have panels of their own by form."""
+        words = [f"{size} B"] * bool(self.sizes) + ([] if delay is None else [f"{delay:g} us"])
+        return ", ".join(words) if not self.sizes else f"{form.capitalize()} {', '.join(words)}"
+
+    def form_lines(
+        self, table: pd.DataFrame, forms: Sequence[str], wanted: Iterable[tuple[int, float, int | str]], delays: bool
+    ) -> list[Line]:
+        """Returns lines over processes, of some sizes and delays; two forms differ by style and marker.
+
+        Args:
+            table: as of `median_and_range`.
+            forms: of the operation.
+            wanted: sizes, delays and colors.
+            delays: whether labels have the delay.
+        """
+        lines = []
+        for size, delay, color in wanted:
+            for place, form in enumerate(forms):
+                part = table[(table["operation"] == form) & (table["size"] == size) & (table["delay"] == delay)]
+                part = part.sort_values("ranks")
+                values = (part["ranks"], part["median"], part["low"], part["high"])
+                marker = place if len(forms) > 1 else int(color)
+                label = self.label(form, size, delay if delays else None)
+                lines += [Line(label, *values, color, ("-", "--")[place], marker)] if len(part) else []
+        return lines
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,10 @@ class GlobalTime(LateArrival):
     in_seconds: bool = False  # whether times are drawn in seconds, on a logarithmic axis
     up_to: int = 0  # ranks, which claims on growth are about
     step_us: float = 0.0  # that doubling the ranks is claimed not to add; operations that take less decide nothing
+
+    def series(self, _: Results) -> Iterable[str]:
+        size = SMALL if self.sizes else 0
+        return [self.label(form, size, delay) for form in self.forms for delay in (0.0, *self.late)]
 
     def facts(self, results: Results) -> Facts:
         """Returns times without delay, on ranks with cores, and by how much a delay prolongs the operation."""
@@ -156,30 +161,28 @@ class GlobalTime(LateArrival):
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         unit, scale = ("s", 1.0) if self.in_seconds else ("us", MICROSECONDS)
         table = median_and_range(with_delay(results.cells), (*CELL, "synchronizer"), "global_time_min", scale)
+        wanted: list[tuple[int, float, int | str]] = [(0, delay, at) for at, delay in enumerate((0.0, *self.late))]
+        if self.sizes:
+            wanted = [(SMALL, delay, "#0072B2" if delay else "#000000") for delay in (*self.late, 0.0)]
         panels = []
         for synchronizer, words in SYNCHRONIZERS.items():
-            part = table[table["synchronizer"] == synchronizer].sort_values("ranks")
-            if self.barrier:
-                wanted: list[Wanted] = [(0, delay, f"{delay:g} us", at) for at, delay in enumerate((0.0, *self.late))]
-                titles = {f"{form.capitalize()}, {words}": form_lines(part, (form,), wanted) for form in self.forms}
-            else:
-                wanted = [
-                    (SMALL, delay, f"{SMALL} B, {delay:g} us", "#0072B2" if delay else "#000000")
-                    for delay in (*self.late, 0.0)
-                ]
-                titles = {words: form_lines(part, self.forms, wanted)}
-            axes = ("number of processes", f"global time [{unit}]")
-            panels += [Panel(lines, *axes, title, log_x=True, log_y=self.in_seconds) for title, lines in titles.items()]
+            part = table[table["synchronizer"] == synchronizer]
+            forms = (
+                {words: self.forms} if self.sizes else {f"{one.capitalize()}, {words}": (one,) for one in self.forms}
+            )
+            for title, some in forms.items():
+                lines = self.form_lines(part, some, wanted, delays=True)
+                scales = ("positions", "log" if self.in_seconds else "linear")
+                panels.append(Panel(lines, "number of processes", f"global time [{unit}]", title, *scales))
         point = "Median over launches of the smallest global time in each; bars: smallest to largest launch. "
         title = f"Global time of MPI_{self.operation.capitalize()} with one late process"
         shown = (
             "Blue: rank 0 enters 50 us later; black: all together. Circles: blocking; squares: nonblocking, with its "
             "MPI_Wait."
+            if self.sizes
+            else "Rank 0 enters so much later than all others."
         )
-        if self.barrier:
-            title = "Global time of barriers with one late process"
-            shown = "Rank 0 enters so much later than all others."
-        return (draw_panels(name, title, f"{point}{shown} {HOW_HERE}", panels),)
+        return (make_picture(name, title, f"{point}{shown} {HOW_HERE}", panels),)
 
 
 def by_ranks(times: Mapping[int, pd.Series]) -> dict[str, Measure]:
@@ -272,7 +275,7 @@ def over_cells(wide: pd.DataFrame, note: str = "") -> Measure:
     return Measure(wide.median(axis="index").to_numpy(), POINTS, signed=True, note=note)
 
 
-def benefit_measures(table: pd.DataFrame, forms: tuple[str, str]) -> dict[str, Measured]:
+def benefit_measures(table: pd.DataFrame, forms: tuple[str, str], sizes: Sequence[int]) -> dict[str, Measured]:
     """Returns the measures of benefits, from a table on ranks with a core each.
 
     Differences between sizes, forms and delays are taken within launches and cells.
@@ -292,7 +295,7 @@ def benefit_measures(table: pd.DataFrame, forms: tuple[str, str]) -> dict[str, M
         one = at(part, level, key)
         return (one - at(part, level, other).reindex(one.index)).dropna(how="all")
 
-    larger = pd.concat({size: less(wide, "size", size, SMALL) for size in SIZES if size != SMALL}, names=["size"])
+    larger = pd.concat({size: less(wide, "size", size, SMALL) for size in sizes if size != SMALL}, names=["size"])
     found["more_than_of_small_messages"] = {
         f"{form}, {size} bytes": over_cells(part) for (form, size), part in larger.groupby(["operation", "size"])
     } or room
@@ -313,31 +316,40 @@ def benefit_measures(table: pd.DataFrame, forms: tuple[str, str]) -> dict[str, M
 class Benefit(LateArrival):
     """Delay overlap benefits over processes."""
 
+    def series(self, _: Results) -> Iterable[str]:
+        if self.sizes:
+            return [self.label(form, size, None) for form in self.forms for size in self.sizes]
+        return [f"{form.capitalize()} {delay:g} us" for form in self.forms for delay in (*self.late, *self.shorter)]
+
+    def label(self, form: str, size: int, delay: float | None) -> str:
+        """Returns the label of a line: of each size, or of each delay where there are no sizes."""
+        return f"{form.capitalize()} {f'{size} B' if self.sizes else f'{delay:g} us'}"
+
     def facts(self, results: Results) -> Facts:
         table = benefit_table(with_delay(results.cells))
         on_cores = table["ranks"].map(lambda ranks: not results.site.crowded(int(ranks))).astype(bool)
-        return Facts(benefit_measures(table[on_cores & (table["synchronizer"] == JUDGED)], self.forms))
+        judged = table[on_cores & (table["synchronizer"] == JUDGED)]
+        return Facts(benefit_measures(judged, self.forms, self.sizes or (0, SMALL)))
 
     def panel(self, table: pd.DataFrame, synchronizer: str, metric: str, delays: Sequence[float], title: str) -> Panel:
         """Returns lines of each size, or of each delay where there are no sizes."""
-        part = median_and_range(table[table["synchronizer"] == synchronizer], CELL, metric, 1.0).sort_values("ranks")
-        cells = [(size, delay, f"{size} B") for size in self.sizes for delay in delays]
-        wanted = cells or [(0, delay, f"{delay:g} us") for delay in delays]
-        lines = form_lines(part, self.forms, [(*cell, position) for position, cell in enumerate(wanted)])
-        return Panel(lines, "number of processes", "delay overlap benefit [%]", title, log_x=True, line_at=0.0)
+        part = median_and_range(table[table["synchronizer"] == synchronizer], CELL, metric, 1.0)
+        cells = [(size, delay) for size in self.sizes or (0,) for delay in delays]
+        lines = self.form_lines(part, self.forms, [(*cell, place) for place, cell in enumerate(cells)], delays=True)
+        axes = ("number of processes", "delay overlap benefit [%]")
+        return Panel(lines, *axes, title, x_scale="positions", y_at=0.0)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         table, last = (benefit_table(with_delay(results.cells, one)) for one in (False, True))
-        if not set(self.forms) <= set(table["operation"]):
-            raise NoSamplesError(f"not both of {' and '.join(self.forms)} have valid samples with a delay")
         late, shorter = self.late, self.shorter
         far, near = (f"{', '.join(f'{delay:g}' for delay in some)} us late" for some in (late, shorter))
+        listings = [(table, one, "equation_5", late, f"{words}, {far}") for one, words in SYNCHRONIZERS.items()][1:]
         shown = [
             (table, JUDGED, "equation_5", late, f"Eq. 5, {JUDGED}, {far}"),
             (table, JUDGED, "equation_5", shorter, f"Eq. 5, {JUDGED}, {near}"),
             (table, JUDGED, "by_stamps", late, f"by stamps, {JUDGED}, {far}"),
             (table, JUDGED, "by_stamps", shorter, f"by stamps, {JUDGED}, {near}"),
-            *((table, one, "equation_5", late, f"{words}, {far}") for one, words in LISTINGS.items()),
+            *listings,
             (last, JUDGED, "equation_5", late, f"Eq. 5, the last rank {far}"),
             (last, JUDGED, "by_stamps", late, f"by stamps, the last rank {far}"),
         ]
@@ -349,4 +361,4 @@ class Benefit(LateArrival):
             f"last rank as its outlook asks for. Solid: blocking; dashed: nonblocking. {HOW_HERE}"
         )
         title = f"Delay overlap benefit of MPI_{self.operation.capitalize()}"
-        return (draw_panels(name, title, caption, [self.panel(*one) for one in shown]),)
+        return (make_picture(name, title, caption, [self.panel(*one) for one in shown]),)

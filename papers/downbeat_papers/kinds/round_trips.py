@@ -5,17 +5,18 @@ Hoefler 2008, Figs 4 and 6.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import xarray as xr
 from downbeat.base.text import MICROSECONDS
 from downbeat.experiment.cost import start_seconds
+from downbeat.pictures.panel import Line, Panel, make_picture
 from downbeat.pictures.style import Picture
 from numpy.typing import NDArray
 
 from downbeat_papers.claims import Facts, Found, Measure, missing
-from downbeat_papers.draw import Panel, Series, draw_panels, median_series
+from downbeat_papers.draw import median_line
 from downbeat_papers.results import Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import MPICH, OPEN_MPI, Site
@@ -101,6 +102,9 @@ def survival(values: Floats) -> tuple[Floats, Floats]:
 class RoundTrips:
     """Distributions of round trips, and errors of offsets that are drawn from them."""
 
+    def series(self, results: Results) -> Iterable[str]:
+        return [network(results, label) for label in results.have()]
+
     def runs(self, site: Site) -> tuple[Run, ...]:
         """Returns runs of two ranks, on one node and on two, or over shared memory and TCP."""
         count = 2000 if site.quick else 50000
@@ -153,24 +157,27 @@ class RoundTrips:
             latencies = results.datasets(label)[0]["rtt"].to_numpy()[0] / 2 * MICROSECONDS
             end = float(np.percentile(latencies, MOST_DRAWN))
             counts, edges = np.histogram(latencies, bins=BINS, range=(float(latencies.min()), end))
-            histogram = Series("", edges, np.append(counts, 0), color=position, style="steps")
+            histogram = Line("", edges, np.append(counts, 0), color=position, style="steps")
             title = network(results, label)
             panels.append(Panel([histogram], "latency, half a round trip [us]", "number of round trips", title))
-            tails.append(Series(title, *survival(latencies), color=position))
+            tails.append(Line(title, *survival(latencies), color=position))
         x, y = "latency, half a round trip [us]", "share that takes longer"
         caption = (
             f"Half of each round trip between ranks 0 and 1 of the first launch, in {BINS} bins that end at the "
             f"{MOST_DRAWN:.0f}th percentile; the paper's bins span all. The last panel has all, to the single longest. "
             "Where the clock's step is longer than a bin, bins between its steps are empty."
         )
-        panels.append(Panel(tails, x, y, "the tail", decades_x=True, log_y=True))
-        return (draw_panels(name, "Distribution of round-trip times", caption, panels),)
+        panels.append(Panel(tails, x, y, "the tail", x_scale="log", y_scale="log"))
+        return (make_picture(name, "Distribution of round-trip times", caption, panels),)
 
 
 class StopRule:
     """After how many round trips one may stop, in a simulation on the recorded ones."""
 
     runs = RoundTrips.runs
+
+    def series(self, results: Results) -> Iterable[str]:
+        return [*(network(results, label) for label in results.have()), "by counting"]
 
     def recorded(self, results: Results) -> dict[str, tuple[Floats, Floats, Floats]]:
         """Returns N, the excess in % and the cost of each launch, both (launches, n), by network."""
@@ -197,9 +204,9 @@ class StopRule:
         found = self.recorded(results)
         excesses, costs = [], []
         for position, (words, (n, excess, cost)) in enumerate(found.items()):
-            excesses.append(median_series(words, n, list(excess.T), position))
-            costs.append(median_series(words, n, list(cost.T), position))
-        costs.append(Series("by counting", n, COUNTED * n, color="#888888", style="--"))
+            excesses.append(median_line(words, n, list(excess.T), position))
+            costs.append(median_line(words, n, list(cost.T), position))
+        costs.append(Line("by counting", n, COUNTED * n, color="#888888", style="--"))
         caption = (
             "The stop rule measures until N round trips in a row were no shorter than the shortest so far. Excess: how "
             "far that is above the shortest of all; cost: round trips until then. Means over 1000 runs that draw from "
@@ -207,7 +214,7 @@ class StopRule:
             "distribution costs in which no two round trips are equally long."
         )
         panels = [
-            Panel(excesses, "N", "excess of the shortest round trip [%]", "quality", decades_x=True),
-            Panel(costs, "N", "round trips measured", "cost", decades_x=True, log_y=True),
+            Panel(excesses, "N", "excess of the shortest round trip [%]", "quality", x_scale="log"),
+            Panel(costs, "N", "round trips measured", "cost", x_scale="log", y_scale="log"),
         ]
-        return (draw_panels(name, "Influence of N on quality and cost", caption, panels),)
+        return (make_picture(name, "Influence of N on quality and cost", caption, panels),)

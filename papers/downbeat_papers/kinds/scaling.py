@@ -5,15 +5,16 @@ Schuchart 2023, Figs 6 to 14 and section 6.6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from downbeat.base.text import MICROSECONDS
+from downbeat.pictures.panel import Line, Panel, make_picture
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, missing, undecided
-from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.evidence import held_out
 from downbeat_papers.results import (
     BARRIER,
@@ -35,121 +36,29 @@ POINT = (
 SHORT = {BARRIER: "barrier", HARMONIZE: "harmonize"}
 STYLES = {BARRIER: ":", HARMONIZE: "--"}  # as in the paper
 SMALL = 1024  # bytes; the text calls messages small without saying where that ends
-TOO_FEW = "too few launches measured all"
-
-
-@dataclass(frozen=True)
-class Line:
-    """An algorithm in the figures on scaling, as figures, claims and downbeat-bench name it."""
-
-    label: str
-    family: str  # run it belongs to
-    algorithm: str
-    color: int
-
-    @property
-    def name(self) -> str:
-        return "mpich" if self.family == "mpich" else self.algorithm
-
-
-MVAPICH = Line("MPICH (for MVAPICH2)", "mpich", "default", 0)
-DEFAULT = Line("Open MPI default", "openmpi", "default", 1)
-SIMULATED_MVAPICH = "mvapich2"  # the algorithm that MVAPICH2 takes, which the simulator has beside Open MPI's
-# Algorithms of the simulator in addition to those of the lines; other collectives have the default alone.
-SIMULATED = {"reduce": (SIMULATED_MVAPICH,), "bcast": (SIMULATED_MVAPICH,), "allreduce": ()}
-
-
-def open_mpi_lines(*algorithms: str) -> tuple[Line, ...]:
-    """Returns the lines of a figure: MPICH's default, Open MPI's, and some of its algorithms."""
-    chosen = (Line(f"Open MPI {name}", "openmpi", name, 2 + i) for i, name in enumerate(algorithms))
-    return (MVAPICH, DEFAULT, *chosen)
-
-
-LINES = {
-    "reduce": open_mpi_lines("linear", "binomial"),
-    "bcast": open_mpi_lines("knomial", "binomial"),
-    "allreduce": open_mpi_lines("nonoverlapping", "recursive_doubling"),
-    "scatter": open_mpi_lines("basic_linear", "binomial"),
-    "gather": open_mpi_lines("basic_linear", "binomial"),
-}
-
-
+# In all figures, the first line in the paper's blue, the second in red.
+DEFAULTS = {"mpich": "MPICH (for MVAPICH2)", "default": "Open MPI default"}
+# What MVAPICH2 takes, which the simulator has beside Open MPI's algorithms, for these collectives.
+SIMULATED_MVAPICH, SIMULATED = "mvapich2", ("reduce", "bcast")
 SIMULATED_ALGORITHMS = (
-    f" Simulated: all algorithms are the simulator's; that of {MVAPICH.label} is the one that MVAPICH2 has, knomial "
-    "that of MVAPICH2, too, with radix 4."
+    f" Simulated: all algorithms are the simulator's; that of {DEFAULTS['mpich']} is the one that MVAPICH2 has, "
+    "knomial that of MVAPICH2, too, with radix 4; Open MPI's default is its binomial tree."
 )
-
-
-def line_runs(site: Site, collective: str, ranks: int, sizes: str, suffix: str = "") -> list[Run]:
-    """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
-    algorithms = [line.algorithm for line in LINES[collective] if line.family == "openmpi"]
-    open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
-    if site.simulated:
-        algorithms = [*algorithms, *SIMULATED[collective]] if collective in SIMULATED else ["default"]
-    # MPICH 4 takes some 10 ms per collective where ranks share cores.
-    if mpich == "mpich" and site.crowded(ranks):
-        mpich = None
-    runs = []
-    for family, library, chosen in (("openmpi", open_mpi, algorithms), ("mpich", mpich, ["default"])):
-        if library:
-            options = {"sizes": sizes}
-            if len(chosen) > 1:
-                options["algorithm"] = f"{collective}={','.join(chosen)}"
-            factors = (1 + sizes.count(",")) * len(chosen)
-            label = f"{family}-n{ranks}{suffix}"
-            runs.append(
-                operation_run(site, label, library, ranks, [collective], usual=500, options=options, factors=factors)
-            )
-    return runs
+OSU_MAXIMUM = "max_of_means"  # of a cell: what OSU's benchmarks report as the maximum
+COLUMNS = {"average": (LATENCY, MEDIAN), "maximum": (OSU_MAXIMUM, "latency_max_median")}  # and their medians
+MEANING = {
+    "average": "mean over ranks",
+    "maximum": "largest over ranks, of means over calls; the median is of each call's largest",
+}
+AXES = {"size": ("message size [bytes]", "bytes"), "ranks": ("number of processes", "positions")}
 
 
 def with_lines(cells: pd.DataFrame, collective: str) -> pd.DataFrame:
-    """Returns the cells of a collective with the label of their line."""
+    """Returns the cells of a collective with the name of their `line`: "mpich", or Open MPI's algorithm."""
     cells = cells[cells["operation"] == collective]
-    names = {(line.family, line.algorithm): line.label for line in LINES[collective]}
-    names["openmpi", SIMULATED_MVAPICH] = MVAPICH.label
-    lines = [
-        names.get((str(label).partition("-")[0], str(algorithm)))
-        for label, algorithm in zip(cells["label"], cells["algorithm"], strict=True)
-    ]
-    return cells.assign(line=pd.Series(lines, index=cells.index, dtype=object))
-
-
-def lines_of(collective: str, table: pd.DataFrame, column: str, position: str) -> list[Series]:
-    """Returns the lines of a panel: of times dotted under the barrier, dashed under harmonize."""
-    series = []
-    for line in LINES[collective]:
-        for synchronizer in (BARRIER, HARMONIZE) if "synchronizer" in table else ("",):
-            part = table[table["line"] == line.label]
-            part = part[part["synchronizer"] == synchronizer] if synchronizer else part
-            label = f"{line.label}, {SHORT[synchronizer]}" if synchronizer else line.label
-            values = (part[position], part[column], part["low"], part["high"])
-            if len(part):
-                series.append(Series(label, *values, line.color, STYLES.get(synchronizer, "-"), line.color))
-    return series
-
-
-def panels_of(
-    collective: str, means: pd.DataFrame, medians: pd.DataFrame, columns: tuple[str, str], panel: Panel, scale: float
-) -> list[Panel]:
-    """Returns the paper's panel, mean and standard deviation over launches, and beside it one of medians.
-
-    Args:
-        collective: whose lines they are.
-        means: a row per launch, `line` and position, and `synchronizer` where lines are of one.
-        medians: the same.
-        columns: what is shown of either.
-        panel: its axes.
-        scale: what values are multiplied with.
-    """
-    position = "size" if panel.bytes_x else "ranks"
-    by = [name for name in ("line", "synchronizer", position) if name in means]
-    mean = mean_and_deviation(means, by, columns[0], scale).sort_values(position)
-    median = median_and_range(medians, by, columns[1], scale).sort_values(position)
-    return [
-        replace(panel, title="mean of means, as in the paper", series=lines_of(collective, mean, "mean", position)),
-        replace(panel, title="medians", series=lines_of(collective, median, "median", position)),
-    ]
+    algorithm = cells["algorithm"].astype(str)
+    mpich = cells["label"].astype(str).str.startswith("mpich") | (algorithm == SIMULATED_MVAPICH)
+    return cells.assign(line=algorithm.mask(mpich, "mpich"))
 
 
 def deltas(cells: pd.DataFrame, column: str = LATENCY) -> pd.DataFrame:
@@ -162,73 +71,118 @@ def deltas(cells: pd.DataFrame, column: str = LATENCY) -> pd.DataFrame:
     return wide.assign(delta=wide[BARRIER] / wide[HARMONIZE]).dropna().reset_index()
 
 
-def delta_measures(frame: pd.DataFrame, collective: str, ranks: int) -> dict[str, Measured]:
-    """Returns delta of each line, in the mean over sizes (`linear`), over small ones (`linear.small`) and at each size.
+@dataclass(frozen=True)
+class Scaling:
+    """Latency over message sizes or numbers of processes.
 
-    And by how much more each line is affected than each other one: the mean over sizes of the logarithm of its ratio,
-    counted in the direction in which the other half of the launches lies. An absolute value is above 0 by noise alone.
+    Attributes:
+        collectives: operations; claims on several have the collective in their names, e.g. `scatter.default`.
+        algorithms: of Open MPI, with their labels, beside `DEFAULTS`.
     """
-    found: dict[str, Measured] = {}
-    affected: dict[str, np.ndarray] = {}
-    alike = SAME_MESSAGE if ranks == 2 else ""
-    for line in LINES[collective]:
-        obstacle = "" if line in (MVAPICH, DEFAULT) else alike
-        part = frame[frame["line"] == line.label]
-        table = part.pivot(index="launch", columns="size", values="delta").astype(float).apply(np.log)
-        for suffix, some in (("", table), (".small", table[[size for size in table if int(str(size)) <= SMALL]])):
-            values = np.exp(some.mean(axis="columns").to_numpy())
-            found[line.name + suffix] = Measure(values, obstacle=obstacle) if some.size else missing()
-        found[f"{line.name}.sizes"] = {
-            f"{size} bytes": Measure(np.exp(column.to_numpy()), obstacle=obstacle) for size, column in table.items()
-        } or missing()
-        if not table.empty:  # pandas takes the mean of what there is, NaN where a launch has no size
-            affected[line.name] = pd.DataFrame(held_out(table)).mean(axis="columns").to_numpy()
-    all_measured = all(np.isfinite(values).any() for values in affected.values())
-    fewest = min(map(len, affected.values()), default=0)
-    for line in LINES[collective]:
-        others = {one: affected[one.name] for one in LINES[collective] if one != line and one.name in affected}
-        more: Measured = missing(TOO_FEW)
-        if line.name not in affected or not others:
-            more = missing()
-        elif all_measured:
-            own = affected[line.name][:fewest]
-            more = {
-                f"than {one.label}": Measure(own - values[:fewest], signed=True, obstacle=alike)
-                for one, values in others.items()
-            }
-        found[f"more_affected.{line.name}"] = more
-    return found
+
+    collectives: tuple[str, ...]
+    algorithms: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> dict[str, str]:
+        """The labels of the lines, by their names."""
+        return DEFAULTS | dict(self.algorithms)
+
+    def there(self, results: Results) -> list[str]:
+        """Returns the names of the lines that the launches at hand have."""
+        runs = [results.run(label) for label in results.have()]
+        mpich = any(run.label.startswith("mpich") or SIMULATED_MVAPICH in str(run.options) for run in runs)
+        open_mpi = any(run.label.startswith("openmpi") for run in runs)
+        # A simulation of other collectives has the default alone.
+        only = results.site.simulated and not any("algorithm" in run.options for run in runs)
+        names = ["default"] if only else [name for name in self.lines if name != "mpich"]
+        return ["mpich"] * mpich + names * open_mpi
+
+    def series(self, results: Results) -> Iterable[str]:
+        return [f"{self.lines[name]}, {short}" for name in self.there(results) for short in SHORT.values()]
+
+    def line_runs(self, site: Site, collective: str, ranks: int, sizes: str, suffix: str = "") -> list[Run]:
+        """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
+        algorithms = [name for name in self.lines if name != "mpich"]
+        open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
+        if site.simulated:
+            algorithms += [SIMULATED_MVAPICH] if collective in SIMULATED else []
+            algorithms = algorithms if collective in (*SIMULATED, "allreduce") else ["default"]
+        # MPICH 4 takes some 10 ms per collective where ranks share cores.
+        if mpich == "mpich" and site.crowded(ranks):
+            mpich = None
+        runs = []
+        for family, library, chosen in (("openmpi", open_mpi, algorithms), ("mpich", mpich, ["default"])):
+            if library:
+                options = {"sizes": sizes}
+                if len(chosen) > 1:
+                    options["algorithm"] = f"{collective}={','.join(chosen)}"
+                factors = (1 + sizes.count(",")) * len(chosen)
+                label = f"{family}-n{ranks}{suffix}"
+                run = operation_run(
+                    site, label, library, ranks, [collective], usual=500, options=options, factors=factors
+                )
+                runs.append(run)
+        return runs
+
+    def panels(
+        self, means: pd.DataFrame, medians: pd.DataFrame, columns: tuple[str, str], x: str, y: str, scale: float
+    ) -> list[Panel]:
+        """Returns the paper's panel, mean and standard deviation over launches, and beside it one of medians.
+
+        Args:
+            means: a row per launch, `line` and position, and `synchronizer` where lines are of one.
+            medians: the same.
+            columns: what is shown of either.
+            x: the position, "size" or "ranks".
+            y: label of the axis.
+            scale: what values are multiplied with.
+        """
+        by = [name for name in ("line", "synchronizer", x) if name in means]
+        mean = mean_and_deviation(means, by, columns[0], scale)
+        median = median_and_range(medians, by, columns[1], scale)
+        panels = []
+        for title, table, column in (("mean of means, as in the paper", mean, "mean"), ("medians", median, "median")):
+            marks = []
+            for color, (name, words) in enumerate(self.lines.items()):
+                for synchronizer in SHORT if "synchronizer" in table else ("",):
+                    part = table[table["line"] == name].sort_values(x)
+                    part = part[part["synchronizer"] == synchronizer] if synchronizer else part
+                    label = f"{words}, {SHORT[synchronizer]}" if synchronizer else words
+                    values = (part[x], part[column], part["low"], part["high"])
+                    marks += [Line(label, *values, color, STYLES.get(synchronizer, "-"))] if len(part) else []
+            label, x_scale = AXES[x]
+            panels.append(Panel(marks, label, y, title, x_scale, "log", y_at=None if "synchronizer" in table else 1.0))
+        return panels
+
+    def latencies(self, cells: pd.DataFrame, position: str, obstacle: str = "") -> dict[str, Measured]:
+        """Returns latencies in us of each line after either synchronizer, e.g. `linear.barrier`, at each position."""
+        unit = "ranks" if position == "ranks" else "bytes"
+        found: dict[str, Measured] = {}
+        for name in self.lines:
+            for synchronizer, short in SHORT.items():
+                part = cells[(cells["line"] == name) & (cells["synchronizer"] == synchronizer)]
+                found[f"{name}.{short}"] = {
+                    f"{place} {unit}": Measure(
+                        rows.set_index("launch")[LATENCY] * MICROSECONDS, " us", obstacle=obstacle
+                    )
+                    for place, rows in part.groupby(position)
+                } or missing(f"{NOT_MEASURED}: it takes both MPI libraries, and ranks with a core each")
+        return found
 
 
-def latency_measures(cells: pd.DataFrame, collective: str, position: str, obstacle: str = "") -> dict[str, Measured]:
-    """Returns latencies in us of each line after either synchronizer, e.g. `linear.barrier`, at each position."""
-    unit = "ranks" if position == "ranks" else "bytes"
-    found: dict[str, Measured] = {}
-    for line in LINES[collective]:
-        for synchronizer, short in SHORT.items():
-            part = cells[(cells["line"] == line.label) & (cells["synchronizer"] == synchronizer)]
-            found[f"{line.name}.{short}"] = {
-                f"{place} {unit}": Measure(rows.set_index("launch")[LATENCY] * MICROSECONDS, " us", obstacle=obstacle)
-                for place, rows in part.groupby(position)
-            } or missing(f"{NOT_MEASURED}: it takes both MPI libraries, and ranks with a core each")
-    return found
-
-
-AXES = Panel((), "message size [bytes]", "", log_x=True, log_y=True, bytes_x=True)
 SIMULATED_SIZES = "4,64,1K,16K,256K"  # each takes minutes
 SIZES = "4,16,64,256,1K,4K,16K,64K,256K,1M"
 
 
 @dataclass(frozen=True)
-class MessageScaling:
+class MessageScaling(Scaling):
     """Latency over message sizes, absolute and as ratio delta.
 
     Attributes:
-        collectives: operations; claims on several have the collective in their names, e.g. `scatter.default`.
         all_nodes: whether all ranks take part, or those of one node.
     """
 
-    collectives: tuple[str, ...]
     all_nodes: bool = False
 
     def runs(self, site: Site) -> tuple[Run, ...]:
@@ -236,7 +190,9 @@ class MessageScaling:
         sizes = "4,1K" if site.quick else SIMULATED_SIZES if site.simulated else SIZES
         several = len(self.collectives) > 1
         return tuple(
-            run for one in self.collectives for run in line_runs(site, one, ranks, sizes, f"-{one}" if several else "")
+            run
+            for one in self.collectives
+            for run in self.line_runs(site, one, ranks, sizes, f"-{one}" if several else "")
         )
 
     def facts(self, results: Results) -> Facts:
@@ -249,8 +205,8 @@ class MessageScaling:
             alike = SAME_MESSAGE if ranks == 2 and collective == "bcast" else ""
             found: dict[str, Measured] = {
                 "delta": Found(None, between(means)),
-                **delta_measures(frame, collective, ranks),
-                **latency_measures(cells, collective, "size", alike),
+                **self.delta_measures(frame, ranks),
+                **self.latencies(cells, "size", alike),
             }
             if crowding := results.crowding(ranks):
                 found = {name: undecided(one, crowding) for name, one in found.items()}
@@ -258,36 +214,63 @@ class MessageScaling:
             measures |= {f"{prefix}{name}": one for name, one in found.items()}
         return Facts(measures)
 
+    def delta_measures(self, frame: pd.DataFrame, ranks: int) -> dict[str, Measured]:
+        """Returns delta of each line, the mean over sizes (`linear`), over small ones (`linear.small`), at each size.
+
+        And by how much more each line is affected than each other one: the mean over sizes of the logarithm of its
+        ratio, in the direction in which the other half of the launches lies. An absolute value is above 0 by noise
+        alone.
+        """
+        found: dict[str, Measured] = {}
+        affected: dict[str, np.ndarray] = {}
+        for name in self.lines:
+            obstacle = SAME_MESSAGE if ranks == 2 and name not in DEFAULTS else ""
+            part = frame[frame["line"] == name]
+            table = part.pivot(index="launch", columns="size", values="delta").astype(float).apply(np.log)
+            for suffix, some in (("", table), (".small", table[[size for size in table if int(str(size)) <= SMALL]])):
+                values = np.exp(some.mean(axis="columns").to_numpy())
+                found[name + suffix] = Measure(values, obstacle=obstacle) if some.size else missing()
+            found[f"{name}.sizes"] = {
+                f"{size} bytes": Measure(np.exp(column.to_numpy()), obstacle=obstacle) for size, column in table.items()
+            } or missing()
+            if not table.empty:  # pandas takes the mean of what there is, NaN where a launch has no size
+                affected[name] = pd.DataFrame(held_out(table)).mean(axis="columns").to_numpy()
+        all_measured = all(np.isfinite(values).any() for values in affected.values())
+        fewest = min(map(len, affected.values()), default=0)
+        for name in self.lines:
+            others = {one: values for one, values in affected.items() if one != name}
+            more: Measured = missing("too few launches measured all")
+            if name not in affected or not others:
+                more = missing()
+            elif all_measured:
+                obstacle = SAME_MESSAGE if ranks == 2 else ""
+                more = {
+                    f"than {self.lines[one]}": Measure(affected[name][:fewest] - values[:fewest], "", True, obstacle)
+                    for one, values in others.items()
+                }
+            found[f"more_affected.{name}"] = more
+        return found
+
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         drawn = []
+        of_a = f"{POINT}Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize."
+        of_b = (
+            f"{POINT}Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 the "
+            "barrier makes the operation look slower."
+        )
         for collective in self.collectives:
             cells = with_lines(results.cells, collective)
             own = f"{name}-{collective}" if len(self.collectives) > 1 else name
             title = f"MPI_{collective.capitalize()}, message scaling, {results.runs[0].ranks} ranks"
-            absolute = replace(AXES, y="latency [us]")
-            relative = replace(AXES, y="delta = barrier / harmonize", line_at=1.0)
-            ratios, of_medians = deltas(cells), deltas(cells, MEDIAN)
-            of_a = f"{POINT}Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize."
-            of_b = (
-                f"{POINT}Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 the "
-                "barrier makes the operation look slower."
-            )
-            a = panels_of(collective, cells, cells, (LATENCY, MEDIAN), absolute, MICROSECONDS)
-            b = panels_of(collective, ratios, of_medians, ("delta", "delta"), relative, 1.0)
+            a = self.panels(cells, cells, COLUMNS["average"], "size", "latency [us]", MICROSECONDS)
+            ratios = (deltas(cells), deltas(cells, MEDIAN), ("delta", "delta"))
+            b = self.panels(*ratios, "size", "delta = barrier / harmonize", 1.0)
             simulated = SIMULATED_ALGORITHMS if results.site.simulated else ""
             drawn += [
-                draw_panels(f"{own}a", f"{title}: absolute values", of_a + simulated, a),
-                draw_panels(f"{own}b", f"{title}: ratio", of_b, b),
+                make_picture(f"{own}a", f"{title}: absolute values", of_a + simulated, a, share_y=True),
+                make_picture(f"{own}b", f"{title}: ratio", of_b, b, share_y=True),
             ]
         return tuple(drawn)
-
-
-OSU_MAXIMUM = "max_of_means"  # of a cell: what OSU's benchmarks report as the maximum
-COLUMNS = {"average": (LATENCY, MEDIAN), "maximum": (OSU_MAXIMUM, "latency_max_median")}  # and their medians
-MEANING = {
-    "average": "mean over ranks",
-    "maximum": "largest over ranks, of means over calls; the median is of each call's largest",
-}
 
 
 def unevenness(cells: pd.DataFrame, synchronizer: str) -> dict[str, np.ndarray]:
@@ -307,70 +290,70 @@ def unevenness(cells: pd.DataFrame, synchronizer: str) -> dict[str, np.ndarray]:
     return lines
 
 
-def unevenness_measures(cells: pd.DataFrame, collective: str) -> dict[str, Measured]:
-    """Returns how uneven lines are after either synchronizer, and how much more a line is than all others."""
-    after, common = (unevenness(cells, synchronizer) for synchronizer in (BARRIER, HARMONIZE))
-    few = missing(f"numbers of ranks with a core each: {cells['ranks'].nunique()}, and oscillations take four")
-    found: dict[str, Measured] = {"uneven_after_the_barrier": few, "uneven_from_the_common_start": few}
-    if after and common:
-        fewest = min(map(len, (*after.values(), *common.values())))
-        for name, lines in zip(found, (after, common), strict=True):
-            values = np.mean([line[:fewest] for line in lines.values()], axis=0)
-            found[name] = Measure(values, signed=True, note="mean second differences of log latency")
-    for line in LINES[collective]:
-        found[f"more_uneven.{line.name}"] = few
-        if line.label in after and line.label in common and len(after) > 1:
-            others = {"than from the common start": common[line.label]}
-            others |= {f"than {name}": values for name, values in after.items() if name != line.label}
-            fewest = min(map(len, (*after.values(), common[line.label])))
-            found[f"more_uneven.{line.name}"] = {
-                name: Measure(after[line.label][:fewest] - values[:fewest], signed=True)
-                for name, values in others.items()
-            }
-    return found
-
-
 @dataclass(frozen=True)
-class ProcessScaling:
-    """Latency of 4 bytes over numbers of processes; that of reduce also has the largest latency."""
+class ProcessScaling(Scaling):
+    """Latency of 4 bytes over numbers of processes.
 
-    collective: str
+    Attributes:
+        shown: by the letter of the panel, "average" or "maximum".
+    """
+
+    shown: Mapping[str, str] = field(default_factory=lambda: {"": "average"})
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        return tuple(run for ranks in site.counts for run in line_runs(site, self.collective, ranks, "4"))
+        (collective,) = self.collectives
+        return tuple(run for ranks in site.counts for run in self.line_runs(site, collective, ranks, "4"))
 
     def facts(self, results: Results) -> Facts:
-        cells = with_lines(results.cells, self.collective)
+        cells = with_lines(results.cells, self.collectives[0])
         # All claims are about ranks with a core each.
         judged = cells[[not results.site.crowded(int(ranks)) for ranks in cells["ranks"]]]
-        measures = unevenness_measures(judged, self.collective)
-        measures |= latency_measures(judged, self.collective, "ranks")
+        measures = self.unevenness_measures(judged) | self.latencies(judged, "ranks")
         part = judged[judged["synchronizer"] == HARMONIZE]
-        for line in LINES[self.collective]:
-            rows = part[part["line"] == line.label]
+        for name in self.lines:
+            rows = part[part["line"] == name]
             for kind, (column, _) in COLUMNS.items():
                 if column not in rows:
                     continue
                 for end, count in (("fewest", rows["ranks"].min()), ("most", rows["ranks"].max())):
-                    measures[f"{line.name}.{kind}_on_{end}"] = (
+                    measures[f"{name}.{kind}_on_{end}"] = (
                         Measure(rows[rows["ranks"] == count][column].to_numpy() * MICROSECONDS, " us")
                         if rows["ranks"].nunique() > 1
                         else missing("it takes two numbers of ranks with a core each")
                     )
         return Facts(measures)
 
+    def unevenness_measures(self, cells: pd.DataFrame) -> dict[str, Measured]:
+        """Returns how uneven lines are after either synchronizer, and how much more a line is than all others."""
+        after, common = (unevenness(cells, synchronizer) for synchronizer in (BARRIER, HARMONIZE))
+        few = missing(f"numbers of ranks with a core each: {cells['ranks'].nunique()}, and oscillations take four")
+        found: dict[str, Measured] = {"uneven_after_the_barrier": few, "uneven_from_the_common_start": few}
+        fewest = min(map(len, (*after.values(), *common.values())), default=0)
+        if after and common:
+            for name, lines in zip(found, (after, common), strict=True):
+                values = np.mean([line[:fewest] for line in lines.values()], axis=0)
+                found[name] = Measure(values, signed=True, note="mean second differences of log latency")
+        for name in self.lines:
+            found[f"more_uneven.{name}"] = few
+            if name in after and name in common and len(after) > 1:
+                others = {"than from the common start": common[name]}
+                others |= {f"than {self.lines[one]}": values for one, values in after.items() if one != name}
+                found[f"more_uneven.{name}"] = {
+                    words: Measure(after[name][:fewest] - values[:fewest], signed=True)
+                    for words, values in others.items()
+                }
+        return found
+
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        cells, site = with_lines(results.cells, self.collective), results.site
+        (collective,), site = self.collectives, results.site
+        cells = with_lines(results.cells, collective)
         more = SIMULATED_ALGORITHMS if site.simulated else ""
         if not site.simulated and site.crowded(site.most):
             more = f" Above {site.full} ranks they share cores."
         drawn = []
-        for letter, kind in (
-            {"a": "average", "b": "maximum"}.items() if self.collective == "reduce" else [("", "average")]
-        ):
-            title = f"MPI_{self.collective.capitalize()}, process scaling, 4 bytes: {kind} latency"
+        for letter, kind in self.shown.items():
+            title = f"MPI_{collective.capitalize()}, process scaling, 4 bytes: {kind} latency"
             caption = f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize.{more}"
-            axes = Panel((), "number of processes", f"{kind} latency [us]", log_x=True, log_y=True)
-            panels = panels_of(self.collective, cells, cells, COLUMNS[kind], axes, MICROSECONDS)
-            drawn.append(draw_panels(f"{name}{letter}", title, caption, panels))
+            panels = self.panels(cells, cells, COLUMNS[kind], "ranks", f"{kind} latency [us]", MICROSECONDS)
+            drawn.append(make_picture(f"{name}{letter}", title, caption, panels, share_y=True))
         return tuple(drawn)

@@ -6,20 +6,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.barrier_ratio import draw_ratios
-from downbeat.pictures.clock_edges import draw_edges
-from downbeat.pictures.clock_offset import draw_checks, draw_drift
-from downbeat.pictures.clock_pareto import draw_pareto
-from downbeat.pictures.computation_overlap import draw_computation_overlap
-from downbeat.pictures.exit_pattern import draw_pattern_file, draw_patterns
-from downbeat.pictures.exit_skew import draw_skew_file, draw_skews
-from downbeat.pictures.heat_map import draw_heat_maps
-from downbeat.pictures.late_arrival import draw_late_arrival
-from downbeat.pictures.latency_list import draw_latency_lists
-from downbeat.pictures.launch_medians import draw_launches
-from downbeat.pictures.round_trips import draw_round_trips
-from downbeat.pictures.run_time import draw_run_times
-from downbeat.pictures.scaling import draw_processes, draw_sizes
+from downbeat.pictures.clocks import draw_drift, draw_edges, draw_pareto, draw_round_trips
+from downbeat.pictures.latency import (
+    draw_computation_overlap,
+    draw_heat_maps,
+    draw_late_arrival,
+    draw_latency_lists,
+    draw_processes,
+    draw_ratios,
+    draw_sizes,
+)
+from downbeat.pictures.launches import draw_checks, draw_launches, draw_run_times
+from downbeat.pictures.leaving import draw_pattern_file, draw_patterns, draw_skew_file, draw_skews
 from downbeat.pictures.style import Picture
 from downbeat.pictures.timelines import draw_timelines
 

@@ -12,9 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
-
-from downbeat.base.text import bytes_text
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 
 @dataclass(frozen=True)
@@ -28,6 +26,7 @@ class Picture:
         caption: how to read it, and where its definition comes from; plain text.
         figure: made without pyplot, so that nothing is global; `downbeat.pictures.style` has sizes and colors.
         numbers: what is drawn, a row per point; units in the names of the columns ("latency_us").
+        panels: the same as `downbeat.pictures.panel.Panel`s, where it was drawn from them.
     """
 
     name: str
@@ -35,6 +34,7 @@ class Picture:
     caption: str
     figure: Figure
     numbers: pd.DataFrame
+    panels: Sequence[Any] = ()
 
     def _repr_png_(self) -> bytes:
         """Returns what a notebook shows."""
@@ -48,34 +48,9 @@ SCREEN_DOTS = 110  # per inch
 
 # More markers make a line thick and the page long; intervals are a band then.
 MOST_MARKED = 64
-
-
-def draw_points(axes: Axes, points: pd.DataFrame, columns: tuple[str, str, str, str], label: str, place: int) -> None:
-    """Draws a line.
-
-    Args:
-        axes: to draw on.
-        points: a row per point, in any order.
-        columns: the names of abscissa, ordinate, and the lower and upper end of its interval; NaN where there is none.
-        label: of the line.
-        place: of the line in the palette.
-    """
-    x, y, low, high = columns
-    points = points.sort_values(x)
-    look = look_of(place)
-    if len(points) > MOST_MARKED:
-        look["marker"] = ""
-    axes.plot(points[x], points[y], label=label, **look)
-    if len(points) > MOST_MARKED:
-        axes.fill_between(points[x], points[low], points[high], color=look["color"], alpha=0.2, linewidth=0)
-        return
-    half = (points[y] - points[low], points[high] - points[y])
-    axes.errorbar(points[x], points[y], yerr=half, fmt="none", ecolor=look["color"], capsize=2.5, elinewidth=1)
-
-
 WIDTH_INCHES = 6.6
 HEIGHT_INCHES = 3.9
-PANEL_INCHES = 2.3  # height of one of several
+PANEL_INCHES = 2.6  # height of one of several
 # More make a page of megabytes through which nobody scrolls.
 MOST_PANELS = 12
 ROW_INCHES = 0.27  # height of a row of a list
@@ -97,32 +72,6 @@ def new_figure(width: float = WIDTH_INCHES, height: float = HEIGHT_INCHES) -> Fi
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def first_panels(numbers: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Returns the rows of as many of the panels (column `panel`) as are drawn, and a note on the rest."""
-    panels = numbers["panel"].unique()
-    if len(panels) <= MOST_PANELS:
-        return numbers, ""
-    note = f" The first {MOST_PANELS} of {len(panels)} panels are drawn; the numbers are of all."
-    return numbers[numbers["panel"].isin(panels[:MOST_PANELS])], note
-
-
-def new_panels(
-    count: int, columns: int = 2, height: float = PANEL_INCHES, share_x: bool = False, share_y: bool = False
-) -> tuple[Figure, list[Axes]]:
-    """Returns a figure with this many panels; panels that are compared share an axis. A single one fills it."""
-    if count == 1:
-        figure = new_figure()
-        return figure, [figure.subplots()]
-    rows = -(-count // columns)
-    figure = new_figure(height=0.5 + rows * height)
-    panels = list(figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y).flat)
-    for unused in panels[count:]:
-        unused.remove()
-    for axes in panels[:count]:
-        axes.tick_params(labelbottom=True, labelleft=True)
-    return figure, panels[:count]
-
-
 def positions(names: Iterable[str]) -> dict[str, int]:
     """Returns for each name its place in the palette: the fixed one, or the next that no other has."""
     places: dict[str, int] = {}
@@ -132,11 +81,6 @@ def positions(names: Iterable[str]) -> dict[str, int]:
     for name in names:
         places[name] = FIXED[name] if name in FIXED else next(free)
     return places
-
-
-def color_of(name: str, position: int) -> str:
-    """Returns the color of a synchronizer, or of the value at this position of any other factor."""
-    return COLORS[FIXED.get(name, position) % len(COLORS)]
 
 
 def look_of(position: int) -> dict[str, Any]:
@@ -167,13 +111,15 @@ def finish(axes: Axes, x: str, y: str, title: str = "") -> None:
 
 
 def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """Puts one legend for all panels above them; a single line has one, too."""
+    """Puts one legend for all panels above them, if anything has a name; a single line has one, too."""
     found = {
         label: handle
         for panel in panels
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
         if not label.startswith("_")
     }
+    if not found:
+        return
     # As many columns as the longest name leaves room for.
     columns = max(1, min(len(found), int(90 / (max(map(len, found)) + 7))))
     figure.legend(
@@ -192,16 +138,6 @@ def set_log(axis: Axis) -> None:
     """Makes an axis logarithmic."""
     axes = axis.axes
     (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
-
-
-def size_axis(axis: Axis, sizes: Iterable[float]) -> None:
-    """Makes an axis one of message sizes: logarithmic, the sizes themselves as ticks, not more than fit."""
-    ticks = sorted(set(sizes))
-    step = -(-len(ticks) // 8)
-    set_log(axis)
-    axis.set_major_locator(FixedLocator(ticks[::step]))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda size, _: bytes_text(size)))
 
 
 def log_axis(axis: Axis) -> None:

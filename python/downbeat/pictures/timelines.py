@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
 from downbeat.base.text import MICROSECONDS, bytes_text
 from downbeat.data.launch_file import open_samples
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.samples import native, read_samples
 from downbeat.experiment.experiment import Experiment, Launch
-from downbeat.pictures.style import COLORS, FIXED, GRAY, TEXT_POINTS, WIDTH_INCHES, Picture, finish, new_figure
+from downbeat.pictures.panel import MOST_RANKS, PHASES, Panel, Timeline, make_picture, rank_step
+from downbeat.pictures.style import FIXED, Picture
 from downbeat.tables.summaries import by_operation, synchronization, value_text
 
-# With more bars, every second, third, ... rank is shown.
-MOST_RANKS = 32
 MOST_SYNCHRONIZERS = 6
 METRIC = "global_time"
-BAR_HEIGHT = 0.72  # of the distance of two ranks
 # Of the time before the first entry, as a multiple of that after it: a longer one would leave no room for the rest.
 MOST_BEFORE = 6
-PHASES = ("synchronizer", "wait", "operation")
-# In gray print they are middle, light, and dark.
-PHASE_COLORS = {"synchronizer": COLORS[4], "wait": "#dfe5ea", "operation": COLORS[0]}
 STAMPS = ("sync_entry", "entry", "exit", "delay")
 CAPTION = (
     "Bars of each rank on the global clock: in the synchronizer, waiting there for the common deadline (from the "
@@ -99,60 +90,27 @@ def draw_timelines(experiment: Experiment) -> list[Picture]:
 
 def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: pd.DataFrame) -> Picture:
     """Draws samples of one operation out of the launch's open file, a row for each synchronizer."""
-    shown = min(launch.ranks, MOST_RANKS)
-    figure = new_figure(WIDTH_INCHES, 0.7 + len(samples) * (0.62 + 0.17 * shown))
-    # One axis of time in a column: only so does the eye compare synchronizers.
-    grid = figure.subplots(len(samples), 2, squeeze=False, sharex="col")
-    frames = []
-    for position, (row, sample) in enumerate(zip(grid, samples.to_dict("records"), strict=True)):
-        for axes, which in zip(row, ("median", "worst"), strict=True):
-            bars = sample_bars(file, sample[which])
-            bars = bars[bars["rank"] % rank_step(launch.ranks) == 0]
-            frames.append(bars.assign(synchronizer=sample["line"], sample=which))
-            draw_bars(axes, bars, launch.ranks)
-            finish(axes, "time [us]" if position == len(samples) - 1 else "", "rank", f"{sample['line']}, {which}")
-            axes.grid(visible=False, axis="y")
+    frames = [
+        sample_bars(file, sample[which]).assign(synchronizer=sample["line"], sample=which)
+        for sample in samples.to_dict("records")
+        for which in ("median", "worst")
+    ]
     numbers = pd.concat(frames, ignore_index=True)[["synchronizer", "sample", "rank", "phase", "begin_us", "end_us"]]
-    for axes, which in zip(grid[0], ("median", "worst"), strict=True):
-        if limits := time_limits(numbers[numbers["sample"] == which]):
-            axes.set_xlim(limits)
-    figure.legend(
-        handles=[Patch(color=PHASE_COLORS[phase], label=phase) for phase in PHASES],
-        loc="outside upper left",
-        ncols=len(PHASES),
-        frameon=False,
-        fontsize=TEXT_POINTS,
-    )
+    numbers = numbers[numbers["rank"] % rank_step(launch.ranks) == 0]
+    panels = []
+    for (line, which), bars in numbers.groupby(["synchronizer", "sample"], sort=False):
+        limits = time_limits(numbers[numbers["sample"] == which])
+        title = f"{line}, {which}"
+        panels.append(Panel([Timeline(bars, launch.ranks)], "time [us]", "rank", title, x_limits=limits))
     size = f" of {bytes_text(samples['size'].iloc[0])} bytes" if samples["size"].iloc[0] else ""
     caption = CAPTION.replace("{launch}", f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})")
     if len(samples) == MOST_SYNCHRONIZERS:
         caption += f" At most {MOST_SYNCHRONIZERS} synchronizers are shown."
     if launch.ranks > MOST_RANKS:
         caption += f" Every {rank_step(launch.ranks)}th rank is shown."
-    return Picture(
-        f"timelines-{operation}", f"{operation}{size}: what the ranks do in a sample", caption, figure, numbers
-    )
-
-
-def rank_step(ranks: int) -> int:
-    """Returns how many ranks there are for each that is shown."""
-    return -(-ranks // MOST_RANKS)
-
-
-def draw_bars(axes: Axes, bars: pd.DataFrame, ranks: int) -> None:
-    """Draws the bars of one sample."""
-    step = rank_step(ranks)
-    for phase, group in bars.groupby("phase", sort=False):
-        begin, end, middle = (group[name].to_numpy(float) for name in ("begin_us", "end_us", "rank"))
-        low, high = middle / step - BAR_HEIGHT / 2, middle / step + BAR_HEIGHT / 2
-        corners = np.stack([[begin, low], [end, low], [end, high], [begin, high]]).transpose(2, 0, 1)
-        # All in one, for a patch of its own for each takes most of the time of a page.
-        axes.add_collection(PolyCollection(list(corners), facecolors=PHASE_COLORS[str(phase)], edgecolors="none"))
-    axes.axvline(0, color=GRAY, linewidth=0.8, linestyle=":")
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    places = np.arange(0, -(-ranks // step), max(1, -(-ranks // step) // 8))
-    axes.set_yticks(places, [str(place * step) for place in places])
-    axes.set_ylim((ranks - 1) // step + 0.6, -0.6)
+    title = f"{operation}{size}: what the ranks do in a sample"
+    # One axis of time in a column: only so does the eye compare synchronizers.
+    return make_picture(f"timelines-{operation}", title, caption, panels, numbers, share_x="col")
 
 
 def time_limits(bars: pd.DataFrame) -> tuple[float, float] | None:

@@ -12,7 +12,7 @@ from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
 from downbeat.experiment.directory import PLAN
 from downbeat.experiment.experiment import Experiment, open_experiment
-from downbeat.pictures.barrier_ratio import NAME as RATIO_PICTURE
+from downbeat.pictures.latency import RATIO as RATIO_PICTURE
 from downbeat.pictures.registry import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.clock_file import file_sections
 from downbeat.report.conditions import launches_section, machine_section, measured_section

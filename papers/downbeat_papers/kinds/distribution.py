@@ -1,0 +1,343 @@
+"""Distributions: how far apart ranks leave a barrier and a common start, and how single offsets scatter.
+
+Schuchart 2023, Fig. 3; Hunold 2015, Fig. 4; Niethammer 2016, Table II.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from downbeat.base.text import MICROSECONDS, drawn_of
+from downbeat.experiment.cost import sample_messages, simulated_seconds, start_seconds
+from downbeat.pictures.panel import Line, Panel, box_of, make_picture
+from downbeat.pictures.style import Picture
+from downbeat.statistics.distributions import t_quantile
+
+from downbeat_papers.claims import Facts, Measure, Measured, between, each, missing
+from downbeat_papers.evidence import half as half_of
+from downbeat_papers.kinds.cells import Cells
+from downbeat_papers.kinds.over_time import FIT_SECONDS, ONCE
+from downbeat_papers.results import BARRIER, HARMONIZE, NoSamplesError, Results, nodes_seen
+from downbeat_papers.runs import Run, declared_runs, made
+from downbeat_papers.site import CROWDED_TOLERANCE, Site
+
+CALLS = 50  # of each synchronizer, in a launch
+WARMUP = 10  # of downbeat-bench
+ALONE = "alone-"  # begins the labels of runs with one rank on each node
+RESOLUTION = 1e-3  # us, of timestamps; ranks of one simulated node start at the same instant
+LESS_SKEW = 100.0  # times, of the common start on the authors' slides
+
+Skews = dict[tuple[str, int], list[np.ndarray]]  # us, of valid samples, a launch each, by synchronizer and ranks
+# Instants of leaving; the same in true time, which a simulation knows; the better of both; and how long each rank was
+# in the synchronizer, whose range over ranks section 2.2 calls sigma.
+TIMES: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
+    "exit": lambda data: data["exit"],
+    "true exit": lambda data: data["true_exit"],
+    "best": lambda data: data["true_exit" if "true_exit" in data else "exit"],
+    "duration": lambda data: data["exit"] - data["entry"],
+}
+
+
+def ranges(results: Results, times: str, labels: Sequence[str]) -> Skews:
+    """Returns the largest less the smallest over ranks of some times, in some runs."""
+    found: Skews = {}
+    for label in labels:
+        for data in results.datasets(label):
+            values, valid = (part.to_numpy() for part in (TIMES[times](data), data["valid"] == 1))
+            for position, synchronizer in enumerate(map(str, data["synchronizer"].to_numpy())):
+                kept = values[position][valid[position]]
+                if len(kept):
+                    key = (synchronizer, results.run(label).ranks)
+                    found.setdefault(key, []).append(np.ptp(kept, axis=1) * MICROSECONDS)
+    return found
+
+
+def medians(skews: Skews, name: str) -> dict[int, np.ndarray]:
+    """Returns medians of launches, in us, of a synchronizer by number of ranks."""
+    return {
+        ranks: np.array([float(np.median(one)) for one in launches])
+        for (own, ranks), launches in sorted(skews.items(), key=lambda item: item[0])
+        if own == name
+    }
+
+
+class ExitSkew:
+    """Part (b), whose nodes are filled one after another, and (a), with one rank on each node."""
+
+    def series(self, _: Results) -> Iterable[str]:
+        return (BARRIER, HARMONIZE)
+
+    def runs(self, site: Site) -> tuple[Run, ...]:
+        filled = [self.run(site, f"n{ranks}", ranks, 0) for ranks in site.counts]
+        if not site.placed or site.ranks_per_node == 1:
+            return tuple(filled)
+        spread = {ranks for ranks in (*site.counts, site.nodes) if 2 <= ranks <= site.nodes}
+        return (*filled, *(self.run(site, f"{ALONE}n{ranks}", ranks, 1) for ranks in sorted(spread)))
+
+    def run(self, site: Site, label: str, ranks: int, per_node: int) -> Run:
+        calls = site.repetitions(CALLS)
+        seconds = start_seconds(ranks) + (1.0 if site.crowded(ranks) else 0.2)
+        if site.simulated:
+            seconds = simulated_seconds(ranks, 2 * (calls + WARMUP) * sample_messages(ranks, ()))
+        options = {"sync": f"{BARRIER},{HARMONIZE}", "repetitions": str(calls), "seed": "1"}
+        tolerance = {"DOWNBEAT_TOLERANCE": CROWDED_TOLERANCE} if site.crowded(ranks, per_node) else {}
+        return Run(label, site.main(), ranks, ("skew",), options, tolerance, seconds, ranks_per_node=per_node)
+
+    def parts(self, results: Results) -> tuple[list[str], list[str]]:
+        """Returns the labels of part (b), and of (a); where no run is (a), the launcher may have spread ranks."""
+        filled = [label for label in results.have() if not label.startswith(ALONE)]
+        return filled, [label for label in results.have() if label.startswith(ALONE)] or filled
+
+    def truth(self, results: Results) -> Skews:
+        """Returns the true skews of part (b); nothing where they are not known."""
+        filled, _ = self.parts(results)
+        known = all("true_exit" in data for label in filled for data in results.datasets(label))
+        return ranges(results, "true exit", filled) if known else {}
+
+    def facts(self, results: Results) -> Facts:
+        filled, alone = self.parts(results)
+        measured, truth = ranges(results, "exit", filled), self.truth(results)
+        skews = truth or measured  # where the truth is known, it is judged
+        barrier, common, full = medians(skews, BARRIER), medians(skews, HARMONIZE), results.site.full
+        # Nothing delays messages within a simulated node: its ranks leave at one instant.
+        seen = {n: one for n, one in barrier.items() if not results.site.crowded(n) and min(one) >= RESOLUTION}
+        measures: dict[str, Measured] = {
+            "alone": alone_on_nodes(results, alone),
+            "skew": each(seen, " us"),
+            "skew_by_ranks": each(barrier, " us"),
+            "sigma": each(medians(ranges(results, "duration", filled), BARRIER), " us"),
+        }
+        for name in dict.fromkeys(name for name, _ in truth):
+            measures[f"measured_{name}"] = each(medians(measured, name), " us")
+            measures[f"true_{name}"] = each(medians(truth, name), " us")
+        if full in barrier and full in common:
+            measures |= common_start(results, full, barrier[full], common[full])
+        return Facts(measures)
+
+    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
+        filled, alone = self.parts(results)
+        skews, truth = ranges(results, "exit", filled), self.truth(results)
+        sigmas = {key: one for key, one in ranges(results, "duration", filled).items() if key[0] == BARRIER}
+        apart = ranges(results, "exit", alone) if alone != filled else {}
+        shown = (
+            (apart, "exit skew [us]", "(a) one rank per node"),
+            (skews, "exit skew [us]", "(b) nodes filled" if apart else "instants of leaving"),
+            (truth, "true exit skew [us]", f"{'(b) ' if apart else ''}true time"),
+            (sigmas, "sigma [us]", "times in the barrier"),
+        )
+        panels = []
+        for found, unit, title in shown:
+            boxes = [box_of(str(ranks), own, np.concatenate(launches)) for (own, ranks), launches in found.items()]
+            panels += [Panel(boxes, "number of ranks", unit, title, y_scale="log")] if found else []
+        caption = (
+            "Instants of leaving: from the first rank's leaving the synchronizer to the last one's, which the text "
+            "describes. Times in the barrier: the largest less the smallest of the times that ranks spend in it, which "
+            "is sigma as section 2.2 defines it; it contains how far apart they entered. "
+            f"{results.site.repetitions(CALLS)} calls in each launch, all launches together. The paper's figure has "
+            "the barrier alone; harmonize is beside it, as on the authors' slides. Axes are logarithmic."
+        )
+        if truth:
+            caption += " In true time: the same instants without the error of clocks, which a simulation knows."
+        return (make_picture(name, "Exit skew of the barrier", caption, panels),)
+
+
+def alone_on_nodes(results: Results, labels: Sequence[str]) -> Measure:
+    """Returns the barrier's skew on the most ranks; where several were on one node, it decides nothing."""
+    apart = medians(ranges(results, "best", labels), BARRIER)
+    most = max(apart, default=0)
+    files = [data for label in labels if results.run(label).ranks == most for data in results.datasets(label)]
+    spread = files and all(nodes_seen(data) == most for data in files)
+    shared = "" if spread else "several ranks were on one node; on several nodes --ranks-per-node 1 puts one on each"
+    return Measure(apart.get(most, []), " us", obstacle=shared, note=f"on {most} ranks")
+
+
+def common_start(results: Results, full: int, barrier: np.ndarray, common: np.ndarray) -> dict[str, Measured]:
+    """Returns the skew that a common start has at most, and that of the barrier, from medians of launches in us."""
+    # How far off either may be, us: a skew is not seen to be smaller.
+    bound = max(
+        0.0 if "true_exit" in data else float(data.attrs.get("error_bound_s", 0.0)) * MICROSECONDS
+        for label in results.have()
+        if results.run(label).ranks == full
+        for data in results.datasets(label)
+    )
+    crowding = results.crowding(full)
+    note = f"known to within {bound:.3g} us" if bound else "true values"
+    at_most = np.maximum(common + bound, RESOLUTION)
+    wanted = float(np.median(barrier)) / half_of(LESS_SKEW)
+    unknown = f"1/{half_of(LESS_SKEW):g} of the barrier's skew is {wanted:.3g} us, and the clock is {note}"
+    pairs = min(len(barrier), len(common))
+    return {
+        "barrier": Measure(barrier[:pairs], " us", obstacle=crowding or (unknown if wanted < bound else "")),
+        "common_start_at_most": Measure(at_most[:pairs], " us", obstacle=crowding, note=note),
+        "common_start": Measure(at_most, " us", obstacle=crowding, note=note),
+    }
+
+
+BESIDE = 0.15  # ranks, by which points of one rank are apart
+
+
+def mean_and_half(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the mean over rows, and half of its 95 % t interval; 0 of a single row."""
+    count = len(rows)
+    if count < 2:
+        return rows.mean(axis=0), np.zeros(rows.shape[1])
+    return rows.mean(axis=0), t_quantile(count - 1, 0.975) * rows.std(axis=0, ddof=1) / np.sqrt(count)
+
+
+def exits_after_the_first(data: xr.Dataset) -> np.ndarray:
+    """Returns when each rank leaves the barrier after the first one, in us, of valid calls; shape (calls, ranks)."""
+    exits = data["exit"].to_numpy()[data["valid"].to_numpy() == 1]
+    return np.asarray((exits - exits.min(axis=1, keepdims=True)) * MICROSECONDS)
+
+
+@dataclass(frozen=True)
+class ExitPattern(Cells):
+    """When each rank leaves MPI_Barrier, which begins with a window on clocks that HCA synchronized once."""
+
+    def series(self, _: Results) -> Iterable[str]:
+        return ("one launch", "all launches")
+
+    def runs(self, site: Site) -> tuple[Run, ...]:
+        variables = made(site) | ONCE | {"DOWNBEAT_SYNC": "hca"}
+        return declared_runs(site, **self.run, variables=variables, more_seconds=FIT_SECONDS)
+
+    def exits(self, results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Returns mean exits and half their intervals in us, both (launches, ranks), by the label of the library."""
+        found = {}
+        for label in results.have():
+            late = [exits_after_the_first(data) for data in results.datasets(label)]
+            launches = [mean_and_half(calls) for calls in late if len(calls) > 1]
+            if launches:
+                means, halves = (np.stack(values) for values in zip(*launches, strict=True))
+                found[results.site.two_libraries[label]] = means, halves
+        if not found:
+            raise NoSamplesError("no launch has two valid calls")
+        return found
+
+    def facts(self, results: Results) -> Facts:
+        exits = self.exits(results)
+        spreads = [Measure(np.ptp(means, axis=1), " us", note=name) for name, (means, _) in exits.items()]
+        one, other = [*spreads, missing("two MPI libraries with valid calls are needed")][:2]
+        return Facts({"spread_of_one": one, "spread_of_the_other": other})
+
+    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
+        panels = []
+        for library, (means, halves) in self.exits(results).items():
+            # One launch, as in the paper: the middle one.
+            chosen = int(np.argsort(np.ptp(means, axis=1))[len(means) // 2])
+            ranks = np.array(results.site.sampled(range(means.shape[1])))
+            both = {"one launch": (means[chosen], halves[chosen]), "all launches": mean_and_half(means)}
+            series = []
+            for at, (label, (mean, half)) in enumerate(both.items()):
+                low = np.maximum(0.0, mean - half)  # nobody leaves before the first
+                middle, low, high = (part[ranks] for part in (mean, low, mean + half))
+                series.append(Line(label, ranks + BESIDE * at, middle, low, high, at, "", at))
+            panels.append(Panel(series, "rank", "exit after the first [us]", library))
+        caption = (
+            f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the first rank's exit. "
+            "Calls begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper. Bars are 95 % "
+            "intervals of the mean, cut off at 0. One launch, as in the paper: the one with the middle spread; its bar "
+            "knows the deviation between calls. All launches: mean of their means; its bar knows that of launches."
+            + drawn_of(results.site.full, results.site.sample)
+        )
+        return (make_picture(name, "When each rank leaves MPI_Barrier", caption, panels),)
+
+
+OFFSETS = 100
+MOST_RANKS, PER_NODE = 12, 4  # as in the table
+BACK_TO_BACK = 0.001  # s for all measurements: 10 us for each
+RESTED = "-rested"  # of labels; 10 ms before each measurement, in which ranks sleep and their caches cool
+
+
+def statistics(files: Sequence[xr.Dataset]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns means, standard deviations and mean bounds of offsets in us, each of shape (launches, ranks but 0)."""
+    offsets, bounds = (
+        np.stack([data[name].to_numpy() for data in files]) * MICROSECONDS for name in ("offset", "offset_bound")
+    )
+    return offsets.mean(axis=2), offsets.std(axis=2, ddof=1), bounds.mean(axis=2)
+
+
+@dataclass(frozen=True)
+class OffsetTable:
+    """Offsets by single exchanges, back to back as in the paper, and of ranks that rest before each."""
+
+    def series(self, _: Results) -> Iterable[str]:
+        return ("offset",)
+
+    def runs(self, site: Site) -> tuple[Run, ...]:
+        counts = [(ranks, 0) for ranks in (site.node, site.most)]
+        if site.placed:  # the table's own: three nodes of four ranks
+            per_node = min(PER_NODE, site.ranks_per_node)
+            counts = [(max(2, per_node * min(MOST_RANKS // PER_NODE, site.nodes)), per_node)]
+        return tuple(
+            Run(
+                f"n{ranks}{kind}",
+                site.main(),
+                ranks,
+                ("drift",),
+                # One exchange at a time, and none chosen from several, so that their spread is seen.
+                {
+                    "pairs": ",".join(f"0:{rank}" for rank in site.sampled(range(1, min(ranks, MOST_RANKS)))),
+                    "duration": f"{duration:g}",
+                    "interval": f"{duration / (OFFSETS - 1):.9f}",
+                    "estimator": "cristian(exchanges=1)",
+                    "rounds": "1",
+                },
+                seconds=start_seconds(ranks) + 1.0 + duration,
+                variables={"DOWNBEAT_CLOCK": "realtime"},  # the paper's clock is gettimeofday
+                ranks_per_node=per_node,
+            )
+            for ranks, per_node in dict.fromkeys(counts)
+            for kind, duration in (("", BACK_TO_BACK), (RESTED, 0.05 if site.quick else 1.0))
+        )
+
+    def facts(self, results: Results) -> Facts:
+        measures: dict[str, dict[int, dict[str, Measure]]] = {}
+        for label in results.have():
+            ranks, files = results.run(label).ranks, results.datasets(label)
+            means, deviations, bounds = statistics(files)
+            rested = "_rested" if label.endswith(RESTED) else ""
+            where = rested or ("" if nodes_seen(files[0]) == 1 else "_on_nodes")
+            crowding = results.crowding(ranks)
+            room = f"half a round trip, {between(bounds.ravel(), ' us')}, leaves room for them: paths are asymmetric"
+            for name, table, signed, note in (
+                (f"deviation{rested}", deviations, False, ""),
+                (f"mean{where}", means, True, room),
+            ):
+                measures.setdefault(name, {})[ranks] = {
+                    f"rank {int(rank)}": Measure(column, " us", signed, crowding, note)
+                    for rank, column in zip(files[0]["answerer"].to_numpy(), table.T, strict=True)
+                }
+        # Those back to back, if there are any.
+        labels = [label for label in results.have() if not label.endswith(RESTED)] or results.have()
+        files = results.datasets(labels[-1])
+        alone = "the ranks are on one node, and read one clock" if nodes_seen(files[0]) == 1 else ""
+        largest = Measure(np.abs(statistics(files)[0]).max(axis=1), " us", obstacle=alone)
+        return Facts({**measures, "largest_mean_offset": largest})
+
+    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
+        panels: list[Panel] = []
+        tables = []
+        for label in results.have():
+            ranks, files = results.run(label).ranks, results.datasets(label)
+            numbers = [0, *(int(rank) for rank in files[0]["answerer"].to_numpy())]
+            # One launch, as in the paper: the first.
+            mean, deviation = (np.array([0.0, *values[0]]) for values in statistics(files)[:2])
+            series = Line("offset", numbers, mean, mean - deviation, mean + deviation, len(panels), "", 0)
+            how = "10 ms apart" if label.endswith(RESTED) else "back to back"
+            panels.append(Panel([series], "rank", "mean offset [us]", f"{ranks} ranks, {how}"))
+            columns = {"ranks": ranks, "measured": how, "rank": numbers}
+            seconds = {"mean_offset_s": mean / MICROSECONDS, "standard_deviation_s": deviation / MICROSECONDS}
+            tables.append(pd.DataFrame({**columns, **seconds}))
+        caption = (
+            f"The table as a picture, its numbers below: mean of {OFFSETS} single exchanges in the first launch, bars "
+            "of one standard deviation on either side. The clock is the paper's, gettimeofday's. Ranks of one node "
+            "read one clock: what is seen of them is the error of single exchanges. Ranks of other nodes read those of "
+            "their nodes."
+        )
+        picture = make_picture(name, "Clock offset of each rank to rank 0", caption, panels)
+        return (replace(picture, numbers=pd.concat(tables, ignore_index=True)),)
