@@ -100,8 +100,8 @@ bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks 
 	$(call build,$(MPI),scale)
 	@$(VENV)/python -m benchmarks.scale --mpi $(MPI) $(SCALE)
 
-bench-hosts: setup-run build-openmpi ## measure starts on hosts with clocks of their own, made of namespaces, minutes; needs root
-	@$(VENV)/python -m lab.starts_on_hosts
+bench-hosts: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure starts on hosts with clocks of their own, made of namespaces, 12 minutes; needs root; HOSTS='--hosts 2 --runs 1'
+	@$(VENV)/python -m lab.starts_on_hosts $(HOSTS)
 
 bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, some three hours; FAULTS='-k run-killed --tries 20'
 	$(VENV)/pytest -q -rP --mpi $(MPI) -m nightly tests/faults $(FAULTS)

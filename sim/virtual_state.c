@@ -77,7 +77,7 @@ static void check_clock(struct run *run, int process, int counts, struct virtual
     const struct db_state *state = &run->states[process];
     double now_ns = virtual_here_ns();
     int64_t ticks = virtual_ticks(run->world, process, now_ns);
-    double deviation_ns = db_map_deviation_ns(&state->clocks.map, ticks);
+    double deviation_ns = db_map_expected_ns(&state->clocks.map, ticks);
     double bound_ns = db_map_bound_ns(&state->clocks.map, ticks);
     start->expected_ns = fmax(start->expected_ns, deviation_ns);
     start->bound_ns = fmax(start->bound_ns, bound_ns);

@@ -149,8 +149,8 @@ int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound);
  *   IN   comm   communicator (handle)
  *   OUT  error  seconds, one standard deviation: the true error is within it in 68 %, within twice of it in 95 % of all
  *               cases. Path asymmetry that differs from path to path is in it from 32 clocks on (docs/clocks.md); with
- *               fewer, and where all paths of a process share it, half of it is an error that no exchange shows
- *               (double)
+ *               fewer, 1.5 % of a round trip stand for it, half of it being an error that no exchange shows; what all
+ *               paths of a process share is not in it (double)
  *
  * Local. 0 on process 0. With sync=disciplined, an estimate from all that is known of the clocks. With other schemes the
  * standard deviation of an error that lies anywhere within the error bound. */
@@ -232,8 +232,8 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *                  (docs/clocks.md, As published). Sets what the paper had, before all other keys and variables.
  *                  Default: off
  *   tolerance      a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6
- *   flag_error     a process whose expected error is above this has flag 0, or off. Default: auto, with
- *                  sync=disciplined an eighth of the tolerance (a fifth for two processes), else off
+ *   flag_error     a process whose expected error, without what no exchange shows, is above this has flag 0, or off.
+ *                  Default: auto, with sync=disciplined an eighth of the tolerance (a fifth for two processes), else off
  *   max_age        clocks are synchronized again after this time. Default: auto, 1.0 s, or 100 times the time over which
  *                  the scheme spreads its fit points if that is longer
  *   max_error      and when drift may have raised the error bound above this, and 1.25 times of what it was directly

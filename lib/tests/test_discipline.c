@@ -32,7 +32,7 @@ static int ascending(const void *a, const void *b) {
 }
 
 /* The variances of offsets, as discipline.c says above weigh(). */
-static void expected_variances(const struct db_offset *points, int count, double *variances) {
+static void expected_variances(const struct db_offset *points, int count, int lasting, double *variances) {
     double widths[MOST];
     for (int i = 0; i < count; ++i)
         widths[i] = points[i].upper_ns - points[i].lower_ns;
@@ -45,7 +45,9 @@ static void expected_variances(const struct db_offset *points, int count, double
         double middle = points[i].lower_ns + width / 2.0;
         double single = fmin(width, 1.5 * points[i].deviation_ns / sqrt(points[i].exchanges));
         double excess = width - smallest + fmax(least, single / (count * count));
-        variances[i] = excess * excess / 12.0 + pow(points[i].offset_ns - middle, 2.0) +
+        double unusual = fmax(0.0, excess - 2.0 * (median - smallest + least));
+        double divided = lasting ? unusual * unusual + excess * excess / 64.0 : excess * excess;
+        variances[i] = divided / 12.0 + pow(points[i].offset_ns - middle, 2.0) +
                        (RESOLUTION_NS * RESOLUTION_NS + 3.0) / 12.0 + pow(points[i].drift_deviation_ns, 2.0) + 1.0;
     }
 }
@@ -105,7 +107,7 @@ static struct posterior condition(const struct db_offset *points, int count, con
     double variances[MOST];
     const double walk = assumed->walk * assumed->walk * 1e-9;
     const double path = assumed->path_ns * assumed->path_ns;
-    expected_variances(points, count, variances);
+    expected_variances(points, count, assumed->lasting_ns > 0.0, variances);
     const double rate = SKEW * SKEW / 3.0; /* any within the limits */
     int n = count - 1;
     double end = (double)(points[n].at - points[0].at);
@@ -341,9 +343,9 @@ static double normal(uint64_t *state) {
     return sum;
 }
 
-/* A path that moves, by `share` of the round trip and for `lasting_s`, though all exchanges take the same: the error
- * that is expected is the one that is made. Without, next to nothing is expected. */
-static void movement_of_the_path_is_measured(double share, double lasting_s) {
+/* A path that moves, by `share` of the round trip and for `lasting_s`, though all exchanges take the same, or longer by
+ * up to `longer` of it: the error that is expected is the one that is made. Without, next to nothing is expected. */
+static void movement_of_the_path_is_measured(double share, double lasting_s, double longer) {
     enum { WIDTH = 20000, COUNT = 600, KNOWN = 60 };
     struct db_history history = {0};
     uint64_t state = 7;
@@ -355,8 +357,9 @@ static void movement_of_the_path_is_measured(double share, double lasting_s) {
         double left = lasting_s > 0.0 ? exp(-0.5 / lasting_s) : 0.0;
         path = (i == 0 ? 0.0 : left * path) + sqrt(i == 0 ? 1.0 : 1.0 - left * left) * normal(&state);
         double truth = 2000.0 * 0.5 * i;
-        struct db_offset point =
-            point_at(1 + llrint(0.5e9 * i), truth + path * share * WIDTH + 2.0 * normal(&state), WIDTH);
+        double offset_ns = truth + path * share * WIDTH + 2.0 * normal(&state);
+        double width_ns = WIDTH * (longer > 0.0 ? 1.0 + longer * (double)(db_split_mix(&state) >> 11) * 0x1p-53 : 1.0);
+        struct db_offset point = point_at(1 + llrint(0.5e9 * i), offset_ns, width_ns);
         db_history_add(&history, &point, &limits, RESOLUTION_NS);
         struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
         double error = fabs((double)(found.global_ns - found.ticks) - truth);
@@ -381,10 +384,11 @@ int main(void) {
     more_is_assumed_of_a_pair_that_refutes_the_limits();
     time_need_not_pass();
     what_is_left_out_is_old_and_close();
-    movement_of_the_path_is_measured(0.0, 0.0);
-    movement_of_the_path_is_measured(0.005, 0.0);
-    movement_of_the_path_is_measured(0.02, 0.3);
-    movement_of_the_path_is_measured(0.01, 5.0);
-    movement_of_the_path_is_measured(0.04, 2.0);
+    movement_of_the_path_is_measured(0.0, 0.0, 0.0);
+    movement_of_the_path_is_measured(0.005, 0.0, 0.0);
+    movement_of_the_path_is_measured(0.02, 0.3, 0.0);
+    movement_of_the_path_is_measured(0.01, 5.0, 0.0);
+    movement_of_the_path_is_measured(0.04, 2.0, 0.0);
+    movement_of_the_path_is_measured(0.02, 2.0, 0.2);
     return 0;
 }

@@ -15,6 +15,7 @@ struct db_uncertainty {
     double cross;  /* ns */
     double rate;   /* relative^2 */
     double walk;   /* relative^2 per ns */
+    double unseen; /* ns^2, on top: what no exchange shows, so that nothing is gained by another one */
 };
 
 struct db_clock_map {
@@ -53,7 +54,8 @@ static inline struct db_uncertainty db_uncertainty_after(const struct db_uncerta
                                        then->offset + t * (2.0 * then->cross + t * (then->rate + t * then->walk / 3.0)),
                                    .cross = then->cross + t * (then->rate + t * then->walk / 2.0),
                                    .rate = then->rate + t * then->walk,
-                                   .walk = then->walk};
+                                   .walk = then->walk,
+                                   .unseen = then->unseen};
 }
 
 /* The sum of two independent errors. */
@@ -61,7 +63,8 @@ static inline struct db_uncertainty db_uncertainty_sum(const struct db_uncertain
     return (struct db_uncertainty){.offset = a->offset + b->offset,
                                    .cross = a->cross + b->cross,
                                    .rate = a->rate + b->rate,
-                                   .walk = a->walk + b->walk};
+                                   .walk = a->walk + b->walk,
+                                   .unseen = a->unseen + b->unseen};
 }
 
 /* Where only bounds are known: the error is taken to be anywhere within them. */
@@ -69,12 +72,21 @@ static inline struct db_uncertainty db_uncertainty_within(double bound_ns, doubl
     return (struct db_uncertainty){.offset = bound_ns * bound_ns / 3.0, .rate = growth * growth / 3.0};
 }
 
-/* The expected error when the local clock shows `ticks`: one standard deviation, ns; no more than that of an error
- * anywhere within the bound. */
-static inline double db_map_deviation_ns(const struct db_clock_map *map, int64_t ticks) {
+static inline double db_map_deviation_with_ns(const struct db_clock_map *map, int64_t ticks, double unseen) {
     double bound_ns = db_map_bound_ns(map, ticks);
-    double variance = db_uncertainty_after(&map->uncertainty, db_map_elapsed_ns(map, ticks)).offset;
+    double variance = db_uncertainty_after(&map->uncertainty, db_map_elapsed_ns(map, ticks)).offset + unseen;
     return sqrt(fmin(fmax(0.0, variance), bound_ns * bound_ns / 3.0));
+}
+
+/* What may be gained by another synchronization when the local clock shows `ticks`: one standard deviation, ns; no more
+ * than that of an error anywhere within the bound. */
+static inline double db_map_deviation_ns(const struct db_clock_map *map, int64_t ticks) {
+    return db_map_deviation_with_ns(map, ticks, 0.0);
+}
+
+/* The expected error: likewise, with what no exchange shows. */
+static inline double db_map_expected_ns(const struct db_clock_map *map, int64_t ticks) {
+    return db_map_deviation_with_ns(map, ticks, map->uncertainty.unseen);
 }
 
 /* From the inner map's clock to the outer's global clock: the inner map leads to the clock that the outer one begins

@@ -64,11 +64,23 @@ static double raise_limits(struct db_history *history, const struct db_offset *o
 
 static double width(const struct db_offset *point) { return fmax(0.0, point->upper_ns - point->lower_ns); }
 
+/* The variance of an offset, ns^2: where what its path took longer is divided anew between the two directions in each
+ * comparison, and where most of that lasts. */
+struct variance {
+    double divided;
+    double lasting;
+};
+
+/* An excess of so many times the median is no state that lasts, .. */
+#define USUAL_EXCESS 2.0
+/* ... and so much of the variance of a usual one is divided anew all the same. */
+#define LASTING_SCATTER (1.0 / 64.0)
+
 /* Variances of the offsets. Both one-way delays of an exchange are at least the latency of the network; any excess
  * widens the interval, and moves its middle by up to half of it. If the excess is divided between the two at random,
  * the variance of the middle is a twelfth of its square. The latency itself is not known, but is a little less than the
  * smallest width of all: by how much follows from how much wider the others are. */
-static void weigh(const struct db_history *history, double resolution_ns, double variances[DB_HISTORY]) {
+static void weigh(const struct db_history *history, double resolution_ns, struct variance variances[DB_HISTORY]) {
     int count = history->count;
     double sorted[DB_HISTORY] = {0.0};
     for (int i = 0; i < count; ++i) {
@@ -83,6 +95,7 @@ static void weigh(const struct db_history *history, double resolution_ns, double
      * median; a heavy tail would move the mean. */
     double share = 0.75 / sqrt(count);
     double rest = count > 1 ? above * share / (1.0 - share) : 0.0;
+    double usual = USUAL_EXCESS * (above + rest);
     for (int i = 0; i < count; ++i) {
         const struct db_offset *point = &history->points[i];
         /* While little is known of the pair: what single exchanges scatter by, and what is left of that by many. */
@@ -90,8 +103,11 @@ static void weigh(const struct db_history *history, double resolution_ns, double
         double unknown = fmax(rest, single / (count * count));
         double excess = width(point) - smallest + unknown;
         double apart = point->offset_ns - (point->lower_ns + point->upper_ns) / 2.0; /* estimators other than skampi */
-        variances[i] = excess * excess / 12.0 + apart * apart + point->drift_deviation_ns * point->drift_deviation_ns +
+        double other = apart * apart + point->drift_deviation_ns * point->drift_deviation_ns +
                        (resolution_ns * resolution_ns + DB_ROUNDING_NS) / 12.0 + 1.0;
+        double unusual = fmax(0.0, excess - usual);
+        variances[i].divided = excess * excess / 12.0 + other;
+        variances[i].lasting = (unusual * unusual + LASTING_SCATTER * excess * excess) / 12.0 + other;
     }
 }
 
@@ -167,7 +183,7 @@ static void update(struct filter *filter, double offset, double variance) {
 /* The offsets of a history, and what is known of their errors. */
 struct evidence {
     const struct db_history *history;
-    double variances[DB_HISTORY];
+    struct variance variances[DB_HISTORY];
     double shortest_ns; /* round trip */
     double skew;
     int hypotheses; /* the first so many */
@@ -176,6 +192,11 @@ struct evidence {
 static double path_variance(const struct evidence *evidence, const struct hypothesis *hypothesis) {
     double deviation_ns = hypothesis->path * evidence->shortest_ns;
     return deviation_ns * deviation_ns;
+}
+
+static double variance_of(const struct evidence *evidence, const struct hypothesis *hypothesis, int point) {
+    const struct variance *variance = &evidence->variances[point];
+    return hypothesis->lasting_ns > 0.0 ? variance->lasting : variance->divided;
 }
 
 static struct evidence evidence_of(const struct db_history *history, double skew, double resolution_ns) {
@@ -193,17 +214,18 @@ static struct evidence evidence_of(const struct db_history *history, double skew
 static struct filter run(const struct evidence *evidence, int count, const struct hypothesis *hypothesis) {
     const struct db_offset *points = evidence->history->points;
     double moving = path_variance(evidence, hypothesis);
+    double first = variance_of(evidence, hypothesis, 0);
     /* Before anything is known, a rate anywhere within the limits. */
     struct filter filter = {.offset = points[0].offset_ns,
-                            .uncertainty = {.offset = evidence->variances[0] + moving,
+                            .uncertainty = {.offset = first + moving,
                                             .rate = evidence->skew * evidence->skew / 3.0,
                                             .walk = hypothesis->walk * hypothesis->walk * 1e-9},
                             .path_variance = moving,
                             .path_offset = -moving,
-                            .noise = {.offset = evidence->variances[0]}};
+                            .noise = {.offset = first}};
     for (int i = 1; i < count; ++i) {
         pass(&filter, (double)(points[i].at - points[i - 1].at), hypothesis->lasting_ns, moving);
-        update(&filter, points[i].offset_ns, evidence->variances[i]);
+        update(&filter, points[i].offset_ns, variance_of(evidence, hypothesis, i));
         filter.uncertainty.rate += points[i].turn * points[i].turn;
     }
     return filter;
@@ -281,7 +303,7 @@ static void check_last(struct db_history *history, double skew, double resolutio
     struct db_offset *last = &history->points[before];
     double after = (double)(last->at - history->points[before - 1].at);
     const struct evidence evidence = evidence_of(history, skew, resolution_ns);
-    double variance = evidence.variances[before];
+    double variance = evidence.variances[before].divided;
     struct filter filters[DB_HYPOTHESES];
     double weights[DB_HYPOTHESES];
     double told[DB_HYPOTHESES];
@@ -296,7 +318,7 @@ static void check_last(struct db_history *history, double skew, double resolutio
         moving += weights[i] * path;
         pass(&filters[i], after, hypotheses[i].lasting_ns, path);
         const struct forecast forecast = forecast_of(&filters[i]);
-        double expected = forecast.variance + variance;
+        double expected = forecast.variance + variance_of(&evidence, &hypotheses[i], before);
         double innovation = last->offset_ns - forecast.offset;
         told[i] = -(log(expected) + fmin(innovation * innovation / expected, MOST_TOLD * MOST_TOLD)) / 2.0;
         best = fmax(best, told[i]);
@@ -360,6 +382,10 @@ double db_history_add(struct db_history *history, const struct db_offset *offset
     return 0.0;
 }
 
+/* Half of what the two directions of a path differ by for good, relative to its round trip, one standard deviation:
+ * two clocks cannot tell it from an offset. Measured between hosts of one kernel; many clocks see it (consensus.h). */
+#define UNSEEN 0.015
+
 struct db_clock_map db_discipline(const struct db_history *history, const struct db_limits *limits,
                                   double resolution_ns, struct db_uncertainty *noise) {
     const struct db_limits assumed = db_history_limits(history, limits);
@@ -372,6 +398,8 @@ struct db_clock_map db_discipline(const struct db_history *history, const struct
     const struct db_line line = {.at = (double)history->points[last].at, .value = mean.offset, .slope = mean.rate};
     struct db_clock_map model = db_drift_model(&line, history->points, last + 1, &assumed, resolution_ns);
     model.uncertainty = mean.uncertainty;
+    double unseen_ns = history->among_many ? 0.0 : UNSEEN * evidence.shortest_ns;
+    model.uncertainty.unseen = unseen_ns * unseen_ns;
     if (noise != NULL)
         *noise = mean.noise;
     return model;

@@ -50,7 +50,7 @@ int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound) {
 int MPIX_Harmonize_expected_error(MPI_Comm comm, double *error) {
     struct db_state *state;
     DB_TRY(question(comm, "MPIX_Harmonize_expected_error", error, &state));
-    *error = db_map_deviation_ns(&state->clocks.map, db_clock_read(&state->clocks.clock)) * NS;
+    *error = db_map_expected_ns(&state->clocks.map, db_clock_read(&state->clocks.clock)) * NS;
     return MPI_SUCCESS;
 }
 
@@ -76,7 +76,7 @@ int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock) {
                               .bound = state->clocks.map.bound_ns,
                               .growth = state->clocks.map.growth,
                               .ramp = state->clocks.map.ramp,
-                              .variance = state->clocks.map.uncertainty.offset,
+                              .variance = state->clocks.map.uncertainty.offset + state->clocks.map.uncertainty.unseen,
                               .cross = state->clocks.map.uncertainty.cross,
                               .rate = state->clocks.map.uncertainty.rate,
                               .walk = state->clocks.map.uncertainty.walk};
@@ -132,7 +132,7 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
         .slack = (double)state->call.slack_ns * NS,
         .lag = (double)state->call.lag_ns * NS,
         .error_bound = db_map_bound_ns(&state->clocks.map, ticks) * NS,
-        .expected_error = db_map_deviation_ns(&state->clocks.map, ticks) * NS,
+        .expected_error = db_map_expected_ns(&state->clocks.map, ticks) * NS,
         .clock_domains = state->clocks.domain.count,
         .oversubscribed = state->waiting.oversubscribed,
     };
