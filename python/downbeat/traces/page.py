@@ -36,7 +36,7 @@ def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
             run_line(found),
         ]
     if len(found.phases):
-        lines += ["", *phase_table(found), ""]
+        lines += ["", *phase_table(found)]
     lines += left_out_lines(found)
     lines += [line for note in found.notes for line in textwrap.wrap(note, WIDTH, subsequent_indent="  ")]
     if len(found.kinds):

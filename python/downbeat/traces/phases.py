@@ -16,7 +16,7 @@ SEPARATOR = " > "  # between a phase and one within it
 def ended_names(sections: list[Section]) -> set[str]:
     """Returns the names of phases that some process ended.
 
-    One that began and was ended by nobody is no phase: a call without a name passes what a register has by chance.
+    One that began and was ended by nobody is not one: a call without a name passes what a register has by chance.
     """
     tables = (section.tables["phases"] for section in sections)
     return {text(one["name"]) for table in tables for one in table if one["ends"] or one["strays"]}
@@ -119,9 +119,9 @@ def summarize_phases(phases: pd.DataFrame, sites: pd.DataFrame, calls: pd.DataFr
     """Returns `Arrivals.phases`.
 
     Args:
-        phases: as `Trace.phases`.
-        sites: as `Arrivals.sites`.
-        calls: as `Arrivals.calls`.
+        phases: those of `Trace`.
+        sites: those of `Arrivals`.
+        calls: those of `Arrivals`.
         waits: of each call, s.
     """
     costs = waits * calls["weight"].to_numpy(dtype=float)

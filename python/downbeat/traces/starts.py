@@ -1,4 +1,4 @@
-"""What libdownbeat-preload adds up after barriers with a common start."""
+"""Sums that libdownbeat-preload keeps of what follows barriers with a common start."""
 
 from __future__ import annotations
 
