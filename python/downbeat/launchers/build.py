@@ -137,6 +137,12 @@ def targets_in(tree: Path) -> list[str]:
     return [name for name in TARGETS if f"/{name}.dir\n" in f"{text}\n"]
 
 
+def run_cmake(words: list[str]) -> None:
+    """Runs a step of a build; its output goes to standard error."""
+    if subprocess.run(["cmake", *words], stdout=sys.stderr.fileno(), check=False).returncode != 0:
+        raise DownbeatError(f"'cmake {' '.join(words[:2])} ...' failed; it says why above")
+
+
 def build(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build, bool]:
     """Returns the build for an MPI library, and whether it was made now; CMake shows how it goes on standard error.
 
@@ -160,15 +166,9 @@ def build(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build, bool]:
         (prefix / RECORD).unlink(missing_ok=True)
         # CMake remembers where it found what has been missing or has moved since.
         (tree / "CMakeCache.txt").unlink(missing_ok=True)
-        for step in (
-            cmake_options(wrappers, prefix, tree, bench),
-            ["--build", str(tree), "--parallel", str(jobs), "--target"],
-            ["--install", str(tree)],
-        ):
-            if step[-1] == "--target":
-                step += targets_in(tree)
-            if subprocess.run(["cmake", *step], stdout=sys.stderr.fileno(), check=False).returncode != 0:
-                raise DownbeatError(f"'cmake {' '.join(step[:2])} ...' failed; it says why above")
+        run_cmake(cmake_options(wrappers, prefix, tree, bench))
+        run_cmake(["--build", str(tree), "--parallel", str(jobs), "--target", *targets_in(tree)])
+        run_cmake(["--install", str(tree)])
         program = prefix / ("bin" if bench else "lib") / (BENCH if bench else "libdownbeat.so")
         owner = library_of(str(program))
         date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
