@@ -105,7 +105,8 @@ static inline int db_read_values(struct db_part inside, const char *const *keys,
     return 0;
 }
 
-/* Reads a number within bounds. Returns 0, or -1 if it is none, or outside, or has to be whole and is not. */
+/* Reads a number within bounds. Returns 0, or -1 if the text is not a number, or outside, or not whole
+ * and has to be. */
 static inline int db_read_number(struct db_part text, double low, double high, int whole, double *number) {
     char copy[64];
     char *end;

@@ -89,7 +89,7 @@ BAD = [
     ("list barriers", "unknown kind 'barriers'; choose one of scheme, offset, clock"),
     ("list --format csv", "unknown format 'csv'; choose one of table, json"),
     ("clock --schemes hca4", "--schemes cannot be 'hca4': 'hca4' is unknown; choose one of disciplined, hca3_offset"),
-    ("clock --schemes hca3(fit=1)", "fit cannot be '1'; valid: a whole number from 2"),
+    ("clock --schemes hca3(fit=1)", "fit cannot be '1'; use a whole number from 2"),
     ("clock --schemes skampi,skampi", "scheme 'skampi' is given twice"),
     ("clock --waits 0,3601", "--waits cannot be '3601'; use seconds from 0 to 3600 without unit"),
     ("clock --waits 0,0.0", "wait '0.0' is given twice"),

@@ -99,7 +99,7 @@ std::string canonical(const ComponentParameter &parameter, const std::string &te
 
 constexpr std::size_t message_size = 512;
 
-/// What is in the parentheses of a component; its text is null if there are none.
+/// The text within the parentheses of a component; null if there are none.
 db_part inside_of(std::string_view kind, std::string_view text) {
     db_part name{};
     db_part inside{};

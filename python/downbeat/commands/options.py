@@ -1,4 +1,4 @@
-"""Options of commands that are settings of an experiment, as `Request` declares them."""
+"""Options of commands that are settings of an experiment: fields of `Request`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment is asked to be: one `Request`, made of the keys of a file or of the options of `downbeat run`."""
+"""The request of an experiment: one `Request`, made of the keys of a file or of the options of `downbeat run`."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def declared(read: Reader, *more: Any, **others: Any) -> Any:  # noqa: ANN401 (a
     return dataclasses.field(default=None, metadata={"declared": Declaration(read, *more, **others)})
 
 
-MEASURED, COMPARED, LAUNCHES = "What is measured", "Variants that are compared", "Launches"
+MEASURED, COMPARED, LAUNCHES = "Measurement", "Comparison", "Launches"
 NARROW = "Launch until each 95 % interval is at most W x estimate wide, e.g. 0.02 (it then covers 93 %)."
 OTHERS = "Launch variants in turn, with another bench, launcher, operation or variable; 'NAME:' has none."
 CLUSTER = "Simulate a cluster, e.g. 'fat-tree(nodes=64)'; -n is then as many as fit, -r 20."

@@ -18,6 +18,9 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.launchers.bench import BENCH, RECORD, Build, cache_directory, kept_builds, library_of
 from downbeat.launchers.libraries import ROOT
 
+TARGETS = (
+    "downbeat", "downbeat_static", "downbeat_preload", "downbeat_fortran", "downbeat_fortran_static", BENCH, "man",
+)  # fmt: skip
 PACKAGE = Path(downbeat.launchers.__file__).resolve().parents[1]
 HEADERS = PACKAGE / "headers"  # in the wheel: of libraries that clusters seldom have
 # Names of C wrappers and of those for C++ beside them; what follows a name, as in Debian's mpicc.mpich, stays.
@@ -128,6 +131,18 @@ def cmake_options(wrappers: Wrappers, prefix: Path, tree: Path, bench: bool) -> 
     return ["-S", str(source), "-B", str(tree), *generator, *(f"-D{name}={value}" for name, value in set_to.items())]
 
 
+def targets_in(tree: Path) -> list[str]:
+    """Returns the targets that are installed, of those that a configured tree has."""
+    text = (tree / "CMakeFiles/TargetDirectories.txt").read_text(encoding="utf-8")
+    return [name for name in TARGETS if f"/{name}.dir\n" in f"{text}\n"]
+
+
+def run_cmake(words: list[str]) -> None:
+    """Runs a step of a build; its output goes to standard error."""
+    if subprocess.run(["cmake", *words], stdout=sys.stderr.fileno(), check=False).returncode != 0:
+        raise DownbeatError(f"'cmake {' '.join(words[:2])} ...' failed; it says why above")
+
+
 def build(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build, bool]:
     """Returns the build for an MPI library, and whether it was made now; CMake shows how it goes on standard error.
 
@@ -151,13 +166,9 @@ def build(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build, bool]:
         (prefix / RECORD).unlink(missing_ok=True)
         # CMake remembers where it found what has been missing or has moved since.
         (tree / "CMakeCache.txt").unlink(missing_ok=True)
-        for step in (
-            cmake_options(wrappers, prefix, tree, bench),
-            ["--build", str(tree), "--parallel", str(jobs)],
-            ["--install", str(tree)],
-        ):
-            if subprocess.run(["cmake", *step], stdout=sys.stderr.fileno(), check=False).returncode != 0:
-                raise DownbeatError(f"'cmake {' '.join(step[:2])} ...' failed; it says why above")
+        run_cmake(cmake_options(wrappers, prefix, tree, bench))
+        run_cmake(["--build", str(tree), "--parallel", str(jobs), "--target", *targets_in(tree)])
+        run_cmake(["--install", str(tree)])
         program = prefix / ("bin" if bench else "lib") / (BENCH if bench else "libdownbeat.so")
         owner = library_of(str(program))
         date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

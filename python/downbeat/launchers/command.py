@@ -285,7 +285,7 @@ class Setter:
         return ",".join([*own, *([] if "ALL" in listed else self.rest(names))])
 
 
-# What follows these is known: it is added to, or has names alone.
+# Options whose values are known: they are added to, or have names alone.
 KNOWN_BEFORE = (*OPEN_MPI_OPTIONS.assign, *HYDRA_OPTIONS.assign, *HYDRA_OPTIONS.listed, *SLURM_OPTIONS.assign)
 
 

@@ -74,8 +74,8 @@ Variables = Mapping[str, str]
 class MpiLibrary:
     """A library under the name that --mpi and DOWNBEAT_MPI take, and how it differs from the others.
 
-    In words of the launcher and in variables, {per_node}, {unit}, {cpus} and {pinned} are those of `Places`. What the
-    user has set in the environment stays.
+    In words of the launcher and in variables, {per_node}, {unit}, {cpus} and {pinned} are those of `Places`. Variables
+    of the user's own stay.
     """
 
     launcher: str | Path  # a name on the path, or a path

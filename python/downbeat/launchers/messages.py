@@ -1,4 +1,4 @@
-"""What launchers say: which of it is passed on, and which line says why a launch failed."""
+"""Messages of launchers: which are passed on, and which line says why a launch failed."""
 
 from __future__ import annotations
 
