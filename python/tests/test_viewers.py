@@ -186,7 +186,8 @@ SHOWN = 3  # samples of each cell
 def launch(path: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Writes a file of two cells, whose first two samples are warm-up; returns entries and exits of those shown."""
     random = np.random.default_rng(3)
-    cells, entries, exits = [], [], []
+    cells: list[Cell] = []
+    entries, exits = [], []
     for operation in ("bcast", "barrier"):
         entry = np.arange(8)[:, None] * 1e-3 + len(cells) + random.random((8, 2)) * 1e-6
         end = entry + random.random((8, 2)) * 1e-5

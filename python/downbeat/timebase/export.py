@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def write_openmetrics(base: Timebase, path: Path) -> None:
         for name, unit, meaning, column, scale in GAUGES:
             family = f"downbeat_clock_{name}_{unit}"
             file.write(f"# TYPE {family} gauge\n# UNIT {family} {unit}\n# HELP {family} {meaning}.\n")
-            rows = base.offsets[["host", "clock", "axis_ns", column]].itertuples(index=False)
+            rows: Any = base.offsets[["host", "clock", "axis_ns", column]].itertuples(index=False)
             for host, clock, axis, value in rows:
                 if not np.isnan(value):
                     label = host.replace("\\", "\\\\").replace('"', '\\"')
@@ -61,6 +62,7 @@ def write_perfetto_clocks(base: Timebase, path: Path) -> None:
         raise DownbeatError("clock snapshots need Perfetto's library; run pip install perfetto") from error
     trace = Trace()
     places = {host: place for place, host in enumerate(base.ranks)}
+    row: Any
     for row in base.offsets.itertuples(index=False):
         snapshot = trace.packet.add().clock_snapshot
         snapshot.primary_trace_clock = PERFETTO_BOOTTIME

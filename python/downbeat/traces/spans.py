@@ -132,6 +132,7 @@ def rank_of_recording(trace: Trace, process: Any, placed: pd.DataFrame, sites: d
         for name in STAMPS:
             there = rows[name].notna()
             rows[name] = np.where(there, (rows[name] * NANOSECONDS).round().fillna(0).astype("int64"), NONE)
+        row: Any
         for row in rows.itertuples(index=False):
             about: dict[str, object] = {"communicator": str(row.communicator), "sequence": int(row.sequence)}
             about |= {name: int(v) for name, v in (("bytes", row.bytes), ("root", row.root)) if not pd.isna(v)}
