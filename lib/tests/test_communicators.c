@@ -188,7 +188,6 @@ int main(int argc, char **argv) {
     one_per_thread();
     in_callbacks();
     revoked();
-    many(argc > 1 ? atoi(argv[1]) : 1);
     MPI_Finalize(); /* the state of MPI_COMM_WORLD goes with it */
     return 0;
 }
