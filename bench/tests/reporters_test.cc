@@ -89,8 +89,6 @@ TEST_F(Reporters, WhatCountsAlthoughRanksAreLateIsTold) {
     }
 }
 
-TEST_F(Reporters, Ascii) { expect_reported("ascii", "times.txt"); }
-
 TEST_F(Reporters, Perfetto) { expect_reported("perfetto", "trace.perfetto.json"); }
 
 TEST_F(Reporters, NoTableIsWiderThanATerminal) {
@@ -112,7 +110,6 @@ TEST_F(Reporters, SamplesHaveNumbersBeyond32Bits) {
         return file;
     };
     EXPECT_EQ(Reader(text_of("netcdf")).numbers("attempt"), (std::vector<double>{0x1p32 - 1, 0x1p32}));
-    EXPECT_NE(read(text_of("ascii")).find("1 4294967296 "), std::string::npos);
     EXPECT_NE(read(text_of("perfetto")).find("\"sample\":4294967296"), std::string::npos);
 }
 
@@ -179,7 +176,7 @@ TEST_F(Reporters, AreFoundBySuffix) {
     EXPECT_EQ(find_reporter("a/b.perfetto.json").name, "perfetto");
     for (const char *name : {"b", "b.", "b.dat", ".nc", ""}) {
         SCOPED_TRACE(name);
-        expect_usage_error([&] { find_reporter(name); }, {".csv, .json, .nc, .txt, .perfetto.json"});
+        expect_usage_error([&] { find_reporter(name); }, {".csv, .json, .nc, .perfetto.json"});
     }
 }
 

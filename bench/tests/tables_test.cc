@@ -114,24 +114,6 @@ TEST_F(Tables, ComputationHasATableOfItsOwn) {
     expect_table(measured, "overlap.txt");
 }
 
-TEST_F(Tables, AMatrixIsSplitWhereItIsTooWide) {
-    std::vector<MeasuredCell> measured;
-    double time = 2.0;
-    for (const char *algorithm : {"linear", "in_order_binary"}) {
-        for (const char *barrier :
-             {"default", "linear", "double_ring", "recursive_doubling", "bruck", "two_proc", "tree", ""}) {
-            const bool harmonized = *barrier == '\0';
-            Cell cell = bcast(harmonized ? "harmonize" : "mpi_barrier");
-            cell.operation = "reduce";
-            cell.algorithm = algorithm;
-            cell.barrier_algorithm = harmonized ? default_algorithm : barrier;
-            measured.push_back({cell, time, 0.0, harmonized});
-            time += 1.0;
-        }
-    }
-    expect_table(measured, "matrix.txt", "matrix");
-}
-
 TEST_F(Tables, OsuHasItsHeadersAndColumns) {
     Cell pure = bcast("harmonize");
     pure.operation = pure.pure_operation = "ibcast";

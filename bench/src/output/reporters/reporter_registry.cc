@@ -8,8 +8,8 @@
 namespace bench {
 const std::vector<ReporterInfo> &all_reporters() {
     static const std::vector<ReporterInfo> all = {
-        reporters::table(),  reporters::matrix(), reporters::csv(),   reporters::json(),
-        reporters::netcdf(), reporters::osu(),    reporters::ascii(), reporters::perfetto(),
+        reporters::table(),  reporters::csv(), reporters::json(),
+        reporters::netcdf(), reporters::osu(), reporters::perfetto(),
 #ifdef BENCH_OTF2
         reporters::otf2(),
 #endif

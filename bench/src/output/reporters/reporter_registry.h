@@ -22,12 +22,10 @@ struct ReporterInfo {
 
 namespace reporters {
 ReporterInfo table();
-ReporterInfo matrix();
 ReporterInfo csv();
 ReporterInfo json();
 ReporterInfo netcdf();
 ReporterInfo osu();
-ReporterInfo ascii();
 ReporterInfo perfetto();
 ReporterInfo otf2(); // where its library is
 } // namespace reporters
