@@ -1,6 +1,6 @@
 #include "files.h"
 #include "fixture.h"
-#include "output/reporters/reporter_registry.h"
+#include "output/sinks/format.h"
 #include "text/error.h"
 
 #include <fstream>
@@ -41,15 +41,15 @@ protected:
     std::string report(const std::vector<FixtureBatch> &batches, long trace_samples,
                        const std::string &simulated = "") const {
         const std::string file = path("out.otf2");
-        const auto reporter = find_reporter(file).make(file);
+        const auto trace = find_format(file).make_trace(file);
         SamplingContext context = fixture_context();
         context.trace_samples = trace_samples;
         context.simulated = simulated;
-        reporter->begin(context, fixture_cells());
+        trace->begin(context, fixture_cells());
         for (const FixtureBatch &fixture : batches) {
-            reporter->samples({fixture.cell, 0, 0, fixture.batch, fixture.verdicts, 0x1p-23});
+            trace->samples({fixture.cell, 0, 0, fixture.batch, fixture.verdicts, 0x1p-23});
         }
-        reporter->end({fixture_agreement(), {}});
+        trace->end();
         return file;
     }
 };
@@ -89,7 +89,7 @@ TEST_F(Otf2, LeavesAFolderThatHoldsSomethingElse) {
     std::filesystem::create_directory(path("out"));
     std::ofstream(path("out/thesis.tex")) << "years of work";
     try {
-        find_reporter(file).make(file);
+        find_format(file).make_trace(file);
         ADD_FAILURE();
     } catch (const Error &error) {
         EXPECT_NE(std::string(error.what()).find("holds 'thesis.tex'"), std::string::npos) << error.what();

@@ -1,7 +1,7 @@
 #include "files.h"
 #include "fixture.h"
 #include "output/json_records.h"
-#include "output/reporters/reporter_registry.h"
+#include "output/sinks/format.h"
 
 #include <gtest/gtest.h>
 
@@ -13,16 +13,16 @@ protected:
     /// The trace of batches of one cell.
     Json trace(const std::vector<FixtureBatch> &batches, long trace_samples) const {
         const std::string file = path("out.perfetto.json");
-        const auto reporter = find_reporter(file).make(file);
+        const auto trace = find_format(file).make_trace(file);
         SamplingContext context = fixture_context();
         context.trace_samples = trace_samples;
-        reporter->begin(context, fixture_cells());
+        trace->begin(context, fixture_cells());
         long attempt = 0;
         for (const FixtureBatch &fixture : batches) {
-            reporter->samples({fixture.cell, 0, attempt, fixture.batch, fixture.verdicts, 0x1p-23});
+            trace->samples({fixture.cell, 0, attempt, fixture.batch, fixture.verdicts, 0x1p-23});
             attempt += static_cast<long>(fixture.batch.size());
         }
-        reporter->end({fixture_agreement(), {}});
+        trace->end();
         return Json::parse(read(file));
     }
 

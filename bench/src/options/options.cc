@@ -5,7 +5,7 @@
 #include "context/context.h"
 #include "mpi/names.h"
 #include "operations/operation.h"
-#include "output/reporters/reporter_registry.h"
+#include "output/sinks/format.h"
 #include "patterns/arrival_pattern.h"
 #include "stopping_rules/stopping_rule.h"
 #include "synchronizers/synchronizer.h"
@@ -51,7 +51,7 @@ std::string footer(const std::vector<SubcommandName> &subcommands) {
                        fill(valid_operations(), 2), describe_entries(all_synchronizers()),
                        describe_entries(all_timings()), describe_entries(all_patterns()),
                        describe_entries(all_stopping_rules()), describe_entries(all_warmup_rules()),
-                       describe_entries(all_reporters()), describe_entries(subcommands));
+                       describe_entries(all_formats()), describe_entries(subcommands));
 }
 
 /// The program, the library that it has loaded, MPI, and how all of that was built.
@@ -200,9 +200,9 @@ AlgorithmChoices choose_algorithms(const std::vector<std::string> &choices, cons
 
 std::vector<std::string> trace_files() {
     std::vector<std::string> files;
-    for (const ReporterInfo &reporter : all_reporters()) {
-        if (reporter.is_trace) {
-            files.push_back("FILE" + reporter.suffix);
+    for (const Format &format : all_formats()) {
+        if (format.make_trace != nullptr) {
+            files.push_back("FILE" + format.suffix);
         }
     }
     return files;
@@ -313,7 +313,7 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
     find_by_name(all_stopping_rules(), options.stopping.name()).make(options.stopping);
     find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup);
     options.check(true);
-    const auto is_trace = [](const std::string &path) { return find_reporter(path).is_trace; };
+    const auto is_trace = [](const std::string &path) { return find_format(path).make_trace != nullptr; };
     if (line.given("--trace-samples") && std::ranges::none_of(options.outputs, is_trace)) {
         throw Error::usage(fmt::format("--trace-samples needs a trace output; add -o {}", join(trace_files(), " or ")));
     }

@@ -1,5 +1,5 @@
-#include "output/reporters/reporter_registry.h"
-#include "output/reporters/trace_selection.h"
+#include "output/output.h"
+#include "output/sinks/format.h"
 #include "output_file.h"
 #include "text/error.h"
 
@@ -69,9 +69,9 @@ void remove_archive(const ArchivePath &path) {
 
 /// The ranks' timelines on the global clock, for Vampir and other readers of OTF2: one location per rank, one region
 /// per synchronizer and per cell.
-class Otf2Reporter : public Reporter {
+class Otf2Writer : public TraceWriter {
 public:
-    explicit Otf2Reporter(const std::string &path) : path_{path} {
+    explicit Otf2Writer(const std::string &path) : path_{path} {
         OTF2_Error_RegisterCallback(keep_quiet, nullptr);
         if (access(path_.parent().c_str(), W_OK) != 0) { // what the library would only notice in the end
             refuse(path_, std::generic_category().message(errno));
@@ -93,13 +93,13 @@ public:
         check(OTF2_Archive_SetSerialCollectiveCallbacks(archive_.get()));
         check(OTF2_Archive_OpenEvtFiles(archive_.get()));
     }
-    ~Otf2Reporter() override {
+    ~Otf2Writer() override {
         archive_.reset();
         std::error_code error;
         fs::remove_all(fresh_, error);
     }
-    Otf2Reporter(const Otf2Reporter &) = delete;
-    Otf2Reporter &operator=(const Otf2Reporter &) = delete;
+    Otf2Writer(const Otf2Writer &) = delete;
+    Otf2Writer &operator=(const Otf2Writer &) = delete;
 
     void begin(const SamplingContext &context, const std::vector<Cell> &cells) override {
         selection_.begin(context.trace_samples, cells.size());
@@ -134,7 +134,7 @@ public:
         }
     }
 
-    void end(const RunEnd &) override {
+    void end() override {
         const std::uint64_t start = first_ > last_ ? 0 : first_; // without any event
         check(OTF2_GlobalDefWriter_WriteClockProperties(definitions_, ticks_per_second, start, last_ - start + 1,
                                                         OTF2_UNDEFINED_TIMESTAMP));
@@ -312,13 +312,12 @@ private:
 
 } // namespace
 
-ReporterInfo reporters::otf2() {
+Format formats::otf2() {
     return {.name = "otf2",
             .description = "the ranks' timelines, for Vampir and other readers of OTF2, file and folder; .otf2",
             .suffix = ".otf2",
-            .is_trace = true,
             .of_cells_alone = true,
-            .make = Make<Otf2Reporter>{}};
+            .make_trace = Make<Otf2Writer>{}};
 }
 
 } // namespace bench

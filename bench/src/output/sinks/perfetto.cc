@@ -1,6 +1,6 @@
 #include "output/json_records.h"
-#include "output/reporters/reporter_registry.h"
-#include "output/reporters/trace_selection.h"
+#include "output/output.h"
+#include "output/sinks/format.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -42,9 +42,9 @@ Json slice(const std::string &name, const char *category, int track, double begi
 
 /// The ranks' timelines on the global clock, for ui.perfetto.dev: the Trace Event Format of Chrome, JSON. One track per
 /// rank with slices for synchronizer and operation, and one with the deadlines.
-class PerfettoReporter : public Reporter {
+class PerfettoWriter : public TraceWriter {
 public:
-    explicit PerfettoReporter(const std::string &path) : output_(path) {}
+    explicit PerfettoWriter(const std::string &path) : output_(path) {}
 
     void begin(const SamplingContext &context, const std::vector<Cell> &cells) override {
         selection_.begin(context.trace_samples, cells.size());
@@ -72,7 +72,7 @@ public:
         lines_.clear();
     }
 
-    void end(const RunEnd &) override {
+    void end() override {
         about_["samples_left_out"] = selection_.left_out();
         about_["warmup_left_out"] = selection_.warmup();
         output_.finish(fmt::format("\n],\"otherData\":{}}}\n", about_.dump()));
@@ -125,13 +125,12 @@ private:
 
 } // namespace
 
-ReporterInfo reporters::perfetto() {
+Format formats::perfetto() {
     return {.name = "perfetto",
             .description = "the ranks' timelines, for ui.perfetto.dev, file only; .perfetto.json",
             .suffix = ".perfetto.json",
-            .is_trace = true,
             .of_cells_alone = true,
-            .make = Make<PerfettoReporter>{}};
+            .make_trace = Make<PerfettoWriter>{}};
 }
 
 } // namespace bench

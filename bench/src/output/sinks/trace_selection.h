@@ -1,6 +1,7 @@
 #pragma once
 
-#include "output/reporters/reporter.h"
+#include "cells/launch_listener.h"
+#include "context/context.h"
 
 #include <cmath>
 #include <cstddef>
@@ -8,6 +9,13 @@
 #include <vector>
 
 namespace bench {
+
+/// A file with the timelines of a launch. The constructor opens it.
+class TraceWriter : public LaunchListener {
+public:
+    virtual void begin(const SamplingContext &context, const std::vector<Cell> &cells) = 0;
+    virtual void end() = 0;
+};
 
 /// The samples that a trace shows: the first of each cell, without the warm-up, as a trace of all would be too large to
 /// view. Counts the others.
