@@ -1,7 +1,7 @@
 #pragma once
 
 #include "fixture.h"
-#include "output/launch_writer.h"
+#include "output/sinks/launch_writer.h"
 #include "output/sinks/format.h"
 #include "text/names.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cells/cell.h"
-#include "output/sinks/sink.h"
+#include "output/sink.h"
 #include "output/sinks/trace_selection.h"
 #include "text/names.h"
 

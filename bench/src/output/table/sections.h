@@ -3,7 +3,7 @@
 #include "cells/cell.h"
 #include "context/clock_agreement.h"
 #include "context/context.h"
-#include "output/sinks/sink.h"
+#include "output/sink.h"
 #include "output/table/columns.h"
 
 #include <string>

@@ -6,7 +6,7 @@
 #include "metrics/metric.h"
 #include "operations/operation.h"
 #include "options/command_line.h"
-#include "output/launch_writer.h"
+#include "output/sinks/launch_writer.h"
 #include "output/output.h"
 #include "output/sinks/format.h"
 #include "stopping_rules/stopping_rule.h"

@@ -8,7 +8,7 @@
 #include "launch/sampler.h"
 #include "mpi/everywhere.h"
 #include "options/options.h"
-#include "output/launch_writer.h"
+#include "output/sinks/launch_writer.h"
 #include "output/sinks/format.h"
 #include "subcommands/session.h"
 #include "text/encoding.h"

@@ -1,4 +1,4 @@
-#include "output/launch_writer.h"
+#include "output/sinks/launch_writer.h"
 
 #include "cells/cell_fields.h"
 #include "metrics/metric.h"
