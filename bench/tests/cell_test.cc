@@ -105,7 +105,6 @@ TEST(CellRecord, CanariesTellBlocksOfTwoStates) {
     const CellResult result = record.summarize(*wanting(1));
     EXPECT_EQ(result.canary_low, 1.0);
     EXPECT_EQ(result.canary_high, 4.75);
-    EXPECT_EQ(result.unlike_blocks, 2);
 }
 
 /// Blocks of `size` samples, whose times begin at 1 and change by `change` from call to call, with noise of 1 %.

@@ -133,7 +133,7 @@ TEST(Warnings, TwoStatesOfTheMachine) {
     const CellResult fast = result(77e-9, 80e-9);
     EXPECT_TRUE(warnings({fast, result(115e-9, none), result(none, none)}).empty());
     expect_one(warnings({fast, result(350e-9, 355e-9)}),
-               {"two states of the machine (cache line 77 and 355 ns)", "0 of 2"});
+               {"two states of the machine (cache line 80 and 350 ns)", "0 of 2"});
     expect_one(warnings({fast, result(80e-9, 355e-9)}), {"1 of 2 cells have samples of both"});
     SamplingContext apart = fixture_context();
     apart.hosts = {apart.hosts[0], apart.hosts[0]};

@@ -38,7 +38,7 @@ struct Kept {
 };
 
 /// Keeps all that a launch reports.
-class Keeper : public Reporter {
+class Keeper : public LaunchListener {
 public:
     explicit Keeper(std::vector<Kept> &kept) : kept_(kept) {}
     void samples(const BatchReport &report) override {
@@ -67,9 +67,8 @@ struct Measured {
         Launch launch(comm, clock, options, 3);
         launch.prepare();
         cells = launch.cells();
-        Reporters reporters;
-        reporters.push_back(std::make_unique<Keeper>(kept));
-        results = launch.run(reporters);
+        Keeper keeper(kept);
+        results = launch.run({&keeper});
         std::ranges::sort(results, {}, &CellResult::index);
         seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         limits = options.start_limits(clock.tolerance());

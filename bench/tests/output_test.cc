@@ -1,10 +1,9 @@
 #include "crc32.h"
 #include "files.h"
-#include "fixture.h"
 #include "output/output.h"
 #include "output/progress.h"
-#include "output/reporters/reporter_registry.h"
 #include "text/error.h"
+#include "written.h"
 
 #include <cstdint>
 #include <fcntl.h>
@@ -114,15 +113,13 @@ TEST_F(OutputTest, WritesToADescriptorByItsName) {
 }
 
 TEST_F(OutputTest, EveryKindOfFileReplacesALink) {
-    for (const ReporterInfo &kind : all_reporters()) {
+    for (const Format &kind : all_formats()) {
         if (kind.suffix.empty()) {
             continue;
         }
         const std::string name = path("out" + kind.suffix);
         fs::create_hard_link(path("victim"), name);
-        const auto reporter = kind.make(name);
-        reporter->begin(fixture_context(), fixture_cells());
-        reporter->end({fixture_agreement(), {}});
+        write_fixture(kind, name);
         EXPECT_GT(fs::file_size(name), 0U) << name;
         EXPECT_FALSE(fs::equivalent(name, path("victim"))) << name;
     }

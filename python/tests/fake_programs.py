@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import netCDF4
 import numpy as np
 from downbeat.experiment.plan import Library
 from launch_files import Cell, write_launch
@@ -45,11 +44,7 @@ def write_template(path: Path, medians: list[float], samples: int = 3, ranks: in
         Cell(np.zeros((samples, ranks)), np.full((samples, ranks), median), size=8 << position)
         for position, median in enumerate(medians)
     ]
-    write_launch(path, cells)
-    with netCDF4.Dataset(path, "a") as file:
-        for statistic in ("median", "p25"):
-            file.createVariable(f"latency_avg_{statistic}", "f8", ("cell",))[:] = medians
-    return path
+    return write_launch(path, cells)
 
 
 class FakeBench:

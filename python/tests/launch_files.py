@@ -9,13 +9,15 @@ from pathlib import Path
 
 import netCDF4
 import numpy as np
+from downbeat.data.metrics import METRICS
 from numpy.typing import ArrayLike
+from stamps import FORMULAS, Stamps
 
 NAME_LENGTH = 40
 ATTRIBUTES: dict[str, str | int] = {
     "title": "Samples of MPI operations measured by downbeat-bench",
     "schema": "downbeat-bench",
-    "schema_version": 2,
+    "schema_version": 3,
     "date": "2026-01-02T03:04:05Z",
     "mpi_library": "Some MPI 1.0, of a test",
     "hosts": "node: 2 ranks, 2 processors, load 0.00, governor performance, CPU some, virtual machine no",
@@ -42,6 +44,10 @@ NUMBERS = {
     "validated": 0,
     "wrong": 0,
 }
+# Shares of the clock's resolution that values advance by.
+STEPS = {"latency_avg": "per call and timed rank"} | dict.fromkeys(
+    ("latency_max", "latency_min", "latency_observed"), "per call"
+)
 CANARY = ("canary_low", "canary_high")  # s, where a cell says them
 UNITS = dict.fromkeys(("largest_delay", "computation", "error_bound", "expected_error", "wall_time"), "s") | {
     "size": "byte"
@@ -78,8 +84,10 @@ def write_launch(path: Path, cells: Sequence[Cell], **attributes: str | float) -
             file.createVariable(name, "f8", ("cell",)).units = "s"
         for name, kind in {"cell_index": "i4", "block": "i4", "attempt": "i8", "valid": "i1", "verdict": "i1"}.items():
             file.createVariable(name, kind, ("sample",))
-        for name in ("deadline", "slack"):
+        for name in ("deadline", "slack", "begin", *FORMULAS):
             file.createVariable(name, "f8", ("sample",)).units = "s"
+        for name in FORMULAS:
+            file[name].setncatts({"clock_bounds": METRICS[name].clock_bounds, "step": STEPS.get(name, "none")})
         for name in ("sync_entry", "entry", "exit", "delay"):
             file.createVariable(name, "f8", ("sample", "rank")).units = "s"
         file.createVariable("flag", "i1", ("sample", "rank"))
@@ -133,3 +141,16 @@ def write_cell(file: netCDF4.Dataset, index: int, cell: Cell) -> None:
     file["entry"][rows], file["exit"][rows] = entry, cell.exit
     file["delay"][rows], file["sync_entry"][rows] = np.broadcast_to(cell.delay, entry.shape), entry - 1e-6
     file["flag"][rows] = np.ones(entry.shape)
+    file["begin"][rows] = entry.min(axis=1)
+    timed = np.broadcast_to(cell.timed, entry.shape[1]).astype(bool)
+    stamps = Stamps(
+        entry=entry,
+        exit=np.broadcast_to(np.asarray(cell.exit, dtype=float), entry.shape),
+        delay=np.broadcast_to(np.asarray(cell.delay, dtype=float), entry.shape),
+        deadline=np.broadcast_to(np.asarray(cell.deadline, dtype=float), count),
+        timed=timed if timed.any() else np.ones_like(timed),
+        calls=cell.calls,
+        observed=int(getattr(file, "observed_rank", 0)),
+    )
+    for name, formula in FORMULAS.items():
+        file[name][rows] = formula(stamps)

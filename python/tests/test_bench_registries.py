@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from downbeat.data.launch_file import CELL_FACTORS
-from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import OWN, SUBCOMMANDS, passed_options
 from downbeat.experiment.plan import CALLS_BARRIER, DEFAULT_SYNC
@@ -36,9 +35,8 @@ def help_text() -> str:
     return run(BENCH, "--help")
 
 
-def test_metrics_mean_what_downbeat_bench_says() -> None:
-    listed = {name: (one["summary"], one["error_bounds"]) for name, one in components("metric").items()}
-    assert {name: (metric.meaning, metric.clock_bounds) for name, metric in METRICS.items()} == listed
+def test_what_is_written_from_lists_is_up_to_date() -> None:
+    run(ROOT / "tools/bench-lists", "--check")
 
 
 def test_cells_are_told_apart_by_fields_of_the_file() -> None:

@@ -57,7 +57,7 @@ def write_future(path: Path) -> None:
 
 def write_other_experiment(path: Path) -> None:
     with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as file:
-        file.setncatts({"schema": "downbeat-bench", "schema_version": 1, "title": "Round trips"})
+        file.setncatts({"schema": "downbeat-bench", "schema_version": 3, "title": "Round trips"})
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def write_other_experiment(path: Path) -> None:
         (lambda path: path.write_text("latency,7\n"), "not a file of downbeat-bench"),
         (lambda path: path.write_bytes(b"CDF\x05" + b"\xff" * 64), "cut off or damaged"),
         (write_foreign_netcdf, "not a file of downbeat-bench"),
-        (write_future, "schema version 99; this downbeat reads up to 2"),
+        (write_future, "schema version 99, and this downbeat reads 3"),
         (write_other_experiment, "has no samples of operations; it is: Round trips"),
         (lambda path: path.mkdir(), "is a directory"),
         (lambda _: None, "there is no file"),
@@ -119,9 +119,11 @@ def test_fields_units_and_names_are_those_of_the_file(tmp_path: Path) -> None:
     assert (units["size"], units["largest_delay"]) == ("byte", "s")
 
 
-def test_files_of_version_1_are_read(tmp_path: Path) -> None:
-    path = write_launch(tmp_path / "a.nc", [two_samples()], schema_version=1)
-    assert downbeat.summarize_cells(path)["status"].tolist() == ["ok"]
+def test_a_file_of_an_earlier_version_names_the_one_that_reads_it(tmp_path: Path) -> None:
+    old = {"schema_version": 2, "downbeat_version": "0.1.0", "git_revision": "abc"}
+    path = write_launch(tmp_path / "a.nc", [two_samples()], **old)
+    with pytest.raises(UsageError, match=r"schema version 2, and this downbeat reads 3; .* 0\.1\.0 \(abc\)"):
+        downbeat.summarize_cells(path)
 
 
 @pytest.mark.parametrize("version", ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"])

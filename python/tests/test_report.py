@@ -437,7 +437,7 @@ def test_the_command_writes_beside_the_data_and_names_the_page(tmp_path: Path) -
 
 def test_what_has_no_report_is_refused_in_one_line(tmp_path: Path) -> None:
     with netCDF4.Dataset(tmp_path / "x.nc", "w", format="NETCDF3_64BIT_DATA") as file:
-        file.setncatts({"schema": "downbeat-bench", "schema_version": 1, "experiment": "algorithms"})
+        file.setncatts({"schema": "downbeat-bench", "schema_version": 3, "experiment": "algorithms"})
     with pytest.raises(
         UsageError, match="is of algorithms; reports are of samples of operations, skew, clock, drift, rtt"
     ):
@@ -451,7 +451,7 @@ def clock_file(path: Path, experiment: str, **variables: tuple[tuple[str, ...], 
     data = xr.Dataset(
         {name: (dims, np.asarray(values)) for name, (dims, values) in variables.items()},
         attrs=CONTEXT
-        | {"schema": "downbeat-bench", "schema_version": 1, "experiment": experiment}
+        | {"schema": "downbeat-bench", "schema_version": 3, "experiment": experiment}
         | {
             "title": "A title",
             "hosts": "a host",

@@ -119,7 +119,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def read_rows(path: Path, variable: str) -> list[dict[str, str]]:
-    """Returns the rows of one variable of a CSV file in long form."""
-    with path.open() as file:
-        return [row for row in csv.DictReader(file) if row["variable"] == variable]
+def read_rows(path: Path, column: str) -> list[dict[str, str]]:
+    """Returns the rows of the table of a CSV file that has a column."""
+    tables = [list(csv.DictReader(text.splitlines())) for text in path.read_text().split("\n\n")]
+    return next(rows for rows in tables if column in rows[0])

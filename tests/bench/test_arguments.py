@@ -75,10 +75,10 @@ BAD = [
     ("barrier --late 2", "--late cannot be '2'; use seconds from 0 to 1 without unit"),
     ("barrier --late-ranks 1.5", "--late-ranks cannot be '1.5'; use a share from 0 to 1"),
     ("barrier --seed -1", "--seed cannot be '-1'; use an integer from 0 to"),
-    ("barrier --format xml", "unknown format 'xml'; choose one of table, matrix, csv, json"),
+    ("barrier --format xml", "unknown format 'xml'; choose one of table, csv, json"),
     (
         "barrier -o out.dat",
-        "the file type of 'out.dat' is unknown; use one of the suffixes .csv, .json, .nc, .txt",
+        "the file type of 'out.dat' is unknown; use one of the suffixes .csv, .json, .nc",
     ),
     ("barrier -o out.otf2", "timelines are exported; write a file .nc, then run: downbeat export FILE.nc --to"),
     ("barrier -o out.nc -o out.nc", "file 'out.nc' is given twice"),

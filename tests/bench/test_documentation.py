@@ -1,16 +1,13 @@
-"""The documentation describes components, variables of files and metrics as the program does."""
+"""The documentation describes components as the program does."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import netCDF4
 import pytest
-from conftest import ONE_LIBRARY, Bench, run_bench
+from conftest import ONE_LIBRARY, Bench
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -52,53 +49,3 @@ def test_components_are_described_as_list_does(bench: Bench, page: str, heading:
         assert cells[0].startswith(component["summary"]), component["name"]
         if kind in ("scheme", "offset"):
             assert cells[-1] == component["source"], component["name"]
-
-
-@dataclass(frozen=True)
-class Run:
-    """The files of one run, and what the program lists."""
-
-    directory: Path
-    parts: list[dict[str, Any]]
-
-    def listed(self, kind: str) -> dict[str, dict[str, Any]]:
-        return {part["name"]: part for part in self.parts if part["kind"] == kind}
-
-
-@pytest.fixture(scope="module")
-def run(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run with computation, which has variables of its own."""
-    directory = tmp_path_factory.mktemp("run")
-    arguments = ["ibcast(compute=5us)", "-m", "8", "-r", "3", "--warmup", "1", "--sync", "mpi_barrier", "-q"]
-    outcome = run_bench(mpi, directory, *arguments, "-o", "out.nc")
-    assert outcome.status == 0, outcome.stderr
-    listed = run_bench(mpi, directory, "list", "field", "metric", "--format", "json", ranks=1)
-    return Run(directory, [json.loads(line) for line in listed.stdout.splitlines()])
-
-
-def documented(heading: str) -> list[list[str]]:
-    """Returns the cells of the first table below a heading, row by row."""
-    section = (DOCS / "bench-files.md").read_text(encoding="utf-8").split(f"\n{heading}\n")[1]
-    table = re.search(r"(?m)^\|.*\n\|-.*\n((?:\|.*\n)+)", section)
-    assert table
-    return [[cell.strip() for cell in row.strip("|").split("|")] for row in table[1].splitlines()]
-
-
-def test_every_variable_is_documented_with_its_dimensions_or_listed_and_none_else(run: Run) -> None:
-    found: dict[str, tuple[str, ...]] = {}
-    for variables, dimensions, _ in documented("## netCDF (`.nc`)"):
-        found |= {name: tuple(dimensions.split(", ")) for name in re.findall(r"`([^`]+)`", variables)}
-    assert found.pop("<metric>_<statistic>") == ("cell",)
-    metrics = tuple(f"{name}_" for name in run.listed("metric"))
-    with netCDF4.Dataset(run.directory / "out.nc") as file:
-        assert found == {
-            name: tuple(one for one in variable.dimensions if not one.endswith("_len"))
-            for name, variable in file.variables.items()
-            if not name.startswith(metrics) and name not in run.listed("field")
-        }
-
-
-def test_every_metric_is_documented_with_its_bounds_and_none_else(run: Run) -> None:
-    rows = documented("## Metrics")
-    found = {name: int(bounds) for names, _, bounds in rows for name in re.findall(r"`([^`]+)`", names)}
-    assert found == {name: part["error_bounds"] for name, part in run.listed("metric").items()}

@@ -26,8 +26,8 @@ def data(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
     assert outcome.status == 0, outcome.stderr
     assert all(len(line) <= 80 or line.startswith("warning: ") for line in outcome.stdout.splitlines())
     found = read_dataset(directory / "out.nc")
-    rows = read_rows(directory / "out.csv", "rtt")
-    assert [float(row["value"]) for row in rows] == list(found.rtt.values.ravel())
+    rows = read_rows(directory / "out.csv", "rtt_s")
+    assert [float(row["rtt_s"]) for row in rows] == list(found.rtt.values.ravel())
     return found
 
 

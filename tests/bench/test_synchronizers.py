@@ -45,7 +45,7 @@ def test_nobody_leaves_before_the_last_has_entered(mpi: str, tmp_path: Path, ran
     entered, left = data.sync_entry.values, data.entry.values
     assert left.shape[1] == ranks
     assert (left.min(axis=1) >= entered.max(axis=1) - bounds(data)).all()
-    barriers = {name.decode() for name in data.synchronizer.values}
+    barriers = {str(name) for name in data.synchronizer.values}
     assert barriers == {*BARRIERS, "harmonize(after=double_ring)"}
     # A rank that started late is late for the next synchronizer, which must wait for it.
     delayed = data.delay.values.max(axis=1) > 0
@@ -61,14 +61,14 @@ def test_methods_of_choosing_the_slack_stand_beside_each_other(bench: Bench, tmp
     outcome = bench("nothing", "barrier", "--sync", ",".join(methods), *few, "-q", "-o", "out.nc")
     assert outcome.status in (0, 3), outcome.stderr  # a busy machine
     data = read_dataset(tmp_path / "out.nc")
-    assert [name.decode() for name in data.synchronizer.values] == 2 * methods
+    assert [str(name) for name in data.synchronizer.values] == 2 * methods
     # Each method has clocks of its own; its deadlines are converted to that of the stamps, to some readings of it.
     reading = 1e-6
     entered, left, deadline = data.sync_entry.values, data.entry.values, data.deadline.values
     assert (left.min(axis=1) >= deadline - reading).all()
     assert (deadline >= entered.max(axis=1) + data.slack.values - reading).all()
     # Schuchart 2023, Alg. 1, lines 14 to 17, from the first call to the last, whichever cell they belong to.
-    published = data.synchronizer.values[data.cell_index.values] == b"harmonize(slack=published)"
+    published = data.synchronizer.values[data.cell_index.values] == "harmonize(slack=published)"
     slack, missed = data.slack.values[published], (data.flag.values[published] == 0).any(axis=1)
     assert slack == pytest.approx(slack[0] * 1.5 ** np.cumsum([0, *missed[:-1]]), rel=1e-3)
 

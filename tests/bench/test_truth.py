@@ -109,7 +109,7 @@ def reading(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> float:
     An operation that takes no time reads its clock twice; one that waits reads it once more than it should, at most.
     """
     (cell,) = measure(mpi, tmp_path_factory.mktemp("reading"), NO_TIME, "--sync", "mpi_barrier")
-    return 2.0 * float(cell.record["metrics"]["latency_max"]["median"])
+    return 2.0 * float(cell.record["latency_max_median"])
 
 
 @pytest.fixture(scope="module")

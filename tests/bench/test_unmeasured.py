@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 from conftest import Bench, read_dataset, read_records
 
 REPETITIONS, ATTEMPTS = 10, 3
@@ -24,12 +23,11 @@ def test_deadlines_that_nobody_can_meet(bench: Bench, tmp_path: Path) -> None:
     cell = cells["harmonize"]
     assert (cell["status"], cell["valid_count"]) == ("failed", 0)
     assert cell["rejected"] == cell["late_flag"] == REPETITIONS * ATTEMPTS
-    assert cell["metrics"]["latency_avg"]["median"] is None
+    assert cell["latency_avg_median"] is None
     data = read_dataset(tmp_path / "out.nc")
     rejected = data.isel(sample=data.cell_index.values == cell["cell"])
     assert rejected.sizes["sample"] > REPETITIONS * ATTEMPTS  # and warm-up
     assert not rejected.valid.values.any()
-    assert np.isnan(data.latency_avg_median.values[cell["cell"]])
 
 
 def test_a_tolerance_of_zero_rejects_all(bench: Bench) -> None:

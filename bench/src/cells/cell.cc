@@ -182,7 +182,6 @@ void CellRecord::add_canary(double before, double after) {
         result_.canary_low = std::fmin(result_.canary_low, reading);
         result_.canary_high = std::fmax(result_.canary_high, reading);
     }
-    result_.unlike_blocks += std::max(before, after) > same_state * std::min(before, after) ? 1 : 0;
 }
 
 void CellRecord::end_block(bool starved) {

@@ -74,8 +74,8 @@ struct ComputationOverlap {
     double window; // the same fraction of medians of the time from the common start to the last exit, as it is
 };
 
-/// States of the machine, by readings of its canary (launch/canary.h): two that differ by more than this factor are of
-/// two states.
+/// Readings of the canary (launch/canary.h) that lie side by side when all are sorted are of two states of the machine
+/// if they differ by more than this factor.
 constexpr double same_state = 1.5;
 
 struct CellResult {
@@ -94,7 +94,6 @@ struct CellResult {
     double canary_high;           // largest
     double slope;                 // relative rise of latency_avg within blocks, median over them; NaN if they are short
     double slope_by_chance;       // that blocks without any show, in one of a thousand cells; NaN if there are too few
-    long unlike_blocks;           // blocks with readings of two states before and after them
     long calls;                   // of the operation per sample
     bool has_deadline;            // whether the synchronizer has
     double error_bound;           // seconds, largest over ranks and blocks

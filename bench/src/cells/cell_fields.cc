@@ -3,59 +3,69 @@
 #include "metrics/metric.h"
 
 #include <fmt/format.h>
+#include <functional>
+#include <map>
 #include <type_traits>
-#include <utility>
 
 namespace bench {
 namespace {
 
-template <typename Value> constexpr FieldType type_of() {
-    if constexpr (std::is_same_v<Value, CellStatus>) {
-        return FieldType::status;
-    } else if constexpr (std::is_integral_v<Value>) {
-        return FieldType::count;
-    } else if constexpr (std::is_floating_point_v<Value>) {
-        return FieldType::number;
-    } else {
-        return FieldType::text;
-    }
-}
-
-template <typename Value> FieldValue to_value(const Value &value) {
-    if constexpr (type_of<Value>() == FieldType::count) {
-        return static_cast<std::int64_t>(value);
-    } else {
-        return value;
-    }
-}
-
 /// `get`: a member, or a function, of a cell (then the field is planned) or of its result.
-template <typename Get> CellField field(std::string name, std::string unit, std::string meaning, Get get) {
+template <typename Get>
+CellField field(const std::string &name, const std::string &unit, const std::string &meaning, Get get,
+                const Column &column = {}) {
     constexpr bool planned = std::is_invocable_v<Get, const Cell &>;
-    const auto value = [get](const CellResult &result) -> decltype(auto) {
+    const auto value = [get](const CellResult &result) {
         if constexpr (planned) {
             return std::invoke(get, result.cell);
         } else {
             return std::invoke(get, result);
         }
     };
-    return {.name = std::move(name),
-            .unit = std::move(unit),
-            .meaning = std::move(meaning),
-            .type = type_of<std::decay_t<decltype(value(std::declval<const CellResult &>()))>>(),
-            .planned = planned,
-            .value = [value](const CellResult &result) { return to_value(value(result)); }};
+    return {field_of<CellResult>(name, unit, meaning, value, column), planned};
+}
+
+CellField with_flags(CellField field, const std::vector<std::string> &flags) {
+    field.flags = flags;
+    return field;
+}
+
+/// The headings of a metric in tables: group, and heading where it is not the statistic's.
+struct MetricShown {
+    std::string group;
+    std::string heading;
+};
+const std::map<std::string, MetricShown> &shown_metrics() {
+    static const std::map<std::string, MetricShown> all = {
+        {"latency_avg", {"latency", ""}},
+        {"latency_max", {"latency", "slowest"}},
+        {"makespan", {"", "makespan"}},
+        {"exit_skew", {"exit skew", ""}},
+        {"global_time", {"global", "time"}},
+        {"after_last_entry", {"after", "last"}},
+        {"imbalance_worst", {"imbalance", "worst"}},
+        {"imbalance_mean", {"imbalance", "mean"}},
+    };
+    return all;
 }
 
 std::vector<CellField> summary_fields() {
     std::vector<CellField> fields;
     for (std::size_t m = 0; m < all_metrics().size(); ++m) {
         const Metric &metric = all_metrics()[m];
+        const auto shown = shown_metrics().find(metric.name);
         for (const Statistic &statistic : statistics()) {
-            fields.push_back(
-                field(fmt::format("{}_{}", metric.name, statistic.name), statistic.has_unit ? metric.unit : "",
-                      fmt::format("{} over valid samples of: {}", statistic.name, metric.description),
-                      [m, value = statistic.value](const CellResult &result) { return result.metrics.at(m).*value; }));
+            Column in_table;
+            if (shown != shown_metrics().end()) {
+                in_table = {.group = shown->second.group,
+                            .heading = shown->second.heading.empty() ? statistic.name : shown->second.heading,
+                            .legend = metric.meaning};
+            }
+            fields.push_back(field(
+                fmt::format("{}_{}", metric.name, statistic.name), statistic.has_unit ? metric.unit : "",
+                fmt::format("{} over valid samples of: {}", statistic.name, metric.meaning),
+                [m, value = statistic.value](const CellResult &result) { return result.metrics.at(m).*value; },
+                in_table));
         }
     }
     return fields;
@@ -76,9 +86,9 @@ const std::vector<CellField> &cell_fields() {
               &Cell::barrier_algorithm),
         field("timing", "", "timing scheme: which calls a sample's timestamps enclose", &Cell::timing),
         field("pattern", "", "arrival pattern", &Cell::pattern),
-        field("largest_delay", "s", "largest delay of the pattern, as requested", &Cell::delay),
+        field("largest_delay", "s", "largest delay of the pattern, as requested", &Cell::delay, {"", "delay"}),
         field("computation", "s", "planned computation during the operation, per call", &Cell::computation),
-        field("status", "", "ok, incomplete, failed or wrong", &Result::status),
+        with_flags(field("status", "", "ok, incomplete, failed or wrong", &Result::status), cell_status_names()),
         field("requested", "", "valid samples that a complete cell needs", &Result::requested),
         field("valid_count", "", "valid samples", &Result::valid),
         field("rejected", "", "samples that were rejected and repeated", &Result::rejected),
@@ -93,8 +103,6 @@ const std::vector<CellField> &cell_fields() {
               &Result::canary_low),
         field("canary_high", "s", "largest round trip of a cache line, before and after the blocks",
               &Result::canary_high),
-        field("unlike_blocks", "", "blocks before and after which the round trips differ by more than a factor of 1.5",
-              &Result::unlike_blocks),
         field("slope", "", "latency_avg of the last half of a block over that of its first, less 1: median over blocks",
               &Result::slope),
         field("discarded", "", "warm-up samples", &Result::discarded),
@@ -117,22 +125,34 @@ const std::vector<CellField> &cell_fields() {
         field("min_of_means", "s", "smallest over ranks of the mean over valid samples of the time in the operation",
               &Result::min_of_means),
         field("overlap_benefit_median", "", "delay overlap benefit (Niethammer 2016, Eq. 5), from medians",
-              [](const Result &r) { return r.overlap_median.benefit; }),
-        field("overlap_share_median", "", "hidden time / the shorter of operation and delay, from medians",
-              [](const Result &r) { return r.overlap_median.share; }),
+              [](const Result &r) { return r.overlap_median.benefit; },
+              {"", "benefit", ColumnKind::ratio,
+               "(t0 + delay - t) / t (Niethammer 2016, Eq. 5), of medians; t0, t: global time without and with delay; "
+               "t - "
+               "delay is after last"}),
+        field(
+            "overlap_share_median", "", "hidden time / the shorter of operation and delay, from medians",
+            [](const Result &r) { return r.overlap_median.share; },
+            {"", "hidden", ColumnKind::ratio, "(t0 + delay - t) / the shorter of t0 and delay; 1: hidden completely"}),
         field("overlap_benefit_min", "", "delay overlap benefit, from minima",
               [](const Result &r) { return r.overlap_min.benefit; }),
         field("overlap_share_min", "", "hidden time / the shorter of operation and delay, from minima",
               [](const Result &r) { return r.overlap_min.share; }),
         field("computed", "s", "actual computation during the operation, per call: mean over valid samples and ranks",
-              &Result::computed),
+              &Result::computed, {"", "compute"}),
         field("overlap_osu", "", "overlap of operation and computation as OSU defines it",
-              [](const Result &r) { return r.computation_overlap.osu; }),
+              [](const Result &r) { return r.computation_overlap.osu; },
+              {"overlap", "OSU", ColumnKind::ratio,
+               "1 - (with - compute) / alone, not below 0, of latency: as osu_i* define it"}),
         field("overlap_imb", "", "overlap of operation and computation as IMB-NBC defines it",
-              [](const Result &r) { return r.computation_overlap.imb; }),
+              [](const Result &r) { return r.computation_overlap.imb; },
+              {"overlap", "IMB", ColumnKind::ratio,
+               "(alone + compute - with) / the shorter of alone and compute, from 0 to 1, of latency, as IMB-NBC"}),
         field("overlap_window", "",
               "overlap of operation and computation, from times between the common start and the last exit",
-              [](const Result &r) { return r.computation_overlap.window; }),
+              [](const Result &r) { return r.computation_overlap.window; },
+              {"overlap", "window", ColumnKind::ratio,
+               "the same of makespan, not cut off: 1 where the shorter of the two is hidden completely"}),
     };
     return all;
 }

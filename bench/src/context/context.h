@@ -11,7 +11,7 @@
 
 namespace bench {
 
-constexpr int schema_version = 2; // of all files of this program; CHANGELOG.md says what changed
+constexpr int schema_version = 3; // of all files of this program; CHANGELOG.md says what changed
 
 /// One rank's place.
 struct RankPlace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
 
 namespace bench {
 namespace {
@@ -81,17 +80,24 @@ void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::stri
 
 void warn_of_states(const Context &context, const std::vector<CellResult> &results,
                     std::vector<std::string> &warnings) {
-    double low = std::numeric_limits<double>::infinity();
-    double high = 0.0;
-    for (const CellResult &result : results) { // NaN changes nothing
-        low = std::min(low, result.canary_low);
-        high = std::max(high, result.canary_high);
+    std::vector<double> readings;
+    for (const CellResult &result : results) {
+        if (!std::isnan(result.canary_low)) {
+            readings.insert(readings.end(), {result.canary_low, result.canary_high});
+        }
     }
-    if (high <= same_state * low) {
+    std::ranges::sort(readings);
+    // States are parted by gaps, as python/downbeat/data/cells.py has it: on a busy machine readings spread without
+    // one.
+    const auto gap =
+        std::ranges::adjacent_find(readings, [](double below, double above) { return above > same_state * below; });
+    if (gap == readings.end()) {
         return;
     }
+    const double low = *gap;
+    const double high = *(gap + 1);
     const auto mixed = std::ranges::count_if(
-        results, [](const CellResult &result) { return result.canary_high > same_state * result.canary_low; });
+        results, [&](const CellResult &result) { return result.canary_low <= low && result.canary_high >= high; });
     const bool within_host = std::ranges::any_of(context.hosts, [](const HostInfo &host) { return host.ranks > 1; });
     warnings.push_back(fmt::format(
         "measured in two states of the machine ({} {:.0f} and {:.0f} ns): {} of {} cells have samples of both, and "

@@ -67,8 +67,8 @@ void CompletedCells::report() {
         }
         results_.push_back(std::move(*waiting));
         waiting_.erase(waiting);
-        for (const auto &reporter : reporters_) {
-            reporter->cell(results_.back());
+        for (LaunchListener *const listener : listeners_) {
+            listener->cell(results_.back());
         }
         waiting = waiting_.begin(); // one before it may have waited for it
     }

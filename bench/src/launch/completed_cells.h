@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cells/cell.h"
-#include "output/reporters/reporter.h"
+#include "cells/launch_listener.h"
 #include "text/error.h"
 
 #include <cstddef>
@@ -10,15 +10,13 @@
 
 namespace bench {
 
-using Reporters = std::vector<std::unique_ptr<Reporter>>;
-
 /// The results of a launch, at rank 0. Some are compared with a reference, i.e. another cell of the launch: these are
 /// reported when the reference is complete.
 class CompletedCells {
 public:
     /// `cells`: all cells of the launch.
-    CompletedCells(std::vector<Cell> cells, const Reporters &reporters)
-        : cells_(std::move(cells)), reporters_(reporters) {}
+    CompletedCells(std::vector<Cell> cells, const LaunchListeners &listeners)
+        : cells_(std::move(cells)), listeners_(listeners) {}
 
     void add(CellResult result);
 
@@ -36,7 +34,7 @@ private:
                  void (*fill_in)(CellResult &, const CellResult &)) const;
 
     std::vector<Cell> cells_;
-    const Reporters &reporters_;
+    const LaunchListeners &listeners_;
     std::vector<CellResult> waiting_; // complete, but for what they are compared with
     std::vector<CellResult> results_;
 };

@@ -40,9 +40,9 @@ std::vector<Cell> Launch::cells() const {
     return cells;
 }
 
-std::vector<CellResult> Launch::run(const Reporters &reporters) {
-    reporters_ = &reporters;
-    CompletedCells completed(cells(), reporters);
+std::vector<CellResult> Launch::run(const LaunchListeners &listeners) {
+    listeners_ = &listeners;
+    CompletedCells completed(cells(), listeners);
     Progress progress(options_.quiet);
     std::vector<std::size_t> open(runners_.size());
     std::iota(open.begin(), open.end(), 0);
@@ -173,8 +173,8 @@ long Launch::take(const Batch &batch, Runner &runner, long discarded) {
         verdicts.push_back(judge(batch[i], limits_));
     }
     const BatchReport report{runner.index, position_, runner.record.recorded(), batch, verdicts, canary_reading_};
-    for (const auto &reporter : *reporters_) {
-        reporter->samples(report);
+    for (LaunchListener *const listener : *listeners_) {
+        listener->samples(report);
     }
     runner.record.add(batch, verdicts);
     const long valid = std::ranges::count(verdicts, Verdict::valid);

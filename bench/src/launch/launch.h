@@ -36,8 +36,9 @@ public:
     /// The algorithms that were chosen, for example "reduce[binary]", and how it is known that they hold.
     const std::vector<std::pair<std::string, std::string>> &algorithms() const { return maker_.algorithms(); }
 
-    /// Collective. The results of all cells, in that order, at rank 0. `reporters` is empty but there.
-    std::vector<CellResult> run(const Reporters &reporters);
+    /// Collective. The results of all cells, in that order, at rank 0. `listeners` hear of samples
+    /// and cells as they come.
+    std::vector<CellResult> run(const LaunchListeners &listeners);
 
 private:
     void measure_block(Runner &runner);
@@ -61,7 +62,7 @@ private:
     StartLimits limits_;
 
     // At rank 0:
-    const Reporters *reporters_ = nullptr;
+    const LaunchListeners *listeners_ = nullptr;
     long rejected_ = 0;
     double canary_reading_ = 0.0; // the last: before the block under way
     std::size_t position_ = 0;    // of the block in the order of the launch

@@ -1,6 +1,6 @@
 #include "options/command_line.h"
 
-#include "output/reporters/reporter_registry.h"
+#include "output/sinks/format.h"
 #include "text/error.h"
 #include "text/names.h"
 #include "text/suggestion.h"
@@ -135,9 +135,9 @@ void CommonOptions::check(bool of_cells) const {
         if (std::find_if(outputs.begin(), output, same) != output) {
             throw Error::usage(fmt::format("file '{}' is given twice; give it once", *output));
         }
-        find_reporter(*output, !of_cells);
+        find_format(*output, of_cells);
     }
-    check_names("format", {format}, formats(!of_cells));
+    check_names("format", {format}, printed_formats(of_cells));
 }
 
 } // namespace bench

@@ -5,7 +5,7 @@
 #include "context/context.h"
 #include "mpi/names.h"
 #include "operations/operation.h"
-#include "output/reporters/reporter_registry.h"
+#include "output/sinks/format.h"
 #include "patterns/arrival_pattern.h"
 #include "stopping_rules/stopping_rule.h"
 #include "synchronizers/synchronizer.h"
@@ -51,7 +51,7 @@ std::string footer(const std::vector<SubcommandName> &subcommands) {
                        fill(valid_operations(), 2), describe_entries(all_synchronizers()),
                        describe_entries(all_timings()), describe_entries(all_patterns()),
                        describe_entries(all_stopping_rules()), describe_entries(all_warmup_rules()),
-                       describe_entries(all_reporters()), describe_entries(subcommands));
+                       describe_entries(all_formats()), describe_entries(subcommands));
 }
 
 /// The program, the library that it has loaded, MPI, and how all of that was built.

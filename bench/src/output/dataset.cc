@@ -1,17 +1,20 @@
 #include "output/dataset.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 namespace bench {
+
+void Dataset::add(const Field &field, const std::vector<std::string> &along, Values values) {
+    variables.push_back({field, along, std::move(values)});
+}
 
 std::size_t Dataset::length(const std::string &dimension) const {
     return std::ranges::find(dimensions, dimension, &Dimension::name)->length;
 }
 
-std::size_t Dataset::size(const Variable &variable) const {
-    return std::accumulate(variable.dimensions.begin(), variable.dimensions.end(), std::size_t{1},
+std::size_t Dataset::size(const std::vector<std::string> &along) const {
+    return std::accumulate(along.begin(), along.end(), std::size_t{1},
                            [&](std::size_t product, const std::string &name) { return product * length(name); });
 }
 
@@ -21,35 +24,44 @@ const Variable *Dataset::coordinates(const std::string &dimension) const {
     return found == variables.end() ? nullptr : &*found;
 }
 
-std::vector<std::vector<const Variable *>> Dataset::tables() const {
-    std::vector<std::vector<const Variable *>> tables;
-    for (const Variable &variable : variables) {
-        if (is_coordinate(variable)) {
+std::vector<std::vector<std::size_t>> Dataset::tables() const {
+    std::vector<std::vector<std::size_t>> tables;
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+        if (is_coordinate(variables[i]) || variables[i].in == Variable::In::netcdf) {
             continue;
         }
-        const auto table = std::ranges::find_if(
-            tables, [&](const auto &candidate) { return candidate.front()->dimensions == variable.dimensions; });
+        const auto table = std::ranges::find_if(tables, [&](const auto &candidate) {
+            return variables[candidate.front()].dimensions == variables[i].dimensions;
+        });
         if (table == tables.end()) {
-            tables.push_back({&variable});
+            tables.push_back({i});
         } else {
-            table->push_back(&variable);
+            table->push_back(i);
         }
     }
     return tables;
+}
+
+std::vector<std::size_t> Dataset::unravel(const std::vector<std::string> &along, std::size_t element) const {
+    std::vector<std::size_t> indices(along.size());
+    for (std::size_t d = indices.size(); d-- > 0;) {
+        const std::size_t count = d == 0 ? element + 1 : length(along[d]); // the first may grow
+        indices[d] = element % count;
+        element /= count;
+    }
+    return indices;
 }
 
 bool is_coordinate(const Variable &variable) {
     return variable.dimensions.size() == 1 && variable.dimensions.front() == variable.name;
 }
 
-std::vector<std::size_t> unravel(const Dataset &dataset, const Variable &variable, std::size_t element) {
-    std::vector<std::size_t> indices(variable.dimensions.size());
-    for (std::size_t d = indices.size(); d-- > 0;) {
-        const std::size_t length = dataset.length(variable.dimensions[d]);
-        indices[d] = element % length;
-        element /= length;
-    }
-    return indices;
+std::size_t size_of(const Values &values) {
+    return std::visit([](const auto &typed) { return typed.size(); }, values);
+}
+
+Value element(const Values &values, std::size_t index) {
+    return std::visit([index](const auto &typed) -> Value { return typed[index]; }, values);
 }
 
 std::vector<double> bin_edges(const Histogram &histogram) {
@@ -67,11 +79,14 @@ std::vector<std::int64_t> count_up(std::size_t count) {
 }
 
 void add_ranks(Dataset &dataset, const Context &context) {
-    dataset.dimensions.push_back({"rank", context.ranks.size()});
-    dataset.add("rank", {"rank"}, "rank in the communicator", "", count_up(context.ranks.size()));
-    dataset.add("host", {"rank"}, "host of the rank", "", collect(context.ranks, &RankPlace::host));
-    dataset.add("cpuset", {"rank"}, "processors that the rank may run on", "",
-                collect(context.ranks, &RankPlace::cpuset));
+    static const std::vector<FieldOf<RankPlace>> fields = {
+        field_of<RankPlace>("host", "", "host of the rank", &RankPlace::host),
+        field_of<RankPlace>("cpuset", "", "processors that the rank may run on", &RankPlace::cpuset)};
+    if (std::ranges::find(dataset.dimensions, "rank", &Dimension::name) == dataset.dimensions.end()) {
+        dataset.dimensions.push_back({"rank", context.ranks.size()});
+    }
+    dataset.add({"rank", "", "rank in the communicator", FieldType::count}, {"rank"}, count_up(context.ranks.size()));
+    dataset.add(fields, {"rank"}, context.ranks);
 }
 
 } // namespace bench

@@ -2,60 +2,69 @@
 
 #include "context/context.h"
 #include "statistics/histogram.h"
+#include "text/field.h"
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <iterator>
 #include <string>
-#include <type_traits>
-#include <utility>
-#include <variant>
 #include <vector>
 
 namespace bench {
+
+constexpr std::size_t unlimited = 0; // length of a dimension that grows
 
 struct Dimension {
     std::string name;
     std::size_t length;
 };
 
-using Values = std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::string>>;
-
-/// A named array. One that is named as its only dimension holds that dimension's coordinates.
-struct Variable {
-    std::string name;
+/// A field along dimensions. One that is named as its only dimension holds that dimension's coordinates.
+struct Variable : Field {
     std::vector<std::string> dimensions; // the last varies fastest
-    std::string meaning;                 // one line
-    std::string unit;                    // "" if there is none
-    Values values;
+    Values values{};                     // nothing where rows bring them
+    std::size_t text_length = 0;         // of texts that rows bring: what is longer is cut off in netCDF
+    enum class In {
+        all,
+        netcdf,
+        rows
+    } in = In::all; // which sinks have it: netCDF alone, or those with a row at a time
 };
 
-/// The results of a subcommand, in the form that all files share.
+/// The description of results, in the form that all sinks share, and the results themselves unless they come as rows.
 struct Dataset {
     std::string title;
     std::vector<Dimension> dimensions;
     std::vector<Variable> variables;
     ContextValues attributes; // the subcommand's options and single numbers
 
-    void add(const std::string &name, const std::vector<std::string> &along, const std::string &meaning,
-             const std::string &unit, Values values) {
-        variables.push_back({name, along, meaning, unit, std::move(values)});
-    }
+    void add(const Field &field, const std::vector<std::string> &along, Values values);
+
+    /// A variable for each field of the rows, which are those of all combinations of `along`, the last varying fastest.
+    /// Lists have one more dimension, `inner`, and are padded to its length.
+    template <typename Row>
+    void add(const std::vector<FieldOf<Row>> &fields, const std::vector<std::string> &along,
+             const std::vector<Row> &rows, const std::vector<std::string> &inner = {});
 
     std::size_t length(const std::string &dimension) const;
-    std::size_t size(const Variable &variable) const;
+    /// The number of elements along the dimensions.
+    std::size_t size(const std::vector<std::string> &along) const;
     const Variable *coordinates(const std::string &dimension) const;
 
-    /// The other variables in groups that have the same dimensions, in order of appearance: the tables of the dataset.
-    std::vector<std::vector<const Variable *>> tables() const;
+    /// The other variables, without those that are set aside, by their index, in groups that have the same dimensions,
+    /// in order of appearance: the tables of the dataset.
+    std::vector<std::vector<std::size_t>> tables() const;
+
+    /// Indices of an element along each of the dimensions.
+    std::vector<std::size_t> unravel(const std::vector<std::string> &along, std::size_t element) const;
 };
 
 /// Whether the variable holds the coordinates of a dimension.
 bool is_coordinate(const Variable &variable);
 
-/// Indices of an element along each dimension of a variable.
-std::vector<std::size_t> unravel(const Dataset &dataset, const Variable &variable, std::size_t element);
+std::size_t size_of(const Values &values);
+Value element(const Values &values, std::size_t index);
 
 /// The left edges of the bins.
 std::vector<double> bin_edges(const Histogram &histogram);
@@ -63,39 +72,34 @@ std::vector<double> bin_edges(const Histogram &histogram);
 /// 0, 1, ...
 std::vector<std::int64_t> count_up(std::size_t count);
 
-/// The element types of Values.
-template <typename Value>
-using Stored = std::conditional_t<std::is_floating_point_v<Value>, double,
-                                  std::conditional_t<std::is_integral_v<Value>, std::int64_t, std::string>>;
+/// Adds dimension `rank`, unless it is there, with where each rank ran.
+void add_ranks(Dataset &dataset, const Context &context);
 
-/// The value of `get`, a member or a function, for each item: a number, a text, or a row of numbers. Rows are padded to
-/// `length`, if that is given.
-template <typename Items, typename Get>
-auto collect(const Items &items, Get get, std::size_t length = 0, double filler = std::nan("")) {
-    using Found = std::decay_t<std::invoke_result_t<Get, decltype(*items.begin())>>;
-    if constexpr (std::is_arithmetic_v<Found> || std::is_same_v<Found, std::string>) {
-        std::vector<Stored<Found>> values;
-        for (const auto &item : items) {
-            values.push_back(static_cast<Stored<Found>>(std::invoke(get, item)));
+template <typename Row>
+void Dataset::add(const std::vector<FieldOf<Row>> &fields, const std::vector<std::string> &along,
+                  const std::vector<Row> &rows, const std::vector<std::string> &inner) {
+    for (const FieldOf<Row> &field : fields) {
+        std::vector<std::string> whole = along;
+        whole.insert(whole.end(), inner.begin(), inner.end());
+        Values all;
+        for (const Row &row : rows) {
+            std::visit(
+                [&](const auto &found) {
+                    using Element = std::decay_t<decltype(found[0])>;
+                    if (!std::holds_alternative<std::vector<Element>>(all)) {
+                        all = std::vector<Element>();
+                    }
+                    auto &values = std::get<std::vector<Element>>(all);
+                    values.insert(values.end(), found.begin(), found.end());
+                    if constexpr (std::is_arithmetic_v<Element>) {
+                        const auto filler = std::is_floating_point_v<Element> ? static_cast<Element>(std::nan("")) : -1;
+                        values.insert(values.end(), size(inner) - std::min(size(inner), found.size()), filler);
+                    }
+                },
+                field.values(row));
         }
-        return values;
-    } else {
-        using Value = Stored<typename Found::value_type>;
-        std::vector<Value> values;
-        std::size_t end = 0;
-        for (const auto &item : items) {
-            for (const auto &value : std::invoke(get, item)) {
-                values.push_back(static_cast<Value>(value));
-            }
-            if (end += length; length > 0) {
-                values.resize(end, static_cast<Value>(filler));
-            }
-        }
-        return values;
+        add(field, whole, std::move(all));
     }
 }
-
-/// Adds dimension `rank` with where each rank ran.
-void add_ranks(Dataset &dataset, const Context &context);
 
 } // namespace bench

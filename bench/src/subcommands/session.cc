@@ -7,7 +7,8 @@
 #include "mpi/settings.h"
 #include "mpi/simulation.h"
 #include "output/output.h"
-#include "output/reporters/reporter_registry.h"
+#include "output/sinks/format.h"
+#include "output/table/sections.h"
 #include "subcommands/machine.h"
 #include "text/names.h"
 
@@ -78,9 +79,7 @@ Context gather_context(const Communicator &comm, const GlobalClock &clock, const
 Session::Session(const Communicator &comm, const CommonOptions &options, const std::string &command)
     : comm_(comm), options_(options), seed_(choose_seed(comm, options.seed)) {
     comm.on_root([&] {
-        for (const std::string &path : options.outputs) {
-            files_.push_back(find_reporter(path, true).make(path));
-        }
+        sinks_ = open_sinks(options.outputs, options.format);
         return 0;
     });
     const GlobalClock clock(comm, std::nullopt);
@@ -94,10 +93,13 @@ ExitStatus Session::finish(const std::function<Findings()> &find) {
         Findings found = find();
         const std::vector<std::string> of_machine = find_machine_warnings(context_, others);
         found.warnings.insert(found.warnings.begin(), of_machine.begin(), of_machine.end());
-        for (const auto &file : files_) {
-            file->findings(context_, found);
+        const ContextValues values = context_values(context_);
+        found.data.attributes.insert(found.data.attributes.begin(), values.begin(), values.end());
+        const RunEnd end{std::nullopt, found.warnings,
+                         table_machine(context_) + found.table + closing_lines(found.warnings, context_.outputs)};
+        for (const auto &sink : sinks_) {
+            write_dataset(*sink, context_, found.data, end);
         }
-        find_by_name(all_reporters(), options_.format).make(standard_output)->findings(context_, found);
         print_warnings(options_.format, found.warnings);
         return 0;
     });
@@ -105,7 +107,7 @@ ExitStatus Session::finish(const std::function<Findings()> &find) {
 }
 
 void print_warnings(const std::string &format, const std::vector<std::string> &warnings) {
-    if (find_by_name(all_reporters(), format).shows_warnings) {
+    if (find_by_name(all_formats(), format).shows_warnings) {
         return;
     }
     for (const std::string &warning : warnings) {

@@ -4,16 +4,22 @@
 #include "context/context.h"
 #include "mpi/communicator.h"
 #include "options/command_line.h"
-#include "output/reporters/reporter.h"
+#include "output/sinks/format.h"
 #include "subcommands/machine.h"
 #include "text/error.h"
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 namespace bench {
+
+/// The results of a subcommand other than the measurement of operations.
+struct Findings {
+    Dataset data;
+    std::string table;                 // between the lines about the machine and the warnings
+    std::vector<std::string> warnings; // of the subcommand itself
+};
 
 /// The work of subcommands before and after they measure: opens the files, prepares the clocks, gathers the context,
 /// writes the results.
@@ -33,7 +39,7 @@ private:
     const Communicator &comm_;
     const CommonOptions &options_;
     std::uint64_t seed_;
-    std::vector<std::unique_ptr<Reporter>> files_; // at rank 0
+    Sinks sinks_; // at rank 0
     Context context_;
     ActivityWatch watch_;
 };

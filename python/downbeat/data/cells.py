@@ -11,8 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from downbeat.base.text import Units, counted
-from downbeat.data.launch_file import open_samples, read_cells, resolution_of, steps_of
-from downbeat.data.metrics import METRICS
+from downbeat.data.launch_file import metrics_of, open_samples, read_cells, resolution_of, steps_of
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.samples import Samples, read_samples
 from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median, step_in
@@ -144,7 +143,7 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
 
     Args:
         path: a `.nc` file with samples of operations.
-        metrics: names in `downbeat.data.metrics.METRICS`; all by default.
+        metrics: their names, as `downbeat-bench list metric` shows them; all by default.
 
     Returns:
         One row per cell: `operation`, `size` in byte and the other `CELL_FACTORS`; `status` (`ok`, `incomplete`,
@@ -161,7 +160,7 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
     with open_samples(path) as file:
         cells = read_cells(file)
         resolution = resolution_of(file) or step_in_samples(file, samples)
-        steps = {name: steps_of(file, name, resolution) for name in samples.columns if name in METRICS}
+        steps = {name: steps_of(file, name, resolution) for name in metrics_of(file) if name in samples.columns}
     index = samples["cell_index"]
     for column, name in COUNTED.items():
         cells[column] = np.bincount(index[samples.with_verdict(name)], minlength=len(cells))
@@ -170,7 +169,7 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
     order = valid[np.argsort(index[valid], kind="stable")]
     borders = np.searchsorted(index[order], np.arange(len(cells) + 1))
     units = dict(cells.attrs["units"])
-    names = [name for name in samples.columns if name in METRICS]
+    names = list(steps)
     values = np.array([samples[name][order] for name in names]).reshape(len(names), len(order))
     numbers = np.full((len(names), len(STATISTICS), len(cells)), np.nan)
     counts = np.diff(borders)

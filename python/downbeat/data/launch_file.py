@@ -14,7 +14,6 @@ import pandas as pd
 
 from downbeat.base.files import check_sealed
 from downbeat.base.text import Units
-from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import UNWRITTEN, NetcdfFile, Variable
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 SCHEMA = "downbeat-bench"
-SCHEMA_VERSION = 2  # of 1, CSV and JSON lines had other names; netCDF, which is read here, differs in nothing
+SCHEMA_VERSION = 3  # since then files have the metrics of samples
 
 # Factors that identify a cell of a launch, by the names of the file. Delay and computation are in seconds.
 CELL_FACTORS = (
@@ -75,8 +74,12 @@ def open_netcdf(path: str | Path) -> Iterator[NetcdfFile]:
         if getattr(file, "schema", None) != SCHEMA:
             raise UsageError(foreign)
         version = int(getattr(file, "schema_version", 0))
-        if version > SCHEMA_VERSION:
-            raise UsageError(f"'{path}' has schema version {version}; this downbeat reads up to {SCHEMA_VERSION}")
+        if version != SCHEMA_VERSION:
+            release, revision = getattr(file, "downbeat_version", "unknown"), getattr(file, "git_revision", "unknown")
+            raise UsageError(
+                f"'{path}' has schema version {version}, and this downbeat reads {SCHEMA_VERSION}; "
+                f"read it with the downbeat that wrote it, {release} ({revision})"
+            )
         if size < file.whole:
             raise UsageError(f"'{path}' is cut off: it has {size} of {file.whole} bytes")
         yield file
@@ -107,7 +110,7 @@ def flags(variable: Variable) -> dict[int, str]:
 
 
 def read_cells(file: NetcdfFile) -> pd.DataFrame:
-    """Returns one row per cell: all that the file says of it, but for the statistics of metrics.
+    """Returns one row per cell: all that the file says of it.
 
     That is what the cell is (`CELL_FACTORS`), `status`, and numbers; NaN for what a run that was cut short did not
     write.
@@ -131,13 +134,17 @@ def read_cells(file: NetcdfFile) -> pd.DataFrame:
 
 
 def cell_fields(file: NetcdfFile) -> list[str]:
-    """Returns the names of what a file says of a cell as a whole, the statistics of metrics left out."""
-    metrics = tuple(f"{name.removesuffix('_p25')}_" for name in file.variables if name.endswith("_p25"))
+    """Returns the names of what a file says of a cell as a whole."""
     return [
         name
         for name, variable in file.variables.items()
-        if variable.dimensions[:1] == ("cell",) and "rank" not in variable.dimensions and not name.startswith(metrics)
+        if variable.dimensions[:1] == ("cell",) and "rank" not in variable.dimensions
     ]
+
+
+def metrics_of(file: NetcdfFile) -> list[str]:
+    """Returns the names of the metrics of samples that a file has."""
+    return [name for name, variable in file.variables.items() if "clock_bounds" in variable.attributes]
 
 
 def has_unit(file: NetcdfFile, name: str) -> bool:
@@ -157,17 +164,18 @@ def steps_of(file: NetcdfFile, metric: str, resolution: float) -> np.ndarray:
 
     Args:
         file: of samples.
-        metric: one of `METRICS`; those that need a common clock have no step.
+        metric: one of `metrics_of`; those that need a common clock have no step.
         resolution: of the ranks' clocks, s.
     """
     calls = np.maximum(np.nan_to_num(numbers(file.variables["calls"]), nan=1), 1)
-    if METRICS[metric].clock_bounds:
+    of_resolution = file.variables[metric].step
+    if of_resolution == "none":
         return np.zeros(len(calls))
     ranks = file.dimensions["rank"]
     timed = (
         file.variables["timed"][:].astype(bool).sum(axis=1) if "timed" in file.variables else np.full(len(calls), ranks)
     )
-    averaged = np.where(timed > 0, timed, ranks) if metric == "latency_avg" else 1
+    averaged = np.where(timed > 0, timed, ranks) if of_resolution == "per call and timed rank" else 1
     return np.asarray(resolution / calls / averaged)
 
 

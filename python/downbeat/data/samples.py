@@ -1,4 +1,4 @@
-"""Metrics of every sample of a launch, in one pass over the file, however many ranks and samples it has."""
+"""Metrics of every sample of a launch, as downbeat-bench computed them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.data.launch_file import CELL_FACTORS, flags, numbers, open_samples, read_cells, xarray
-from downbeat.data.metrics import METRICS, Stamps
+from downbeat.data.launch_file import CELL_FACTORS, flags, metrics_of, open_samples, read_cells, xarray
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.errors import UsageError
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 # Read from each variable at a time: few passes, little of a laptop's memory.
 CHUNK_BYTES = 32 << 20
 VERDICTS = ("valid", "late_flag", "late_entry", "warmup", "overrun")
-KEPT = ("cell_index", "block", "attempt", "verdict", "deadline", "slack")
+KEPT = ("cell_index", "block", "attempt", "verdict", "deadline", "slack", "begin")
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,11 @@ class Samples:
 
 
 def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr.Dataset:
-    """Computes the metrics of every sample of a launch.
+    """Reads the metrics of every sample of a launch.
 
     Args:
         path: a `.nc` file with samples of operations.
-        metrics: names in `downbeat.data.metrics.METRICS`; all by default.
+        metrics: their names, as `downbeat-bench list metric` shows them; all by default.
 
     Returns:
         A dataset with dimension `sample`, in the order of measurement, including warm-up and rejected samples:
@@ -71,24 +70,19 @@ def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr
 
 
 def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samples:
-    """Computes what `sample_metrics` returns, without loading xarray."""
-    wanted = list(METRICS) if metrics is None else list(metrics)
-    for name in wanted:
-        if name not in METRICS:
-            raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(METRICS)}")
+    """Reads what `sample_metrics` returns, without loading xarray."""
     with open_samples(path) as file:
         check_samples(path, file)
-        kept = {name: native(file.variables[name][:]) for name in KEPT}
-        computed = stream(file, wanted, kept)
-        attributes: dict[str, dict[str, object]] = {
-            name: dict(file.variables[name].attributes) for name in ("entry", *KEPT)
-        }
-        unit = attributes["entry"]["units"]
-    for name in computed:
-        meaning = METRICS[name].meaning if name in METRICS else "first entry into the operation, global clock"
-        attributes[name] = {"units": unit, "long_name": meaning}
-    columns = kept | computed
-    return Samples(columns, {name: attributes[name] for name in columns})
+        known = metrics_of(file)
+        wanted = known if metrics is None else list(metrics)
+        for name in wanted:
+            if name not in known:
+                raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(known)}")
+        read = [file.variables[name] for name in (*KEPT, *wanted)]
+        return Samples(
+            {variable.name: native(variable[:]) for variable in read},
+            {variable.name: dict(variable.attributes) for variable in read},
+        )
 
 
 def check_samples(path: str | Path, file: NetcdfFile) -> None:
@@ -112,43 +106,6 @@ def check_samples(path: str | Path, file: NetcdfFile) -> None:
 def native(values: np.ndarray) -> np.ndarray:
     """Returns values in the byte order of this machine, which pandas insists on."""
     return values.astype(values.dtype.newbyteorder("="), copy=False)
-
-
-def stream(file: NetcdfFile, wanted: list[str], kept: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Returns metrics and `begin` of all samples; reads `CHUNK_BYTES` of a variable at a time."""
-    samples, ranks = file.variables["entry"].shape
-    # Missing in a cell without samples: the run was cut short.
-    calls = np.nan_to_num(numbers(file.variables["calls"]), nan=1)
-    timed = file.variables["timed"][:].astype(bool) if "timed" in file.variables else np.ones((len(calls), ranks), bool)
-    observed = int(getattr(file, "observed_rank", 0))
-    results = {name: np.empty(samples) for name in ["begin", *wanted]}
-    # Cells with the same calls and the same timed ranks are computed together: runs of one cell are short.
-    groups: dict[tuple[int, bytes], int] = {}
-    kinds = [(max(1, int(count)), mask.tobytes()) for count, mask in zip(calls, timed, strict=True)]
-    group_of_cell = np.array([groups.setdefault(kind, len(groups)) for kind in kinds], dtype=int)
-    chunk = max(1, CHUNK_BYTES // (8 * ranks))
-    for start in range(0, samples, chunk):
-        rows = slice(start, min(start + chunk, samples))
-        entry, exit_, delay = (native(file.variables[name][rows]) for name in ("entry", "exit", "delay"))
-        results["begin"][rows] = entry.min(axis=1)
-        group = group_of_cell[kept["cell_index"][rows]]
-        for (count, mask), number in groups.items():
-            mine = np.flatnonzero(group == number)
-            if not len(mine):
-                continue
-            ranks_timed = np.frombuffer(mask, dtype=bool)
-            stamps = Stamps(
-                entry=entry[mine],
-                exit=exit_[mine],
-                delay=delay[mine],
-                deadline=kept["deadline"][start + mine],
-                timed=ranks_timed if ranks_timed.any() else np.ones(ranks, bool),
-                calls=count,
-                observed=observed,
-            )
-            for name in wanted:
-                results[name][start + mine] = METRICS[name].compute(stamps)
-    return results
 
 
 def exit_pattern(path: str | Path) -> pd.DataFrame:

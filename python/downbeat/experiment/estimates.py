@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from downbeat.data.cells import CHANGED, HIGH, LOW, PATH, STEP, path_of, with_states
-from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, read_cells, resolution_of, steps_of
+from downbeat.data.cells import CHANGED, HIGH, LOW, PATH, STEP, path_of, summarize_cells, with_states
+from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
@@ -42,14 +42,13 @@ class Estimates:
         return estimates
 
     def add(self, key: LaunchKey, path: Path) -> None:
-        """Adds the medians of a launch, as downbeat-bench stored them; files without cells have none."""
+        """Adds the medians of a launch; files without cells have none."""
         with open_netcdf(path) as file:
             if "cell_index" not in file.variables:
                 return
-            cells = read_cells(file).assign(computation=0.0)  # of compute=auto every launch has another one
-            medians = np.asarray(file.variables[f"{METRIC}_median"][:], dtype=float)
             hosts = str(getattr(file, "hosts", ""))
-            steps = steps_of(file, METRIC, resolution_of(file))
+        cells = summarize_cells(path, [METRIC]).assign(computation=0.0)  # of compute=auto every launch has another one
+        medians, steps = cells[f"{METRIC}_median"], cells.get(f"{METRIC}_{STEP}", 0.0)
         factors = {name: getattr(key, name) for name in LAUNCH_FACTORS} | {"launch": key.number}
         kept = cells[[*CELL_FACTORS, "status", "error_bound", *(name for name in (LOW, HIGH) if name in cells)]]
         if HIGH in kept:

@@ -1,3 +1,4 @@
+#include "cells/cell_fields.h"
 #include "metrics/metric.h"
 #include "output/table/columns.h"
 #include "output/table/sections.h"
@@ -11,10 +12,6 @@
 #include <iterator>
 
 namespace bench {
-
-double clock_error(const CellResult &result, const char *metric) {
-    return result.valid > 0 ? find_by_name(all_metrics(), metric).error_bounds * result.error_bound : std::nan("");
-}
 
 double rejected_share(const CellResult &result) {
     return static_cast<double>(result.rejected()) / static_cast<double>(result.valid + result.rejected());
@@ -41,95 +38,96 @@ namespace {
 constexpr const char *barrier = "mpi_barrier";
 constexpr const char *harmonize = "harmonize";
 
-const std::string makespan_legend = "  makespan   from the common start (the deadline, else the first entry) to the\n"
-                                    "             last exit [us], median\n";
-const std::string bound_legend = "  +-         the most that the clock's error can add to makespan and exit skew,\n"
-                                 "             or take away [us]\n";
-const std::string rejected_legend = "  rej.%      attempts whose synchronization failed; each was repeated\n";
-
-/// A column of cells: what it shows of a cell and of the one that this is compared with, if any.
-struct CellColumn : Column {
-    std::function<ColumnEntry(const CellResult &result, const CellResult *reference)> value;
+/// A cell and the one that it is compared with, if any.
+struct Compared {
+    const CellResult &result;
+    const CellResult *reference = nullptr;
 };
 
-/// A number of the cell.
-template <typename Get> CellColumn number(const char *group, const char *heading, ColumnKind kind, Get get) {
-    return {{group, heading, kind},
-            [get](const CellResult &result, const CellResult *) -> ColumnEntry { return std::invoke(get, result); }};
+using CellColumn = ColumnOf<Compared>;
+
+CellColumn column(Column place, std::function<ColumnEntry(const CellResult &)> value) {
+    return {std::move(place), [value](const Compared &row) { return value(row.result); }};
 }
 
-CellColumn metric(const char *group, const char *heading, const char *name, double Summary::*statistic) {
-    return number(group, heading, ColumnKind::microseconds,
-                  [=](const CellResult &result) { return result.metric(name).*statistic; });
+/// A field of the cell by its name.
+CellColumn shown(const char *name) {
+    const ColumnOf<CellResult> found = column_of<CellResult>(find_by_name(cell_columns(), name));
+    return column(found, found.value);
 }
 
-/// The same metric of the reference.
-CellColumn reference_metric(const char *group, const char *heading, const char *name, double Summary::*statistic) {
-    return {{group, heading, ColumnKind::microseconds},
-            [=](const CellResult &, const CellResult *reference) -> ColumnEntry {
-                return reference->metric(name).*statistic;
-            }};
+/// The same in a group of its own, of the cell or of the reference.
+CellColumn shown(const char *group, const char *heading, const char *name, bool of_reference = false) {
+    const ColumnOf<CellResult> found = column_of<CellResult>(find_by_name(cell_columns(), name));
+    return {{group, heading, found.kind, found.legend},
+            [=](const Compared &row) { return found.value(of_reference ? *row.reference : row.result); }};
 }
 
-CellColumn bound(const char *name) {
-    return number("", "+-", ColumnKind::microseconds,
-                  [=](const CellResult &result) { return clock_error(result, name); });
+CellColumn bound(const char *metric) {
+    return column(
+        {"", "+-", ColumnKind::microseconds, "the most that the clock's error adds to such a time, or takes away"},
+        [=](const CellResult &result) {
+            return result.valid > 0 ? find_by_name(all_metrics(), metric).clock_bounds * result.error_bound
+                                    : std::nan("");
+        });
 }
 
 CellColumn words(const char *heading, ColumnKind kind, std::string (*describe)(const Cell &)) {
-    return {{"", heading, kind},
-            [=](const CellResult &result, const CellResult *) -> ColumnEntry { return describe(result.cell); }};
+    return column({"", heading, kind}, [=](const CellResult &result) { return describe(result.cell); });
+}
+
+/// The median latency as a multiple of the reference's, or the other way round.
+CellColumn ratio(const char *legend) { // Schuchart 2023, section 6.1
+    return {{"", "ratio", ColumnKind::ratio, legend}, [](const Compared &row) -> ColumnEntry {
+                return row.reference == nullptr
+                           ? std::nan("")
+                           : row.result.metric("latency_avg").median / row.reference->metric("latency_avg").median;
+            }};
 }
 
 const CellColumn operation = words("operation", ColumnKind::name, describe_operation);
 const CellColumn bytes = words("bytes", ColumnKind::text, size_text);
-const CellColumn rejected = number("", "rej.%", ColumnKind::percent, rejected_share);
+const CellColumn rejected = {
+    {"", "rej.%", ColumnKind::percent, "attempts whose synchronization failed; each was repeated"},
+    [](const Compared &row) -> ColumnEntry {
+        const double share = rejected_share(row.result);
+        return row.reference == nullptr ? share : std::max(share, rejected_share(*row.reference));
+    }};
 
-class CellTable {
-public:
-    explicit CellTable(const std::vector<CellColumn> &columns)
-        : columns_(columns), table_({columns.begin(), columns.end()}) {}
-
-    void add(const CellResult &result, const CellResult *reference = nullptr) {
-        std::vector<ColumnEntry> row;
-        for (const CellColumn &column : columns_) {
-            row.push_back(column.value(result, reference));
+/// Rows of cells, with an empty line where another operation begins.
+std::string rows(const std::vector<CellColumn> &columns, const std::vector<Compared> &cells, bool groups) {
+    ColumnTable table({columns.begin(), columns.end()});
+    std::string last;
+    for (const Compared &row : cells) {
+        const std::string name = describe_operation(row.result.cell);
+        if (groups && !last.empty() && last != name) {
+            table.add_gap();
         }
-        table_.add(std::move(row));
-    }
-    /// The same after an empty line where another operation begins.
-    void add_in_groups(const CellResult &result, const CellResult *reference = nullptr) {
-        const std::string name = describe_operation(result.cell);
-        if (!last_.empty() && last_ != name) {
-            table_.add_gap();
+        last = name;
+        std::vector<ColumnEntry> entries;
+        for (const CellColumn &one : columns) {
+            entries.push_back(one.value(row));
         }
-        last_ = name;
-        add(result, reference);
+        table.add(std::move(entries));
     }
-    void add_gap() { table_.add_gap(); }
-    std::string text() const { return table_.text(); }
+    return table.text();
+}
 
-private:
-    const std::vector<CellColumn> &columns_;
-    ColumnTable table_;
-    std::string last_;
-};
-
-/// A table for each text of the cells, below a line with it; `add` adds a cell to its table.
-template <typename Add>
+/// A table for each text of the cells, below a line with it; then what the columns mean.
+template <typename Find>
 std::string tables(const std::vector<CellColumn> &columns, const std::vector<CellResult> &results, const char *heading,
-                   std::string (*describe)(const Cell &), Add add) {
+                   std::string (*describe)(const Cell &), bool groups, Find find_reference) {
     std::string text;
     for (const std::string &described : distinct(results, describe)) {
-        CellTable table(columns);
+        std::vector<Compared> cells;
         for (const CellResult &result : results) {
             if (describe(result.cell) == described) {
-                add(table, result);
+                cells.push_back({result, find_reference(result)});
             }
         }
-        text += fmt::format("{}{}\n{}\n", heading, described, table.text());
+        text += fmt::format("{}{}\n{}\n", heading, described, rows(columns, cells, groups));
     }
-    return text;
+    return text + legend_of(columns);
 }
 
 /// The first cell that satisfies the condition, or nullptr.
@@ -150,8 +148,13 @@ std::string describe_arrival(const Cell &cell) {
     return fmt::format("{}, pattern {}", describe_start(cell), cell.pattern);
 }
 
-} // namespace
+std::vector<CellResult> chosen(const std::vector<CellResult> &results, bool (*wanted)(const Cell &)) {
+    std::vector<CellResult> selected;
+    std::ranges::copy_if(results, std::back_inserter(selected), wanted, &CellResult::cell);
+    return selected;
+}
 
+/// Whether just MPI_Barrier and MPIX_Harmonize vary.
 bool is_comparison(const std::vector<CellResult> &results) {
     return distinct(results, [](const Cell &cell) { return cell.timing; }).size() == 1 &&
            std::ranges::all_of(results, [&](const CellResult &result) {
@@ -162,188 +165,173 @@ bool is_comparison(const std::vector<CellResult> &results) {
            });
 }
 
-std::string table_comparison(const std::vector<CellResult> &results) {
+/// MPI_Barrier beside MPIX_Harmonize, one row per operation and size.
+std::string compare_starts(const std::vector<CellResult> &results) {
     static const std::vector<CellColumn> columns = {
         operation,
         bytes,
-        metric("after barrier", "median", "latency_avg", &Summary::median),
-        metric("after barrier", "mean", "latency_avg", &Summary::mean),
-        reference_metric("common start", "median", "latency_avg", &Summary::median),
-        reference_metric("common start", "mean", "latency_avg", &Summary::mean),
-        {{"", "ratio", ColumnKind::ratio}, // Schuchart 2023, section 6.1
-         [](const CellResult &result, const CellResult *common) {
-             return result.metric("latency_avg").median / common->metric("latency_avg").median;
-         }},
-        metric("exit skew", "barrier", "exit_skew", &Summary::median),
-        reference_metric("exit skew", "common", "exit_skew", &Summary::median),
-        {{"", "rej.%", ColumnKind::percent}, [](const CellResult &result, const CellResult *common) {
-             return std::max(rejected_share(result), rejected_share(*common));
-         }}};
-    CellTable table(columns);
+        shown("after barrier", "median", "latency_avg_median"),
+        shown("after barrier", "mean", "latency_avg_mean"),
+        shown("common start", "median", "latency_avg_median", true),
+        shown("common start", "mean", "latency_avg_mean", true),
+        ratio("first median / second median; 1.00: the barrier does no harm"),
+        shown("exit skew", "barrier", "exit_skew_median"),
+        shown("exit skew", "common", "exit_skew_median", true),
+        rejected};
+    std::vector<Compared> cells;
     for (const CellResult &result : results) {
         if (result.cell.synchronizer == barrier) {
-            table.add_in_groups(result, find_after(results, result.cell, harmonize));
+            cells.push_back({result, find_after(results, result.cell, harmonize)});
         }
     }
     const std::string &timing = results.front().cell.timing;
-    return (timing == "per_call" ? "" : fmt::format("timing {}, times per call\n", timing)) + table.text() + "\n" +
-           std::string("  latency    time in the operation [us], mean over ranks as in OSU; median and\n"
-                       "             mean over samples, after mpi_barrier and with a common start\n"
-                       "             (harmonize)\n"
-                       "  ratio      first median / second median; 1.00: the barrier does no harm\n"
-                       "  exit skew  time between the first and the last rank's start, median [us]\n"
-                       "  rej.%      attempts whose synchronization failed, the larger of the two\n"
-                       "             shares; each was repeated\n");
+    return (timing == "per_call" ? "" : fmt::format("timing {}, times per call\n", timing)) +
+           rows(columns, cells, true) + "\n" + legend_of(columns);
 }
 
-std::string table_details(const std::vector<CellResult> &results) {
+/// Rows are operations and sizes, or synchronizers, whichever are more.
+std::string rows_of_subjects(const std::vector<CellResult> &results) {
     static const std::vector<CellColumn> columns = {operation,
                                                     bytes,
-                                                    metric("latency", "median", "latency_avg", &Summary::median),
-                                                    metric("latency", "mean", "latency_avg", &Summary::mean),
-                                                    metric("latency", "p99", "latency_avg", &Summary::p99),
-                                                    metric("latency", "slowest", "latency_max", &Summary::median),
-                                                    metric("", "makespan", "makespan", &Summary::median),
-                                                    metric("exit", "skew", "exit_skew", &Summary::median),
+                                                    shown("latency_avg_median"),
+                                                    shown("latency_avg_mean"),
+                                                    shown("latency_avg_p99"),
+                                                    shown("latency_max_median"),
+                                                    shown("makespan_median"),
+                                                    shown("exit", "skew", "exit_skew_median"),
                                                     bound("makespan"),
                                                     rejected};
-    return tables(columns, results, "synchronizer ", describe_start,
-                  [](CellTable &table, const CellResult &result) { table.add_in_groups(result); }) +
-           std::string("  latency    time in the operation [us], mean over ranks as in OSU; slowest: of\n"
-                       "             the slowest rank, median\n" +
-                       makespan_legend +
-                       "  exit skew  time between the first and the last rank's start [us], median\n" + bound_legend +
-                       rejected_legend);
+    return tables(columns, results, "synchronizer ", describe_start, true,
+                  [](const CellResult &) -> const CellResult * { return nullptr; });
 }
 
-std::string table_synchronizers(const std::vector<CellResult> &results) {
-    static const std::vector<CellColumn> columns = {words("synchronizer", ColumnKind::name, describe_start),
-                                                    metric("latency", "median", "latency_avg", &Summary::median),
-                                                    metric("latency", "mean", "latency_avg", &Summary::mean),
-                                                    metric("latency", "p99", "latency_avg", &Summary::p99),
-                                                    {{"", "ratio", ColumnKind::ratio},
-                                                     [](const CellResult &result, const CellResult *with_harmonize) {
-                                                         return with_harmonize == nullptr
-                                                                    ? std::nan("")
-                                                                    : result.metric("latency_avg").median /
-                                                                          with_harmonize->metric("latency_avg").median;
-                                                     }},
-                                                    metric("", "makespan", "makespan", &Summary::median),
-                                                    metric("exit skew", "median", "exit_skew", &Summary::median),
-                                                    metric("exit skew", "p99", "exit_skew", &Summary::p99),
-                                                    bound("makespan"),
-                                                    rejected};
-    const auto add = [&](CellTable &table, const CellResult &result) {
+std::string rows_of_synchronizers(const std::vector<CellResult> &results) {
+    static const std::vector<CellColumn> columns = {
+        words("synchronizer", ColumnKind::name, describe_start),
+        shown("latency_avg_median"),
+        shown("latency_avg_mean"),
+        shown("latency_avg_p99"),
+        ratio("median latency / median latency with harmonize; 1.00: the synchronizer does no harm"),
+        shown("makespan_median"),
+        shown("exit_skew_median"),
+        shown("exit_skew_p99"),
+        bound("makespan"),
+        column(rejected, [](const CellResult &result) -> ColumnEntry { return rejected_share(result); })};
+    return tables(columns, results, "", describe_subject, false, [&](const CellResult &result) {
         // Timing window is of single calls, too.
         const std::string timing = result.cell.timing == "window" ? "per_call" : result.cell.timing;
-        table.add(result, find(results, [&](const CellResult &other) {
-                      return describe_subject(other.cell) == describe_subject(result.cell) &&
-                             other.cell.timing == timing && other.cell.synchronizer == harmonize;
-                  }));
-    };
-    return tables(columns, results, "", describe_subject, add) +
-           std::string("  latency    time in the operation [us], mean over ranks as in OSU\n"
-                       "  ratio      median latency / median latency with harmonize; 1.00: the\n"
-                       "             synchronizer did no harm\n" +
-                       makespan_legend + "  exit skew  time between the first and the last rank's start [us]\n" +
-                       bound_legend + rejected_legend);
+        return find(results, [&](const CellResult &other) {
+            return describe_subject(other.cell) == describe_subject(result.cell) && other.cell.timing == timing &&
+                   other.cell.synchronizer == harmonize;
+        });
+    });
 }
 
-std::string table_overlap(const std::vector<CellResult> &results) {
-    static const auto overlap = [](const char *heading, double ComputationOverlap::*member) {
-        return number("overlap", heading, ColumnKind::ratio,
-                      [=](const CellResult &result) { return result.computation_overlap.*member; });
-    };
+/// How computation overlaps with nonblocking operations.
+std::string overlap_with_computation(const std::vector<CellResult> &results) {
     static const std::vector<CellColumn> columns = {
         operation,
         bytes,
-        number("", "compute", ColumnKind::microseconds, &CellResult::computed),
-        reference_metric("latency", "alone", "latency_avg", &Summary::mean),
-        metric("latency", "with", "latency_avg", &Summary::mean),
-        reference_metric("makespan", "alone", "makespan", &Summary::median),
-        metric("makespan", "with", "makespan", &Summary::median),
-        overlap("OSU", &ComputationOverlap::osu),
-        overlap("IMB", &ComputationOverlap::imb),
-        overlap("window", &ComputationOverlap::window),
-        rejected};
-    const auto add = [&](CellTable &table, const CellResult &result) {
-        if (result.cell.computation > 0.0) {
-            table.add_in_groups(result, find(results, [&](const CellResult &other) {
-                                    return other.cell.computation == 0.0 &&
-                                           same_but_for_computation(other.cell, result.cell);
-                                }));
-        }
-    };
-    return tables(columns, results, "synchronizer ", describe_start, add) +
-           std::string("  compute    computation between call and wait, mean over samples and ranks [us]\n"
-                       "  latency    from call to the end of the wait, mean over samples and ranks,\n"
-                       "             alone and with computation [us]\n"
-                       "  makespan   from the common start to the last exit, median, alone and with\n"
-                       "             computation [us]\n"
-                       "  OSU        1 - (with - compute) / alone, not below 0, of latency: the overlap\n"
-                       "             as osu_i* define it\n"
-                       "  IMB        (alone + compute - with) / the shorter of alone and compute, from 0\n"
-                       "             to 1, of latency, as IMB-NBC\n"
-                       "  window     the same of makespan, not cut off: 1 where the shorter of the two\n"
-                       "             is hidden completely\n" +
-                       rejected_legend);
+        shown("computed"),
+        shown("latency", "alone", "latency_avg_mean", true),
+        shown("latency", "with", "latency_avg_mean"),
+        shown("makespan", "alone", "makespan_median", true),
+        shown("makespan", "with", "makespan_median"),
+        shown("overlap_osu"),
+        shown("overlap_imb"),
+        shown("overlap_window"),
+        column(rejected, [](const CellResult &result) -> ColumnEntry { return rejected_share(result); })};
+    const std::vector<CellResult> computing = chosen(results, [](const Cell &cell) { return cell.computation > 0.0; });
+    return tables(columns, computing, "synchronizer ", describe_start, true, [&](const CellResult &result) {
+        return find(results, [&](const CellResult &other) {
+            return other.cell.computation == 0.0 && same_but_for_computation(other.cell, result.cell);
+        });
+    });
 }
 
-std::string table_arrival(const std::vector<CellResult> &results) {
-    static const std::vector<CellColumn> columns = {
-        operation,
-        bytes,
-        number("", "delay", ColumnKind::microseconds, [](const CellResult &result) { return result.cell.delay; }),
-        metric("imbalance", "worst", "imbalance_worst", &Summary::median),
-        metric("imbalance", "mean", "imbalance_mean", &Summary::median),
-        metric("global", "time", "global_time", &Summary::median),
-        metric("after", "last", "after_last_entry", &Summary::median),
-        number("", "benefit", ColumnKind::ratio,
-               [](const CellResult &result) { return result.overlap_median.benefit; }),
-        number("", "hidden", ColumnKind::ratio, [](const CellResult &result) { return result.overlap_median.share; }),
-        bound("global_time"),
-        rejected};
-    std::vector<CellResult> delayed;
-    std::ranges::copy_if(results, std::back_inserter(delayed),
-                         [](const CellResult &result) { return result.cell.pattern != no_pattern; });
+/// The cost of delays, with the cells without delay.
+std::string cost_of_delays(const std::vector<CellResult> &results) {
+    static const std::vector<CellColumn> columns = {operation,
+                                                    bytes,
+                                                    shown("largest_delay"),
+                                                    shown("imbalance_worst_median"),
+                                                    shown("imbalance_mean_median"),
+                                                    shown("global_time_median"),
+                                                    shown("after_last_entry_median"),
+                                                    shown("overlap_benefit_median"),
+                                                    shown("overlap_share_median"),
+                                                    bound("global_time"),
+                                                    rejected};
+    const std::vector<CellResult> delayed =
+        chosen(results, [](const Cell &cell) { return cell.pattern != no_pattern; });
     std::string text;
     for (const std::string &arrival : distinct(delayed, describe_arrival)) {
-        CellTable table(columns);
-        std::string subject; // of the rows before
+        std::vector<Compared> cells;
         bool has_deadline = true;
         for (const CellResult &result : delayed) {
             if (describe_arrival(result.cell) != arrival) {
                 continue;
             }
-            if (subject != describe_subject(result.cell)) {
-                if (!subject.empty()) {
-                    table.add_gap();
-                }
-                subject = describe_subject(result.cell);
-                table.add(*find(results, [&](const CellResult &other) { // there is one for every pattern
+            if (cells.empty() || describe_subject(cells.back().result.cell) != describe_subject(result.cell)) {
+                cells.push_back({*find(results, [&](const CellResult &other) { // there is one for every pattern
                     return other.cell.pattern == no_pattern && same_but_for_arrival(other.cell, result.cell);
-                }));
+                })});
             }
-            table.add(result);
+            cells.push_back({result});
             has_deadline = result.has_deadline;
         }
         text += fmt::format(
-            "synchronizer {}\n{}{}\n", arrival, table.text(),
+            "synchronizer {}\n{}{}\n", arrival, rows(columns, cells, true),
             has_deadline ? "" : "this synchronizer has no deadline to delay: a loop after it makes the delays\n");
     }
-    return text + std::string("  delay        the largest of the pattern, as requested [us]\n"
-                              "  imbalance    of the entries as they were, medians [us]; worst: first to last;\n"
-                              "               mean: mean distance from the mean (Faraj 2007)\n"
-                              "  global time  from the first entry to the last exit [us], median (t_global,\n"
-                              "               Niethammer 2016, Eq. 4)\n"
-                              "  after last   from the last entry to the last exit [us], median\n"
-                              "  benefit      (t0 + delay - t) / t (Eq. 5), of medians; t0, t: global time\n"
-                              "               without and with delay; t - delay is after last\n"
-                              "  hidden       (t0 + delay - t) / the shorter of t0 and delay; 1: hidden\n"
-                              "               completely\n"
-                              "  +-           the most that the clock's error can add to these times, or take\n"
-                              "               away [us]\n"
-                              "  rej.%        attempts whose synchronization failed; each was repeated\n");
+    return text + legend_of(columns);
+}
+
+std::string unmeasured(const std::vector<CellResult> &results) {
+    std::string text;
+    for (const CellResult &result : results) {
+        if (result.status != CellStatus::ok) {
+            text += fmt::format("{}: {}: {}\n", to_string(result.status), describe(result.cell),
+                                describe_shortfall(result));
+        }
+    }
+    return text;
+}
+
+/// How many calls were validated, and which operations were not.
+std::string validated(const std::vector<CellResult> &results) {
+    long calls = 0;
+    std::vector<std::string> without;
+    for (const CellResult &result : results) {
+        calls += result.validated;
+        const std::string name = describe_subject(result.cell);
+        if (result.validated == 0 && !contains(without, name)) {
+            without.push_back(name);
+        }
+    }
+    return calls == 0 ? ""
+                      : fmt::format("\nvalidated: {} calls{}\n", calls,
+                                    without.empty() ? "" : "; not checked: " + join(without));
+}
+
+} // namespace
+
+std::string cells_table(const SamplingContext &context, const std::vector<CellResult> &results, const RunEnd &end) {
+    const std::vector<CellResult> undelayed =
+        chosen(results, [](const Cell &cell) { return cell.pattern == no_pattern; });
+    const std::vector<CellResult> plain = chosen(undelayed, [](const Cell &cell) { return cell.computation == 0.0; });
+    const bool many = distinct(plain, describe_start).size() > distinct(plain, describe_subject).size();
+    std::string text = table_context(context, *end.agreement) + size_lines(results) + "\n" +
+                       (is_comparison(plain) ? compare_starts(plain)
+                        : many               ? rows_of_synchronizers(plain)
+                                             : rows_of_subjects(plain));
+    if (plain.size() < undelayed.size()) {
+        text += "\n" + overlap_with_computation(undelayed);
+    }
+    if (undelayed.size() < results.size()) {
+        text += "\n" + cost_of_delays(results);
+    }
+    return text + unmeasured(results) + validated(results) + closing_lines(end.warnings, context.outputs);
 }
 
 } // namespace bench

@@ -16,6 +16,34 @@ bool is_number(const ColumnEntry &entry) {
     return std::holds_alternative<double>(entry) && !std::isnan(std::get<double>(entry));
 }
 
+struct NumberFormat {
+    double factor;
+    int decimals;
+};
+
+NumberFormat format_of(ColumnKind kind, bool is_below_1) {
+    switch (kind) {
+    case ColumnKind::microseconds:
+        return {1e6, is_below_1 ? 3 : 2};
+    case ColumnKind::percent:
+        return {1e2, 1};
+    case ColumnKind::ppm:
+        return {1e6, 4};
+    case ColumnKind::whole:
+        return {1.0, 0};
+    case ColumnKind::fine:
+        return {1.0, 4};
+    case ColumnKind::precise:
+        return {1.0, 9};
+    default:
+        return {1.0, 2};
+    }
+}
+
+std::string unit_of(ColumnKind kind) {
+    return kind == ColumnKind::microseconds ? " [us]" : kind == ColumnKind::ppm ? " [ppm]" : "";
+}
+
 std::string trim_right(const std::string &line) { return line.substr(0, line.find_last_not_of(' ') + 1); }
 
 } // namespace
@@ -26,8 +54,7 @@ std::vector<std::string> ColumnTable::format(std::size_t column) const {
         const double value = !is_note(row) && is_number(row[column]) ? std::get<double>(row[column]) : 0.0;
         return value != 0.0 && std::abs(value) < 1e-6;
     });
-    const double factor = kind == ColumnKind::microseconds ? 1e6 : kind == ColumnKind::percent ? 100.0 : 1.0;
-    const int decimals = kind == ColumnKind::percent ? 1 : kind == ColumnKind::microseconds && is_below_1 ? 3 : 2;
+    const NumberFormat format = format_of(kind, is_below_1);
     std::vector<std::string> texts;
     for (const std::vector<ColumnEntry> &row : rows_) {
         if (is_note(row)) {
@@ -36,11 +63,36 @@ std::vector<std::string> ColumnTable::format(std::size_t column) const {
             texts.push_back(*text);
         } else {
             texts.push_back(is_number(row[column])
-                                ? fmt::format("{:.{}f}", factor * std::get<double>(row[column]), decimals)
+                                ? fmt::format("{:.{}f}", format.factor * std::get<double>(row[column]), format.decimals)
                                 : "-");
         }
     }
     return texts;
+}
+
+std::string legend_of(const std::vector<Column> &columns) {
+    std::vector<std::pair<std::string, std::string>> lines;
+    for (const Column &column : columns) {
+        const auto said = [&](const auto &line) { return line.second == column.legend + unit_of(column.kind); };
+        if (column.legend.empty() || std::ranges::any_of(lines, said)) {
+            continue;
+        }
+        const bool shared = std::ranges::all_of(
+            columns, [&](const Column &other) { return other.group != column.group || other.legend == column.legend; });
+        std::string name = column.group.empty()               ? column.heading
+                           : shared || column.heading.empty() ? column.group
+                                                              : column.group + " " + column.heading;
+        lines.emplace_back(std::move(name), column.legend + unit_of(column.kind));
+    }
+    std::size_t width = 0;
+    for (const auto &[name, meaning] : lines) {
+        width = std::max(width, name.size());
+    }
+    std::string text;
+    for (const auto &[name, meaning] : lines) {
+        text += fmt::format("  {:<{}}  {}\n", name, width, fill(meaning, width + 4));
+    }
+    return text;
 }
 
 std::string ColumnTable::group_line(const std::vector<std::size_t> &widths, std::size_t space) const {

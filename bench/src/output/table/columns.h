@@ -1,6 +1,10 @@
 #pragma once
 
+#include "text/field.h"
+
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -8,23 +12,39 @@
 
 namespace bench {
 
-/// The content of a column, which decides how numbers are written.
-enum class ColumnKind {
-    name,         // text, left-aligned; a long one has a line of its own above its rows
-    text,         // right-aligned
-    microseconds, // numbers in seconds; three decimals if one in the column is below 1 us, else two
-    ratio,        // two decimals
-    percent,      // shares of 1, one decimal
-};
-
-struct Column {
-    std::string group; // heading above those of adjacent columns that have the same group; "" for none
-    std::string heading;
-    ColumnKind kind;
-};
-
 /// An entry of a table; NaN is written as "-".
 using ColumnEntry = std::variant<std::string, double>;
+
+/// A column of a kind of row: a field, or what only a table shows.
+template <typename Row> struct ColumnOf : Column { std::function<ColumnEntry(const Row &)> value; };
+
+/// The column of a field.
+template <typename Row> ColumnOf<Row> column_of(const FieldOf<Row> &field) {
+    Column column = field.column;
+    column.legend = column.legend.empty() ? field.meaning : column.legend;
+    return {std::move(column), [field](const Row &row) -> ColumnEntry {
+                const Value value = value_of(field, row);
+                if (const auto *const text = std::get_if<std::string>(&value)) {
+                    return *text;
+                }
+                const auto *const number = std::get_if<double>(&value);
+                return number != nullptr ? *number : static_cast<double>(std::get<std::int64_t>(value));
+            }};
+}
+
+/// The columns of the fields that have a heading.
+template <typename Row> std::vector<ColumnOf<Row>> columns_of(const std::vector<FieldOf<Row>> &fields) {
+    std::vector<ColumnOf<Row>> columns;
+    for (const FieldOf<Row> &field : fields) {
+        if (!field.column.heading.empty()) {
+            columns.push_back(column_of(field));
+        }
+    }
+    return columns;
+}
+
+/// What the columns show, below or above a table: their headings and meanings, with the unit.
+std::string legend_of(const std::vector<Column> &columns);
 
 /// A table whose columns are as wide as what is in them.
 class ColumnTable {
@@ -49,5 +69,22 @@ private:
     std::vector<Column> columns_;
     std::vector<std::vector<ColumnEntry>> rows_; // or the one text of a note
 };
+
+/// A table of rows.
+template <typename Row> std::string table_of(const std::vector<ColumnOf<Row>> &columns, const std::vector<Row> &rows) {
+    ColumnTable table({columns.begin(), columns.end()});
+    for (const Row &row : rows) {
+        std::vector<ColumnEntry> entries;
+        for (const ColumnOf<Row> &column : columns) {
+            entries.push_back(column.value(row));
+        }
+        table.add(std::move(entries));
+    }
+    return table.text();
+}
+
+template <typename Row> std::string legend_of(const std::vector<ColumnOf<Row>> &columns) {
+    return legend_of(std::vector<Column>(columns.begin(), columns.end()));
+}
 
 } // namespace bench

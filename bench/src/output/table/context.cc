@@ -104,6 +104,17 @@ std::string table_machine(const Context &context) {
            (context.simulated.empty() ? machine_line(context) : line_above("simulated", spaced(context.simulated)));
 }
 
+std::string closing_lines(const std::vector<std::string> &warnings, const std::vector<std::string> &files) {
+    std::string text = "\n";
+    for (const std::string &warning : warnings) {
+        text += fmt::format("warning: {}\n", warning);
+    }
+    for (const std::string &path : files) {
+        text += fmt::format("written: {}\n", path);
+    }
+    return text;
+}
+
 std::string size_lines(const std::vector<CellResult> &results) {
     const std::string sizes = by_operation(results, [](const Cell &cell) { return cell.size_meaning; });
     const std::string types =

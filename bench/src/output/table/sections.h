@@ -3,6 +3,7 @@
 #include "cells/cell.h"
 #include "context/clock_agreement.h"
 #include "context/context.h"
+#include "output/sink.h"
 #include "output/table/columns.h"
 
 #include <string>
@@ -23,27 +24,15 @@ std::string table_context(const SamplingContext &context, const ClockAgreement &
 /// (bcast, ibcast)", "  datatype  MPI_BYTE (bcast, ibcast)".
 std::string size_lines(const std::vector<CellResult> &results);
 
-/// MPI_Barrier beside MPIX_Harmonize, one row per operation and size; for runs where just these two synchronizers vary.
-bool is_comparison(const std::vector<CellResult> &results);
-std::string table_comparison(const std::vector<CellResult> &results);
+/// The table of cells with all around it: MPI_Barrier beside MPIX_Harmonize where just these vary, else a block per
+/// synchronizer with a row per operation and size, or the other way round; computation and delays apart.
+std::string cells_table(const SamplingContext &context, const std::vector<CellResult> &results, const RunEnd &end);
 
-/// One block per synchronizer and timing scheme, one row per operation and size.
-std::string table_details(const std::vector<CellResult> &results);
+/// The output of the OSU micro-benchmarks, for scripts that read it: means over samples and ranks.
+std::string osu_text(const SamplingContext &context, const std::vector<CellResult> &results, const RunEnd &end);
 
-/// One block per operation and size, one row per synchronizer and timing scheme.
-std::string table_synchronizers(const std::vector<CellResult> &results);
-
-/// How computation overlaps with nonblocking operations: one block per synchronizer and timing scheme, one row per
-/// operation, size and computation.
-std::string table_overlap(const std::vector<CellResult> &results);
-
-/// The cost of delays: one block per synchronizer, timing scheme and arrival pattern, one row per operation, size and
-/// delay. Includes cells without delay.
-std::string table_arrival(const std::vector<CellResult> &results);
-
-/// By how much an error of the clock, within its bound, can falsify a metric, in seconds; NaN where nothing was
-/// measured.
-double clock_error(const CellResult &result, const char *metric);
+/// The lines at the end of a table: warnings, and the files that were written.
+std::string closing_lines(const std::vector<std::string> &warnings, const std::vector<std::string> &files = {});
 
 /// The rejected share of the attempts.
 double rejected_share(const CellResult &result);

@@ -7,7 +7,6 @@
 #include "operations/operation.h"
 #include "options/algorithm_choices.h"
 #include "options/command_line.h"
-#include "output/reporters/reporter_registry.h"
 #include "subcommands/algorithms/results.h"
 #include "subcommands/session.h"
 #include "text/names.h"

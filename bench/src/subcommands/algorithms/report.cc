@@ -13,28 +13,31 @@ namespace bench {
 Dataset algorithms_dataset(const Context &context, const AlgorithmsOptions &options,
                            const std::vector<AlgorithmTrial> &trials) {
     using Trial = AlgorithmTrial;
-    constexpr double unknown = -1;
     const std::size_t ranks = context.ranks.size();
-    const std::vector<std::string> matrix = {"trial", "rank", "to"};
+    static const std::vector<FieldOf<Trial>> whole = {
+        field_of<Trial>("operation", "", "MPI operation", &Trial::operation),
+        field_of<Trial>("algorithm", "", "name in the MPI library", &Trial::algorithm),
+        field_of<Trial>("verdict", "", "whether the choice took effect",
+                        [](const Trial &trial) { return to_string(trial.verdict); }),
+        field_of<Trial>("refusal", "", "message of the MPI library if it refused", &Trial::refusal),
+        field_of<Trial>("evidence", "", "how it was chosen", &Trial::evidence)};
+    static const std::vector<FieldOf<Trial>> of_ranks = {field_of<Trial>(
+        "calls", "", "calls of a counting reduction operator in one call of the operation; -1 if unknown",
+        &Trial::calls)};
+    static const std::vector<FieldOf<Trial>> of_pairs = {
+        field_of<Trial>("messages", "", "sent by the rank in one call of the operation; -1 if unknown",
+                        &Trial::messages),
+        field_of<Trial>("bytes", "byte", "sent by the rank in one call of the operation; -1 if unknown",
+                        &Trial::bytes)};
     Dataset data;
     data.title = "Algorithms of an MPI library, tried by downbeat-bench algorithms";
     data.attributes = {
         {"experiment", std::string("algorithms")}, {"size", options.size}, {"root", static_cast<long>(options.root)}};
-    data.dimensions = {{"trial", trials.size()}, {"to", ranks}};
-    data.add("to", {"to"}, "rank that receives", "", count_up(ranks));
-    data.add("operation", {"trial"}, "MPI operation", "", collect(trials, &Trial::operation));
-    data.add("algorithm", {"trial"}, "name in the MPI library", "", collect(trials, &Trial::algorithm));
-    data.add("verdict", {"trial"}, "whether the choice took effect", "",
-             collect(trials, [](const Trial &trial) { return to_string(trial.verdict); }));
-    data.add("refusal", {"trial"}, "message of the MPI library if it refused", "", collect(trials, &Trial::refusal));
-    data.add("evidence", {"trial"}, "how it was chosen", "", collect(trials, &Trial::evidence));
-    data.add("calls", {"trial", "rank"},
-             "calls of a counting reduction operator in one call of the operation; -1 if unknown", "",
-             collect(trials, &Trial::calls, ranks, unknown));
-    data.add("messages", matrix, "sent by the rank in one call of the operation; -1 if unknown", "",
-             collect(trials, &Trial::messages, ranks * ranks, unknown));
-    data.add("bytes", matrix, "sent by the rank in one call of the operation; -1 if unknown", "byte",
-             collect(trials, &Trial::bytes, ranks * ranks, unknown));
+    data.dimensions = {{"trial", trials.size()}, {"rank", ranks}, {"to", ranks}};
+    data.add({"to", "", "rank that receives", FieldType::count}, {"to"}, count_up(ranks));
+    data.add(whole, {"trial"}, trials);
+    data.add(of_ranks, {"trial"}, trials, {"rank"});
+    data.add(of_pairs, {"trial"}, trials, {"rank", "to"});
     add_ranks(data, context);
     return data;
 }

@@ -2,7 +2,6 @@
 
 #include "clocks/component_option.h"
 #include "options/command_line.h"
-#include "output/reporters/reporter_registry.h"
 #include "subcommands/clock/measure.h"
 #include "subcommands/clock/results.h"
 #include "subcommands/session.h"

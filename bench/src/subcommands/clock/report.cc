@@ -13,111 +13,147 @@
 namespace bench {
 namespace {
 
-void add_measurements(Dataset &data, const ClockResults &results) {
-    std::vector<const ClockRun *> runs;
-    std::vector<const ClockEvent *> events;
-    for (const std::vector<ClockRun> &of_scheme : results.runs) {
-        for (const ClockRun &run : of_scheme) {
-            runs.push_back(&run);
-            for (const ClockEvent &event : run.events) {
-                events.push_back(&event);
-            }
-        }
-    }
-    const std::vector<std::string> run = {"scheme", "repetition"};
-    const std::vector<std::string> event = {"scheme", "repetition", "wait"};
-    const std::vector<std::string> rank = {"scheme", "repetition", "wait", "rank"};
-    data.add("position", run, "position of the scheme in the random order of the repetition", "",
-             collect(runs, &ClockRun::position));
-    data.add("duration", run, "duration of the synchronization, largest over ranks", "s",
-             collect(runs, &ClockRun::duration));
-    data.add("messages", run, "messages sent or received in the synchronization, largest over ranks", "",
-             collect(runs, &ClockRun::messages));
-    data.add("barrier", {"repetition"}, "mean duration of MPI_Barrier", "s", results.barrier);
-    data.add("achieved_wait", event, "time from the end of the synchronization to the start of the measurements", "s",
-             collect(events, &ClockEvent::achieved_wait));
-    data.add("measured_at", rank, "time from the end of the synchronization to the end of the rank's measurement", "s",
-             collect(events, &ClockEvent::measured_at));
-    data.add("offset", rank, "measured offset of the rank's global clock to rank 0's, smallest of the rounds", "s",
-             collect(events, &ClockEvent::offset));
-    data.add("offset_bound", rank, "bound of the error of offset", "s", collect(events, &ClockEvent::offset_bound));
-    data.add("error_bound", rank, "bound that the library reports for the rank's global clock", "s",
-             collect(events, &ClockEvent::error_bound));
-    data.add("expected_error", rank,
-             "error of the rank's global clock that the library expects, one standard deviation", "s",
-             collect(events, &ClockEvent::expected_error));
-    if (results.truth) {
-        data.add("true_error", rank, "true error of the rank's global clock", "s",
-                 collect(events, &ClockEvent::true_error));
-    }
+constexpr auto us = ColumnKind::microseconds;
+
+const std::vector<FieldOf<ClockRun>> &run_fields() {
+    static const std::vector<FieldOf<ClockRun>> all = {
+        field_of<ClockRun>("position", "", "position of the scheme in the random order of the repetition",
+                           &ClockRun::position),
+        field_of<ClockRun>("duration", "s", "duration of the synchronization, largest over ranks", &ClockRun::duration),
+        field_of<ClockRun>("messages", "", "messages sent or received in the synchronization, largest over ranks",
+                           &ClockRun::messages)};
+    return all;
 }
 
-void add_edges(Dataset &data, const ClockResults &results) {
-    std::vector<std::string> schemes;
-    std::vector<std::int64_t> ranks;
-    std::vector<std::int64_t> partners;
-    std::vector<double> residuals;
-    for (std::size_t i = 0; i < results.edges.size(); ++i) {
-        for (const ClockEdge &edge : results.edges[i].edges) {
-            schemes.push_back(results.options.schemes[i]);
-            ranks.push_back(edge.rank);
-            partners.push_back(edge.partner);
-            residuals.push_back(edge.residual);
-        }
+const std::vector<FieldOf<ClockEvent>> event_fields = {field_of<ClockEvent>(
+    "achieved_wait", "s", "time from the end of the synchronization to the start of the measurements",
+    &ClockEvent::achieved_wait)};
+
+/// Per rank.
+std::vector<FieldOf<ClockEvent>> rank_fields(bool truth) {
+    std::vector<FieldOf<ClockEvent>> fields = {
+        field_of<ClockEvent>("measured_at", "s",
+                             "time from the end of the synchronization to the end of the rank's measurement",
+                             &ClockEvent::measured_at),
+        field_of<ClockEvent>("offset", "s",
+                             "measured offset of the rank's global clock to rank 0's, smallest of the rounds",
+                             &ClockEvent::offset),
+        field_of<ClockEvent>("offset_bound", "s", "bound of the error of offset", &ClockEvent::offset_bound),
+        field_of<ClockEvent>("error_bound", "s", "bound that the library reports for the rank's global clock",
+                             &ClockEvent::error_bound),
+        field_of<ClockEvent>("expected_error", "s",
+                             "error of the rank's global clock that the library expects, one standard deviation",
+                             &ClockEvent::expected_error)};
+    if (truth) {
+        fields.push_back(
+            field_of<ClockEvent>("true_error", "s", "true error of the rank's global clock", &ClockEvent::true_error));
     }
-    if (residuals.empty()) {
-        return;
-    }
-    data.dimensions.push_back({"edge", residuals.size()});
-    data.add("edge_scheme", {"edge"}, "scheme whose last synchronization compared two clocks", "", schemes);
-    data.add("edge_rank", {"edge"}, "rank that a comparison is of", "", ranks);
-    data.add("edge_partner", {"edge"}, "rank it was compared with", "", partners);
-    data.add("edge_residual", {"edge"}, "lead of the partner's clock over what all comparisons agree on", "s",
-             residuals);
+    return fields;
 }
 
-void add_summaries(Dataset &data, const ClockResults &results, const ClockSummary &summary) {
-    const std::vector<SchemeSummary> &schemes = summary.schemes;
-    const std::vector<std::string> wait = {"scheme", "wait"};
-    const auto after = [&](double WaitSummary::*member) {
-        return collect(schemes, [member](const SchemeSummary &scheme) { return collect(scheme.waits, member); });
-    };
-    const auto after_first = [&](double WaitSummary::*member) {
-        return collect(schemes, [member](const SchemeSummary &scheme) { return collect(scheme.first_waits, member); });
-    };
-    data.add("duration_median", {"scheme"}, "median of duration over repetitions", "s",
-             collect(schemes, &SchemeSummary::duration));
-    data.add("messages_median", {"scheme"}, "median of messages over repetitions", "",
-             collect(schemes, &SchemeSummary::messages));
-    data.add("on_front", {"scheme"},
-             "1 if no other scheme is better in both duration and error at the wait of attribute front_wait_s", "",
-             collect(schemes, &SchemeSummary::on_front));
-    data.add("first_duration", {"scheme"},
-             "duration of the first synchronization, with its connections, largest over ranks", "s",
-             collect(schemes, &SchemeSummary::first_duration));
-    data.add("first_offset_max", wait, "largest absolute offset over ranks after the first synchronization", "s",
-             after_first(&WaitSummary::offset));
-    data.add("offset_max", wait, "largest absolute offset over ranks, median over repetitions", "s",
-             after(&WaitSummary::offset));
-    data.add("bound_max", wait, "largest error_bound over ranks and repetitions", "s", after(&WaitSummary::bound));
-    if (results.truth) {
-        data.add("first_true_max", wait, "largest absolute true_error over ranks after the first synchronization", "s",
-                 after_first(&WaitSummary::error));
-        data.add("true_median", wait, "median of true_error over repetitions and ranks other than 0", "s",
-                 after(&WaitSummary::bias));
-        data.add("true_max", wait, "largest absolute true_error over ranks, median over repetitions", "s",
-                 after(&WaitSummary::error));
-        data.add("outside", wait,
-                 "share of repetitions and ranks other than 0 whose true error exceeds its error_bound", "1",
-                 after(&WaitSummary::outside));
-    }
+const FieldOf<SchemeSummary> name_field =
+    field_of<SchemeSummary>("scheme", "", "synchronization scheme, as setting sync takes it", &SchemeSummary::scheme,
+                            {"", "scheme", ColumnKind::name});
+
+const std::vector<FieldOf<SchemeSummary>> &scheme_fields() {
+    using Summary = SchemeSummary;
+    static const std::vector<FieldOf<Summary>> all = {
+        field_of<Summary>("duration_median", "s",
+                          "duration of a synchronization, largest over ranks, median over repetitions",
+                          &Summary::duration, {"", "duration", us}),
+        field_of<Summary>("messages_median", "",
+                          "messages that a rank sends or receives, largest over ranks, median over repetitions",
+                          &Summary::messages, {"", "messages", ColumnKind::whole}),
+        field_of<Summary>("on_front", "",
+                          "1 if no other scheme is better in both duration and error at the wait of attribute "
+                          "front_wait_s",
+                          &Summary::on_front),
+        field_of<Summary>("first_duration", "s",
+                          "duration of the first synchronization, with its connections, largest over ranks",
+                          &Summary::first_duration)};
+    return all;
 }
+
+/// A scheme some time after a synchronization, and after the first one, when nothing was known of the clocks.
+struct Waited {
+    std::string scheme;
+    WaitSummary later;
+    WaitSummary first;
+};
+
+std::vector<FieldOf<Waited>> wait_fields(bool truth) {
+    const auto later = [](double WaitSummary::*member) {
+        return [member](const Waited &row) { return row.later.*member; };
+    };
+    const auto first = [](double WaitSummary::*member) {
+        return [member](const Waited &row) { return row.first.*member; };
+    };
+    std::vector<FieldOf<Waited>> fields = {
+        field_of<Waited>("first_offset_max", "s", "largest absolute offset over ranks after the first synchronization",
+                         first(&WaitSummary::offset)),
+        field_of<Waited>("offset_max", "s",
+                         "|offset| to rank 0's global clock, largest over ranks, median over repetitions",
+                         later(&WaitSummary::offset), {"", "measured", us})};
+    if (truth) {
+        const std::vector<FieldOf<Waited>> known = {
+            field_of<Waited>("first_true_max", "s",
+                             "largest absolute true_error over ranks after the first synchronization",
+                             first(&WaitSummary::error)),
+            field_of<Waited>("true_max", "s",
+                             "|true error| of the global clock, largest over ranks, median over repetitions",
+                             later(&WaitSummary::error), {"", "true", us}),
+            field_of<Waited>("true_median", "s",
+                             "true error, median over repetitions and ranks other than 0: shows constant errors",
+                             later(&WaitSummary::bias), {"", "bias", us})};
+        fields.insert(fields.end(), known.begin(), known.end());
+    }
+    fields.push_back(field_of<Waited>("bound_max", "s", "largest bound on the error that the library reports",
+                                      later(&WaitSummary::bound), {"", "bound", us}));
+    if (truth) {
+        fields.push_back(field_of<Waited>(
+            "outside", "1", "share of repetitions and ranks other than 0 whose true error exceeds its bound",
+            later(&WaitSummary::outside), {"", "out.%", ColumnKind::percent}));
+    }
+    return fields;
+}
+
+struct SchemeEdge : ClockEdge {
+    std::string scheme;
+};
+
+const std::vector<FieldOf<SchemeEdge>> edge_fields = {
+    field_of<SchemeEdge>("edge_scheme", "", "scheme whose last synchronization compared two clocks",
+                         &SchemeEdge::scheme),
+    field_of<SchemeEdge>("edge_rank", "", "rank that a comparison is of", &SchemeEdge::rank),
+    field_of<SchemeEdge>("edge_partner", "", "rank it was compared with", &SchemeEdge::partner),
+    field_of<SchemeEdge>("edge_residual", "s", "lead of the partner's clock over what all comparisons agree on",
+                         &SchemeEdge::residual)};
 
 } // namespace
 
 Dataset clock_dataset(const Context &context, const ClockResults &results, const ClockSummary &summary) {
     const ClockOptions &options = results.options;
     const auto repetitions = static_cast<std::size_t>(options.repetitions);
+    std::vector<ClockRun> runs;
+    std::vector<ClockEvent> events;
+    for (const std::vector<ClockRun> &of_scheme : results.runs) {
+        for (const ClockRun &run : of_scheme) {
+            runs.push_back(run);
+            events.insert(events.end(), run.events.begin(), run.events.end());
+        }
+    }
+    std::vector<Waited> waited;
+    for (const SchemeSummary &scheme : summary.schemes) {
+        for (std::size_t wait = 0; wait < options.waits.size(); ++wait) {
+            waited.push_back({scheme.scheme, scheme.waits[wait], scheme.first_waits[wait]});
+        }
+    }
+    std::vector<SchemeEdge> edges;
+    for (std::size_t i = 0; i < results.edges.size(); ++i) {
+        for (const ClockEdge &edge : results.edges[i].edges) {
+            edges.push_back({edge, options.schemes[i]});
+        }
+    }
     std::vector<std::int64_t> checked(context.ranks.size(), 0);
     for (const int rank : options.checked) {
         checked[static_cast<std::size_t>(rank)] = 1;
@@ -132,14 +168,21 @@ Dataset clock_dataset(const Context &context, const ClockResults &results, const
                        {"barrier_mean_s", summary.barrier},
                        {"front_wait_s", options.waits[summary.deciding]}};
     data.dimensions = {{"scheme", options.schemes.size()}, {"repetition", repetitions}, {"wait", options.waits.size()}};
-    data.add("scheme", {"scheme"}, "synchronization scheme, as setting sync takes it", "", options.schemes);
-    data.add("repetition", {"repetition"}, "repetitions in order", "", count_up(repetitions));
-    data.add("wait", {"wait"}, "requested time from the end of the synchronization to the check", "s", options.waits);
-    add_measurements(data, results);
-    add_summaries(data, results, summary);
-    add_edges(data, results);
+    data.add<SchemeSummary>({name_field}, {"scheme"}, summary.schemes);
+    data.add({"repetition", "", "repetitions in order", FieldType::count}, {"repetition"}, count_up(repetitions));
+    data.add({"wait", "s", "requested time from the end of the synchronization to the check"}, {"wait"}, options.waits);
+    data.add(scheme_fields(), {"scheme"}, summary.schemes);
+    data.add(wait_fields(results.truth), {"scheme", "wait"}, waited);
+    data.add(run_fields(), {"scheme", "repetition"}, runs);
+    data.add({"barrier", "s", "mean duration of MPI_Barrier"}, {"repetition"}, results.barrier);
+    data.add(event_fields, {"scheme", "repetition", "wait"}, events);
     add_ranks(data, context);
-    data.add("checked", {"rank"}, "1 if the rank's offset was measured", "", checked);
+    data.add({"checked", "", "1 if the rank's offset was measured", FieldType::count}, {"rank"}, checked);
+    data.add(rank_fields(results.truth), {"scheme", "repetition", "wait"}, events, {"rank"});
+    if (!edges.empty()) {
+        data.dimensions.push_back({"edge", edges.size()});
+        data.add(edge_fields, {"edge"}, edges);
+    }
     return data;
 }
 
@@ -273,97 +316,71 @@ std::string paths(const ClockResults &results) {
     return text;
 }
 
-std::string legend(const ClockResults &results, double wait) {
-    std::string text = fmt::format("  verdict    most accurate: quickest scheme within {:.0f} % of the smallest error\n"
-                                   "             after {} s\n"
-                                   "  duration   of a synchronization: largest over ranks, median over repetitions\n"
-                                   "             [us]\n"
-                                   "  messages   sent or received by a rank: largest over ranks, median over\n"
-                                   "             repetitions\n"
-                                   "  front      *: on the Pareto front, no other scheme has both a shorter duration\n"
-                                   "             and a smaller {} after {} s\n"
-                                   "  cold       the same after the first synchronization, when nothing is known\n"
-                                   "             of the clocks yet [us]\n"
-                                   "  measured   |offset| to rank 0's global clock: largest over ranks, median over\n"
-                                   "             repetitions [us]\n",
-                                   (about_as_good - 1.0) * 100, wait, error_word(results), wait);
-    if (results.truth) {
-        text += "  true       |error| of the global clock: largest over ranks, median over\n"
-                "             repetitions [us]\n"
-                "  bias       signed error: median over ranks and repetitions, shows constant\n"
-                "             errors [us]\n";
+/// Of the overview: the fields of a scheme, and its errors at the deciding wait.
+std::vector<ColumnOf<SchemeSummary>> overview_columns(const ClockResults &results, std::size_t deciding) {
+    const double wait = results.options.waits[deciding];
+    std::vector<ColumnOf<SchemeSummary>> columns = {column_of(name_field)};
+    columns.back().legend = "";
+    for (ColumnOf<SchemeSummary> &column : columns_of(scheme_fields())) {
+        columns.push_back(std::move(column));
     }
-    text += "  bound      on the error, as the library reports it: largest over all [us]\n";
-    if (results.truth) {
-        text += "  out.%      ranks and repetitions whose true error exceeds the bound\n";
-    }
-    return text;
+    columns.push_back({{fmt::format("after {} s", wait), results.truth ? "true" : "measured", us},
+                       [=, truth = results.truth](const SchemeSummary &scheme) -> ColumnEntry {
+                           return quality(scheme.waits[deciding], truth);
+                       }});
+    columns.push_back(
+        {{"", "cold", us, "the same after the first synchronization, when nothing is known of the clocks"},
+         [=, truth = results.truth](const SchemeSummary &scheme) -> ColumnEntry {
+             return quality(scheme.first_waits[deciding], truth);
+         }});
+    columns.push_back({{"", "front", ColumnKind::text,
+                        fmt::format("*: on the Pareto front, no other scheme has both a shorter duration and a smaller "
+                                    "{} after {} s",
+                                    error_word(results), wait)},
+                       [](const SchemeSummary &scheme) -> ColumnEntry { return scheme.on_front ? "*" : ""; }});
+    return columns;
 }
 
-std::string overview(const ClockResults &results, const ClockSummary &summary,
-                     const std::vector<const SchemeSummary *> &by_duration) {
-    const std::size_t deciding = summary.deciding;
-    ColumnTable table({{"", "scheme", ColumnKind::name},
-                       {"", "duration", ColumnKind::microseconds},
-                       {"", "messages", ColumnKind::text},
-                       {fmt::format("after {} s", results.options.waits[deciding]), results.truth ? "true" : "measured",
-                        ColumnKind::microseconds},
-                       {"", "cold", ColumnKind::microseconds},
-                       {"", "front", ColumnKind::text}});
-    for (const SchemeSummary *scheme : by_duration) {
-        table.add({scheme->scheme, scheme->duration, fmt::format("{:.0f}", scheme->messages),
-                   quality(scheme->waits[deciding], results.truth),
-                   quality(scheme->first_waits[deciding], results.truth), scheme->on_front ? "*" : ""});
+std::vector<ColumnOf<Waited>> wait_columns(bool truth) {
+    std::vector<ColumnOf<Waited>> columns = {
+        {{"", "scheme", ColumnKind::name}, [](const Waited &row) -> ColumnEntry { return row.scheme; }}};
+    for (ColumnOf<Waited> &column : columns_of(wait_fields(truth))) {
+        columns.push_back(std::move(column));
     }
-    return table.text();
+    return columns;
 }
 
-std::string wait_table(const ClockResults &results, const std::vector<const SchemeSummary *> &by_duration,
-                       std::size_t wait) {
-    double first = by_duration.front()->waits[wait].wait_first;
-    double last = by_duration.front()->waits[wait].wait_last;
-    std::vector<Column> columns = {{"", "scheme", ColumnKind::name}, {"", "measured", ColumnKind::microseconds}};
-    if (results.truth) {
-        columns.push_back({"", "true", ColumnKind::microseconds});
-        columns.push_back({"", "bias", ColumnKind::microseconds});
-    }
-    columns.push_back({"", "bound", ColumnKind::microseconds});
-    if (results.truth) {
-        columns.push_back({"", "out.%", ColumnKind::percent});
-    }
-    ColumnTable table(columns);
-    for (const SchemeSummary *scheme : by_duration) {
-        const WaitSummary &found = scheme->waits[wait];
-        first = std::min(first, found.wait_first);
-        last = std::max(last, found.wait_last);
-        std::vector<ColumnEntry> row = {scheme->scheme, found.offset};
-        if (results.truth) {
-            row.insert(row.end(), {found.error, found.bias});
-        }
-        row.emplace_back(found.bound);
-        if (results.truth) {
-            row.emplace_back(found.outside);
-        }
-        table.add(std::move(row));
+std::string wait_table(const ClockResults &results, const std::vector<SchemeSummary> &by_duration, std::size_t wait) {
+    double first = by_duration.front().waits[wait].wait_first;
+    double last = by_duration.front().waits[wait].wait_last;
+    std::vector<Waited> rows;
+    for (const SchemeSummary &scheme : by_duration) {
+        first = std::min(first, scheme.waits[wait].wait_first);
+        last = std::max(last, scheme.waits[wait].wait_last);
+        rows.push_back({scheme.scheme, scheme.waits[wait], scheme.first_waits[wait]});
     }
     return fmt::format("\nafter {} s (measured {:.4f} to {:.4f} s)\n{}", results.options.waits[wait], first, last,
-                       table.text());
+                       table_of(wait_columns(results.truth), rows));
 }
 
 } // namespace
 
 std::string clock_table(const ClockResults &results, const ClockSummary &summary, std::uint64_t seed,
                         const std::string &validation) {
-    std::vector<const SchemeSummary *> by_duration;
-    for (const SchemeSummary &scheme : summary.schemes) {
-        by_duration.push_back(&scheme);
-    }
     // By duration, so that errors fall from row to row along the front.
-    std::stable_sort(by_duration.begin(), by_duration.end(),
-                     [](const SchemeSummary *a, const SchemeSummary *b) { return a->duration < b->duration; });
-    std::string text = head(results, summary, seed, validation) + verdict(results, summary, by_duration) +
-                       paths(results) + "\n" + legend(results, results.options.waits[summary.deciding]) + "\n" +
-                       overview(results, summary, by_duration);
+    std::vector<SchemeSummary> by_duration = summary.schemes;
+    std::ranges::stable_sort(by_duration, {}, &SchemeSummary::duration);
+    std::vector<const SchemeSummary *> ordered;
+    for (const SchemeSummary &scheme : by_duration) {
+        ordered.push_back(&scheme);
+    }
+    const std::vector<ColumnOf<SchemeSummary>> columns = overview_columns(results, summary.deciding);
+    std::string text =
+        head(results, summary, seed, validation) + verdict(results, summary, ordered) + paths(results) +
+        fmt::format("\n  verdict    most accurate: quickest scheme within {:.0f} % of the smallest error\n"
+                    "             after {} s\n",
+                    (about_as_good - 1.0) * 100, results.options.waits[summary.deciding]) +
+        legend_of(columns) + legend_of(wait_columns(results.truth)) + "\n" + table_of(columns, by_duration);
     for (std::size_t wait = 0; wait < results.options.waits.size(); ++wait) {
         text += wait_table(results, by_duration, wait);
     }

@@ -7,7 +7,6 @@
 #include "mpi/mpi_check.h"
 #include "options/command_line.h"
 #include "output/progress.h"
-#include "output/reporters/reporter_registry.h"
 #include "subcommands/drift/results.h"
 #include "subcommands/session.h"
 

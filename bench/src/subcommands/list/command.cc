@@ -7,7 +7,8 @@
 #include "operations/operation.h"
 #include "options/command_line.h"
 #include "output/output.h"
-#include "output/reporters/reporter_registry.h"
+#include "output/sinks/format.h"
+#include "output/sinks/launch_writer.h"
 #include "stopping_rules/stopping_rule.h"
 #include "subcommands/list/components.h"
 #include "synchronizers/synchronizer.h"
@@ -39,20 +40,11 @@ template <typename Registry> std::vector<ListedComponent> own_components(const R
     return components;
 }
 
-std::vector<ListedComponent> metric_components() {
-    std::vector<ListedComponent> components = own_names(all_metrics());
-    for (ListedComponent &component : components) {
-        const Metric &metric = find_by_name(all_metrics(), component.name);
-        component.unit = metric.unit;
-        component.error_bounds = metric.error_bounds;
-    }
-    return components;
-}
-
-std::vector<ListedComponent> field_components() {
+/// Entries that are fields.
+template <typename Fields> std::vector<ListedComponent> own_fields(const Fields &fields) {
     std::vector<ListedComponent> components;
-    for (const CellField &field : cell_fields()) {
-        components.push_back({{field.name, field.meaning}, {}, field.unit, {}});
+    for (const Field &field : fields) {
+        components.push_back({{field.name, field.meaning}, {}, field});
     }
     return components;
 }
@@ -101,8 +93,8 @@ struct Kind {
     std::vector<ListedComponent> (*components)();
 };
 
-const std::array<Kind, 15> &all_kinds() {
-    static const std::array<Kind, 15> all = {{
+const std::array<Kind, 16> &all_kinds() {
+    static const std::array<Kind, 16> all = {{
         {"scheme", "clock synchronization schemes (setting sync)", [] { return library_components("scheme"); }},
         {"offset", "estimators of the offset between two clocks", [] { return library_components("offset"); }},
         {"clock", "local clocks (setting clock)", [] { return library_components("clock"); }},
@@ -121,10 +113,12 @@ const std::array<Kind, 15> &all_kinds() {
          [] { return own_components(all_stopping_rules()); }},
         {"warmup", "warm-up rules: calls to discard before each block of samples (--warmup)",
          [] { return own_components(all_warmup_rules()); }},
-        {"metric", "metrics computed from each sample", metric_components},
-        {"field", "fields of a cell in files, other than the statistics of its metrics", field_components},
+        {"metric", "metrics computed from each sample", [] { return own_fields(all_metrics()); }},
+        {"field", "fields of a cell in files, other than the statistics of its metrics",
+         [] { return own_fields(cell_fields()); }},
+        {"sample", "variables of a sample in netCDF files", [] { return own_fields(sample_fields()); }},
         {"format", "formats of standard output and files (--format, --output)",
-         [] { return own_names(all_reporters()); }},
+         [] { return own_names(all_formats()); }},
     }};
     return all;
 }

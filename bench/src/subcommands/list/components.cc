@@ -144,7 +144,7 @@ std::string list_calls(const std::vector<ListedComponent> &components) {
 
 /// With its parameters below it.
 std::string list_component(const ListedComponent &component) {
-    const std::string unit = component.unit.value_or("");
+    const std::string unit = component.field ? component.field->unit : std::string();
     std::string text =
         fmt::format("  {:<26} {}\n", unit.empty() ? component.name : fmt::format("{} [{}]", component.name, unit),
                     fill(component.source.empty() ? component.description
@@ -211,11 +211,11 @@ std::string list_json(const std::vector<ListedKind> &kinds) {
             for (const ComponentParameter &parameter : component.parameters) {
                 json["parameters"].push_back(to_json(parameter));
             }
-            if (component.unit) {
-                json["unit"] = *component.unit;
-            }
-            if (component.error_bounds) {
-                json["error_bounds"] = *component.error_bounds;
+            if (component.field) {
+                json["unit"] = component.field->unit;
+                for (const auto &[name, value] : component.field->attributes) {
+                    std::visit([&, &of = name](const auto &typed) { json[of] = typed; }, value);
+                }
             }
             if (component.call) {
                 json["collective"] = component.call->collective;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "text/component.h"
+#include "text/field.h"
 
 #include <optional>
 #include <string>
@@ -19,9 +20,8 @@ struct ListedCall {
 
 /// A component with a name on the command line or in the settings.
 struct ListedComponent : ComponentInfo {
-    std::optional<ListedCall> call = {};  // of an operation
-    std::optional<std::string> unit = {}; // of a field or a metric, "" if it has none
-    std::optional<int> error_bounds = {}; // of a metric
+    std::optional<ListedCall> call = {}; // of an operation
+    std::optional<Field> field = {};     // of a field or a metric
 };
 
 /// Components of one kind.

@@ -8,28 +8,18 @@
 #include "launch/sampler.h"
 #include "mpi/everywhere.h"
 #include "options/options.h"
-#include "output/output.h"
-#include "output/reporters/reporter_registry.h"
+#include "output/sinks/format.h"
+#include "output/sinks/launch_writer.h"
 #include "subcommands/session.h"
 #include "text/encoding.h"
 #include "text/names.h"
 
 #include <cstdlib>
 #include <fmt/format.h>
-#include <utility>
+#include <optional>
 
 namespace bench {
 namespace {
-
-Reporters open_reporters(const Options &options) {
-    Reporters reporters;
-    for (const std::string &path : options.outputs) {
-        reporters.push_back(find_reporter(path).make(path));
-    }
-    // Last, so that the files exist when it lists them.
-    reporters.push_back(find_by_name(all_reporters(), options.format).make(standard_output));
-    return reporters;
-}
 
 ExitStatus measure(const Communicator &comm, const Options &options, const std::string &command) {
     const std::uint64_t seed = choose_seed(comm, options.seed);
@@ -53,26 +43,25 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
             context.user_operations.push_back(printable(fmt::format("{}: {}", component.text(), info.file)));
         }
     }
-    Reporters reporters;
+    std::optional<LaunchWriter> writer; // at rank 0
     comm.on_root([&] {
-        reporters = open_reporters(options);
-        for (const auto &reporter : reporters) {
-            reporter->begin(context, launch.cells());
-        }
+        writer.emplace(open_sinks(options.outputs, options.format), context, launch.cells());
         return 0;
     });
 
     const ActivityWatch watch;
-    const std::vector<CellResult> results = launch.run(reporters);
+    const std::vector<CellResult> results = launch.run(writer ? LaunchListeners{&*writer} : LaunchListeners{});
     const ClockAgreement agreement = judge_clocks(measure_agreement(comm));
     const std::vector<OthersActivity> others = watch.finish(comm);
 
     return static_cast<ExitStatus>(comm.on_root([&] {
-        const std::vector<std::string> warnings = find_warnings(context, results, others, agreement);
-        for (const auto &reporter : reporters) {
-            reporter->end({agreement, warnings});
+        RunEnd end{agreement, find_warnings(context, results, others, agreement), ""};
+        const Format &format = find_by_name(all_formats(), options.format);
+        if (format.text != nullptr) {
+            end.text = format.text(context, results, end);
         }
-        print_warnings(options.format, warnings);
+        writer->end(end);
+        print_warnings(options.format, end.warnings);
         return static_cast<long>(judge_run(results));
     }));
 }

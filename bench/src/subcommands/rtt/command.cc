@@ -5,7 +5,6 @@
 #include "mpi/mpi_check.h"
 #include "options/command_line.h"
 #include "output/progress.h"
-#include "output/reporters/reporter_registry.h"
 #include "subcommands/rtt/results.h"
 #include "subcommands/session.h"
 

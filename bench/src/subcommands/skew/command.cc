@@ -5,8 +5,6 @@
 #include "launch/launch.h"
 #include "operations/operation.h"
 #include "options/command_line.h"
-#include "output/reporters/reporter.h"
-#include "output/reporters/reporter_registry.h"
 #include "patterns/arrival_pattern.h"
 #include "stopping_rules/stopping_rule.h"
 #include "subcommands/session.h"
@@ -23,7 +21,7 @@ namespace bench {
 namespace {
 
 /// Keeps the attempts of each cell, warm-up apart, at rank 0.
-class SkewRecorder : public Reporter {
+class SkewRecorder : public LaunchListener {
 public:
     explicit SkewRecorder(std::vector<SkewRecording> &recordings) : recordings_(recordings) {}
 
@@ -79,11 +77,8 @@ ExitStatus run(const Communicator &comm, const std::string &command, const std::
     Launch launch(comm, clock, options, session.seed());
     launch.prepare();
     std::vector<SkewRecording> recordings(synchronizers.size());
-    Reporters reporters;
-    if (comm.is_root()) {
-        reporters.push_back(std::make_unique<SkewRecorder>(recordings));
-    }
-    const std::vector<CellResult> results = launch.run(reporters);
+    SkewRecorder recorder(recordings); // hears nothing at other ranks than 0
+    const std::vector<CellResult> results = launch.run({&recorder});
     const ClockAgreement agreement = judge_clocks(measure_agreement(comm));
     session.finish([&]() -> Findings {
         std::vector<Skew> skews;

@@ -1,4 +1,3 @@
-#include "output/reporters/reporter_registry.h"
 #include "output/table/sections.h"
 #include "patterns/arrival_pattern.h"
 
@@ -76,54 +75,37 @@ std::string field(double seconds, int width = field_width) {
     return fmt::format("{:{}.{}f}", seconds * 1e6, width, seconds < 1e-6 ? 3 : 2);
 }
 
-/// The output of the OSU micro-benchmarks, for scripts that read it: means over samples and ranks.
-class OsuReporter : public ClosingReporter {
-public:
-    using ClosingReporter::ClosingReporter;
-
-private:
-    std::string text(const RunEnd &) const override {
-        const std::string &platform = context().simulated;
-        std::string text = platform.empty() ? "" : fmt::format("\n# Simulated: {}\n", platform);
-        for (const std::string &block : distinct(results(), header)) {
-            text += block;
-            for (const CellResult &result : results()) {
-                if (header(result.cell) == block) {
-                    text += row(result);
-                }
-            }
-        }
-        return text;
+std::string row(const std::vector<CellResult> &results, const CellResult &result) {
+    const std::string size = result.cell.size == 0 ? "" : fmt::format("{:<{}}", result.cell.size, size_width);
+    if (result.valid == 0) {
+        return fmt::format("# {}{}: {}\n", size.empty() ? "" : "size ", size_text(result.cell),
+                           describe_shortfall(result));
     }
-
-    std::string row(const CellResult &result) const {
-        const std::string size = result.cell.size == 0 ? "" : fmt::format("{:<{}}", result.cell.size, size_width);
-        if (result.valid == 0) {
-            return fmt::format("# {}{}: {}\n", size.empty() ? "" : "size ", size_text(result.cell),
-                               describe_shortfall(result));
-        }
-        const double latency = result.metric("latency_avg").mean;
-        if (result.cell.computation == 0.0) {
-            return size + field(latency, size.empty() ? only_field_width : field_width) + "\n";
-        }
-        const auto pure = std::ranges::find_if(results(), [&](const CellResult &other) {
-            return other.cell.computation == 0.0 && same_but_for_computation(other.cell, result.cell);
-        });
-        return size + field(latency) + field(result.computed) + field(pure->metric("latency_avg").mean) +
-               fmt::format("{:{}.2f}\n", 100.0 * result.computation_overlap.osu, field_width);
+    const double latency = result.metric("latency_avg").mean;
+    if (result.cell.computation == 0.0) {
+        return size + field(latency, size.empty() ? only_field_width : field_width) + "\n";
     }
-};
+    const auto pure = std::ranges::find_if(results, [&](const CellResult &other) {
+        return other.cell.computation == 0.0 && same_but_for_computation(other.cell, result.cell);
+    });
+    return size + field(latency) + field(result.computed) + field(pure->metric("latency_avg").mean) +
+           fmt::format("{:{}.2f}\n", 100.0 * result.computation_overlap.osu, field_width);
+}
 
 } // namespace
 
-ReporterInfo reporters::osu() {
-    return {.name = "osu",
-            .description =
-                "header and columns of the OSU micro-benchmarks, for scripts that read them; standard output "
-                "only",
-            .on_stdout = true,
-            .of_cells_alone = true,
-            .make = Make<OsuReporter>{}};
+std::string osu_text(const SamplingContext &context, const std::vector<CellResult> &results, const RunEnd &) {
+    const std::string &platform = context.simulated;
+    std::string text = platform.empty() ? "" : fmt::format("\n# Simulated: {}\n", platform);
+    for (const std::string &block : distinct(results, header)) {
+        text += block;
+        for (const CellResult &result : results) {
+            if (header(result.cell) == block) {
+                text += row(results, result);
+            }
+        }
+    }
+    return text;
 }
 
 } // namespace bench
