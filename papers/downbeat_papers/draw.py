@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat.base.text import MICROSECONDS
-from downbeat.data.metrics import METRICS, Stamps
 from downbeat.pictures.panel import Line, Numbers, Panel, Timeline
 
 
@@ -57,16 +56,7 @@ def median_sample(data: xr.Dataset, cell: int, metric: str) -> Sample | None:
     if kept.sizes["sample"] == 0:
         return None
     entry, exit_, begin = (kept[name].to_numpy().astype(float) for name in ("entry", "exit", "sync_entry"))
-    stamps = Stamps(
-        entry=entry,
-        exit=exit_,
-        delay=kept["delay"].to_numpy().astype(float),
-        deadline=kept["deadline"].to_numpy().astype(float),
-        timed=np.ones(entry.shape[1], bool),
-        calls=1,
-        observed=0,
-    )
-    values = METRICS[metric].compute(stamps)
+    values = kept[metric].to_numpy()
     chosen = int(np.argsort(values, kind="stable")[(len(values) - 1) // 2])
     zero = entry[chosen].min()
     return Sample(*((stamp[chosen] - zero) * MICROSECONDS for stamp in (begin, entry, exit_)))

@@ -94,7 +94,7 @@ def test_downbeat_bench_finds_the_metrics_that_follow_from_the_stamps(tmp_path: 
             np.testing.assert_allclose(one[name], formula(stamps), rtol=1e-9, atol=1e-15, err_msg=name)
     fields = set(found) - {"cell", "status"} - {f"{one}_{name}" for one in FORMULAS for name in (*STATISTICS, STEP)}
     assert fields > {*CELL_FACTORS, "valid_count", "discarded", "requested", "max_of_means", "overlap_benefit_min"}
-    for name in fields:  # that are counted anew among them
+    for name in map(str, fields):  # that are counted anew among them
         assert np.array_equal(found[name], stored[name], equal_nan=found[name].dtype.kind == "f"), name
     units = {name: stored[name].attrs["units"] for name in found if name in stored and "units" in stored[name].attrs}
     steps = {f"{metric}_{STEP}": "s" for metric in FORMULAS if f"{metric}_{STEP}" in found}

@@ -195,7 +195,7 @@ def make_kept_build(directory: Path) -> Path:
 
 def read_kept_build(path: Path) -> None:
     for build in kept_builds({"XDG_CACHE_HOME": str(path.parents[1]), "PATH": ""}):
-        assert all(isinstance(value, str) for value in (build.mpi, build.wrapper, build.library, build.date))
+        assert all(isinstance(value, str) for value in (build.mpi, build.wrapper, build.date))
 
 
 def make_probe(directory: Path) -> Path:

@@ -120,7 +120,7 @@ def test_fields_units_and_names_are_those_of_the_file(tmp_path: Path) -> None:
 
 
 def test_a_file_of_an_earlier_version_names_the_one_that_reads_it(tmp_path: Path) -> None:
-    old = {"schema_version": 2, "downbeat_version": "0.1.0", "git_revision": "abc"}
+    old: dict[str, str | float] = {"schema_version": 2, "downbeat_version": "0.1.0", "git_revision": "abc"}
     path = write_launch(tmp_path / "a.nc", [two_samples()], **old)
     with pytest.raises(UsageError, match=r"schema version 2, and this downbeat reads 3; .* 0\.1\.0 \(abc\)"):
         downbeat.summarize_cells(path)

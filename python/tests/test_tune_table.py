@@ -138,8 +138,8 @@ def test_the_whole_output() -> None:
     tuning.prices = Prices({CELLS[0]: times_as_long(1.25), CELLS[1]: times_as_long(0.8)}, Interval(1.1, 1.0, 1.2, 5))
     tuning.usable = [Usable("bcast", 4, ["a", "b", "c"], {"d": "it crashed"}), Usable("bcast", 4, ["a"], {})]
     sheet = rules_sheet(tuning)
-    assert sheet.frame.loc[0, ["bytes", "algorithm", "verdict"]].tolist() == ["8-31", "a", "faster"]
-    assert round(float(sheet.frame.loc[0, "gain"]), 6) == 2
+    assert list(sheet.frame[["bytes", "algorithm", "verdict"]].iloc[0]) == ["8-31", "a", "faster"]
+    assert abs(sheet.frame["gain"].iloc[0] - 2) < 1e-6
     assert sheet.frame["verdict"].tolist() == ["faster", "not measured"]
     text = render(tuning, ["take care"])
     assert max(map(len, text.splitlines())) <= WIDTH

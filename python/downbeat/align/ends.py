@@ -122,7 +122,7 @@ class Ends:
         with np.errstate(invalid="ignore"):
             shares = np.where(weight > 0, variance / np.maximum(noise, 1e-9)[:, None], np.nan)
         shown = np.ones(len(line), dtype=bool)
-        for row in np.flatnonzero(np.nanmedian(shares, axis=1) > FREE):
+        for row in np.flatnonzero(np.nanmedian(shares, axis=1) > FREE).tolist():
             at = np.flatnonzero(weight[row] > 0)
             shown[row] = len(at) > LEAST_ENDS
             if shown[row]:  # then noise is at most what neighbors miss each other by
