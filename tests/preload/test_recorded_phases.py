@@ -93,10 +93,10 @@ def test_phases_that_cross_or_differ_are_said(mpi: str, tmp_path: Path) -> None:
     assert "outer" not in said
     (note,) = [note for note in find_arrivals(trace).notes if "different phases" in note]
     assert note.startswith("in 1 call ranks are in different phases, e.g. rank 0 in 'even', rank 1 in 'odd'")
-    command = [sys.executable, "-m", "downbeat", "arrivals", str(tmp_path / "trace"), "--phase", "sovler"]
+    command = [sys.executable, "-m", "downbeat", "arrivals", str(tmp_path / "trace"), "--phase", "solvere"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "no phase 'sovler'; phases: 'outer', 'outer > inner'," in done.stderr
+    assert "no phase 'solvere'; phases: 'outer', 'outer > inner'," in done.stderr
 
 
 @pytest.mark.parametrize("mpi", LIBRARIES)
