@@ -19,7 +19,7 @@ SHOWN = 12
 PATTERN = ["--pattern", "one_late", "--delay", "20us"]
 TOLERANT = ["--tolerance", "0.1"]  # seconds: a busy machine fails no run whose times alone matter
 ARGUMENTS = ["barrier", "bcast", "-m", "8", "-r", "20", "--warmup", "2", "-q", *PATTERN, *TOLERANT]
-FILES = ["-o", "out.nc", "-o", "out.txt", "-o", "out.perfetto.json", "-o", "out.otf2", "--trace-samples", str(SHOWN)]
+FILES = ["-o", "out.nc", "-o", "out.perfetto.json", "-o", "out.otf2", "--trace-samples", str(SHOWN)]
 VERDICTS = ["valid", "late_flag", "late_entry", "warmup", "overrun"]
 WARMUP = VERDICTS.index("warmup")
 
@@ -78,8 +78,8 @@ def assert_shows_the_samples(slices: list[Slice], data: xr.Dataset) -> None:
             assert one.synchronizer == pytest.approx((begin, entry), abs=1.0, rel=0)
             assert one.operation == pytest.approx((entry, leave), abs=1.0, rel=0)
             assert one.verdict == VERDICTS[int(data.verdict.values[row])]
-            assert one.name.startswith(data.operation.values[cell].decode())
-            assert f" after {data.synchronizer.values[cell].decode()}" in one.name
+            assert one.name.startswith(str(data.operation.values[cell]))
+            assert f" after {data.synchronizer.values[cell]!s}" in one.name
             assert ("one_late by 20 us" in one.name) == (data.largest_delay.values[cell] > 0)
 
 
