@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 from pathlib import Path
@@ -9,7 +10,6 @@ from pathlib import Path
 import downbeat
 import numpy as np
 import pytest
-from downbeat.data.launch_file import open_samples
 from downbeat.statistics.autocorrelation import autocorrelation, effective_number
 from downbeat.statistics.median_interval import half_by_blocks, median_interval, ranks
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from benchmarks.simulations.simulated import Deviations, simulate_launches
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "build/openmpi/bin/downbeat-bench"
 LAUNCH = [str(ROOT / "tools/launch"), "--mpi", "openmpi", "-n", "2", "--timeout", "300", str(BENCH)]
+WORDS = ["bcast", "allreduce", "-m", "8:4K"]
 
 
 def unrelated(count: int) -> NDArray[np.float64]:
@@ -130,11 +131,16 @@ def test_it_covers_the_median_of_the_launch() -> None:
     assert {kind: share for kind, share in python_coverages(500).items() if not 0.92 < share < 0.985} == {}
 
 
+def number(value: float | None) -> float:
+    """Returns a number of JSON, NaN for null."""
+    return np.nan if value is None else value
+
+
 @pytest.mark.parametrize("repetitions", [150, 20])  # of 10 blocks; with 20 they are too small, and ranks count
 def test_the_interval_of_a_launch_is_that_of_downbeat_bench(tmp_path: Path, repetitions: int) -> None:
     file = tmp_path / "out.nc"
     done = subprocess.run(
-        [*LAUNCH, "bcast", "allreduce", "-m", "8:4K", "-r", str(repetitions), "-q", "-o", str(file)],
+        [*LAUNCH, *WORDS, "-r", str(repetitions), "-q", "-o", str(file), "--format", "json"],
         capture_output=True,
         text=True,
         check=False,
@@ -142,17 +148,17 @@ def test_the_interval_of_a_launch_is_that_of_downbeat_bench(tmp_path: Path, repe
     assert done.returncode in (0, 3), done.stderr
     data = downbeat.sample_metrics(file)
     compared = 0
-    with open_samples(file) as stored:
-        for cell in range(stored.dimensions["cell"]):
-            mine = ((data["cell_index"] == cell) & (data["verdict"] == 0)).to_numpy()
-            for metric in ("latency_avg", "makespan", "exit_skew"):
-                values = data[metric].to_numpy()[mine]
-                step = float(stored.clock_resolution) / 2 if metric == "latency_avg" else 0.0  # of two ranks
-                found = median_interval(values, data["block"].to_numpy()[mine], step=step)
-                for name, value in (("median", found.median), ("median_low", found.low), ("median_high", found.high)):
-                    stated = float(stored.variables[f"{metric}_{name}"][cell])
-                    assert value == pytest.approx(stated, rel=1e-9, abs=1e-15, nan_ok=True)
-                effective = float(stored.variables[f"{metric}_effective"][cell])
-                assert found.effective == pytest.approx(effective, rel=1e-6, nan_ok=True)
-                compared += found.effective < 0.99 * len(values)
+    context, *cells, _ = map(json.loads, done.stdout.splitlines())
+    for stored in cells:
+        mine = ((data["cell_index"] == stored["cell"]) & (data["verdict"] == 0)).to_numpy()
+        for metric in ("latency_avg", "makespan", "exit_skew"):
+            values = data[metric].to_numpy()[mine]
+            step = float(context["clock_resolution"]) / 2 if metric == "latency_avg" else 0.0  # of two ranks
+            found = median_interval(values, data["block"].to_numpy()[mine], step=step)
+            for name, value in (("median", found.median), ("median_low", found.low), ("median_high", found.high)):
+                stated = number(stored[f"{metric}_{name}"])
+                assert value == pytest.approx(stated, rel=1e-9, abs=1e-15, nan_ok=True)
+            effective = number(stored[f"{metric}_effective"])
+            assert found.effective == pytest.approx(effective, rel=1e-6, nan_ok=True)
+            compared += found.effective < 0.99 * len(values)
     assert compared > 0  # in some of 40 cells samples were worth less than their number

@@ -25,6 +25,7 @@ KINDS = [
     "warmup",
     "metric",
     "field",
+    "sample",
     "format",
 ]
 
