@@ -60,7 +60,7 @@ static int parse_value(const struct parser *parser, int index, int place, struct
     struct db_node *node = &parser->scheme->nodes[index];
     const Downbeat_parameter *parameter = &parameters_of(node)[place];
     if (parameter->kind != NULL) {
-        int child;
+        int child = index;
         if (parse_component(parser, parameter->kind, node->component->words[place], text, &child) != 0)
             return -1;
         node->values[place].child = child - index;
