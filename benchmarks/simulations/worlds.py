@@ -194,6 +194,8 @@ def sample_file(run: Run, entries: Floats | None = None) -> xr.Dataset:
     return xr.Dataset(
         {name: (dims, values) for name, values in stamps.items()}
         | {
+            "latency_avg": ("sample", np.full(count, US)),
+            "exit_skew": ("sample", np.ptp(entry, axis=1)),
             "deadline": ("sample", np.full(count, np.nan)),
             "valid": ("sample", np.ones(count, int)),
             "cell_index": ("sample", np.arange(count) // len(start)),

@@ -340,7 +340,7 @@ def test_claims_are_left_open_where_all_ranks_share_cores_or_repetitions_are_few
 
 def test_the_page_says_whether_clocks_agreed_when_launches_ended(tmp_path: Path) -> None:
     results = launched(tmp_path, 1, 2, clock_check_offset_s="2e-7", clock_check_ranks_outside=0)
-    said = "Clocks when launches ended: 0.2 us off rank 0's at most; outside the bounds in 0 of 1 launch."
+    said = "Clocks when launches ended: 0.200 us off rank 0's at most; outside the bounds in 0 of 1 launch."
     assert said in figure_section(FIGURE, results).paragraphs
 
 

@@ -176,7 +176,7 @@ def make_trace(directory: Path) -> Path:
 
 def read_trace(path: Path) -> None:
     trace = downbeat.open_trace(path)
-    assert len(trace.processes) and len(trace.records) >= 0 and len(trace.starts) and len(trace.phases) >= 0
+    assert len(trace.processes) and len(trace.records) >= 0 and len(trace.starts) >= 0 and len(trace.phases) >= 0
 
 
 def read_arrivals(path: Path) -> None:
@@ -218,7 +218,7 @@ def make_mpich(directory: Path) -> Path:
 READERS = {
     "samples": Reader(make_samples, read_launch, BINARY, 150, 0.3),
     "samples, opened": Reader(make_samples, downbeat.open_launch, BINARY, 150, 0.3),
-    "clocks": Reader(make_dataset, read_dataset, BINARY, 200, 0.2),
+    "clocks": Reader(make_dataset, read_dataset, BINARY, 300, 0.2),
     "algorithms": Reader(make_algorithms, read_traces, BINARY, 500, 0.2),
     "samples of an experiment": Reader(
         part_of_experiment(places.LAUNCHES, KEY, places.SAMPLES), read_experiment, BINARY, 300, 0.0
@@ -228,7 +228,7 @@ READERS = {
     "machine.json": Reader(part_of_experiment(places.MACHINE), read_experiment, OBJECTS, 1000, 0.3),
     "split.json": Reader(part_of_experiment(places.SPLIT), read_experiment, OBJECTS, 500, 0.3),
     "experiment.toml": Reader(make_request, read_plan, TEXT, 1060, 0.3),
-    "trace": Reader(make_trace, read_trace, BINARY, 400, 0.1),
+    "trace": Reader(make_trace, read_trace, BINARY, 600, 0.1),
     "trace, its arrivals": Reader(make_trace, read_arrivals, BINARY, 40, 0.1),
     "builds": Reader(make_kept_build, read_kept_build, OBJECTS, 1000, 0.0),
     "probes": Reader(make_probe, probing.read_kept, OBJECTS, 1000, 0.3),

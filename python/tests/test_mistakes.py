@@ -102,7 +102,7 @@ def test_help_and_examples_are_of_every_command() -> None:
         ("compare results --metric mak", "makespan"),
         ("tune bcast --metric mak", "makespan"),
         ("timebase --mpi openm", "openmpi openmpi5"),
-        ("export results --to p", "parquet perfetto"),
+        ("export results --to p", "parquet perfetto perfetto-clocks"),
         ("reproduce schuchart2023-fig2", "schuchart2023-fig2"),
     ],
 )

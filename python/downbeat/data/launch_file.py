@@ -14,6 +14,7 @@ import pandas as pd
 
 from downbeat.base.files import check_sealed
 from downbeat.base.text import Units
+from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import UNWRITTEN, NetcdfFile, Variable
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 
@@ -143,8 +144,16 @@ def cell_fields(file: NetcdfFile) -> list[str]:
 
 
 def metrics_of(file: NetcdfFile) -> list[str]:
-    """Returns the names of the metrics of samples that a file has."""
-    return [name for name, variable in file.variables.items() if "clock_bounds" in variable.attributes]
+    """Returns the names of the metrics of samples that a file has.
+
+    Raises:
+        KeyError: it lacks one.
+    """
+    found = [name for name, variable in file.variables.items() if "clock_bounds" in variable.attributes]
+    for name in METRICS:
+        if name not in found:
+            raise KeyError(name)
+    return found
 
 
 def has_unit(file: NetcdfFile, name: str) -> bool:
