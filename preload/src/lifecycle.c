@@ -188,9 +188,9 @@ static void end_recording(void) {
     active = 0;
     begun = 0;
     ++inside;
+    phases_end(); /* reads the clock, which goes with its communicator */
     clocks_end();
     starts_end();
-    phases_end();
     recording_end(TRACE_FINALIZED, 0);
     recording_close();
     join_node();

@@ -50,6 +50,6 @@ int table_reserve(int table, int64_t entries);
 uint32_t table_next(int table, _Atomic int64_t *dropped);
 
 /* profile.c: gives the place of a freed communicator back, unless a record, a call or a start needs it. */
-void profile_release(uint32_t communicator);
+void profile_release(uint32_t number);
 
 #endif

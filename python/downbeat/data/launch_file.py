@@ -149,7 +149,7 @@ def metrics_of(file: NetcdfFile) -> list[str]:
     Raises:
         KeyError: it lacks one.
     """
-    found = [name for name, variable in file.variables.items() if "clock_bounds" in variable.attributes]
+    found = [name for name, one in file.variables.items() if {"clock_bounds", "units"} <= set(one.attributes)]
     for name in METRICS:
         if name not in found:
             raise KeyError(name)
