@@ -64,14 +64,15 @@ def timebase(
     )
     from downbeat.traces.file import is_trace
 
+    name = library_for(mpi)
+    several = launched(alone=not command)
+    if several and command:
+        raise UsageError(
+            "a launcher started several of this; put it before the launcher: downbeat timebase -- srun ..."
+        )
     if output.exists() and (not output.is_dir() or is_trace(output)):
         raise UsageError(f"'{output}' is there already; choose another directory with --output")
-    name = library_for(mpi)
-    if launched(alone=not command):
-        if command:
-            raise UsageError(
-                "a launcher started several of this; put it before the launcher: downbeat timebase -- srun ..."
-            )
+    if several:
         start = sampling_start(sampler_command(interval, seconds, until_eof=False), name, os.environ, output)
         os.execve(start.command[0], start.command, start.environment)
     words, variables = launcher_command(name, launcher)
