@@ -197,7 +197,7 @@ static int leave(const struct db_state *state, const struct release *release, co
         *flag = given.accepted | (in_time & !given.refused);
         call->left = left;
         call->invalid = !*flag;
-        if (until == release->ticks)
+        if (until == release->ticks || left < until) /* set back by now: it is not waited for again */
             return in_time;
         until = release->ticks;
         prefetch(caller, __builtin_frame_address(0));
