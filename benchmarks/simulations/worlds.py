@@ -110,7 +110,7 @@ def site_of(ranks: Sequence[int] = RANKS) -> Site:
 
 
 def run_of(label: str, ranks: int = max(RANKS), library: str = "openmpi") -> Run:
-    """Returns a run, of which drawers look at label, library and ranks alone."""
+    """Returns a run; drawing uses its label, library and ranks alone."""
     return Run(label, library, ranks, (), {})
 
 

@@ -68,7 +68,7 @@ class Sides:
         return {name: cells[name].iloc[0] for name in FACTORS if name in self.compared}
 
     def mismatch(self) -> str:
-        """Returns the first factor of which A and B share no value, with the values."""
+        """Returns the first factor whose values differ between A and B, with the values."""
         for name in self.key:
             values = [side[name].unique() for side in (self.a, self.b)]
             if set(values[0]) & set(values[1]):

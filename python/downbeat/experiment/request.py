@@ -75,7 +75,7 @@ def read_ranks(key: str, value: object, base: Path) -> tuple[int, ...]:
 
 
 def once_each(key: str, values: list[Any]) -> tuple[Any, ...]:
-    """Returns values, each of which must be given once."""
+    """Returns values, and refuses one that is given twice."""
     for value in values:
         if values.count(value) > 1:
             raise UsageError(f"{key}: {value} is given twice")
@@ -236,7 +236,7 @@ class Declaration:
 
     Attributes:
         read: makes the field's value of what either gives.
-        help: of the option, with its default; "": there is no such option.
+        help: text of the option, with its default; "": the file alone has it.
         metavar: what its value is called.
         panel: the heading of --help under which it is listed.
         flags: names of the option, the last one long; (): the key.

@@ -210,7 +210,7 @@ class Arrivals:
         phases: a row per phase, with those within it: `phase` (`outer > inner`), `ranks` (that began it), `begins` and
             `seconds` of all of them; of its call sites `calls`, `time`, `wait`, `wait_error`, `wait_sampling`, summed;
             `last_rank` (that cost most waiting; -1: nobody can be told), `last_wait` (its part of the waiting).
-        phase: of which `sites`, `rows`, `calls`, `phases` and `run` are; "": of the run.
+        phase: that the tables describe; "": the whole run.
         warnings: what is to be said first.
         notes: what is to be said last.
     """
