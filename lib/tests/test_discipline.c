@@ -343,6 +343,23 @@ static double normal(uint64_t *state) {
     return sum;
 }
 
+/* Half a constant difference of the two directions is in no exchange. Two clocks expect it, as a share of the round
+ * trip; partners show it, so among many nothing is added. Neither a flag nor a synchronization goes by it. */
+static void what_no_exchange_shows_is_expected(int among_many) {
+    enum { WIDTH = 20000 };
+    struct db_history history = {.among_many = among_many};
+    struct db_clock_map found = {0};
+    for (int i = 0; i < 30; ++i) {
+        struct db_offset point = point_at(1 + llrint(0.5e9 * i), 0.0, WIDTH);
+        db_history_add(&history, &point, &limits, RESOLUTION_NS);
+        found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
+    }
+    double expected = db_map_expected_ns(&found, found.ticks);
+    CHECK_THAT(db_map_deviation_ns(&found, found.ticks), <=, 20.0);
+    CHECK_THAT(expected, >=, among_many ? 0.0 : 0.01 * WIDTH);
+    CHECK_THAT(expected, <=, among_many ? 20.0 : 0.02 * WIDTH);
+}
+
 /* A path that moves, by `share` of the round trip and for `lasting_s`, though all exchanges take the same, or longer by
  * up to `longer` of it: the error that is expected is the one that is made. Without, next to nothing is expected. */
 static void movement_of_the_path_is_measured(double share, double lasting_s, double longer) {
@@ -390,5 +407,7 @@ int main(void) {
     movement_of_the_path_is_measured(0.01, 5.0, 0.0);
     movement_of_the_path_is_measured(0.04, 2.0, 0.0);
     movement_of_the_path_is_measured(0.02, 2.0, 0.2);
+    what_no_exchange_shows_is_expected(0);
+    what_no_exchange_shows_is_expected(1);
     return 0;
 }
