@@ -197,6 +197,7 @@ static void sum_up(struct run *run) {
         outcome->unsure += run->states[i].counters.unsure_clocks;
     }
     outcome->depth = first->syncs.depth;
+    outcome->tolerance_ns = (double)first->thresholds.tolerance_ns;
     outcome->lags = first->slack->lags.count;
     outcome->syncs = first->syncs.count;
     outcome->syncs_counted = first->syncs.count - run->from_syncs;

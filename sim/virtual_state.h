@@ -50,6 +50,7 @@ struct virtual_outcome {
     long long contradictions; /* of all processes */
     int depth;                /* of the tree, at the end */
     int lags;                 /* that the slack controller knows */
+    double tolerance_ns;      /* in force at the end */
     double sync_ns;           /* one synchronization, in the mean */
     long long refused; /* flags of 0, of all calls and processes; those among them that the library has counted: */
     long long late;

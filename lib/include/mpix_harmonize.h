@@ -149,8 +149,8 @@ int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound);
  *   IN   comm   communicator (handle)
  *   OUT  error  seconds, one standard deviation: the true error is within it in 68 %, within twice of it in 95 % of all
  *               cases. Path asymmetry that differs from path to path is in it from 32 clocks on (docs/clocks.md); with
- *               fewer, 1.5 % of a round trip stand for it, half of it being an error that no exchange shows; what all
- *               paths of a process share is not in it (double)
+ *               fewer, 0.3 % of a round trip and 0.7 of what is seen to move stand for it; what all paths of a process
+ *               share is not in it (double)
  *
  * Local. 0 on process 0. With sync=disciplined, an estimate from all that is known of the clocks. With other schemes the
  * standard deviation of an error that lies anywhere within the error bound. */
@@ -191,6 +191,9 @@ typedef struct MPIX_Harmonize_stats {
     double lag;                /* seconds from the decision to the moment this process was ready, last call */
     double error_bound;        /* as MPIX_Harmonize_error_bound, now */
     double expected_error;     /* as MPIX_Harmonize_expected_error, now */
+    double sync_error;         /* the same directly after the last synchronization, without what no exchange shows: */
+    double flag_error;         /*   while it is larger than this, flags are 0 here; infinite: they do not depend on it */
+    double tolerance;          /* seconds, in force: changes with the setting tolerance=auto */
     int clock_domains;         /* groups of processes verified to share a clock; one of each is synchronized */
     int oversubscribed;        /* 1 if a node has more processes than processors: waits yield the processor */
 } MPIX_Harmonize_stats;
@@ -231,7 +234,9 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *   published      off, or the configuration of a paper: schuchart2023, hunold2015, hoefler2008, niethammer2016
  *                  (docs/clocks.md, As published). Sets what the paper had, before all other keys and variables.
  *                  Default: off
- *   tolerance      a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6
+ *   tolerance      a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6. auto: the
+ *                  same; doubled where the clocks are not known well enough for flags after eight synchronizations in
+ *                  a row, and halved again where they are (the tolerance in force is in MPIX_Harmonize_stats)
  *   flag_error     a process whose expected error, without what no exchange shows, is above this has flag 0, or off.
  *                  Default: auto, with sync=disciplined an eighth of the tolerance (a fifth for two processes), else off
  *   max_age        clocks are synchronized again after this time. Default: auto, 1.0 s, or 100 times the time over which
@@ -240,8 +245,8 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *                  after the last synchronization. Default: 5e-6
  *   target_error   and when the expected error is above this, and above 1.5 times of what it was. Default: auto, 25e-9
  *                  with sync=disciplined unless max_age is set, else no matter. Unless max_age is set, synchronizations
- *                  take no more than 1 % of the time, 10 % where flags would be 0 without them; eight may come in
- *                  advance, and are saved within 20 s
+ *                  take no more than 1 % of the time, 10 % in the first two seconds where flags would be 0 without
+ *                  them; twelve may come in advance, and are saved within 20 s
  *   max_skew       largest relative difference in frequency between any two clocks, assumed until it is known. Default:
  *                  650e-6, for oscillators within 300 ppm
  *   max_wander     largest change of that difference assumed to come at once; 200 ppb per s may come on top. Default:

@@ -35,7 +35,7 @@ static void refused(const char *key, const char *value, const char *valid) {
 }
 
 static struct db_thresholds thresholds_of(const struct db_settings *settings, int processes) {
-    return db_settings_thresholds(settings, processes, processes);
+    return db_settings_thresholds(settings, processes, processes, DB_DEFAULT_TOLERANCE_NS);
 }
 
 static void near(double found, double expected) { CHECK_THAT(fabs(found - expected), <=, 1e-12 * fabs(expected)); }
@@ -74,6 +74,12 @@ static void ranges(void) {
     CHECK_THAT(with("TOLERANCE", "0").tolerance_ns, ==, 0);
     CHECK_THAT(with("TOLERANCE", "1.6e-9").tolerance_ns, ==, 2);
     CHECK_THAT(with("TOLERANCE", "3600").tolerance_ns, ==, 3600000000000);
+    struct db_settings automatic = with("TOLERANCE", "auto");
+    CHECK_THAT(automatic.tolerance_ns, ==, DB_TOLERANCE_AUTO);
+    CHECK_THAT(thresholds_of(&automatic, 2).tolerance_ns, ==, 500);
+    CHECK_THAT(db_settings_thresholds(&automatic, 2, 2, 4000).tolerance_ns, ==, 4000);
+    near(db_settings_thresholds(&automatic, 2, 2, 4000).flag_error_ns, 800.0);
+    refused("TOLERANCE", "off", "valid: auto, or seconds from 0 to 3600");
     near(with("MAX_AGE", "1e-6").max_age_ns, 1e3);
     near(with("MAX_AGE", "1e6").max_age_ns, 1e15);
     CHECK(with("MAX_AGE", "auto").max_age_ns == 0.0);
@@ -94,7 +100,7 @@ static void ranges(void) {
         const char *values[3];
     } refusals[] = {
         {"SLACK", "valid: auto, published, or seconds from 1e-09 to 3600", {"0.99e-9", "3601"}},
-        {"TOLERANCE", "valid: a number from 0 to 3600", {"-1e-9", "3601", "1us"}},
+        {"TOLERANCE", "valid: auto, or seconds from 0 to 3600", {"-1e-9", "3601", "1us"}},
         {"MAX_AGE", "valid: auto, or seconds from 1e-06 to 1e+06", {"0.9e-6", "1.1e6", "off"}},
         {"TARGET_ERROR", "valid: auto, or seconds from 1e-09 to 1e+06", {"0.9e-9", "1.1e6", "off"}},
         {"FLAG_ERROR", "valid: auto, off, or seconds from 1e-09 to 1e+06", {"0.9e-9", "1.1e6", ""}},

@@ -151,6 +151,41 @@ static void lateness_is_told(void) {
     virtual_outcome_free(&outcome);
 }
 
+/* Between two of 16 processes, the path jumps by microseconds, for 20 s. */
+static double restless_for_20_s(int source, int destination, double true_ns) {
+    int state = (int)(true_ns / 0.3e9) * 7919 + source * 104729 + destination * 1299709;
+    return true_ns > 20e9 ? 0.0 : (double)(state % 1000);
+}
+
+/* Where clocks cannot be known as well as the default tolerance asks, an automatic one becomes wider, and narrow again
+ * when they can. A flag says what the tolerance in force is. */
+static void tolerance_follows_the_network(void) {
+    struct virtual_starts starts = starts_of(16, 5e6, 20e9);
+    starts.model.network.path_ns = restless_for_20_s;
+    for (int automatic = 0; automatic < 2; ++automatic) {
+        if (automatic)
+            setenv("DOWNBEAT_TOLERANCE", "auto", 1);
+        struct virtual_outcome outcome = virtual_starts_run(&starts);
+        int valid = 0;
+        for (int i = 0; i < outcome.count; ++i) {
+            const struct virtual_start *start = &outcome.starts[i];
+            valid += start->valid;
+            if (start->valid)
+                CHECK_THAT(start->skew_ns, <=, outcome.tolerance_ns + 1e3 + start->expected_ns);
+        }
+        CHECK(automatic ? valid >= 0.8 * outcome.count : valid <= 0.2 * outcome.count);
+        CHECK_THAT(outcome.sync_share, <=, 0.012);
+        CHECK(automatic ? outcome.tolerance_ns > 500.0 : outcome.tolerance_ns == 500.0);
+        virtual_outcome_free(&outcome);
+    }
+    starts.until_ns = 150e9;
+    starts.period_ns = 50e6;
+    struct virtual_outcome outcome = virtual_starts_run(&starts);
+    unsetenv("DOWNBEAT_TOLERANCE");
+    CHECK(outcome.tolerance_ns == 500.0);
+    virtual_outcome_free(&outcome);
+}
+
 /* The statistics say why flags are 0. */
 static void reasons_are_counted(void) {
     struct virtual_starts starts = starts_of(16, 5e6, 2e9);
@@ -302,6 +337,7 @@ int main(int argc, char **argv) {
         two_rounds_are_two_synchronizations();
         flags_are_worth_synchronizations();
         lateness_is_told();
+        tolerance_follows_the_network();
         reasons_are_counted();
         slack_follows_the_lags();
         no_lag_is_forgotten();

@@ -16,7 +16,8 @@ namespace bench {
 /// The global clock that libdownbeat keeps for a communicator; all timestamps are on it.
 class GlobalClock {
 public:
-    /// Collective. Prepares the library on `comm`; a `tolerance` (seconds) becomes the library's too. Throws
+    /// Collective. Prepares the library on `comm`; a `tolerance` (seconds) becomes the library's too; one that is
+    /// automatic is found once, in 3 s, and stays. Throws
     /// Error::everywhere if a setting from the environment is invalid.
     GlobalClock(const Communicator &comm, std::optional<double> tolerance);
 
@@ -61,7 +62,7 @@ public:
 
 private:
     Downbeat_clock local_clock() const;
-    double setting(const std::string &name) const;
+    const std::string &setting(const std::string &name) const;
 
     const Communicator &comm_;
     std::vector<std::pair<std::string, std::string>> settings_;

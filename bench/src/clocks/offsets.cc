@@ -96,10 +96,15 @@ std::vector<RankOffset> measure_agreement(const Communicator &comm) {
     const std::vector<double> bounds = gather_quietly(comm, {bound});
     MPIX_Harmonize_stats stats{};
     check(MPIX_Harmonize_get_stats(comm.handle(), &stats), "MPIX_Harmonize_get_stats");
-    const std::vector<double> counts = gather_quietly(comm, {static_cast<double>(stats.contradictions)});
+    const double unsure = static_cast<double>(stats.unsure_clocks) / std::max(1.0, static_cast<double>(stats.calls));
+    constexpr std::size_t width = 5;
+    const std::vector<double> all = gather_quietly(
+        comm,
+        {static_cast<double>(stats.contradictions), unsure, stats.sync_error, stats.flag_error, stats.tolerance});
     std::vector<RankOffset> offsets;
     for (std::size_t rank = 1; rank < bounds.size(); ++rank) {
-        offsets.push_back({found[rank], bounds[rank], std::llround(counts[rank])});
+        const double *one = &all[width * rank];
+        offsets.push_back({found[rank], bounds[rank], std::llround(one[0]), one[1], one[2], one[3], one[4]});
     }
     return offsets;
 }

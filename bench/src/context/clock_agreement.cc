@@ -6,6 +6,11 @@
 #include <fmt/format.h>
 
 namespace bench {
+namespace {
+
+constexpr double margin = 1.5; // errors vary from one synchronization to the next
+
+} // namespace
 
 const OffsetRound &RankOffset::surest() const { return *std::ranges::min_element(rounds, {}, &OffsetRound::bound); }
 
@@ -13,6 +18,12 @@ ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets) {
     ClockAgreement agreement{static_cast<int>(offsets.size()), 0, 0, 0.0, 0.0};
     for (std::size_t i = 0; i < offsets.size(); ++i) {
         agreement.contradictions += offsets[i].contradictions;
+        if (offsets[i].unsure > agreement.unsure) {
+            agreement.unsure = offsets[i].unsure;
+            agreement.asked = offsets[i].flag_error;
+            agreement.known_to = std::max(offsets[i].sync_error, offsets[i].flag_error);
+            agreement.needed = margin * offsets[i].tolerance * agreement.known_to / agreement.asked;
+        }
         const OffsetRound &round = offsets[i].surest();
         const double allowed = offsets[i].error_bound + round.bound;
         const double offset = std::abs(round.offset);

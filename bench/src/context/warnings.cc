@@ -159,6 +159,13 @@ void warn_of_agreement(const ClockAgreement &agreement, std::vector<std::string>
             "starts were rejected until they were known again; raise the settings, or choose another DOWNBEAT_CLOCK",
             agreement.contradictions, agreement.contradictions == 1 ? "" : "s"));
     }
+    constexpr double many = 0.1; // below, repeated samples are all that it costs
+    if (agreement.unsure >= many) {
+        warnings.push_back(fmt::format(
+            "the paths between these clocks vary so much that they are known to {:.2g} us, where flags ask for {:.2g} "
+            "us: {:.0f} % of the starts failed for that; use --tolerance {:.1g} or more, or DOWNBEAT_TOLERANCE=auto",
+            agreement.known_to * 1e6, agreement.asked * 1e6, agreement.unsure * 100.0, agreement.needed));
+    }
 }
 
 std::vector<std::string> find_machine_warnings(const Context &context, const std::vector<OthersActivity> &others) {

@@ -382,9 +382,24 @@ double db_history_add(struct db_history *history, const struct db_offset *offset
     return 0.0;
 }
 
-/* Half of what the two directions of a path differ by for good, relative to its round trip, one standard deviation:
- * two clocks cannot tell it from an offset. Measured between hosts of one kernel; many clocks see it (consensus.h). */
-#define UNSEEN 0.015
+/* Two clocks cannot tell from an offset what the directions of their path differ by for good; many clocks see it
+ * (consensus.h). One standard deviation of half of that: so much of the shortest round trip on any path, and so much of
+ * what is seen to move, since what divides a delay unequally for seconds does so for longer, too. Measured between hosts
+ * of one kernel. */
+#define UNSEEN 0.003
+#define UNSEEN_OF_MOVING 0.7
+
+static double unseen_variance(const struct evidence *evidence) {
+    double weights[DB_HYPOTHESES];
+    double always_ns = UNSEEN * evidence->shortest_ns;
+    double moving = 0.0;
+    if (evidence->history->among_many)
+        return 0.0;
+    weigh_hypotheses(evidence, weights);
+    for (int i = 0; i < evidence->hypotheses; ++i)
+        moving += weights[i] * path_variance(evidence, &hypotheses[i]);
+    return always_ns * always_ns + UNSEEN_OF_MOVING * UNSEEN_OF_MOVING * moving;
+}
 
 struct db_clock_map db_discipline(const struct db_history *history, const struct db_limits *limits,
                                   double resolution_ns, struct db_uncertainty *noise) {
@@ -398,8 +413,7 @@ struct db_clock_map db_discipline(const struct db_history *history, const struct
     const struct db_line line = {.at = (double)history->points[last].at, .value = mean.offset, .slope = mean.rate};
     struct db_clock_map model = db_drift_model(&line, history->points, last + 1, &assumed, resolution_ns);
     model.uncertainty = mean.uncertainty;
-    double unseen_ns = history->among_many ? 0.0 : UNSEEN * evidence.shortest_ns;
-    model.uncertainty.unseen = unseen_ns * unseen_ns;
+    model.uncertainty.unseen = unseen_variance(&evidence);
     if (noise != NULL)
         *noise = mean.noise;
     return model;

@@ -12,7 +12,7 @@ struct db_report {
     int64_t lateness_ns;  /* from its release to the moment it left */
     int64_t invalid;      /* 1 if its flag was 0 */
     int64_t stale;        /* db_schedule_wants */
-    int64_t unknown_ns;   /* db_schedule_unknown_ns */
+    int64_t error_ns;     /* the expected error directly after its last synchronization, without what none shows */
     int64_t contradicted; /* the contradiction that its clock showed, or 0 */
 };
 
@@ -22,6 +22,7 @@ struct db_decision {
     int64_t slack_ns;
     int64_t lateness_ns; /* of the latest process in the last call */
     int64_t invalid;     /* 1 if any process's flag was 0 in it */
+    int64_t tolerance_ns; /* in force from this call on */
     int64_t patience;    /* of the messages from then on: enum db_patience */
     int64_t synchronize; /* not 0: clocks first, in a tree of this many levels, then agree again */
 };

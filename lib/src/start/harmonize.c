@@ -34,7 +34,7 @@ static void set_deadline(struct db_state *state, const struct db_report *all, st
                                                          .given_ns = state->call.slack_ns,
                                                          .rest_ns = now - state->root.decided_ns - state->call.slack_ns,
                                                          .late = all->lag_ns <= state->call.slack_ns &&
-                                                                 all->lateness_ns > state->settings.tolerance_ns};
+                                                                 all->lateness_ns > state->thresholds.tolerance_ns};
     }
     state->root.decided_ns = now;
 }
@@ -67,20 +67,45 @@ static void tell_contradiction(struct db_state *state, int64_t contradicted) {
 #define HOPELESS_SYNCS 16
 
 /* Says what the clocks of this network can be known to, once. */
-static void tell_unknown(struct db_state *state, int64_t unknown_ns) {
+static void tell_unknown(struct db_state *state, double error_ns) {
     struct db_reason reason;
-    state->root.unknown = unknown_ns > 0 ? state->root.unknown + 1 : 0;
-    if (state->root.unknown < HOPELESS_SYNCS || state->root.unknown_told || state->settings.flag_error_ns > 0.0)
+    if (state->root.unknown < HOPELESS_SYNCS || state->root.unknown_told)
         return;
     state->root.unknown_told = 1;
-    double tolerance_ns = (double)state->settings.tolerance_ns;
-    double needed_ns = tolerance_ns * (double)unknown_ns / state->thresholds.flag_error_ns;
+    double tolerance_ns = (double)state->thresholds.tolerance_ns;
+    double needed_ns = tolerance_ns * error_ns / state->thresholds.flag_error_ns;
     db_explain(&reason, MPI_ERR_OTHER,
                "the paths between these clocks vary so much that they are known to %.2g us, and a tolerance of %.2g us "
-               "asks for %.2g us; many starts have flag 0: set tolerance to %.1e or more, or flag_error",
-               (double)unknown_ns * 1e-3, tolerance_ns * 1e-3, state->thresholds.flag_error_ns * 1e-3,
-               1.5 * needed_ns * 1e-9);
+               "asks for %.2g us; many starts have flag 0: set tolerance to auto, or to %.1e or more, or flag_error",
+               error_ns * 1e-3, tolerance_ns * 1e-3, state->thresholds.flag_error_ns * 1e-3, 1.5 * needed_ns * 1e-9);
     db_tell(reason.text);
+}
+
+/* An automatic tolerance doubles after so many synchronizations in a row that leave a larger expected error than it asks
+ * for, and halves after so many that would leave a smaller one still. */
+#define WIDENING_SYNCS 8
+#define NARROWING_SYNCS 16
+#define MARGIN 0.8
+#define MOST_TOLERANCE_NS 1000000000
+
+/* Returns the tolerance from now on. `error_ns`: the largest expected error directly after the last synchronization. */
+static int64_t judge_error(struct db_state *state, double error_ns) {
+    struct db_root *root = &state->root;
+    double asked_ns = state->thresholds.flag_error_ns;
+    int64_t tolerance_ns = state->thresholds.tolerance_ns;
+    if (state->settings.flag_error_ns > 0.0)
+        return tolerance_ns;
+    root->unknown = error_ns > asked_ns ? root->unknown + 1 : 0;
+    root->known = error_ns < MARGIN * asked_ns / 2.0 ? root->known + 1 : 0;
+    if (state->settings.tolerance_ns != DB_TOLERANCE_AUTO) {
+        tell_unknown(state, error_ns);
+        return tolerance_ns;
+    }
+    int wider = root->unknown >= WIDENING_SYNCS && tolerance_ns < MOST_TOLERANCE_NS;
+    int narrower = root->known >= NARROWING_SYNCS && tolerance_ns > DB_DEFAULT_TOLERANCE_NS;
+    if (wider || narrower)
+        root->unknown = root->known = 0;
+    return wider ? 2 * tolerance_ns : narrower ? tolerance_ns / 2 : tolerance_ns;
 }
 
 static struct db_report report_of(struct db_state *state) {
@@ -90,7 +115,7 @@ static struct db_report report_of(struct db_state *state) {
                               .lateness_ns = late_ns > 0.0 ? llrint(late_ns) : 0,
                               .invalid = state->call.invalid,
                               .stale = db_schedule_wants(state),
-                              .unknown_ns = llrint(fmin(1e18, db_schedule_unknown_ns(state))),
+                              .error_ns = llrint(fmin(1e18, state->syncs.last.deviation_ns)),
                               .contradicted = contradicted > 0.0 ? contradiction(contradicted, state->rank) : 0};
 }
 
@@ -101,7 +126,8 @@ static int agree_on_deadline(struct db_state *state, struct db_decision *decisio
     const struct db_report mine = report_of(state);
     *arrived = db_clock_read(&state->clocks.clock);
     DB_TRY(db_gather_reports(state, &mine, &all));
-    *decision = (struct db_decision){.lateness_ns = all.lateness_ns, .invalid = all.invalid};
+    *decision = (struct db_decision){
+        .lateness_ns = all.lateness_ns, .invalid = all.invalid, .tolerance_ns = state->thresholds.tolerance_ns};
     if (state->rank == 0) {
         decision->patience = db_waiting_next(state, &all);
         tell_contradiction(state, all.contradicted);
@@ -111,11 +137,13 @@ static int agree_on_deadline(struct db_state *state, struct db_decision *decisio
         if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))
             decision->synchronize = db_schedule_depth(state);
         if (decision->synchronize)
-            tell_unknown(state, all.unknown_ns);
+            decision->tolerance_ns = judge_error(state, (double)all.error_ns);
         else
             set_deadline(state, &all, decision);
     }
     DB_TRY(db_spread_decision(state, decision));
+    if (decision->tolerance_ns != state->thresholds.tolerance_ns)
+        db_state_tolerate(state, decision->tolerance_ns);
     if (!decision->synchronize)
         return MPI_SUCCESS;
 
@@ -138,7 +166,7 @@ static void check_order(struct db_state *state, const struct db_decision *decisi
     int64_t early_ns = decided_ns - db_map_global_ns(map, ready);
     int64_t ahead_ns = db_map_global_ns(map, arrived) - decided_ns;
     double off_ns = (double)(early_ns > ahead_ns ? early_ns : ahead_ns);
-    double likely_ns = (double)state->settings.tolerance_ns + 4.0 * db_map_expected_ns(map, ready);
+    double likely_ns = (double)state->thresholds.tolerance_ns + 4.0 * db_map_expected_ns(map, ready);
     double allowed_ns =
         fmin(db_map_bound_ns(map, ready), likely_ns) + state->clocks.clock.resolution_ns + DB_ROUNDING_NS;
     if (off_ns > allowed_ns)
@@ -153,7 +181,7 @@ struct release {
 
 static struct release release_at(const struct db_state *state, int64_t global_ns) {
     return (struct release){.ticks = db_map_ticks(&state->clocks.map, global_ns),
-                            .latest = db_map_ticks(&state->clocks.map, global_ns + state->settings.tolerance_ns)};
+                            .latest = db_map_ticks(&state->clocks.map, global_ns + state->thresholds.tolerance_ns)};
 }
 
 /* What the flag says, but for whether the process leaves in time. */

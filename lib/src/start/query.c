@@ -133,6 +133,9 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
         .lag = (double)state->call.lag_ns * NS,
         .error_bound = db_map_bound_ns(&state->clocks.map, ticks) * NS,
         .expected_error = db_map_expected_ns(&state->clocks.map, ticks) * NS,
+        .sync_error = state->syncs.last.deviation_ns * NS,
+        .flag_error = state->thresholds.flag_error_ns * NS,
+        .tolerance = (double)state->thresholds.tolerance_ns * NS,
         .clock_domains = state->clocks.domain.count,
         .oversubscribed = state->waiting.oversubscribed,
     };

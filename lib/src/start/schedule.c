@@ -38,11 +38,6 @@ int db_schedule_unsure(const struct db_state *state, int64_t ticks) {
            db_map_deviation_ns(&state->clocks.map, ticks) > state->thresholds.flag_error_ns;
 }
 
-double db_schedule_unknown_ns(const struct db_state *state) {
-    double deviation_ns = state->syncs.last.deviation_ns;
-    return deviation_ns > state->thresholds.flag_error_ns ? deviation_ns : 0.0;
-}
-
 int db_schedule_wants(const struct db_state *state) {
     int64_t ticks = db_clock_read(&state->clocks.clock);
     const struct db_settings *settings = &state->settings;

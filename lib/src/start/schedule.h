@@ -9,9 +9,6 @@
 enum { DB_WANTED = 1, DB_NEEDED = 2 };
 int db_schedule_wants(const struct db_state *state);
 
-/* The expected error directly after the last synchronization, ns, if it was too large for a flag of 1; else 0. */
-double db_schedule_unknown_ns(const struct db_state *state);
-
 /* Whether this process's flag is 0 at `ticks` because of its clock: it is in doubt, was not compared for long, or its
  * expected error is too large. */
 int db_schedule_unsure(const struct db_state *state, int64_t ticks);

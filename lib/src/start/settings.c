@@ -82,6 +82,23 @@ static void format_ns(const struct setting *self, const void *member, char *text
     snprintf(text, TEXT_SIZE, "%.9g", (double)*(const int64_t *)member / self->scale);
 }
 
+static int parse_tolerance(const struct setting *self, void *member, const char *text, char *valid) {
+    if (strcmp(text, "auto") == 0)
+        *(int64_t *)member = DB_TOLERANCE_AUTO;
+    else if (parse_ns(self, member, text, valid) != 0) {
+        snprintf(valid, TEXT_SIZE, "valid: auto, or seconds from %g to %g", self->low, self->high);
+        return -1;
+    }
+    return 0;
+}
+
+static void format_tolerance(const struct setting *self, const void *member, char *text) {
+    if (*(const int64_t *)member == DB_TOLERANCE_AUTO)
+        snprintf(text, TEXT_SIZE, "auto");
+    else
+        format_ns(self, member, text);
+}
+
 /* A time, or a word: auto, kept as 0, leaves it to the library (settings_auto.c); off, where that makes sense, is
  * infinite. */
 static int parse_time(const struct setting *self, void *member, const char *text, char *valid) {
@@ -258,7 +275,7 @@ static const void *const settings_registry[] = {
     SETTING(sync, sync, IN(sync)),
     SETTING(share, word, IN(share), .words = share_words),
     SETTING(slack, slack, .scale = SECONDS, .low = 1e-9, .high = 3600.0),
-    SETTING(tolerance, ns, IN(tolerance_ns), .scale = SECONDS, .high = 3600.0),
+    SETTING(tolerance, tolerance, IN(tolerance_ns), .scale = SECONDS, .high = 3600.0),
     SETTING(max_age, time, IN(max_age_ns), .scale = SECONDS, .low = 1e-6, .high = 1e6),
     SETTING(max_error, number, IN(max_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6),
     SETTING(target_error, time, IN(target_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6),
@@ -323,7 +340,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
         .share = 1,
         .slack = &db_slack_auto,
         .slack_ns = 0,
-        .tolerance_ns = 500,
+        .tolerance_ns = DB_DEFAULT_TOLERANCE_NS,
         .max_age_ns = 0.0,
         .max_error_ns = 5e3,
         .target_error_ns = 0.0,

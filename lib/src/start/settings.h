@@ -12,6 +12,8 @@
 
 #include <mpi.h>
 
+#define DB_TOLERANCE_AUTO (-1)
+
 struct db_settings {
     const struct db_clock_type *clock; /* NULL: the default, tsc where it is invariant, else monotonic_raw */
     struct db_scheme sync;
@@ -19,7 +21,7 @@ struct db_settings {
     struct db_validation validation;
     const struct db_slack_type *slack;
     int64_t slack_ns; /* from decision to deadline where it is fixed, else 0 */
-    int64_t tolerance_ns;
+    int64_t tolerance_ns; /* DB_TOLERANCE_AUTO: follows from what the clocks can be known to */
     double max_age_ns; /* 0: follows from scheme and slack, as the next two */
     double max_error_ns;
     double target_error_ns;
@@ -30,6 +32,7 @@ struct db_settings {
 
 /* Thresholds that follow from the settings; infinite where they do not matter. */
 struct db_thresholds {
+    int64_t tolerance_ns;   /* by which a process may leave late with a flag of 1 */
     double max_age_ns;      /* the age at which clocks are synchronized again */
     double target_error_ns; /* the expected error above which they are */
     double flag_error_ns;   /* the expected error above which a process's flag is 0 ... */
@@ -68,7 +71,10 @@ struct db_offer {
  * that differs from process 0 names the first such setting. One collective operation if all is well. */
 int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const struct db_reason *reason);
 
-struct db_thresholds db_settings_thresholds(const struct db_settings *settings, int processes, int domains);
+/* `automatic_ns`: the tolerance where the settings leave it open. */
+#define DB_DEFAULT_TOLERANCE_NS 500
+struct db_thresholds db_settings_thresholds(const struct db_settings *settings, int processes, int domains,
+                                            int64_t automatic_ns);
 
 /* Creates an info object with every key and its value; settings->clock must be known. */
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info);

@@ -13,14 +13,17 @@
 #define ERRORS_PER_TOLERANCE 8.0
 #define ERRORS_PER_TOLERANCE_OF_TWO 5.0
 
-struct db_thresholds db_settings_thresholds(const struct db_settings *settings, int processes, int domains) {
+struct db_thresholds db_settings_thresholds(const struct db_settings *settings, int processes, int domains,
+                                            int64_t automatic_ns) {
     const struct db_sync_type *scheme = (const struct db_sync_type *)settings->sync.nodes[0].component;
     int own_schedule = settings->max_age_ns > 0.0; /* if the user sets an age, it alone counts */
     double errors = processes > 2 ? ERRORS_PER_TOLERANCE : ERRORS_PER_TOLERANCE_OF_TWO;
+    int64_t tolerance_ns = settings->tolerance_ns == DB_TOLERANCE_AUTO ? automatic_ns : settings->tolerance_ns;
     struct db_thresholds thresholds = {
+        .tolerance_ns = tolerance_ns,
         .max_age_ns = settings->max_age_ns,
         .target_error_ns = scheme->expecting && !own_schedule ? TARGET_ERROR_NS : (double)INFINITY,
-        .flag_error_ns = scheme->expecting ? (double)settings->tolerance_ns / errors : (double)INFINITY,
+        .flag_error_ns = scheme->expecting ? (double)tolerance_ns / errors : (double)INFINITY,
         .trust_ns = scheme->expecting && !own_schedule && domains > 1 ? LONGEST_TRUST_NS : (double)INFINITY,
     };
     if (settings->target_error_ns > 0.0)

@@ -47,6 +47,11 @@ int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_re
     return code;
 }
 
+void db_state_tolerate(struct db_state *state, int64_t automatic_ns) {
+    state->thresholds =
+        db_settings_thresholds(&state->settings, state->size, state->clocks.domain.count, automatic_ns);
+}
+
 /* May leave some of it undone where the scheme refuses the clocks. */
 static int apply(struct db_state *state, struct db_offer *wanted) {
     const struct db_settings *settings = &wanted->settings;
@@ -60,7 +65,7 @@ static int apply(struct db_state *state, struct db_offer *wanted) {
     if (other_clock)
         DB_TRY(db_clocks_change(state, wanted));
     state->settings = *settings;
-    state->thresholds = db_settings_thresholds(settings, state->size, state->clocks.domain.count);
+    db_state_tolerate(state, DB_DEFAULT_TOLERANCE_NS);
     if (other_sync) {
         DB_TRY(db_clocks_divide(state));
         DB_TRY(db_clocks_synchronize(state));

@@ -80,8 +80,9 @@ struct db_root {
     int observed; /* 1 if there is an observation */
     struct db_slack_call observation;
     int told;         /* whether a contradiction was reported */
-    int unknown;      /* synchronizations in a row that left an expected error too large for flags */
-    int unknown_told; /* whether that was reported */
+    int unknown;      /* synchronizations in a row that left an expected error too large for flags, ... */
+    int known;        /* ... or one that half the tolerance would do for */
+    int unknown_told; /* whether the first was reported */
 };
 
 struct db_counters {
@@ -119,6 +120,9 @@ int db_state_find(MPI_Comm comm, struct db_state **state);
 /* Opens the clock that the offered settings ask for, and writes into them which one the default is. All agree to the
  * offer, or none. `code`: of this process so far, with its reason. Collective. */
 int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_reason *reason);
+
+/* Puts into force a tolerance where the setting leaves it open, and the thresholds that follow. */
+void db_state_tolerate(struct db_state *state, int64_t automatic_ns);
 
 /* Puts into force what all have agreed to. Collective; changes all or nothing. */
 int db_state_configure(struct db_state *state, struct db_offer *wanted);

@@ -25,6 +25,9 @@ class Stats(NamedTuple):
         lag: from the decision to the moment this process was ready, last call, s.
         error_bound: how far this process's global clock can be from process 0's now, s.
         expected_error: how far it is likely to be, one standard deviation, s.
+        sync_error: the same directly after the last synchronization, without what no exchange shows, s: while it is
+        flag_error: larger than this, s, flags are False here.
+        tolerance: in force, s; it changes with the setting tolerance=auto.
         clock_domains: groups of processes verified to share a clock; one of each is synchronized.
         oversubscribed: a node has more processes than processors.
     """
@@ -44,6 +47,9 @@ class Stats(NamedTuple):
     lag: float
     error_bound: float
     expected_error: float
+    sync_error: float
+    flag_error: float
+    tolerance: float
     clock_domains: int
     oversubscribed: bool
 
