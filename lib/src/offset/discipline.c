@@ -386,7 +386,7 @@ double db_history_add(struct db_history *history, const struct db_offset *offset
  * (consensus.h). One standard deviation of half of that: so much of the shortest round trip on any path, and so much of
  * what is seen to move, since what divides a delay unequally for seconds does so for longer, too. Measured between hosts
  * of one kernel. */
-#define UNSEEN 0.003
+#define UNSEEN 0.008
 #define UNSEEN_OF_MOVING 0.7
 
 static double unseen_variance(const struct evidence *evidence) {
