@@ -1,8 +1,8 @@
 """Measures starts on hosts with clocks of their own, made of namespaces, and says what was promised.
 
-python -m lab.starts_on_hosts [--mpi NAME...] [--hosts N...] [--runs N] [--seconds N] [--output FILE]
+python -m benchmarks.starts_on_hosts [--mpi NAME...] [--hosts N...] [--runs N] [--seconds N] [--output FILE]
 
-Runs lab/hosts/tests/exits with one process per host, a call every 2 ms, under Open MPI and MPICH, on two and four hosts
+Runs tests/hosts/exits with one process per host, a call every 2 ms, under Open MPI and MPICH, on two and four hosts
 whose clocks are up to 5 ppm apart, or within 100 and 300 ppm of true time: some 12 minutes; `--hosts 2 --runs 1` takes
 two. A counter that all hosts share tells the truth about starts and clocks; a cache line that two ranks share, in which
 state the machine was. With fewer processors than hosts no flags are all 1: then clocks are compared with the
@@ -46,7 +46,7 @@ Floats = npt.NDArray[np.float64]
 def run(library: str, hosts: int, seconds: int, validation: str) -> Row:
     """Runs exits once."""
     command = [
-        *(str(ROOT / "lab/hosts/hosts"), "--hosts", str(hosts), "--mpi", library),
+        *(str(ROOT / "tests/hosts/hosts"), "--hosts", str(hosts), "--mpi", library),
         *("--timeout", str(4 * seconds + 60)),  # ranks that share processors take their time
         *("--", str(ROOT / f"build/{library}/bin/exits"), str(seconds), "0.002"),
     ]

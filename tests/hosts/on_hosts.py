@@ -1,4 +1,4 @@
-"""Runs programs on hosts made of namespaces (lab/hosts), and reads the output of truth."""
+"""Runs programs on hosts made of namespaces (tests/hosts), and reads the output of truth."""
 
 from __future__ import annotations
 

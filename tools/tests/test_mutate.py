@@ -1,4 +1,4 @@
-"""lab/mutate: how a mutant is named, and its rooms."""
+"""tools/mutate: how a mutant is named, and its rooms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from downbeat.launchers.libraries import ROOT
 
-LOADER = importlib.machinery.SourceFileLoader("mutate", str(ROOT / "lab/mutate"))
+LOADER = importlib.machinery.SourceFileLoader("mutate", str(ROOT / "tools/mutate"))
 SPEC = importlib.util.spec_from_loader("mutate", LOADER)
 assert SPEC
 mutate = importlib.util.module_from_spec(SPEC)
