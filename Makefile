@@ -120,7 +120,7 @@ bench-preload: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure what 
 
 bench-statistics: setup-run ## simulate how often intervals and verdicts are right, minutes
 	$(call build,$(MPI),downbeat-bench-simulation)
-	@$(VENV)/python -m benchmarks.statistics
+	@$(VENV)/python -m tests.statistics
 
 bench-summary: ## measure how fast downbeat summarizes the file of a large launch, and in what memory: 10^8 entries and exits; SUMMARY='--cells 500': 10^9
 	@tools/setup downbeat

@@ -1,25 +1,35 @@
 """Simulates how often intervals hold and verdicts are right, on made-up launches whose truth is known.
 
-python -m benchmarks.statistics [--experiments N] [--output FILE] [FAMILY ...]
+python -m tests.statistics [--experiments N] [--output FILE] [FAMILY ...]
 
-Each family is a module in benchmarks/simulations; all are simulated if none is named. Prints tables and promises, and
-writes all figures to FILE (default build/bench-statistics.json). Takes about 10 minutes on one core.
+All families are simulated if none is named. Prints tables and promises, and writes all figures to FILE (default
+build/bench-statistics.json). Takes about 10 minutes on one core.
 """
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
 from benchmarks.promises import print_promises
 from benchmarks.running import Parser, write_json
+from tests.statistics import choices, claims, conditions, intervals, launches, sessions, states, steps, verdicts
 
 NAME = "bench-statistics"
 DEFAULT = 4000  # experiments; the tables of docs/statistics.md are of 10,000
-FAMILIES = (
-    *("choices", "claims", "claims_at_border", "conditions", "extremes", "intervals"),
-    *("launch_medians", "launches", "sessions", "states", "steps", "verdicts"),
-)
+FAMILIES = {
+    "choices": choices.simulate,
+    "claims": claims.simulate,
+    "claims_at_border": claims.simulate_border,
+    "conditions": conditions.simulate,
+    "extremes": verdicts.simulate_extremes,
+    "intervals": intervals.simulate,
+    "launch_medians": intervals.simulate_launch_medians,
+    "launches": launches.simulate,
+    "sessions": sessions.simulate,
+    "states": states.simulate,
+    "steps": steps.simulate,
+    "verdicts": verdicts.simulate,
+}
 
 
 def main() -> int:
@@ -32,10 +42,7 @@ def main() -> int:
     for name in arguments.family:
         if name not in FAMILIES:
             parser.error(f"{name}: valid are {', '.join(FAMILIES)}")
-    found = {
-        name: import_module(f"benchmarks.simulations.{name}").simulate(arguments.experiments)
-        for name in arguments.family or FAMILIES
-    }
+    found = {name: FAMILIES[name](arguments.experiments) for name in arguments.family or FAMILIES}
     print(file=sys.stderr)
     for findings in found.values():
         for table in findings.tables:

@@ -15,8 +15,8 @@ from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.verdicts import Comparison, judge_together
 
 from benchmarks.promises import Promise, at_least, at_most
-from benchmarks.simulations.findings import Findings, Table, show_progress
-from benchmarks.simulations.simulated import Deviations, simulate_interleaved, simulate_sessions
+from tests.statistics.findings import Findings, Table, show_progress
+from tests.statistics.simulated import Deviations, simulate_interleaved, simulate_sessions
 
 LAUNCHES = 10
 LAUNCH = 0.02  # deviation between launches

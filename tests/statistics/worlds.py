@@ -27,7 +27,7 @@ from downbeat_papers.results import BARRIER, HARMONIZE, LATENCY, MEDIAN, Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
-from benchmarks.simulations.shapes import drifts, late_arrivals, offsets, rounds_of_a_tree, trips
+from tests.statistics.shapes import drifts, late_arrivals, offsets, rounds_of_a_tree, trips
 
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 RANKS = (2, 4, 8, 16)

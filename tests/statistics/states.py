@@ -14,7 +14,7 @@ from downbeat.data.cells import HIGH, LOW, PATH, with_states
 from downbeat.errors import UsageError
 
 from benchmarks.promises import at_least, at_most
-from benchmarks.simulations.findings import Findings, Table, show_progress
+from tests.statistics.findings import Findings, Table, show_progress
 
 LAUNCHES = 20
 CHANGE = 0.2

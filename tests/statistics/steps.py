@@ -13,8 +13,8 @@ from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median
 from downbeat.statistics.verdicts import MARGIN, Comparison
 
 from benchmarks.promises import at_least
-from benchmarks.simulations.findings import Findings, Table, show_progress
-from benchmarks.simulations.simulated import simulate_stepped_launches
+from tests.statistics.findings import Findings, Table, show_progress
+from tests.statistics.simulated import simulate_stepped_launches
 
 LAUNCHES, SAMPLES, RANKS = 10, 1000, 2
 STEP, NOISE = 10.0, 2.0  # ns

@@ -18,9 +18,9 @@ from downbeat_papers.evidence import factor_of
 from downbeat_papers.judgement import judge
 
 from benchmarks.promises import at_least, at_most
-from benchmarks.simulations.findings import Findings, Table, show_progress
-from benchmarks.simulations.intervals import end_at_width
-from benchmarks.simulations.simulated import autoregressive
+from tests.statistics.findings import Findings, Table, show_progress
+from tests.statistics.intervals import end_at_width
+from tests.statistics.simulated import autoregressive
 
 COUNTS = (3, 5, 10, 20)
 DEVIATION = 0.02

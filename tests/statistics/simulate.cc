@@ -1,5 +1,5 @@
 // Simulates what the intervals and rules of downbeat-bench are worth on cells whose truth is known: one JSON object per
-// line, for benchmarks/statistics.py.
+// line, for tests/statistics.
 #include "coverage.h"
 
 #include <algorithm>

@@ -20,7 +20,7 @@ from downbeat.tune.formats.rules_format import DEFAULT
 from downbeat.tune.sweep import BARRIER, COLUMNS, HARMONIZE
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
-from benchmarks.simulations.findings import Findings, Table, show_progress
+from tests.statistics.findings import Findings, Table, show_progress
 
 LAUNCHES = 10
 CELLS = 8

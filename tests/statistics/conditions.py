@@ -22,9 +22,9 @@ from downbeat.statistics.verdicts import MARGIN
 from scipy import optimize, special
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
-from benchmarks.simulations.findings import Findings, Table, show_progress
-from benchmarks.simulations.launches import is_said
-from benchmarks.simulations.simulated import Floats, autoregressive
+from tests.statistics.findings import Findings, Table, show_progress
+from tests.statistics.launches import is_said
+from tests.statistics.simulated import Floats, autoregressive
 
 RANKS = 2
 BLOCKS = 10

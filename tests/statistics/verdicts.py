@@ -11,11 +11,12 @@ from collections import Counter
 import numpy as np
 from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.simultaneous import simultaneous_interval
 from downbeat.statistics.verdicts import Comparison, judge_together
 
 from benchmarks.promises import Promise, at_least, at_most
-from benchmarks.simulations.findings import Findings, Table, show_progress
-from benchmarks.simulations.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
+from tests.statistics.findings import Findings, Table, show_progress
+from tests.statistics.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
 
 SAMPLES = 100  # per launch
 FAMILY = 20  # cells
@@ -107,3 +108,37 @@ def promises(found: list[Verdicts]) -> list[Promise]:
         elif one.ratio == 1.05 and not one.own and one.launches == enough[one.design]:
             made.append(at_least(f"5 % found, {one.launches} launches, {one.design}", one.slower, 0.9))
     return made
+
+
+# The interval of a cell that was picked from many as the most extreme, which `downbeat report` names.
+PAIRS = 10  # of launches
+DEVIATION = 0.03  # of a ratio
+FAMILIES = (1, 5, 20, 100)  # cells
+
+
+def simulate_extremes(experiments: int) -> Findings:
+    """Returns how often intervals of the most extreme cell hold the truth, alone and for all cells at once.
+
+    Ratios of launch medians of equal cells, 10 pairs of launches, each ratio deviating by 3 %.
+    """
+    random = np.random.default_rng(2026)
+    count = max(experiments // 5, 20)
+    rows = []
+    for cells in FAMILIES:
+        show_progress(f"extremes of {cells}")
+        alone = at_once = 0
+        for _ in range(count):
+            logs = random.normal(0, DEVIATION, (cells, PAIRS))
+            picked = compare_paired(np.ones(PAIRS), np.exp(logs[np.abs(logs.mean(axis=1)).argmax()]))
+            wide = simultaneous_interval(picked, cells)
+            alone += picked.ratio.low <= 1 <= picked.ratio.high
+            at_once += wide.low <= 1 <= wide.high
+        rows.append((cells, alone / count, at_once / count))
+    table = Table(
+        f"Intervals of the most extreme of equal cells, {PAIRS} launches: share that holds 1",
+        ("cells", "of one alone", "for all at once"),
+        rows,
+    )
+    return Findings(
+        [table], [at_least(f"interval of the most extreme of {cells} cells", held, 0.92) for cells, _, held in rows]
+    )

@@ -17,7 +17,7 @@ from downbeat_papers.kinds.round_trips import CHOSEN, EXCHANGES
 from downbeat_papers.runs import Run
 
 if TYPE_CHECKING:
-    from benchmarks.simulations.worlds import Maker
+    from tests.statistics.worlds import Maker
 
 US = 1e-6
 Files: TypeAlias = dict[str, list[xr.Dataset]]
