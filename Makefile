@@ -88,7 +88,7 @@ coverage: setup-test ## report which lines, branches and functions the tests nev
 	@tools/coverage
 
 mutation: setup-lint ## plant defects in the code, one at a time, and list those that no test notices, hours; MUTATION='lib --mutants 60'
-	$(VENV)/python lab/mutate $(MUTATION)
+	$(VENV)/python tools/mutate $(MUTATION)
 
 validate: setup-all $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the results of every collective on 1 to 8 ranks, under all five MPI libraries; MPI=: one
 	$(VENV)/pytest -q $(foreach m,$(or $(CHOSEN),$(MPIS)),$(foreach n,1 2 3 4 5 8,'tests/bench/test_each_library.py::test_every_collective_is_right[$m-$n]'))
@@ -101,7 +101,7 @@ bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks 
 	@$(VENV)/python -m benchmarks.scale --mpi $(MPI) $(SCALE)
 
 bench-hosts: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure starts on hosts with clocks of their own, made of namespaces, 12 minutes; needs root; HOSTS='--hosts 2 --runs 1'
-	@$(VENV)/python -m lab.starts_on_hosts $(HOSTS)
+	@$(VENV)/python -m benchmarks.starts_on_hosts $(HOSTS)
 
 bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, some three hours; FAULTS='-k run-killed --tries 20'
 	$(VENV)/pytest -q -rP --mpi $(MPI) -m nightly tests/faults $(FAULTS)
@@ -120,7 +120,7 @@ bench-preload: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure what 
 
 bench-statistics: setup-run ## simulate how often intervals and verdicts are right, minutes
 	$(call build,$(MPI),downbeat-bench-simulation)
-	@$(VENV)/python -m benchmarks.statistics
+	@$(VENV)/python -m tests.statistics
 
 bench-summary: ## measure how fast downbeat summarizes the file of a large launch, and in what memory: 10^8 entries and exits; SUMMARY='--cells 500': 10^9
 	@tools/setup downbeat

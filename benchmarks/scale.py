@@ -4,7 +4,7 @@ python -m benchmarks.scale [--mpi LIBRARY] [--output FILE]
 python -m benchmarks.scale --processes 16,128 --skew 15e-6,300e-6 --seconds 10
 python -m benchmarks.scale --random 1000 --seed 1
 
-Runs sim/scale: the library's own code, with known true time; frequencies within 10 ppm, a wander of 2 ppb, latencies of
+Runs tests/virtual/scale: our own code, true time known; frequencies within 10 ppm, a wander of 2 ppb, latencies of
 1.7 us with a heavy tail. One call per ms for 10 s after the first second at 128 processes, fewer at more. The MPI
 library matters for the build alone. Takes about half an hour on two processors. Prints one table and what was promised,
 and writes all figures to FILE (default build/bench-scale.json).
@@ -50,7 +50,7 @@ Row = dict[str, Any]
 
 
 def run(mpi: str, words: Sequence[str], what: str) -> list[Row]:
-    """Simulates what the words ask sim/scale for; returns its rows."""
+    """Simulates what the words ask tests/virtual/scale for; returns its rows."""
     print(f"\r{NAME}: {what:60}", end="", file=sys.stderr, flush=True)
     done = subprocess.run(
         [str(ROOT / "build" / mpi / "bin" / "scale"), *words], stdout=subprocess.PIPE, text=True, check=False

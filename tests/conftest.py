@@ -16,9 +16,9 @@ ALONE = {ROOT / "tests" / name for name in ("bench", "conformance", "preload", "
 # Left to make test-all: installation, packages, and tests that take long.
 THOROUGH = {
     ROOT / "tests" / name
-    for name in ("abi", "bench", "conformance", "docs", "faults", "install", "languages", "packaging")
+    for name in ("abi", "bench", "conformance", "docs", "faults", "hosts", "install", "languages", "packaging")
 }
-THOROUGH |= {ROOT / "benchmarks", ROOT / "lab", ROOT / "papers" / "tests" / "test_simulated_figures.py"}
+THOROUGH |= {ROOT / "benchmarks", ROOT / "papers" / "tests" / "test_simulated_figures.py"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

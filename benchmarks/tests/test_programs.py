@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = sorted(set(re.findall(r"-m (benchmarks\.\w+)", (ROOT / "Makefile").read_text())))
+PROGRAMS = sorted(set(re.findall(r"-m ((?:benchmarks|tests)\.\w+)", (ROOT / "Makefile").read_text())))
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -44,7 +44,7 @@ from launch_files import Cell, write_launch
 from papers_site import site
 from scipy import stats
 
-from benchmarks.simulations.claims_at_border import KINDS, wrong
+from tests.statistics.claims import KINDS, wrong
 
 EXPERIMENTS = 200
 

@@ -26,8 +26,8 @@ from downbeat_papers.results import Results, SeriesError
 from downbeat_papers.site import Site, site_at_hand
 from papers_site import BENCHES, site
 
-from benchmarks.simulations.claims import LAUNCHES, shares
-from benchmarks.simulations.worlds import WITHOUT_CLAIMS, WORLDS, Maker, World
+from tests.statistics.claims import LAUNCHES, shares
+from tests.statistics.worlds import WITHOUT_CLAIMS, WORLDS, Maker, World
 
 # And a table and a section.
 NUMBERS = {

@@ -26,8 +26,8 @@ from launch_files import Cell, write_launch
 from papers_site import site
 from scipy import stats
 
-from benchmarks.simulations.shapes import BENEFITS, drift_files
-from benchmarks.simulations.worlds import WORLDS, Maker, SimulatedResults, results_of, run_of, skews, time_world
+from tests.statistics.shapes import BENEFITS, drift_files
+from tests.statistics.worlds import WORLDS, Maker, SimulatedResults, results_of, run_of, skews, time_world
 
 SCATTER = (1.0, 1.03, 0.96, 1.01, 0.99)  # of five launches
 

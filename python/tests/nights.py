@@ -11,7 +11,7 @@ from downbeat.experiment.plan import Library, Measurement, Plan
 from fake_programs import FakeBench, write_template
 from report_data import CONTEXT
 
-from benchmarks.simulations.simulated import Deviations
+from tests.statistics.simulated import Deviations
 
 LAUNCHES = 5  # fewer than in real life, to be quick
 # As tables in docs/ci.md have it: sessions deviate by 2 %, and drift by as much.

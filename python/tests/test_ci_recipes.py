@@ -12,7 +12,7 @@ import pytest
 from fake_programs import FakeBench, environment, script
 from nights import DEVIATIONS, LAUNCHES, put, write_night
 
-from benchmarks.simulations.simulated import simulate_interleaved, simulate_sessions
+from tests.statistics.simulated import simulate_interleaved, simulate_sessions
 
 SCRIPTS = re.findall(
     r"```sh\n(#!/bin/sh\n# (\w+) .*?)```",

@@ -23,7 +23,7 @@ from downbeat.experiment.plan import Library, Measurement, Plan
 from downbeat.statistics.verdicts import HIDDEN, HIDDEN_MARGIN
 from launch_files import Cell, write_launch
 
-from benchmarks.simulations.simulated import simulate_launch_factors
+from tests.statistics.simulated import simulate_launch_factors
 
 WIDTH = 80
 LAUNCHES = 10

@@ -1,4 +1,4 @@
-"""Conditions drawn at random (benchmarks/simulations/conditions.py): samples have the true median."""
+"""Conditions drawn at random (tests/statistics/conditions.py): samples have the true median."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from downbeat.statistics.steps import grouped_median
 
-from benchmarks.simulations.conditions import DIVISIONS, draw, experiment, in_bursts, measured, true_median
+from tests.statistics.conditions import DIVISIONS, draw, experiment, in_bursts, measured, true_median
 
 
 @pytest.mark.parametrize("kind", DIVISIONS)

@@ -10,7 +10,7 @@ from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.median_interval import median_interval
 from scipy import stats
 
-from benchmarks.simulations.launch_medians import PROMISED, coverages
+from tests.statistics.intervals import PROMISED, coverages
 
 
 def test_known_numbers() -> None:

@@ -15,8 +15,8 @@ from downbeat.statistics.median_interval import half_by_blocks, median_interval,
 from numpy.typing import NDArray
 from scipy import stats
 
-from benchmarks.simulations.intervals import python_coverages
-from benchmarks.simulations.simulated import Deviations, simulate_launches
+from tests.statistics.intervals import python_coverages
+from tests.statistics.simulated import Deviations, simulate_launches
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "build/openmpi/bin/downbeat-bench"

@@ -14,7 +14,7 @@ from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import factor_of
 from downbeat_papers.judgement import judge
 
-from benchmarks.simulations.simulated import autoregressive
+from tests.statistics.simulated import autoregressive
 
 
 def resembling(random: np.random.Generator, launches: int) -> np.ndarray:

@@ -21,7 +21,7 @@ from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Launch
 from launch_files import Cell, write_launch
 
-from benchmarks.simulations.simulated import simulate_launch_factors
+from tests.statistics.simulated import simulate_launch_factors
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLES = ("data", "compare", "statistics")

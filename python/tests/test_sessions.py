@@ -27,8 +27,8 @@ from launch_files import Cell, write_launch
 from scipy import stats
 from test_compare import rows, verdicts
 
-from benchmarks.simulations.sessions import Design, against_history, apart, interleaved, share, with_history
-from benchmarks.simulations.simulated import Deviations, simulate_sessions
+from tests.statistics.sessions import Design, against_history, apart, interleaved, share, with_history
+from tests.statistics.simulated import Deviations, simulate_sessions
 
 LAUNCHES = 10
 

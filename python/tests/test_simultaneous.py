@@ -8,12 +8,12 @@ from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.simultaneous import simultaneous_interval
 
-from benchmarks.simulations import extremes
+from tests.statistics import verdicts
 
 
 def test_the_most_extreme_of_many_equal_cells_is_held_by_its_interval() -> None:
     """Alone the interval of the most extreme misses the truth in every second experiment: it was picked for that."""
-    found = extremes.simulate(300)
+    found = verdicts.simulate_extremes(300)
     assert all(promise.met for promise in found.promises)
     assert {cells: float(alone) for cells, alone, _ in found.tables[0].rows}[20] < 0.6
 

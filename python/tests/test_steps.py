@@ -12,7 +12,7 @@ from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median, ste
 from downbeat.statistics.verdicts import HIDDEN, HIDDEN_MARGIN
 from launch_files import Cell, write_launch
 
-from benchmarks.simulations.simulated import simulate_stepped_launches
+from tests.statistics.simulated import simulate_stepped_launches
 
 STEP = 10e-9
 LAUNCHES = 10

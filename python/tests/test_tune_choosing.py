@@ -25,7 +25,7 @@ from downbeat.tune.sweep import BARRIER, Effort, alternative, decisive, measured
 from downbeat.tune.target import Target
 from scipy import stats
 
-from benchmarks.simulations.choices import EQUAL, false_rules, prices
+from tests.statistics.choices import EQUAL, false_rules, prices
 
 CELL = Cell("bcast", 4, 8)
 ALGORITHMS = {"bcast": ["a", "b", "c"], "reduce": ["c", "d"]}

@@ -14,7 +14,7 @@ from downbeat.statistics.variance_components import (
     variance_components,
 )
 
-from benchmarks.simulations.simulated import Deviations, simulate_launches
+from tests.statistics.simulated import Deviations, simulate_launches
 
 
 def test_finds_what_was_simulated() -> None:

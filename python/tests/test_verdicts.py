@@ -23,7 +23,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks.simulations.verdicts import family_errors, verdicts
+from tests.statistics.verdicts import family_errors, verdicts
 
 Compare = Callable[..., Comparison]
 BOTH = pytest.mark.parametrize("compare", [compare_paired, compare_independent])

@@ -19,7 +19,7 @@ from nights import DEVIATIONS, LAUNCHES, put, write_night
 from on_hosts import built, need_hosts, run_hosts
 from on_machine import tool
 
-from benchmarks.simulations.simulated import simulate_sessions
+from tests.statistics.simulated import simulate_sessions
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"

@@ -1,6 +1,6 @@
 """Simulated clusters, on which SimGrid's smpirun starts programs: `fat-tree(nodes=1024,jitter=100ns)`.
 
-docs/simulation.md says what is simulated. The platform itself is sim/smpi/platform.cc, which smpirun loads.
+docs/simulation.md says what is simulated. The platform itself is bench/smpi/platform.cc, which smpirun loads.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""How Downbeat is proven: faults, hosts, fuzzing, mutation; by hand or at night."""
