@@ -21,7 +21,7 @@ from downbeat.launchers.simulation import Platform, parse_platform
 # The collectives that are simulated are Open MPI's.
 OPEN_MPI = ("openmpi", "openmpi5", SIMULATOR)
 # MVAPICH2 and Cray MPI, which the papers use, are made of MPICH. MPICH 5 comes first: of the two it alone leaves the
-# processor to others while it waits (docs/mpi-libraries.md).
+# processor to others while it waits (docs/install.md).
 MPICH = ("mpich5", "mpich")
 # Ranks that share processors start when the kernel lets them, not within the usual half microsecond.
 CROWDED_TOLERANCE = "1e-4"  # s
