@@ -1,4 +1,4 @@
-# Finds the MPI library: MPI::MPI_C and MPI::MPI_CXX. DOWNBEAT_MPI names one of the libraries below (docs/mpi-libraries.md);
+# Finds the MPI library: MPI::MPI_C and MPI::MPI_CXX. DOWNBEAT_MPI names one of the libraries below (docs/install.md);
 # where it is empty, the library that CMake finds is taken. With DOWNBEAT_MPI_ABI programs are built for the standard ABI,
 # and run under every library that has it. `simgrid` is a simulator, not a library (DownbeatSimgrid.cmake).
 include(CheckCSourceCompiles)

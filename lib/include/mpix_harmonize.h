@@ -253,7 +253,8 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *                  0.2e-6. A clock that refutes max_skew or max_wander has flag 0 until it is known again, counts as a
  *                  contradiction, and is reported on standard error once
  *   validation     off, or the error to add to each process's local clock, seeded, e.g.
- *                  "offset=1e-3,skew=20e-6,wander=1e-6,seed=1,ranks_per_clock=1" (docs/validation.md). Default: off
+ *                  "offset=1e-3,skew=20e-6,wander=1e-6,seed=1,ranks_per_clock=1" (docs/clock-experiments.md).
+ *                  Default: off
  *
  * A change of clock, sync, share or validation synchronizes the clocks again. */
 int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info);

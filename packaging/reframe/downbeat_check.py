@@ -1,4 +1,4 @@
-"""A ReFrame check of MPI collectives: slower than on the nights before, by `downbeat compare` (docs/harnesses.md)."""
+"""A ReFrame check of MPI collectives: slower than on the nights before, by `downbeat compare` (docs/ci.md)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The figures of the papers, measured again at the size at hand and set beside what the papers report."""
+"""The figures of the papers, measured again at the size at hand, beside the papers' results."""

@@ -65,7 +65,7 @@ class Measure:
     unit: str = ""  # as " us"
     signed: bool = False  # whether it may be negative or 0, so that differences are compared and not ratios
     obstacle: str = ""  # why it decides nothing here; empty: it does
-    note: str = ""  # what a reader of its value needs to know
+    note: str = ""  # for readers of its value
 
     @property
     def middle(self) -> str:
@@ -85,7 +85,7 @@ class Found:
     """The outcome of a claim that needs code to judge."""
 
     evidence: Evidence | Undecidable | None  # of the claim
-    here: str  # what was found, in words
+    here: str  # the finding, in words
 
 
 Places: TypeAlias = Mapping[Any, Measure]
@@ -117,7 +117,7 @@ class Facts:
 
     Attributes:
         measures: by name; a claim on a name that is absent is left out.
-        words: what claims may have in braces; for claims on each place, a mapping for each place.
+        words: values of names in braces in claims; for claims on each place, a mapping for each place.
     """
 
     measures: Mapping[str, Measured]
@@ -130,9 +130,9 @@ class Finding:
 
     Attributes:
         claim: in a few words of our own.
-        paper: what the paper reports, with its numbers.
+        paper: the paper's result, with its numbers.
         here: the same, computed from the data.
-        evidence: what launches say of the claim, or why it cannot be decided here; None: a number to compare.
+        evidence: of the launches for the claim, or why it cannot be decided here; None: a number to compare.
     """
 
     claim: str
@@ -154,7 +154,7 @@ class Claim:
         test: as above. After `each` there is a claim for each place; after `show` are measures, or ratios of them, that
             are numbers to compare, separated by commas.
         claim: in a few words.
-        paper: what the paper reports.
+        paper: the paper's result.
     """
 
     test: str

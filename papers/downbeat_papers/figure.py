@@ -30,7 +30,7 @@ PAPERS = {
     "of MPI Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
 }
 WORDS = {"fig": "Fig.", "tab": "Table", "sec": "section"}
-# What figures that are like each other share.
+# Fields that figures inherit from one that they are `like`.
 SHARED = ("setup", "needs", "shows", "kind", "operation", "all_nodes", "size", "samples", "bin", "window_us", "caption")
 ROMAN = {"1": "I", "2": "II"}  # Niethammer 2016 numbers its tables so
 
@@ -39,7 +39,7 @@ class Kind(Protocol):
     """A kind of figure: its launches, measures and pictures."""
 
     def runs(self, site: Site, /) -> tuple[Run, ...]:
-        """Returns what is launched at a site; nothing if an MPI library that it needs is missing."""
+        """Returns the runs to launch at a site; none if an MPI library that it needs is missing."""
 
     def facts(self, results: Results, /) -> Facts:
         """Returns what claims are about."""
@@ -57,12 +57,12 @@ class Figure:
 
     Attributes:
         name: as "schuchart2023-fig2", "niethammer2016-tab2" or "schuchart2023-sec66".
-        title: what it shows.
-        setup: what the paper measured, on what.
-        reports: what the paper says that it shows.
-        needs: what it takes to show it as the paper does.
-        can_show: what can be seen of it at a site, by conditions of the site; the first that is met counts.
-        kind: what is launched, computed and drawn.
+        title: its subject.
+        setup: the paper's measurement and machine.
+        reports: the paper's results.
+        needs: the machine that shows it as the paper does.
+        can_show: the part that a site shows, by conditions of the site; the first that is met counts.
+        kind: runs, measures and pictures.
         claims: of the paper.
         data: another figure, whose launches it is drawn from; empty: it has its own.
         lacks: says which library is missing where nothing can be launched.
@@ -90,13 +90,13 @@ class Figure:
         return f"{paper[:-4].capitalize()} {paper[-4:]}, {WORDS[word]} {written}"
 
     def shows(self, site: Site) -> str:
-        """Says what a site can show of it."""
+        """Returns the part that a site can show, in words."""
         text = next(text for condition, text in self.can_show.items() if getattr(site, condition))
         worth = {name: site.worth(getattr(site, name)) for name in ("node", "full", "most")}
         return text.format(site=site, worth=worth)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        """Returns what is launched at a site, by the figure or by the one that has its launches."""
+        """Returns the runs to launch at a site, of the figure or of the one that has its launches."""
         return own_data(self).kind.runs(site)
 
     def pictures(self, results: Results) -> tuple[Picture, ...]:

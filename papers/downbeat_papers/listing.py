@@ -1,4 +1,4 @@
-"""The list of all figures: what each needs, and what the machine at hand can show of it."""
+"""The list of all figures: the needs of each, and the part that the machine at hand can show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INDENT = " " * 4
 
 
 def estimated_seconds(figure: Figure, site: Site) -> float:
-    """Returns what the launches of a figure take, its own or those that it shares."""
+    """Returns the time that the launches of a figure take, its own or those that it shares."""
     return sum(run.seconds * run.launches(site) for run in own_data(figure).runs(site))
 
 
@@ -29,7 +29,7 @@ def duration(seconds: float) -> str:
 
 
 def here(figure: Figure, site: Site) -> str:
-    """Says what a site can show of a figure."""
+    """Returns the part of a figure that a site can show, in words."""
     if not own_data(figure).runs(site):
         return f"nothing, {site.want(own_data(figure).lacks)}"
     return figure.shows(site)

@@ -1,4 +1,4 @@
-"""The sections of the page: a figure each, the paper's first, then what was run here and what came of it."""
+"""The sections of the page: a figure each, first the paper's results, then the runs here and theirs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def verdict(judged: Sequence[Judged]) -> str:
 
 
 def definition(judged: Judged) -> tuple[str, str]:
-    """Returns a claim with what the paper and the data say; the last line is the verdict."""
+    """Returns a claim with the paper's numbers and those of the data; the last line is the verdict."""
     finding = judged.finding
     lines = [f"Paper: {finding.paper}", f"Here: {finding.here}"]
     if isinstance(finding.evidence, Evidence):
@@ -60,7 +60,7 @@ def command(run: Run, site: Site) -> str:
 
 
 def introduced(figure: Figure) -> tuple[str, str, str]:
-    """Returns the title of a section, and what the paper measured and reports."""
+    """Returns the title of a section, and the paper's setup and results."""
     title = f"{figure.reference}: {figure.title}"
     return title, f"In the paper: {figure.setup}", f"It reports: {figure.reports}"
 
@@ -112,7 +112,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
 
 
 def row_of(run: Run, results: Results) -> dict[str, object]:
-    """Returns what a run was, for a table: on how many nodes, and whose clocks it had, as its first launch says."""
+    """Returns a row about a run: on how many nodes, and with whose clocks, according to its first launch."""
     site, per_node = results.site, run.per_node(results.site)
     where: dict[str, object] = {"MPI library": run.library}
     if site.simulated:
@@ -128,7 +128,7 @@ def row_of(run: Run, results: Results) -> dict[str, object]:
 
 
 def here(site: Site) -> str:
-    """Says what the launches of a site ran on."""
+    """Describes the machine of the launches."""
     if site.simulated:
         return "this simulation"
     return "this machine" if site.one_machine else "this job"
@@ -138,7 +138,7 @@ def simulated_on(results: Results) -> tuple[str, ...]:
     """Says that nothing was measured, and on which clusters it was simulated."""
     if not results.site.simulated:
         return ()
-    # How many ranks a node has is in the table of what was run.
+    # The table of runs has the number of ranks of a node.
     platforms = dict.fromkeys(
         re.sub(r"ranks_per_node=\d+,", "", without_seed(str(data.attrs["simulated"])))
         for label in results.have()

@@ -1,4 +1,4 @@
-"""Launches what a figure needs, and takes what is there already."""
+"""Launches the runs of a figure, and uses complete launches."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def missing(figure: Figure, run: Run, site: Site, directory: Path) -> int:
 
 
 def seconds_left(figure: Figure, site: Site, directory: Path) -> float:
-    """Returns what the launches of a figure that are still to be made take, roughly; may raise as `missing` does."""
+    """Returns roughly the time of the missing launches of a figure; may raise as `missing` does."""
     return sum(run.seconds * missing(figure, run, site, directory) for run in figure.runs(site))
 
 
 def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Callable[[str], None]) -> Results:
-    """Runs what is not complete of a figure that has data of its own, and opens its launches.
+    """Runs the missing launches of a figure that has data of its own, and opens all.
 
     Each run has a directory, named by its label; `again` throws finished launches away first. `say` receives a line as
     each step begins.

@@ -145,7 +145,7 @@ def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Serie
         cells: those of `Results.cells`.
         column: as "latency_max_median"; "latency_max_median less nothing" is less that of the operation `nothing`, what
             reading the clock takes.
-        where: what the cell is, e.g. `operation="bcast"`.
+        where: fields of the cell, e.g. `operation="bcast"`.
     """
     name, _, operation = column.partition(" less ")
     values = cells_where(cells, where).set_index("launch")[name].astype(float)

@@ -1,8 +1,8 @@
 """How runs of downbeat-bench are put together, the same for all papers.
 
-On one machine all ranks share a clock, and nothing drifts. Where the figure is about clocks, each rank gets one of its
-own by the validation clock (docs/validation.md), within +-8 ppm as real oscillators are, and the true error is known.
-Nodes of a cluster have clocks of their own, which are compared as they are.
+On one machine all ranks share a clock, and nothing drifts. For figures about clocks the validation clock
+(docs/clock-experiments.md) gives each rank its own, within +-8 ppm like real oscillators, with known true error. Nodes
+of a cluster have clocks of their own, which are compared as they are.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Run:
     operations: tuple[str, ...]  # of downbeat-bench, or the one word that begins another experiment, as "skew"
     options: Mapping[str, str]  # of downbeat-bench, as in `Measurement`
     variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, as DOWNBEAT_VALIDATION
-    seconds: float = 1.0  # what a launch takes, roughly
+    seconds: float = 1.0  # of a launch, roughly
     most_launches: int = 0  # more are not worth their time; 0: as many as are asked for
     ranks_per_node: int = 0  # the most that a node gets; 0: as many as the site says
 

@@ -22,7 +22,7 @@ class System:
     """A simulated figure: its cluster, and numbers of ranks."""
 
     platform: str  # as large as the paper's
-    ranks: tuple[int, ...]  # by default: what is simulated within minutes
+    ranks: tuple[int, ...]  # by default: as many as take minutes
     paper: str  # the paper's numbers of ranks, in words
 
 

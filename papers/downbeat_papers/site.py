@@ -1,4 +1,4 @@
-"""The machine at hand, and what of the papers' experiments fits on it."""
+"""The machine at hand, and the papers' experiments that fit on it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from downbeat.launchers.simulation import Platform, parse_platform
 # The collectives that are simulated are Open MPI's.
 OPEN_MPI = ("openmpi", "openmpi5", SIMULATOR)
 # MVAPICH2 and Cray MPI, which the papers use, are made of MPICH. MPICH 5 comes first: of the two it alone leaves the
-# processor to others while it waits (docs/mpi-libraries.md).
+# processor to others while it waits (docs/install.md).
 MPICH = ("mpich5", "mpich")
 # Ranks that share processors start when the kernel lets them, not within the usual half microsecond.
 CROWDED_TOLERANCE = "1e-4"  # s
 CLOCKS = MADE, REAL = ("made", "real")  # that figures about clocks compare
 SIMULATED_REPETITIONS = 20  # at most; each takes simulating
-# Of ranks that are compared one by one; 1 % of the paper's 16384 are as many (Schuchart 2023, section 6.5).
+# Most ranks that are compared one by one: 1 % of the paper's 16384 (Schuchart 2023, section 6.5).
 SAMPLE = 128
 
 
@@ -293,7 +293,7 @@ def benches_of(libraries: Sequence[str]) -> dict[str, str]:
     missing = [name for name in libraries if name not in benches]
     if missing:
         raise UsageError(f"--mpi {missing[0]}: no downbeat-bench for it; 'make build MPI={missing[0]}' builds it")
-    return benches or dict([find_any_bench()])  # no checkout: what is installed
+    return benches or dict([find_any_bench()])  # no checkout: the installed one
 
 
 def parse_ranks(text: str) -> list[int]:

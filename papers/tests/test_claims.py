@@ -1,4 +1,4 @@
-"""Claims of figures: what a line of text asks of launches, how often the answer is wrong, what the page shows."""
+"""Claims of figures: the test that a line of text makes of launches, how often it is wrong, and the page."""
 
 from __future__ import annotations
 

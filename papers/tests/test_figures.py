@@ -119,7 +119,7 @@ def test_every_figure_has_a_world() -> None:
 def test_a_figure_says_and_draws_what_it_finds_in_launches(name: str) -> None:
     figure, results = FIGURES[name], EVERY_WORLD[name](Maker(np.random.default_rng(1), 3, effect=True))
     findings = figure.findings(results)
-    # Each claim of the figure is judged by what was measured, but for true errors that only some launches know.
+    # Each claim of the figure is judged by measured values, but for true errors that only some launches know.
     assert {one.paper for one in findings} >= {
         one.paper for one in figure.claims if "{" not in one.paper and "show" not in one.test
     }
@@ -134,7 +134,7 @@ def test_a_figure_whose_launches_lack_a_series_fails_with_a_line() -> None:
     results.__dict__["cells"] = results.cells.query("timing != 'batch'")
     with pytest.raises(SeriesError, match="hunold2015-fig2: no launch has \\(2\\) 100 calls in a row; drawn are"):
         FIGURES["hunold2015-fig2"].pictures(results)
-    # Where cells lack valid samples, the rest is drawn, and the page names what is not.
+    # Where cells lack valid samples, the rest is drawn, and the page names the missing ones.
     failed = dataclasses.replace(results.launches["schemes"][0], record={"exit_status": 3})
     some = dataclasses.replace(results, launches={"schemes": (failed,)})
     some.__dict__["cells"] = results.cells
@@ -175,7 +175,7 @@ def quick() -> Site:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
-    """Results by what was run: on two ranks some figures are the same runs."""
+    """Results by runs: on two ranks some figures are the same runs."""
     return {}
 
 

@@ -127,7 +127,7 @@ def test_exit_skew_is_judged_where_its_conditions_are_met() -> None:
         ((0.0, 0.0), False, [0.4, 0.001, 0.9], True),
         ((20.0, 50.0), False, [0.45, 0.0501, 0.95], True),  # the worst of the launches, in all of them
         ((1100.0, 20.0), False, [1.5, 1.1001, 2.0], False),  # more than the barrier's 10 us over the root of 100
-        ((20.0, 1100.0), True, [0.4, 0.001, 0.9], True),  # what is true is known
+        ((20.0, 1100.0), True, [0.4, 0.001, 0.9], True),  # the truth is known
     ],
 )
 def test_a_common_start_is_no_better_than_its_clock(
@@ -428,7 +428,7 @@ def test_lags_are_medians_over_valid_samples_of_the_cell() -> None:
 
 
 def of_clocks(results: SimulatedResults, *, truth: bool) -> SimulatedResults:
-    """Returns launches with errors that are not what was measured, or between nodes, where no errors are known."""
+    """Returns launches whose errors differ from measured ones, or between nodes, where no errors are known."""
 
     def changed(data: xr.Dataset) -> xr.Dataset:
         return data.assign(true_error=5 * data["offset"]) if truth else data.drop_vars("true_error")

@@ -1,4 +1,4 @@
-"""Figures on simulated clusters: which there are, what is run, and that the truth is beside what is measured."""
+"""Figures on simulated clusters: which there are, their runs, and the truth beside measured values."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
     assert "tools/launch --simulate 'fat-tree(nodes=4," in section.commands[0]
     data = results.datasets("n8")[0].sel(synchronizer="harmonize")
     measured, true = (np.ptp(data[name].to_numpy(), axis=1) for name in ("exit", "true_exit"))
-    # Two nodes have two clocks: what is measured lacks their error.
+    # Two nodes have two clocks: measured values lack their error.
     assert np.all(true < 0.5e-6)
     assert np.median(true) > np.median(measured)
 

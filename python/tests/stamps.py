@@ -1,4 +1,4 @@
-"""The metrics of a sample (docs/bench-files.md) a second time: what the bench must find.
+"""The metrics of a sample (docs/data.md) a second time: what the bench must find.
 
 All take `Stamps`, float64 in seconds, and return one number per sample: shape (samples,), in seconds.
 """

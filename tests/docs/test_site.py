@@ -53,11 +53,11 @@ def test_a_broken_link_is_an_error(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "docs", source / "docs")
     for page in ROOT.glob("*.md"):
         shutil.copy(page, source)
-    with (source / "docs/skew.md").open("a", encoding="utf-8") as page_file:
+    with (source / "docs/clock-experiments.md").open("a", encoding="utf-8") as page_file:
         page_file.write("\n[1](no-such-page.md) [2](clocks.md#no-such-heading) [3](../lib/no-such-header.h)\n")
     done = build(source, tmp_path / "site")
     assert done.returncode != 0
-    named = re.findall(r"skew\.md:\d+: WARNING: .*?no-such-(\w+)", done.stderr)
+    named = re.findall(r"clock-experiments\.md:\d+: WARNING: .*?no-such-(\w+)", done.stderr)
     assert sorted(named) == ["header", "heading", "page"], done.stderr
 
 

@@ -1,4 +1,4 @@
-"""tools/setup installs what is missing, and only that; without the right to, it names what is missing in one line."""
+"""tools/setup installs missing packages only; without the right to, it names them in one line."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
  *     f(x) = x + offset + skew x + wander(x)          x: true time since the communicator was prepared
  *
  * with an offset and a skew of its own, and a wander of frequency that is a sum of slow sines. Because f is known, so
- * is the error of every clock synchronization, exactly. See docs/validation.md. */
+ * is the error of every clock synchronization, exactly. See docs/clock-experiments.md. */
 #ifndef DOWNBEAT_VALIDATION_H
 #define DOWNBEAT_VALIDATION_H
 

@@ -47,7 +47,7 @@ class Cells:
     Cells are chosen by columns of `Results.cells`; {last} is the last rank.
 
     Attributes:
-        run: what `declared_runs` takes.
+        run: arguments of `declared_runs`.
         usual: columns that all cells share.
         measures: by name, a `column` in s of the cell with the given columns, or that of a series `of` the lines;
             without either, series by place. `ranks` may be "node"; `each_run` measures every run, by number of ranks;

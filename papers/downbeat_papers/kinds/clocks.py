@@ -1,7 +1,7 @@
 """Synchronization of clocks: how long it takes and how wrong clocks are after it.
 
 True errors are known where the validation clock made the clocks of one node, and in a simulation. Between nodes there
-are measured offsets alone, which is what the papers have; the bound of each, half of its round trip, says how far off
+are measured offsets alone, as in the papers; the bound of each, half of its round trip, says how far off
 the truth may be.
 """
 
@@ -63,8 +63,8 @@ class Clocks:
 
     Attributes:
         files: by label of the run.
-        shown: what is drawn: measured offsets, and beside them the truth or, if unknown, the most that it can be.
-        kind: what claims are judged by: the truth if it is known, else what the papers had.
+        shown: series to draw: measured offsets, and beside them the truth or, if unknown, the most that it can be.
+        kind: basis of claims: the truth if it is known, else measured offsets, as in the papers.
     """
 
     def __init__(self, results: Results) -> None:
@@ -230,7 +230,7 @@ def steps(ranks: int) -> int:
 
 
 class LineAndTree:
-    """How long synchronization takes one by one and in a tree, and what it costs the busiest process (Hoefler 2008)."""
+    """Duration of synchronization one by one and in a tree, and its cost for the busiest process (Hoefler 2008)."""
 
     def series(self, _: Results) -> Iterable[str]:
         return NAMES.values()

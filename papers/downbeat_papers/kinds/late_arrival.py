@@ -2,7 +2,7 @@
 
 Niethammer 2016, Figs 5 to 16. Global times are the smallest of 100 samples (section IV). The paper gives no sizes of
 benefits. Its axes span 30 to 80 points, on which 5 points are what one sees: smaller benefits and differences count as
-none, and what is called positive or better has to be above half of that.
+none, and an effect that is called positive or better has to be above half of that.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class OverTime:
     bin: int  # samples of a bin
     window_us: float  # how long a sample takes at least in windows
     picture: str  # its title
-    caption: str  # of the picture, after what is said of bins
+    caption: str  # of the picture, after the note on bins
     panels: dict[str, str] = field(default_factory=dict)  # metric after the barrier by title; none: a single panel
     attempts: str = ""  # the most per sample; empty: the usual number
 
@@ -124,7 +124,7 @@ class OverTime:
             first, rise = trend(rows)
             few = "" if len(rise) else TOO_FEW
             note = f"{np.median(first):.3g} us in the first quarter of the run" if len(rise) else ""
-            # Of the first quarter, from the first to the last.
+            # From the first to the last of the first quarter.
             measures[f"rise.{curve.label}"] = Measure(rise / first, " of it", signed=True, obstacle=few, note=note)
             measures[f"rise_in_us.{curve.label}"] = Measure(rise, " us", signed=True, obstacle=few)
             starts = [float(one[0]) for one in rows]
@@ -153,13 +153,13 @@ PAIRS = 6  # of a reference host with others, in the paper
 SCALES = {"us": MICROSECONDS, "ns": 1e9}
 
 
-# Whose clocks launches compared; why that says nothing of how real clocks drift; and what a caption says of it.
+# Whose clocks launches compared; why that says nothing about real clocks' drift; and the words of a caption.
 MADE = ("the drift that is seen was made", "The clocks are the validation clock's: nothing but their drift is made.")
 ONE = ("all ranks are on one node and read one clock", "All ranks are on one node and read one clock.")
 
 
 def clocks_of(files: Sequence[xr.Dataset]) -> tuple[str, str]:
-    """Returns the obstacle, empty if there is none, and what a caption says."""
+    """Returns the obstacle, empty if there is none, and the words of a caption."""
     seen = {clocks_seen(data) for data in files}
     if "made" in seen:
         return MADE
@@ -171,7 +171,7 @@ class Drift:
     """Clock offsets of pairs over time."""
 
     picture: str  # its title
-    caption: str  # what it shows, before what is said of clocks
+    caption: str  # before the note on clocks
     panels: Sequence[Sequence[str]]  # as variable, unit, label of the axis, and title
 
     def series(self, results: Results) -> Iterable[str]:

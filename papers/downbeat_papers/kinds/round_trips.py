@@ -30,7 +30,7 @@ NANOSECONDS = 1e9  # per second
 TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"}
 # Clocks of the same rate that are a known offset apart, so that an offset drawn from exchanges can be judged.
 CLOCKS = {"DOWNBEAT_VALIDATION": "offset=1e-3,seed=8"}
-# Exchanges that an offset is drawn from: what Netgauge stops after, about (section 3.1).
+# Exchanges that an offset is drawn from: about as many as Netgauge makes (section 3.1).
 EXCHANGES = 180
 CHOSEN = 100  # N of Netgauge
 # Where no round trip takes as long as another, how many it takes follows from counting records, whatever the network: N

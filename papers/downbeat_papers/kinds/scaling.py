@@ -38,13 +38,13 @@ STYLES = {BARRIER: ":", HARMONIZE: "--"}  # as in the paper
 SMALL = 1024  # bytes; the text calls messages small without saying where that ends
 # In all figures, the first line in the paper's blue, the second in red.
 DEFAULTS = {"mpich": "MPICH (for MVAPICH2)", "default": "Open MPI default"}
-# What MVAPICH2 takes, which the simulator has beside Open MPI's algorithms, for these collectives.
+# Algorithms of MVAPICH2, which the simulator has beside Open MPI's, for these collectives.
 SIMULATED_MVAPICH, SIMULATED = "mvapich2", ("reduce", "bcast")
 SIMULATED_ALGORITHMS = (
     f" Simulated: all algorithms are the simulator's; that of {DEFAULTS['mpich']} is the one that MVAPICH2 has, "
     "knomial that of MVAPICH2, too, with radix 4; Open MPI's default is its binomial tree."
 )
-OSU_MAXIMUM = "max_of_means"  # of a cell: what OSU's benchmarks report as the maximum
+OSU_MAXIMUM = "max_of_means"  # of a cell: the maximum of OSU's benchmarks
 COLUMNS = {"average": (LATENCY, MEDIAN), "maximum": (OSU_MAXIMUM, "latency_max_median")}  # and their medians
 MEANING = {
     "average": "mean over ranks",
@@ -133,10 +133,10 @@ class Scaling:
         Args:
             means: a row per launch, `line` and position, and `synchronizer` where lines are of one.
             medians: the same.
-            columns: what is shown of either.
+            columns: those of either.
             x: the position, "size" or "ranks".
             y: label of the axis.
-            scale: what values are multiplied with.
+            scale: factor for values.
         """
         by = [name for name in ("line", "synchronizer", x) if name in means]
         mean = mean_and_deviation(means, by, columns[0], scale)

@@ -148,7 +148,7 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
     Returns:
         One row per cell: `operation`, `size` in byte and the other `CELL_FACTORS`; `status` (`ok`, `incomplete`,
         `failed`, `wrong`, or `cut short` if the run ended before the cell was complete); the other
-        fields of a cell in docs/bench-files.md, e.g. `error_bound` and `wall_time` in s; the counts of valid,
+        fields of a cell in docs/data.md, e.g. `error_bound` and `wall_time` in s; the counts of valid,
         late and warm-up samples are counted anew; `<metric>_<statistic>` in s for `STATISTICS`, NaN where no sample is
         valid, the median interpolated within the step of the clock; and `<metric>_step`, that step as it is seen in
         the samples, of metrics that have one. The units are in `attrs["units"]`.

@@ -230,7 +230,7 @@ def open_launch(path: str | Path) -> xr.Dataset:
         path: a `.nc` file of downbeat-bench.
 
     Returns:
-        The file as docs/bench-files.md describes it, read lazily. Times are in seconds; each variable has its unit in
+        The file as docs/data.md describes it, read lazily. Times are in seconds; each variable has its unit in
         the attribute `units`. In a file of samples, `CELL_FACTORS` are coordinates of dimension `cell`, names are text,
         and `rank` counts from 0. A run that was cut short leaves NaN for all that it did not write of a cell.
 

@@ -31,7 +31,7 @@ def settings_of(context: Mapping[str, object]) -> dict[str, Setting]:
     """Returns the settings of a launch by their names, as the environment spells them.
 
     Args:
-        context: of the launch; of its attribute `environment` each line is a setting (docs/bench-files.md).
+        context: of the launch; of its attribute `environment` each line is a setting (docs/data.md).
     """
     found = {}
     for line in str(context.get("environment", "")).splitlines():

@@ -1,6 +1,6 @@
 """The MPI libraries that Downbeat runs under: where the launcher of each is, and which options it needs.
 
-docs/mpi-libraries.md says why.
+docs/install.md says why.
 """
 
 from __future__ import annotations

@@ -223,14 +223,14 @@ def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
     return make_picture(f"heat_map-{operation}", title, MAP_CAPTION, panels, numbers.rename(columns=named), columns=1)
 
 
-# Overlap with computation (docs/overlap.md).
+# Overlap with computation (docs/operations.md).
 
 # A single interruption can make -5000 % of an overlap, beside which nothing else is seen.
 LOWEST_PERCENT, HIGHEST_PERCENT = -110.0, 110.0
 OVERLAP_CAPTION = (
     "Share of the operation that was hidden behind computation, or of the computation where that is shorter, by "
     "the definitions of OSU and IMB, which cut off at 0, and from the common start to the last exit, which does "
-    "not: below 0 both slow each other down (docs/overlap.md). Mean over launches, with its 95 % interval; "
+    "not: below 0 both slow each other down (docs/operations.md). Mean over launches, with its 95 % interval; "
     "values beyond the axis are in the numbers."
 )
 

@@ -5,7 +5,7 @@
     moved = to_global("node7", "realtime", 1_700_000_000_123_456_789, "timebase")
     moved.ns, moved.bound_ns, moved.expected_error_ns
 
-docs/timebase.md explains the numbers.
+docs/align.md explains the numbers.
 """
 
 from downbeat.timebase.convert import Moved, Timebase, open_timebase, to_global

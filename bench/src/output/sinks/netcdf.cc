@@ -20,7 +20,7 @@ std::size_t text_length(const Variable &variable) {
     return longest;
 }
 
-/// All variables, those that are set aside too; docs/bench-files.md lists those of a launch. Brought to disk with each
+/// All variables, those that are set aside too; docs/data.md lists those of a launch. Brought to disk with each
 /// row. Texts are characters with a dimension of their own, which xarray makes strings of again.
 class NetcdfSink : public Sink {
 public:
