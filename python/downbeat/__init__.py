@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from downbeat.data.cells import summarize_cells as summarize_cells
     from downbeat.data.launch_file import open_launch as open_launch
     from downbeat.data.samples import sample_metrics as sample_metrics
-    from downbeat.notebook import Experiment as Experiment
-    from downbeat.notebook import open_experiment as open_experiment
-    from downbeat.traces.trace import Trace as Trace
-    from downbeat.traces.trace import open_trace as open_trace
+    from downbeat.report.notebook import Experiment as Experiment
+    from downbeat.report.notebook import open_experiment as open_experiment
+    from downbeat.trace.trace import Trace as Trace
+    from downbeat.trace.trace import open_trace as open_trace
 
 # Loaded on first use: the launcher wrapper is in this package too, and runs where nothing else is installed.
 _HOMES = {
@@ -34,10 +34,10 @@ _HOMES = {
     "sample_metrics": "downbeat.data.samples",
     "summarize_cells": "downbeat.data.cells",
     "compare": "downbeat.comparison.compare",
-    "Experiment": "downbeat.notebook",
-    "open_experiment": "downbeat.notebook",
-    "Trace": "downbeat.traces.trace",
-    "open_trace": "downbeat.traces.trace",
+    "Experiment": "downbeat.report.notebook",
+    "open_experiment": "downbeat.report.notebook",
+    "Trace": "downbeat.trace.trace",
+    "open_trace": "downbeat.trace.trace",
 }
 __all__ = [
     "Experiment",

@@ -8,8 +8,6 @@ from typing import NoReturn, cast
 
 import typer
 
-from downbeat.base.streams import shown
-from downbeat.base.text import one_line
 from downbeat.commands import (
     align,
     arrivals,
@@ -29,6 +27,8 @@ from downbeat.commands import (
 from downbeat.commands.help import HelpCommand, HelpGroup, PassingCommand
 from downbeat.commands.mistakes import usage_line, with_suggestion
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.streams import shown
+from downbeat.text import one_line
 
 # click's UsageError, which typer has under several names.
 PARSER_ERRORS = cast(tuple[type[typer.BadParameter]], typer.BadParameter.__bases__)

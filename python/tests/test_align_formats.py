@@ -24,7 +24,7 @@ from downbeat.align.formats.found import NO_END, QUEUED
 from downbeat.align.formats.kernels import OF_POINTS
 from downbeat.align.formats.ranks import rank_of
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.traces.file import HEADER_SIZE, MAGIC, TABLES
+from downbeat.trace.file import HEADER_SIZE, MAGIC, TABLES
 
 BASE = 1_712_000_000_000_000_000  # ns; in us and as a float, 0.123 more is lost
 

@@ -22,24 +22,24 @@ import netCDF4
 import numpy as np
 import pytest
 from damage import flipped, other_shape, other_text, other_words, replaced_fields
-from downbeat.base.files import read_json, write_json
-from downbeat.base.text import one_line
 from downbeat.comparison.conditions import open_history
-from downbeat.doctor.machine import Finding
+from downbeat.comparison.dataset import dataset_lines, dataset_record
+from downbeat.comparison.tables import experiment_sheet
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.experiment import directory as places
-from downbeat.experiment import split
-from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.plan import Library, Measurement, Plan
-from downbeat.experiment.planning import planned
-from downbeat.experiment.request import read_request
-from downbeat.launchers.bench import kept_builds
-from downbeat.tables.dataset import dataset_lines, dataset_record
-from downbeat.tables.experiment import experiment_sheet
-from downbeat.tables.export import ROWS
-from downbeat.traces.arrivals import find_arrivals
-from downbeat.traces.page import render
-from downbeat.traces.summary import trace_lines
+from downbeat.files import read_json, write_json
+from downbeat.report.export import ROWS
+from downbeat.run import directory as places
+from downbeat.run import split
+from downbeat.run.bench import kept_builds
+from downbeat.run.experiment import open_experiment
+from downbeat.run.machine import Finding
+from downbeat.run.plan import Library, Measurement, Plan
+from downbeat.run.planning import planned
+from downbeat.run.request import read_request
+from downbeat.text import one_line
+from downbeat.trace.arrivals import find_arrivals
+from downbeat.trace.page import render
+from downbeat.trace.summary import trace_lines
 from downbeat.tune import sweep as probing
 from downbeat.tune.formats import mpich
 from downbeat.tune.late_arrivals import read_traces
@@ -268,10 +268,10 @@ def harmless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             "downbeat.commands.run.run_plan",
             "downbeat.tune.tuning.tune",
             "downbeat_papers.perform.perform",
-            "downbeat.launchers.build.build",
-            "downbeat.experiment.trial_start.try_start",
+            "downbeat.run.build.build",
+            "downbeat.run.trial_start.try_start",
             "downbeat.report.assemble.make_report",
-            "downbeat.doctor.noise.measure",
+            "downbeat.run.noise.measure",
         ):
             patch.setattr(name, stop)
         real = subprocess.Popen.__init__

@@ -17,12 +17,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from downbeat.base.text import counted
 from downbeat.cli import app
 from downbeat.comparison.questions import against_start
+from downbeat.comparison.summaries import plain_cells
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.experiment.experiment import Experiment, open_experiment
-from downbeat.pictures.style import Picture, new_figure
 from downbeat.report.assemble import make_report
 from downbeat.report.clock_file import drifts, schemes
 from downbeat.report.conditions import commands, machine_section, measured_section, variables
@@ -37,10 +35,12 @@ from downbeat.report.findings import (
 )
 from downbeat.report.numbers import MOST_ROWS, csv_link, digits, span, table_rows
 from downbeat.report.page import Fact, Page, Section, Table, render_page, write_page
+from downbeat.report.style import Picture, new_figure
 from downbeat.report.warnings import bench_warnings, experiment_warnings
+from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.sentences import listed
 from downbeat.statistics.power import launches_that_decide
-from downbeat.tables.summaries import plain_cells
+from downbeat.text import counted
 from hypothesis import given
 from hypothesis import strategies as st
 from launch_files import Cell

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.experiment.plan import Library
+from downbeat.run.plan import Library
 from downbeat.tune.choosing import (
     OtherChoice,
     choose,

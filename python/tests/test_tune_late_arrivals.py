@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from downbeat.experiment.launch import BenchRun
-from downbeat.experiment.plan import Library
+from downbeat.run.bench_launch import BenchRun
+from downbeat.run.plan import Library
 from downbeat.tune.formats.intel import IntelRules
 from downbeat.tune.formats.rules_format import DEFAULT, Cell
 from downbeat.tune.late_arrivals import (

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from downbeat.experiment.launch import run_bench
-from downbeat.experiment.plan import Library
-from downbeat.launchers.bench import built
+from downbeat.run.bench import built
+from downbeat.run.bench_launch import run_bench
+from downbeat.run.plan import Library
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE
 from downbeat.tune.formats.open_mpi import OpenMpiRules
 from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, algorithm_for

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from downbeat.launchers.bench import built
-from downbeat.launchers.libraries import linked_mpi
+from downbeat.run.bench import built
+from downbeat.run.libraries import linked_mpi
 from downbeat.tune.formats.intel import IntelRules
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE, COMPOSITIONS_FILE, MpichRules
 from downbeat.tune.formats.open_mpi import NUMBERS, RULES_FILE, OpenMpiRules

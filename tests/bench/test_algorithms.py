@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from conftest import ONE_LIBRARY, Bench, Outcome, read_dataset, read_records, run_bench
-from downbeat.launchers.libraries import FETCHED
+from downbeat.run.libraries import FETCHED
 from downbeat.tune.formats.mpich import form_of
 from downbeat.tune.formats.rules_format import Rule
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from downbeat.errors import UsageError
-from downbeat.launchers.bench import RECORD, kept_builds
-from downbeat.launchers.build import cxx_beside, find_wrappers, library_by_macros
+from downbeat.run.bench import RECORD, kept_builds
+from downbeat.run.build import cxx_beside, find_wrappers, library_by_macros
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -62,10 +62,10 @@ def align(
     from downbeat.align.clocks import align_json, align_table, late_or_slow
     from downbeat.align.formats import check_moved, kernels_of, read_all, write_merged, write_moved
     from downbeat.align.page import align_page
-    from downbeat.base.files import is_standard_output, write_text
     from downbeat.errors import UsageError
+    from downbeat.files import is_standard_output, write_text
     from downbeat.report.page import write_page
-    from downbeat.traces.page import render
+    from downbeat.trace.page import render
 
     inputs_of_job = [path / job if job and path.is_dir() else path for path in traces]
     found, left_out = read_all(inputs_of_job, kernels_of(kernel or ()))

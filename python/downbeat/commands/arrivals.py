@@ -37,13 +37,13 @@ def arrivals(
     job: Annotated[str | None, typer.Option(metavar="NAME", help="Which of several jobs of the directory.")] = None,
 ) -> None:
     """Say who is late at which collective, how late, and what it costs."""
-    from downbeat.base.files import is_standard_output, write_text
     from downbeat.errors import UsageError
+    from downbeat.files import is_standard_output, write_text
     from downbeat.report.page import write_page, write_pictures
-    from downbeat.traces.arrivals import MOST, baseline_command, find_arrivals, of_phase, with_baseline
-    from downbeat.traces.page import make_page, render, to_json
-    from downbeat.traces.patterns import write_export
-    from downbeat.traces.trace import open_trace
+    from downbeat.trace.arrivals import MOST, baseline_command, find_arrivals, of_phase, with_baseline
+    from downbeat.trace.page import make_page, render, to_json
+    from downbeat.trace.patterns import write_export
+    from downbeat.trace.trace import open_trace
 
     if site and not export:
         raise UsageError("--site says which arrivals to export; add --export FILE")

@@ -79,10 +79,10 @@ def compare(
     different: 3 if a cell is slower or faster. With --fail-on undecided: 3 if a
     cell is slower, else 4 if one is undecided or unmatched.
     """
-    from downbeat.base.files import is_standard_output
     from downbeat.comparison.compare import compare as compare_experiments
     from downbeat.comparison.conditions import read_arguments
     from downbeat.comparison.sheet import comparison_sheet, write_comparison
+    from downbeat.files import is_standard_output
 
     asked = read_arguments(what, history)
     frame = compare_experiments(

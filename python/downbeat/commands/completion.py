@@ -28,7 +28,7 @@ def components(kind: str) -> Completion:
     """Returns what completes names of a kind of component, as `downbeat-bench list` has them; none without a build."""
 
     def names() -> list[str]:
-        from downbeat.launchers.bench import find_any_bench
+        from downbeat.run.bench import find_any_bench
 
         try:
             command = [find_any_bench()[1], "list", kind, "--format", "json"]
@@ -47,15 +47,15 @@ def names_in(module: str, table: str) -> Completion:
 
 def export_formats() -> Iterable[str]:
     """Returns the formats of launches and recordings."""
-    from downbeat.tables.export import KINDS
-    from downbeat.timebase.export import CLOCK_WRITERS
-    from downbeat.traces.viewers import WRITERS
+    from downbeat.align.timebase_export import CLOCK_WRITERS
+    from downbeat.report.export import KINDS
+    from downbeat.trace.viewers import WRITERS
 
     return dict.fromkeys((*KINDS, *WRITERS, *CLOCK_WRITERS))
 
 
 METRICS = names_in("downbeat.data.metrics", "METRICS")
-LIBRARIES = names_in("downbeat.launchers.libraries", "LIBRARIES")
+LIBRARIES = names_in("downbeat.run.libraries", "LIBRARIES")
 FIGURES = names_in("downbeat_papers.figure", "FIGURES")
 FORMATS = after_commas(export_formats)
-ROWS = names_in("downbeat.tables.export", "ROWS")
+ROWS = names_in("downbeat.report.export", "ROWS")

@@ -26,8 +26,8 @@ def config(
     Exit status: 0 printed; 2 bad arguments, or no library was found.
     """
     from downbeat.errors import UsageError
-    from downbeat.launchers.bench import how_to_build, prefixes
-    from downbeat.launchers.build import find_wrappers
+    from downbeat.run.bench import how_to_build, prefixes
+    from downbeat.run.build import find_wrappers
 
     kind = find_wrappers(mpi).kind
     names = ("downbeat-uninstalled.pc", "lib*/pkgconfig/downbeat.pc", f"lib/*/pkgconfig/downbeat-{kind}.pc")

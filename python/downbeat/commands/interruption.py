@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import typer
 
-from downbeat.launchers.launch import INTERRUPTIONS, heeded
+from downbeat.run.launch import INTERRUPTIONS, heeded
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from downbeat.commands.completion import LIBRARIES, components
-from downbeat.experiment.request import SETTINGS, Request, request_of
+from downbeat.run.request import SETTINGS, Request, request_of
 
 PASSED = "downbeat-bench"  # key of `typer.Context.meta`: the words after `--`
 

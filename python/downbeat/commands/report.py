@@ -27,7 +27,7 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML page with findings and pictures; it opens offline."""
-    from downbeat.base.files import is_standard_output
+    from downbeat.files import is_standard_output
     from downbeat.report.assemble import make_report
     from downbeat.report.page import write_page, write_pictures
 

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from downbeat.base.text import split_list
 from downbeat.commands.completion import FIGURES, LIBRARIES
 from downbeat.commands.options import option
 from downbeat.errors import UsageError
+from downbeat.text import split_list
 
 LAUNCHES = 5
 

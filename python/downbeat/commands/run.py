@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.base.text import counted
 from downbeat.commands.completion import components
 from downbeat.commands.options import PASSED, request_by_options, with_settings
 from downbeat.errors import UsageError
+from downbeat.text import counted
 
 if TYPE_CHECKING:
-    from downbeat.experiment.execute import Outcome
-    from downbeat.experiment.plan import Plan
+    from downbeat.run.execute import Outcome
+    from downbeat.run.plan import Plan
 
 EXIT_LACKING = 3
 FEW = 5  # launches; with fewer no verdict can rest on them
@@ -46,11 +46,11 @@ def run(
     Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 launches are missing or intervals too wide, 130
     interrupted.
     """
-    from downbeat.base.files import is_standard_output
-    from downbeat.experiment import directory as places
-    from downbeat.experiment.planning import planned
-    from downbeat.experiment.request import overridden, read_request
-    from downbeat.launchers.bench import check_arguments
+    from downbeat.files import is_standard_output
+    from downbeat.run import directory as places
+    from downbeat.run.bench import check_arguments
+    from downbeat.run.planning import planned
+    from downbeat.run.request import overridden, read_request
 
     files = [word for word in what if word.endswith(".toml")]
     if files and len(what) > 1:
@@ -82,7 +82,7 @@ def print_launches(plan: Plan) -> None:
     """Prints the launches of a plan in their order, each with its command."""
     import shlex
 
-    from downbeat.experiment.execute import launch_command
+    from downbeat.run.execute import launch_command
 
     order = plan.launch_order()
     for position, key in enumerate(order, 1):
@@ -97,8 +97,8 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
     import sys
 
     from downbeat.commands.interruption import resumable
-    from downbeat.experiment.execute import execute
-    from downbeat.experiment.progress import watcher
+    from downbeat.run.execute import execute
+    from downbeat.run.progress import watcher
 
     for warning in crowding(plan):
         print(f"warning: {warning}", file=sys.stderr)
@@ -117,7 +117,7 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
 
 def crowding(plan: Plan) -> list[str]:
     """Returns a line if ranks share processors; how many a launcher of the user's own has is not always known."""
-    from downbeat.launchers.job import job_of, ranks_on_a_node
+    from downbeat.run.job import job_of, ranks_on_a_node
 
     ranks = max(plan.ranks)
     for one in plan.libraries:

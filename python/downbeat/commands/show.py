@@ -28,12 +28,12 @@ def show(
     A row per operation and size, synchronizers side by side. For files of the experiments on clocks and synchronizers:
     their variables.
     """
-    from downbeat.base.files import is_standard_output
+    from downbeat.comparison.dataset import dataset_lines, dataset_record, is_dataset
+    from downbeat.comparison.tables import experiment_record, experiment_sheet
     from downbeat.data.metrics import METRICS
-    from downbeat.experiment.experiment import open_experiment
+    from downbeat.files import is_standard_output
+    from downbeat.run.experiment import open_experiment
     from downbeat.show import write_record
-    from downbeat.tables.dataset import dataset_lines, dataset_record, is_dataset
-    from downbeat.tables.experiment import experiment_record, experiment_sheet
 
     if metric not in METRICS:
         raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")

@@ -52,9 +52,8 @@ def timebase(
     Under srun or mpirun, one process per host, it samples until a signal. Else it starts these processes itself, and
     runs the command beside them. Exit status: the command's; 1 if nothing was sampled; 2 bad arguments.
     """
-    from downbeat.commands.trace import run_launcher
-    from downbeat.timebase.convert import open_timebase
-    from downbeat.timebase.start import (
+    from downbeat.align.timebase import open_timebase
+    from downbeat.align.timebase_start import (
         launched,
         launcher_command,
         library_for,
@@ -62,7 +61,8 @@ def timebase(
         sampling,
         sampling_start,
     )
-    from downbeat.traces.file import is_trace
+    from downbeat.commands.trace import run_launcher
+    from downbeat.trace.file import is_trace
 
     name = library_for(mpi)
     several = launched(alone=not command)

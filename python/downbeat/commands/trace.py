@@ -14,8 +14,8 @@ from typing import Annotated
 import typer
 
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.launchers.launch import heeded
-from downbeat.launchers.leftovers import MARK, Guard, remove_all
+from downbeat.run.launch import heeded
+from downbeat.run.leftovers import MARK, Guard, remove_all
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 GRACE_SECONDS = 10  # for a launcher that was interrupted to end its ranks
@@ -60,11 +60,11 @@ def trace(
 
     Exit status: the launcher's; 1 if nothing was written; 2 bad arguments.
     """
-    from downbeat.traces.file import SUFFIXES, jobs_in
-    from downbeat.traces.reasons import why_nothing
-    from downbeat.traces.start import preloaded
-    from downbeat.traces.summary import trace_lines
-    from downbeat.traces.trace import open_trace
+    from downbeat.trace.file import SUFFIXES, jobs_in
+    from downbeat.trace.reasons import why_nothing
+    from downbeat.trace.start import preloaded
+    from downbeat.trace.summary import trace_lines
+    from downbeat.trace.trace import open_trace
 
     if not harmonize and not record:
         raise UsageError("--no-record without --harmonize does nothing; leave one out")

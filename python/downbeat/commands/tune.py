@@ -64,10 +64,10 @@ def tune(
     import sys
 
     from downbeat.commands.interruption import resumable
-    from downbeat.experiment.bench_options import launcher_at
-    from downbeat.experiment.planning import default_ranks, library_for
-    from downbeat.launchers.bench import find_bench
-    from downbeat.launchers.job import job_of
+    from downbeat.run.bench import find_bench
+    from downbeat.run.bench_options import launcher_at
+    from downbeat.run.job import job_of
+    from downbeat.run.planning import default_ranks, library_for
     from downbeat.tune.arguments import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
     from downbeat.tune.sweep import Effort
     from downbeat.tune.table import find_warnings, render, write_rules_record

@@ -9,8 +9,8 @@ import subprocess
 
 def print_versions() -> None:
     """Prints the versions of the command and of Python, and what each downbeat-bench says of itself."""
-    from downbeat.launchers.bench import built, find_any_bench, installed
-    from downbeat.launchers.libraries import LIBRARIES, packaged_bench
+    from downbeat.run.bench import built, find_any_bench, installed
+    from downbeat.run.libraries import LIBRARIES, packaged_bench
 
     print(f"downbeat {importlib.metadata.version('downbeat')}, Python {platform.python_version()}")
     benches = [found for name in LIBRARIES if (found := built(name))]

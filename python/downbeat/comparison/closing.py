@@ -13,21 +13,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from downbeat.base.text import counted
 from downbeat.comparison import sheet
 from downbeat.comparison.compare import compare
 from downbeat.comparison.conditions import BARRIER
+from downbeat.comparison.tables import experiment_sheet
 from downbeat.data.cells import states_line
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
-from downbeat.experiment.estimates import METRIC, Estimates
-from downbeat.experiment.experiment import Experiment, open_experiment
-from downbeat.experiment.launch_kinds import launch_lines
-from downbeat.experiment.plan import Plan
-from downbeat.launchers.libraries import short_version
+from downbeat.run.estimates import METRIC, Estimates
+from downbeat.run.experiment import Experiment, open_experiment
+from downbeat.run.launch_kinds import launch_lines
+from downbeat.run.libraries import short_version
+from downbeat.run.plan import Plan
 from downbeat.show import Sheet, wrapped
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.tables.experiment import experiment_sheet
+from downbeat.text import counted
 
 AFFORDABLE = 100  # launches; to need more says that the machine is noisy
 

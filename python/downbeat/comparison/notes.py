@@ -13,13 +13,13 @@ import pandas as pd
 from downbeat.comparison.judging import Judged
 from downbeat.comparison.sides import SESSION, Side, Sides
 from downbeat.data.cells import NANOSECONDS, states_line
-from downbeat.doctor.variables import settings_of
-from downbeat.experiment import counting
-from downbeat.experiment.experiment import Experiment
-from downbeat.experiment.launch_kinds import launch_lines
-from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.launchers.libraries import short_version
-from downbeat.launchers.simulation import without_seed
+from downbeat.run import counting
+from downbeat.run.experiment import Experiment
+from downbeat.run.launch_kinds import launch_lines
+from downbeat.run.libraries import short_version
+from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.run.simulation import without_seed
+from downbeat.run.variables import settings_of
 from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.sessions import false_verdicts
 

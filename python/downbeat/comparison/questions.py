@@ -10,10 +10,17 @@ import pandas as pd
 from downbeat.comparison.conditions import COMMON_START
 from downbeat.comparison.judging import Match, Matcher, judge
 from downbeat.comparison.sheet import READINGS
+from downbeat.comparison.summaries import (
+    CONFIGURATION,
+    METRIC,
+    describe_each,
+    judged_cells,
+    synchronization,
+    value_text,
+)
 from downbeat.data.cells import hidden_by_step
-from downbeat.experiment.experiment import FACTORS, Experiment
+from downbeat.run.experiment import FACTORS, Experiment
 from downbeat.statistics.verdicts import Comparison
-from downbeat.tables.summaries import CONFIGURATION, METRIC, describe_each, judged_cells, synchronization, value_text
 
 # The factors of cells that differ in their start alone.
 BESIDE_START = [name for name in FACTORS if name not in ("synchronizer", "barrier_algorithm", "computation")]

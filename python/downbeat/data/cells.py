@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.base.text import Units, counted
 from downbeat.data.launch_file import metrics_of, open_samples, read_cells, resolution_of, steps_of
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.samples import Samples, read_samples
 from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median, step_in
+from downbeat.text import Units, counted
 
 OK = "ok"
 WRONG = "wrong"

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from downbeat.base.text import counted
+from downbeat.comparison.summaries import MOST_OPERATIONS
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
-from downbeat.experiment.directory import PLAN
-from downbeat.experiment.experiment import Experiment, open_experiment
-from downbeat.pictures.latency import RATIO as RATIO_PICTURE
-from downbeat.pictures.registry import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.clock_file import file_sections
 from downbeat.report.conditions import launches_section, machine_section, measured_section
 from downbeat.report.findings import experiment_verdict
+from downbeat.report.latency import RATIO as RATIO_PICTURE
 from downbeat.report.page import GLOSSARY, Fact, Page, Section, Table, anchor
+from downbeat.report.pictures import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.warnings import experiment_warnings
+from downbeat.run.directory import PLAN
+from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.sentences import listed
-from downbeat.tables.summaries import MOST_OPERATIONS
+from downbeat.text import counted
 
 if TYPE_CHECKING:
     import xarray as xr

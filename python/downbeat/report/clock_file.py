@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.base.text import MICROSECONDS
-from downbeat.pictures.registry import OF_FILES
 from downbeat.report.conditions import distinct, library_text
 from downbeat.report.findings import skew_fact
 from downbeat.report.numbers import digits
 from downbeat.report.page import Fact, Section
+from downbeat.report.pictures import OF_FILES
 from downbeat.report.warnings import bench_warnings
 from downbeat.sentences import Sentence, listed
+from downbeat.text import MICROSECONDS
 
 if TYPE_CHECKING:
     import xarray as xr

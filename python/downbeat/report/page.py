@@ -18,12 +18,12 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from downbeat.base.files import replacing, write_text, writing
-from downbeat.base.text import printable
 from downbeat.data.metrics import METRICS
-from downbeat.pictures.style import Picture
+from downbeat.files import replacing, write_text, writing
 from downbeat.report.numbers import csv_link, table_rows
+from downbeat.report.style import Picture
 from downbeat.show import write_csv
+from downbeat.text import printable
 
 SVG = "http://www.w3.org/2000/svg"
 LINK = "http://www.w3.org/1999/xlink"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from downbeat.base.text import split_list
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import passed_options, refuse_own, with_files, wrong
-from downbeat.experiment.request import read_ranks
+from downbeat.run.bench_options import passed_options, refuse_own, with_files, wrong
+from downbeat.run.request import read_ranks
+from downbeat.text import split_list
 
 TOGETHER = "latency_avg"  # the default metric; with an arrival pattern, the time after the last entry
 LATE = "after_last_entry"

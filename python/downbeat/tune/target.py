@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from downbeat.data.launch_file import open_netcdf
-from downbeat.doctor.variables import Setting, settings_of
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.experiment.launch import run_bench
-from downbeat.experiment.plan import Library
-from downbeat.launchers.libraries import linked_mpi
+from downbeat.run.bench_launch import run_bench
+from downbeat.run.libraries import linked_mpi
+from downbeat.run.plan import Library
+from downbeat.run.variables import Setting, settings_of
 from downbeat.tune.formats import mpich
 from downbeat.tune.formats.intel import IntelRules
 from downbeat.tune.formats.open_mpi import FILENAME, PREFIX, OpenMpiRules

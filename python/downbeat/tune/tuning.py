@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from downbeat.base.files import write_text
-from downbeat.base.text import counted
 from downbeat.errors import UsageError
-from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan
-from downbeat.experiment.progress import Plain
-from downbeat.launchers.bench import check_arguments
+from downbeat.files import write_text
+from downbeat.run.bench import check_arguments
+from downbeat.run.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan
+from downbeat.run.progress import Plain
 from downbeat.statistics.verdicts import Comparison
+from downbeat.text import counted
 from downbeat.tune.choosing import (
     Decision,
     LeftOut,

@@ -15,8 +15,8 @@ from downbeat.align.formats.common import NoTraceError
 from downbeat.align.formats.kernels import Kernels, kernels_of
 from downbeat.align.formats.ranks import with_ranks
 from downbeat.align.formats.write import check_moved, write_merged, write_moved
-from downbeat.base.text import counted
 from downbeat.errors import UsageError, refuse_pipe
+from downbeat.text import counted
 
 __all__ = [
     "FORMATS",

@@ -12,8 +12,8 @@ import pandas as pd
 from downbeat.align.calls import Calls, Integers, RankTrace
 from downbeat.align.formats.common import normalize
 from downbeat.errors import UsageError
-from downbeat.traces.file import is_trace
-from downbeat.traces.trace import NOT_KNOWN, open_trace
+from downbeat.trace.file import is_trace
+from downbeat.trace.trace import NOT_KNOWN, open_trace
 
 NAME = "libdownbeat-preload"
 recognizes = is_trace

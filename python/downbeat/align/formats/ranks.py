@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from downbeat.align.calls import RankTrace
-from downbeat.base.text import counted
 from downbeat.errors import UsageError
+from downbeat.text import counted
 
 UNKNOWN_RANK = -1
 GIVE = "say it: RANK=FILE, as in 0={}"
