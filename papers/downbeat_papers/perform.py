@@ -8,10 +8,10 @@ from pathlib import Path
 
 from downbeat.errors import DownbeatError
 from downbeat.run import directory as places
-from downbeat.run.cost import LEAST_LIMIT, PATIENCE
 from downbeat.run.execute import adopt, execute
 from downbeat.run.experiment import Launch, open_experiment
 from downbeat.run.plan import Environment, Library, Measurement, Plan
+from downbeat.run.simulation import LEAST_LIMIT, PATIENCE
 from downbeat.text import counted
 
 from downbeat_papers.figure import Figure

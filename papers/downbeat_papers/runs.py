@@ -11,7 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from downbeat.run.cost import nonblocking_seconds, sample_messages, sample_seconds, simulated_seconds, start_seconds
+from downbeat.run.simulation import (
+    nonblocking_seconds,
+    sample_messages,
+    sample_seconds,
+    simulated_seconds,
+    start_seconds,
+)
 
 from downbeat_papers.site import CROWDED_TOLERANCE, Site
 

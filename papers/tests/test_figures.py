@@ -12,7 +12,7 @@ import typer
 from downbeat.commands.reproduce import reproduce
 from downbeat.errors import UsageError
 from downbeat.report.page import render_page
-from downbeat.run.cost import LEAST_LIMIT
+from downbeat.run.simulation import LEAST_LIMIT
 from downbeat.text import evenly
 from downbeat_command import downbeat
 from downbeat_papers.claims import Facts

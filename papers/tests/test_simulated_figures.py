@@ -11,9 +11,8 @@ import pytest
 from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
 from downbeat.run.bench import built
-from downbeat.run.cost import nonblocking_seconds
-from downbeat.run.messages import SimulatorsMessages
-from downbeat.run.simulation import NAME, platform_object
+from downbeat.run.libraries import SimulatorsMessages
+from downbeat.run.simulation import NAME, nonblocking_seconds, platform_object
 from downbeat_command import downbeat
 from downbeat_papers import simulated
 from downbeat_papers.figure import FIGURES

@@ -15,11 +15,11 @@ import netCDF4
 import numpy as np
 import pytest
 from downbeat.errors import DownbeatError
-from downbeat.run import doctor, noise, variables
+from downbeat.run import doctor, machine, noise
 from downbeat.run.doctor import CHECKS, Check, examine
 from downbeat.run.libraries import short_version
 from downbeat.run.machine import Finding, Machine, parse_cpus
-from downbeat.run.trial_start import binding, try_start, watch
+from downbeat.run.trial import binding, try_start, watch
 from downbeat_command import downbeat
 from fake_programs import FakeBench
 from launch_files import Cell, write_launch
@@ -191,10 +191,10 @@ def test_a_narrowed_affinity_is_noticed(tmp_path: Path) -> None:
 
 def test_variables_that_change_results_are_named(tmp_path: Path) -> None:
     harmless = {"I_MPI_ROOT": "/opt", "PATH": "/bin", "OMPI_ALLOW_RUN_AS_ROOT": "1"}
-    (good,) = variables.check_variables(machine_of(tmp_path, environment=harmless), 4)
+    (good,) = machine.check_variables(machine_of(tmp_path, environment=harmless), 4)
     assert good.verdict == "good"
     settings = {f"OMPI_MCA_x{number}": str(number) for number in range(6)} | {"LD_PRELOAD": "/lib/tool.so"}
-    first, second = variables.check_variables(machine_of(tmp_path, environment=harmless | settings), 4)
+    first, second = machine.check_variables(machine_of(tmp_path, environment=harmless | settings), 4)
     assert (first.verdict, second.verdict) == ("notice", "notice")
     assert first.seen == "set: OMPI_MCA_x0=0, OMPI_MCA_x1=1, OMPI_MCA_x2=2, OMPI_MCA_x3=3, OMPI_MCA_x4=4 and 1 more"
     assert second.seen == "LD_PRELOAD=/lib/tool.so"

@@ -21,7 +21,7 @@ import pytest
 from downbeat import files
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.run import directory as places
-from downbeat.run import leftovers, split
+from downbeat.run import estimates, job
 from downbeat.run.bench_launch import launch_command, run_in_directory
 from downbeat.run.execute import ATTEMPTS, HOPELESS, Outcome, execute
 from downbeat.run.experiment import open_experiment
@@ -424,7 +424,7 @@ def test_repetitions_follow_from_the_variance_components(fake: FakeBench, where:
     plan = plan_with(fake.library(), launches=7, width=0.5)
     outcome = execute(plan, where)
     assert outcome.lacking == {}
-    decision = split.read_split(where)
+    decision = estimates.read_split(where)
     assert decision is not None
     content = json.loads((where / places.SPLIT).read_text(encoding="utf-8"))
     (cell,) = content["cells"]
@@ -486,7 +486,7 @@ def test_launches_do_not_overlap_where_the_process_that_would_end_the_ranks_is_k
 
 
 def test_shared_memory_that_nobody_uses_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(job, "SHARED_MEMORY", tmp_path)
     names = ("vader_segment.old", "vader_segment.left", "sm_segment.used", "another")
     begin = 0.0
     for name in names:
@@ -495,7 +495,7 @@ def test_shared_memory_that_nobody_uses_is_removed(tmp_path: Path, monkeypatch: 
             time.sleep(0.1)
             begin = time.time()
     with (tmp_path / "sm_segment.used").open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
-        leftovers.remove_segments(begin)
+        job.remove_segments(begin)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["another", "sm_segment.used", "vader_segment.old"]
 
 
@@ -512,7 +512,7 @@ def test_a_site_launcher_is_given_the_ranks(tmp_path: Path, where: Path) -> None
 GUARDED = """
 import os, signal, subprocess, sys, time
 from pathlib import Path
-from downbeat.run.leftovers import MARK, Guard
+from downbeat.run.job import MARK, Guard
 guard = Guard(sys.argv[1])
 launcher = subprocess.Popen(["true"])
 guard.started(launcher.pid)

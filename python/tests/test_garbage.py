@@ -29,7 +29,7 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json, write_json
 from downbeat.report.export import ROWS
 from downbeat.run import directory as places
-from downbeat.run import split
+from downbeat.run import estimates
 from downbeat.run.bench import kept_builds
 from downbeat.run.experiment import open_experiment
 from downbeat.run.machine import Finding
@@ -148,7 +148,7 @@ def part_of_experiment(*names: str) -> Callable[[Path], Path]:
 def read_experiment(path: Path) -> None:
     directory = path if path.is_dir() else next(one for one in path.parents if (one / places.PLAN).exists())
     places.complete(directory)
-    split.read_split(directory)
+    estimates.read_split(directory)
     _ = open_experiment(directory).machine
     open_history([directory], [])
 
@@ -268,8 +268,8 @@ def harmless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             "downbeat.commands.run.run_plan",
             "downbeat.tune.tuning.tune",
             "downbeat_papers.perform.perform",
-            "downbeat.run.build.build",
-            "downbeat.run.trial_start.try_start",
+            "downbeat.run.bench.build",
+            "downbeat.run.trial.try_start",
             "downbeat.report.assemble.make_report",
             "downbeat.run.noise.measure",
         ):

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.run.estimates import Estimates
-from downbeat.run.experiment import FACTORS
-from downbeat.run.launch_kinds import launch_lines
+from downbeat.run.experiment import FACTORS, launch_lines
 from downbeat.run.plan import LaunchKey
 from downbeat.statistics.modes import correlation, inflation, launches_to_see, two_modes, unseen_share, unseen_text
 from downbeat_papers.claims import Finding

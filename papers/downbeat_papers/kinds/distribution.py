@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 from downbeat.report.panel import Line, Panel, box_of, make_picture
 from downbeat.report.style import Picture
-from downbeat.run.cost import sample_messages, simulated_seconds, start_seconds
+from downbeat.run.simulation import sample_messages, simulated_seconds, start_seconds
 from downbeat.statistics.distributions import t_quantile
 from downbeat.text import MICROSECONDS, drawn_of
 

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from downbeat.report.panel import Line, Panel, make_picture
 from downbeat.report.style import Picture
-from downbeat.run.cost import start_seconds
+from downbeat.run.simulation import start_seconds
 from downbeat.text import MICROSECONDS, evenly
 
 from downbeat_papers.claims import Facts, Measure, Measured, between

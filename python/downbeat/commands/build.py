@@ -27,7 +27,7 @@ def build(
 
     Exit status: 0; 1 the build failed; 2 bad arguments.
     """
-    from downbeat.run.build import build as make
+    from downbeat.run.bench import build as make
 
     made, new = make(mpi, jobs or len(os.sched_getaffinity(0)), bench, again)
     print(f"{'built' if new else 'already built'}: {made.prefix}")

@@ -26,8 +26,7 @@ def config(
     Exit status: 0 printed; 2 bad arguments, or no library was found.
     """
     from downbeat.errors import UsageError
-    from downbeat.run.bench import how_to_build, prefixes
-    from downbeat.run.build import find_wrappers
+    from downbeat.run.bench import find_wrappers, how_to_build, prefixes
 
     kind = find_wrappers(mpi).kind
     names = ("downbeat-uninstalled.pc", "lib*/pkgconfig/downbeat.pc", f"lib/*/pkgconfig/downbeat-{kind}.pc")

@@ -58,8 +58,8 @@ def doctor(
     from downbeat.run.doctor import examine
     from downbeat.run.job import job_of, ranks_on_a_node
     from downbeat.run.machine import Machine
-    from downbeat.run.screen import Screen
-    from downbeat.run.trial_start import try_start, watch
+    from downbeat.run.progress import Screen
+    from downbeat.run.trial import try_start, watch
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"--ranks: {ranks} is not valid; give a whole number, at least 1")

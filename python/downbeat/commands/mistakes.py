@@ -14,7 +14,7 @@ LIST = "; choose one of "
 
 def from_elsewhere(words: Sequence[str]) -> str:
     """Returns what is wrong with the words of a command if one is an option of another program, else ""."""
-    from downbeat.run.build import find_source
+    from downbeat.run.bench import find_source
 
     source = find_source() if any(word.startswith("-") for word in words) else None
     if not source:

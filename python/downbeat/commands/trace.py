@@ -14,8 +14,8 @@ from typing import Annotated
 import typer
 
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.run.job import MARK, Guard, remove_all
 from downbeat.run.launch import heeded
-from downbeat.run.leftovers import MARK, Guard, remove_all
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 GRACE_SECONDS = 10  # for a launcher that was interrupted to end its ranks

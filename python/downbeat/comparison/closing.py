@@ -20,9 +20,8 @@ from downbeat.comparison.tables import experiment_sheet
 from downbeat.data.cells import states_line
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
-from downbeat.run.estimates import METRIC, Estimates
-from downbeat.run.experiment import Experiment, open_experiment
-from downbeat.run.launch_kinds import launch_lines
+from downbeat.run.estimates import LATENCY, Estimates
+from downbeat.run.experiment import Experiment, launch_lines, open_experiment
 from downbeat.run.libraries import short_version
 from downbeat.run.plan import Plan
 from downbeat.show import Sheet, wrapped
@@ -67,15 +66,15 @@ def result(experiment: Medians, compared: pd.DataFrame | None) -> Sheet:
     libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
     ranks = ", ".join(str(count) for count in sorted({launch.ranks for launch in experiment.launches}))
     title = (
-        f"{METRIC} in us, {METRICS[METRIC].meaning}; {counted(len(experiment.launches), 'launch')}, {ranks} ranks, "
+        f"{LATENCY} in us, {METRICS[LATENCY].meaning}; {counted(len(experiment.launches), 'launch')}, {ranks} ranks, "
         f"{'; '.join(sorted(libraries))}"
     )
     noticed = [
         *filter(None, [states_line(experiment.cells)]),
-        *launch_lines(experiment.cells, f"{METRIC}_median", compared is not None),
+        *launch_lines(experiment.cells, f"{LATENCY}_median", compared is not None),
     ]
     if compared is None:
-        return dataclasses.replace(experiment_sheet(experiment, METRIC), title=title, about=(), notes=noticed)
+        return dataclasses.replace(experiment_sheet(experiment, LATENCY), title=title, about=(), notes=noticed)
     explained = [*sheet.verdict_meanings(compared), *sheet.open_lines(compared), *noticed]
     found = sheet.cells_sheet(compared, [], [f"ratio: {sheet.ratio_text(compared)}", *explained])
     return dataclasses.replace(found, title=title)

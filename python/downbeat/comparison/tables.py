@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from downbeat.data.cells import CHANGED, hidden_by_step, states_line
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
-from downbeat.run.experiment import FACTORS, Experiment
-from downbeat.run.launch_kinds import launch_lines
+from downbeat.run.experiment import FACTORS, Experiment, launch_lines
 from downbeat.run.libraries import short_version
 from downbeat.run.simulation import without_seed
 from downbeat.show import Field, Sheet, factor_field, percent, word

@@ -13,9 +13,9 @@ from downbeat.report.numbers import span
 from downbeat.report.page import Section, Table
 from downbeat.report.warnings import first_line
 from downbeat.run.experiment import Experiment, Launch
+from downbeat.run.machine import settings_of
 from downbeat.run.plan import DEFAULT_VARIANT
 from downbeat.run.simulation import without_seed
-from downbeat.run.variables import settings_of
 from downbeat.sentences import listed, time_text
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted
 

@@ -19,13 +19,13 @@ from downbeat.report.launches import draw_checks, draw_launches, draw_run_times
 from downbeat.report.leaving import draw_pattern_file, draw_patterns, draw_skew_file, draw_skews
 from downbeat.report.style import Picture
 from downbeat.report.timelines import draw_timelines
-from downbeat.run.experiment import Experiment
+from downbeat.run import experiment
 
 if TYPE_CHECKING:
     import xarray as xr
 
 # Drawn from samples of operations.
-OF_EXPERIMENTS: tuple[Callable[[Experiment], list[Picture]], ...] = (
+OF_EXPERIMENTS: tuple[Callable[[experiment.Experiment], list[Picture]], ...] = (
     draw_ratios,
     draw_sizes,
     draw_processes,

@@ -9,8 +9,7 @@ from downbeat.comparison.questions import sizes
 from downbeat.comparison.summaries import describe_each, synchronization
 from downbeat.data.cells import CHANGED, states_line
 from downbeat.data.launch_file import CUT_SHORT
-from downbeat.run.experiment import Experiment
-from downbeat.run.launch_kinds import launch_lines
+from downbeat.run.experiment import Experiment, launch_lines
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import without_seed
 from downbeat.sentences import listed

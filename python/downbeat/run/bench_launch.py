@@ -25,11 +25,10 @@ from downbeat.errors import UsageError
 from downbeat.files import move, writing
 from downbeat.run import directory as places
 from downbeat.run.bench import EXIT_BAD_ARGUMENTS
+from downbeat.run.job import MARK, end_marked, remove_segments
 from downbeat.run.launch import EXIT_TIMEOUT, INTERRUPTIONS, wait
-from downbeat.run.leftovers import MARK, end_marked, remove_segments
-from downbeat.run.libraries import packaged_bench
+from downbeat.run.libraries import last_line, packaged_bench
 from downbeat.run.machine import Machine
-from downbeat.run.messages import last_line
 from downbeat.run.plan import LaunchKey, Library, Plan
 from downbeat.run.simulation import parse_platform
 from downbeat.text import counted

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from downbeat.run.machine import Finding, Machine, parse_cpus
-from downbeat.run.variables import check_variables
+from downbeat.run.machine import Finding, Machine, check_variables, parse_cpus
 from downbeat.text import counted
 
 

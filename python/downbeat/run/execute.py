@@ -15,15 +15,14 @@ from pathlib import Path
 from downbeat.errors import UsageError
 from downbeat.files import HOLDER, LOCK, locked, write_checked_json
 from downbeat.run import directory as places
-from downbeat.run import split
+from downbeat.run import estimates
 from downbeat.run.bench_launch import Ended, launch
 from downbeat.run.bench_launch import launch_command as launch_command
-from downbeat.run.counting import check_choices
 from downbeat.run.estimates import Estimates
-from downbeat.run.job import job_of, ranks_on_a_node
-from downbeat.run.leftovers import end_marked
+from downbeat.run.job import end_marked, job_of, ranks_on_a_node
 from downbeat.run.machine import Finding
 from downbeat.run.plan import LaunchKey, Plan
+from downbeat.run.trial import check_choices
 
 ATTEMPTS = 3  # at a launch: what fails is tried twice more, after all others
 # A configuration with this many failed launches and no complete one is given up, to spend the time on the others.
@@ -51,7 +50,7 @@ class Watcher:
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
         """A launch has ended."""
 
-    def decided(self, decision: split.SplitDecision) -> None:
+    def decided(self, decision: estimates.SplitDecision) -> None:
         """Repetitions were chosen."""
 
     def ends(self) -> None:
@@ -204,7 +203,7 @@ class Execution:
             self.rounds += 1
         self.failed: Counter[str] = Counter()  # by configuration
         self.refused: set[str] = set()  # configurations
-        self.decision = split.read_split(directory) if split.wanted(plan) else None
+        self.decision = estimates.read_split(directory) if estimates.wanted(plan) else None
 
     def keys(self, first: int, last: int) -> list[LaunchKey]:
         """Returns the launches of some rounds, both included."""
@@ -212,14 +211,14 @@ class Execution:
 
     def run(self) -> Outcome:
         """Launches all that is wanted."""
-        pilot = min(split.PILOT_LAUNCHES, self.plan.launches)
+        pilot = min(estimates.PILOT_LAUNCHES, self.plan.launches)
         total = self.keys(1, self.rounds)
         self.watcher.begins(self.plan, self.directory, self.count(total), len(total))
         try:
             first = self.keys(1, pilot)
             again = self.each_once(first)
-            if split.wanted(self.plan) and self.decision is None and pilot == split.PILOT_LAUNCHES:
-                self.decision = split.decide_split(self.plan, self.directory)
+            if estimates.wanted(self.plan) and self.decision is None and pilot == estimates.PILOT_LAUNCHES:
+                self.decision = estimates.decide_split(self.plan, self.directory)
                 if self.decision:
                     self.watcher.decided(self.decision)
             again += self.each_once(self.keys(pilot + 1, self.rounds))
@@ -273,7 +272,7 @@ class Execution:
     def launch(self, key: LaunchKey) -> bool:
         """Launches; returns whether it is complete."""
         self.watcher.launches(key)
-        chosen = self.decision.repetitions if self.decision and key.number > split.PILOT_LAUNCHES else None
+        chosen = self.decision.repetitions if self.decision and key.number > estimates.PILOT_LAUNCHES else None
         ended = launch(self.plan, key, self.directory, chosen, self.lock, self.watcher.tick)
         if ended.failure:
             self.outcome.failures.append(ended)

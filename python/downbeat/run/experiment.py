@@ -1,4 +1,4 @@
-"""The results of an experiment: its launches, and one frame of all their cells."""
+"""The results of an experiment: its launches, one frame of all their cells, and what is wrong with launches together."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
-from downbeat.data.cells import HIGH, PATH, STATE, path_of, summarize_cells, with_states
+from downbeat.data.cells import HIGH, PATH, STATE, countable, path_of, summarize_cells, with_states
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, open_launch, open_samples
 from downbeat.data.samples import sample_metrics
 from downbeat.errors import UsageError, reading
@@ -20,7 +21,8 @@ from downbeat.run import directory as places
 from downbeat.run.libraries import short_version
 from downbeat.run.machine import Finding
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT, LAUNCH_FACTORS, Plan
-from downbeat.text import MICROSECONDS, counted, shared_units, typed
+from downbeat.statistics.modes import FALSE_ALARMS, correlation, two_modes
+from downbeat.text import MICROSECONDS, counted, microseconds, shared_units, typed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -218,3 +220,49 @@ def lone_launch(path: Path, number: int) -> Launch:
         library = short_version(str(file.mpi_library))
         ranks = file.dimensions["rank"]
     return Launch(library, ranks, DEFAULT_ENVIRONMENT, number, path, {})
+
+
+IN_STATE = (*LAUNCH_FACTORS, "state")
+
+
+def launch_lines(cells: pd.DataFrame, column: str, pairs: bool = False) -> list[str]:
+    """Returns a line for cells whose launches have two modes, and one for configurations whose launches are in a row.
+
+    Args:
+        cells: of launches: `FACTORS`, `launch`, `status` and the column.
+        column: that holds the numbers, s.
+        pairs: whether launches count in pairs, from whose ratios cancels what passes from launch to launch.
+    """
+    counted = cells[countable(cells) & (cells[column] > 0) & np.isfinite(cells[column])]
+    named = [name for name in FACTORS if name in ("operation", "size") or counted[name].nunique() > 1]
+    named = [name for name in named if name not in IMPLIED]
+    modes = []
+    for key, values in counted.groupby(named, sort=False)[column]:
+        found = two_modes(values)
+        if found:
+            texts = [f"{microseconds(float(np.median(mode)))} us in {len(mode)}" for mode in found]
+            modes.append(f"{' '.join(map(str, key))} ({', '.join(texts)})")
+    lines = []
+    if modes:
+        lines.append(
+            "launches come in two modes, and an interval holds only for as many of each as there were (by chance in "
+            f"{FALSE_ALARMS:.0%} of cells): {', '.join(modes)}"
+        )
+    for key, rows in counted.groupby(list(IN_STATE), sort=False) if not pairs else ():
+        found_correlation = correlation(launch_series(rows, column))
+        if found_correlation:
+            which = [str(value) for name, value in zip(IN_STATE, key, strict=True) if counted[name].nunique() > 1]
+            lines.append(
+                f"launches{' of ' if which else ''}{', '.join(which)} resemble the one before (correlation "
+                f"{found_correlation:.1f}; by chance in 5 %): intervals over launches are too narrow"
+            )
+    return lines
+
+
+def launch_series(cells: pd.DataFrame, column: str) -> pd.Series[float]:
+    """Returns by how much each launch is above the mean of its cells, of logarithms, in the order of launches."""
+    logs = np.log(cells[column])
+    factors = [cells[name] for name in FACTORS if name not in IMPLIED]
+    deviations = logs - logs.groupby(factors).transform("mean")
+    series: pd.Series[float] = deviations.groupby(cells["launch"]).mean()
+    return series

@@ -27,10 +27,24 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.run.job import job_of, nodes_for, places_ranks, split_command, with_numbers
-from downbeat.run.leftovers import remove_segments, remove_sessions
-from downbeat.run.libraries import LIBRARIES, MpiLibrary, Places, launcher_of, linked_mpi
-from downbeat.run.messages import SimulatorsMessages, forward_messages
+from downbeat.run.job import (
+    job_of,
+    nodes_for,
+    places_ranks,
+    remove_segments,
+    remove_sessions,
+    split_command,
+    with_numbers,
+)
+from downbeat.run.libraries import (
+    LIBRARIES,
+    MpiLibrary,
+    Places,
+    SimulatorsMessages,
+    forward_messages,
+    launcher_of,
+    linked_mpi,
+)
 from downbeat.run.mpi_abi import abi_of
 from downbeat.run.simulation import SpecificationError, parse_platform, smpirun_command
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from downbeat.run.cost import time_limit
+from downbeat.run.simulation import time_limit
 from downbeat.text import counted, name_of, split_list
 
 REPETITIONS = 1000  # of downbeat-bench by default

@@ -11,23 +11,35 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rich.console import Console, Group
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from downbeat.run.bench_launch import ERRORS, Ended
 from downbeat.run.directory import PARTIAL
-from downbeat.run.estimates import NAMES, Cell, Estimates
+from downbeat.run.estimates import NAMES, Cell, Estimates, SplitDecision
 from downbeat.run.execute import Watcher
+from downbeat.run.libraries import PROGRESS
 from downbeat.run.machine import Finding
-from downbeat.run.messages import PROGRESS
 from downbeat.run.plan import LaunchKey, Plan
-from downbeat.run.screen import Screen
-from downbeat.run.split import SplitDecision
 from downbeat.statistics.location import FEWEST_SHOWN, Interval
-from downbeat.text import MICROSECONDS, counted, microseconds
+from downbeat.text import MICROSECONDS, counted, microseconds, printable
+
+
+class Screen(Console):
+    """The console of a stream, which may be `streams.Shown`: on a terminal it writes to what is below."""
+
+    def __init__(self, stderr: bool = False) -> None:
+        stream = sys.stderr if stderr else sys.stdout
+        super().__init__(file=getattr(stream, "stream", stream) if stream.isatty() else stream, highlight=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
+
 
 CAPTION = "latency in us, mean over ranks: geometric mean of n launches' medians; +-: half the 95 % interval"
 # Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.

@@ -12,8 +12,8 @@ from downbeat.data.launch_file import open_netcdf
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.run.bench_launch import run_bench
 from downbeat.run.libraries import linked_mpi
+from downbeat.run.machine import Setting, settings_of
 from downbeat.run.plan import Library
-from downbeat.run.variables import Setting, settings_of
 from downbeat.tune.formats import mpich
 from downbeat.tune.formats.intel import IntelRules
 from downbeat.tune.formats.open_mpi import FILENAME, PREFIX, OpenMpiRules
