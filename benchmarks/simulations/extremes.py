@@ -6,8 +6,8 @@ Ratios of launch medians of equal cells, 10 pairs of launches, each ratio deviat
 from __future__ import annotations
 
 import numpy as np
-from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.simultaneous import simultaneous_interval
+from downbeat.statistics.two_samples import compare_paired
+from downbeat.statistics.verdicts import simultaneous_interval
 
 from benchmarks.promises import at_least
 from benchmarks.simulations.findings import Findings, Table, show_progress

@@ -9,8 +9,7 @@ import dataclasses
 from collections import Counter
 
 import numpy as np
-from downbeat.statistics.independent import compare_independent
-from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import Comparison, judge_together
 
 from benchmarks.promises import Promise, at_least, at_most

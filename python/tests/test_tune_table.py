@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from downbeat.show import WIDTH
 from downbeat.statistics.location import Interval
-from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.two_samples import compare_paired
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import Candidate, Decision, LeftOut, OtherChoice, Prices, choose
 from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written

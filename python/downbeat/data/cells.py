@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from downbeat.data.launch_file import metrics_of, open_samples, read_cells, resolution_of, steps_of
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.samples import Samples, read_samples
-from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median, step_in
+from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median, step_in
 from downbeat.text import Units, counted
 
 OK = "ok"

@@ -34,8 +34,7 @@ from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.sentences import Sentence
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import MOST_DECIDING, launches_that_decide
-from downbeat.statistics.simultaneous import simultaneous_interval
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, simultaneous_interval
 from downbeat.text import MICROSECONDS
 
 MOST_OPERATIONS = 4  # more are in their pictures only
