@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.closing import AFFORDABLE, closing, contrast, next_steps
+from downbeat.comparison.questions import AFFORDABLE, closing, contrast, next_steps
 from downbeat.run.directory import write_plan, write_record
 from downbeat.run.estimates import Estimates
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Library, Measurement, Plan, Variant

@@ -23,8 +23,7 @@ import numpy as np
 import pytest
 from damage import flipped, other_shape, other_text, other_words, replaced_fields
 from downbeat.comparison.conditions import open_history
-from downbeat.comparison.dataset import dataset_lines, dataset_record
-from downbeat.comparison.tables import experiment_sheet
+from downbeat.comparison.tables import dataset_lines, dataset_record, experiment_sheet
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json, write_json
 from downbeat.report.export import ROWS

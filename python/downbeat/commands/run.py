@@ -109,7 +109,7 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
     with resumable():
         outcome = execute(plan, directory, watcher(), any_seed)
     if outcome.estimates.medians:
-        from downbeat.comparison.closing import closing
+        from downbeat.comparison.questions import closing
 
         print("", *closing(plan, directory, outcome.estimates), sep="\n")
     tell(plan, directory, outcome)

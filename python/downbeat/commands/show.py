@@ -28,8 +28,13 @@ def show(
     A row per operation and size, synchronizers side by side. For files of the experiments on clocks and synchronizers:
     their variables.
     """
-    from downbeat.comparison.dataset import dataset_lines, dataset_record, is_dataset
-    from downbeat.comparison.tables import experiment_record, experiment_sheet
+    from downbeat.comparison.tables import (
+        dataset_lines,
+        dataset_record,
+        experiment_record,
+        experiment_sheet,
+        is_dataset,
+    )
     from downbeat.data.metrics import METRICS
     from downbeat.files import is_standard_output
     from downbeat.run.experiment import open_experiment

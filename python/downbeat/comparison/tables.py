@@ -3,23 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from downbeat.data.cells import CHANGED, hidden_by_step, states_line
-from downbeat.data.launch_file import IMPLIED
+from downbeat.data.launch_file import IMPLIED, open_launch, open_netcdf
 from downbeat.data.metrics import METRICS
+from downbeat.errors import reading
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines
 from downbeat.run.libraries import short_version
 from downbeat.run.simulation import without_seed
-from downbeat.show import Field, Sheet, factor_field, percent, word
+from downbeat.show import Field, Sheet, aligned, factor_field, percent, word
 from downbeat.statistics.location import FEWEST_SHOWN, Interval, geometric_mean_interval
 from downbeat.statistics.modes import unseen_text
 from downbeat.text import counted
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 SCHEMA_VERSION = 1  # of the record
+
+
+def is_dataset(path: Path) -> bool:
+    """Whether a path is a file of an experiment on clocks or synchronizers, without operations."""
+    if not path.is_file():
+        return False
+    with open_netcdf(path) as file:
+        return "cell_index" not in file.variables
+
+
+def dataset_lines(path: Path) -> list[str]:
+    """Returns lines that say what a file holds; of a variable with one value, the value."""
+    with reading(path):
+        return lines_of(open_launch(path))
+
+
+def lines_of(data: xr.Dataset) -> list[str]:
+    """Returns `dataset_lines` of a file that is open."""
+    sizes = [["dimension", "size"], *([str(name), str(size)] for name, size in data.sizes.items())]
+    variables = [["variable", "dimensions", "unit", "meaning"]]
+    for name, variable in data.variables.items():
+        one = variable.size == 1
+        last = str(variable.values.item()) if one else str(variable.attrs.get("long_name", ""))
+        variables.append([str(name), ", ".join(map(str, variable.dims)), str(variable.attrs.get("units", "")), last])
+    head = [f"{data.attrs['title']}, {data.attrs['date']}", f"  MPI  {data.attrs['mpi_library']}", ""]
+    tables = [*aligned(sizes, (True, False)), "", *aligned(variables, (True,) * 4)]
+    return [*head, *(line.rstrip() for line in tables)]
+
+
+def dataset_record(path: Path) -> dict[str, object]:
+    """Returns the content of a file for programs: attributes, then variables with dimensions, unit, meaning, values."""
+    with reading(path):
+        return record_of(open_launch(path))
+
+
+def record_of(data: xr.Dataset) -> dict[str, object]:
+    """Returns `dataset_record` of a file that is open."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "attributes": dict(data.attrs),
+        "dimensions": {str(name): size for name, size in data.sizes.items()},
+        "variables": {
+            str(name): {
+                "dimensions": [str(one) for one in variable.dims],
+                "unit": str(variable.attrs.get("units", "")),
+                "meaning": str(variable.attrs.get("long_name", "")),
+                "values": variable.astype(str).values if variable.dtype.kind in "OSU" else variable.values,
+            }
+            for name, variable in data.variables.items()
+        },
+    }
+
+
 SIDE_BY_SIDE = "synchronizer"
 QUANTILES = ("p5", "p95", "p99")
 # Columns of a synchronizer: as many as fit, from the first of these lists that does.
