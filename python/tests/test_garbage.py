@@ -39,8 +39,8 @@ from downbeat.text import one_line
 from downbeat.trace.arrivals import find_arrivals
 from downbeat.trace.page import render
 from downbeat.trace.summary import trace_lines
+from downbeat.tune import mpich
 from downbeat.tune import sweep as probing
-from downbeat.tune.formats import mpich
 from downbeat.tune.late_arrivals import read_traces
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import script

@@ -11,7 +11,7 @@ from downbeat.errors import UsageError
 from downbeat.run.bench_options import operations_of
 from downbeat.run.plan import Measurement, portions_of
 from downbeat.text import split_list
-from downbeat.tune.arguments import parse_ranks
+from downbeat.tune.target import parse_ranks
 from launch_files import Cell, write_launch
 
 NESTED = "my_op(a,f(x),g(h(1,2),3))"

@@ -18,9 +18,9 @@ from downbeat.tune.choosing import (
     price_plans,
     wrong_results,
 )
-from downbeat.tune.formats.open_mpi import OpenMpiRules
-from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written
+from downbeat.tune.open_mpi import OpenMpiRules
 from downbeat.tune.proving import compare_environments, compare_rules, lost_cells, name_of
+from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.sweep import BARRIER, Effort, alternative, decisive, measured, with_values
 from downbeat.tune.target import Target
 from scipy import stats

@@ -15,7 +15,7 @@ from downbeat.run.execute import Outcome, Watcher
 from downbeat.run.launch import EXIT_TIMEOUT
 from downbeat.run.plan import Library
 from downbeat.tune import sweep
-from downbeat.tune.formats.open_mpi import OpenMpiRules
+from downbeat.tune.open_mpi import OpenMpiRules
 from downbeat.tune.sweep import Probe, Usable
 from downbeat.tune.target import Target
 from fake_programs import script

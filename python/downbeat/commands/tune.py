@@ -68,9 +68,9 @@ def tune(
     from downbeat.run.bench_options import launcher_at
     from downbeat.run.job import job_of
     from downbeat.run.planning import default_ranks, library_for
-    from downbeat.tune.arguments import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
     from downbeat.tune.sweep import Effort
     from downbeat.tune.table import find_warnings, render, write_rules_record
+    from downbeat.tune.target import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
     from downbeat.tune.tuning import ENVIRONMENT_FILE, RECORD_FILE, Question, tune
 
     per_node = ranks_per_node or 0

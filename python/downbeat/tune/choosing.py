@@ -18,7 +18,7 @@ from downbeat.run.plan import Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
 from downbeat.statistics.verdicts import Comparison
 from downbeat.text import bytes_text
-from downbeat.tune.formats.rules_format import DEFAULT, Cell
+from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.sweep import HARMONIZE, Effort, Usable, digest_of, sweep_plan
 from downbeat.tune.target import Target
 

@@ -21,7 +21,7 @@ from downbeat.errors import DownbeatError
 from downbeat.run.bench_launch import run_bench
 from downbeat.run.simulation import PATIENCE, start_seconds
 from downbeat.text import evenly
-from downbeat.tune.formats.rules_format import DEFAULT, Cell
+from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.target import Target
 
 Numbers = tuple[int, ...]

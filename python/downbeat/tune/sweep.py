@@ -26,7 +26,7 @@ from downbeat.run.bench_launch import run_bench
 from downbeat.run.execute import Watcher, execute
 from downbeat.run.experiment import open_experiment
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
-from downbeat.tune.formats.rules_format import DEFAULT
+from downbeat.tune.rules_format import DEFAULT
 from downbeat.tune.target import Target
 
 EXIT_WRONG = 4  # of downbeat-bench

@@ -18,7 +18,7 @@ from downbeat.statistics.location import Interval
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
 from downbeat.text import counted
 from downbeat.tune.choosing import Candidate, Decision
-from downbeat.tune.formats.rules_format import DEFAULT, Rule
+from downbeat.tune.rules_format import DEFAULT, Rule
 from downbeat.tune.tuning import GAIN, RECORD_FILE, Tuning
 
 MOST_CELLS = 3  # that a line names; rules.json has all

@@ -21,6 +21,7 @@ from downbeat.run.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measure
 from downbeat.run.progress import Plain
 from downbeat.statistics.verdicts import Comparison
 from downbeat.text import counted
+from downbeat.tune import mpich, open_mpi
 from downbeat.tune.choosing import (
     Decision,
     LeftOut,
@@ -33,8 +34,6 @@ from downbeat.tune.choosing import (
     price_plans,
     wrong_results,
 )
-from downbeat.tune.formats import mpich, open_mpi
-from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for, rules_of, sizeless_rules
 from downbeat.tune.proving import (
     RULES,
     Proof,
@@ -46,6 +45,7 @@ from downbeat.tune.proving import (
     wrong_cells,
     wrong_under,
 )
+from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for, rules_of, sizeless_rules
 from downbeat.tune.sweep import (
     HARMONIZE,
     Effort,

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from downbeat.errors import DownbeatError
-from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written, by_collective
+from downbeat.tune.rules_format import Rule, RulesFormat, Written, by_collective
 
 Tree = dict[str, Any]
 Branch = Callable[[Rule, Tree], Tree]

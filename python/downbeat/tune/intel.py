@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written, by_collective
+from downbeat.tune.rules_format import Rule, RulesFormat, Written, by_collective
 
 PREFIX = "I_MPI_ADJUST_"
 LARGEST = 2147483647  # sizes are numbers of type int

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written, by_collective
+from downbeat.tune.rules_format import Rule, RulesFormat, Written, by_collective
 
 RULES_FILE = "rules.conf"
 MCA = "OMPI_MCA_"
