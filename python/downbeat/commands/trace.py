@@ -60,8 +60,8 @@ def trace(
 
     Exit status: the launcher's; 1 if nothing was written; 2 bad arguments.
     """
+    from downbeat.trace.command import why_nothing
     from downbeat.trace.file import SUFFIXES, jobs_in
-    from downbeat.trace.reasons import why_nothing
     from downbeat.trace.start import preloaded
     from downbeat.trace.summary import trace_lines
     from downbeat.trace.trace import open_trace

@@ -15,9 +15,8 @@ from downbeat.comparison.summaries import plain_cells
 from downbeat.errors import UsageError
 from downbeat.run.experiment import open_experiment
 from downbeat.text import MICROSECONDS, counted
-from downbeat.trace.estimates import Z, ratio_error, total_error, weighted_quantiles
 from downbeat.trace.phases import SEPARATOR, mixed_calls, phase_problems, summarize_phases
-from downbeat.trace.sites import elsewhere, site_names
+from downbeat.trace.sites import Z, elsewhere, ratio_error, site_names, total_error, weighted_quantiles
 from downbeat.trace.trace import Trace
 from downbeat.tune.sweep import HARMONIZE
 

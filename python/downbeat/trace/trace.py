@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import reading
-from downbeat.trace.clocks import global_times, wander_of_run
+from downbeat.trace.clocks import global_times, starts_of, wander_of_run
 from downbeat.trace.file import COMPLETE, ENDINGS, ENTERED, KINDS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
 from downbeat.trace.phases import ended_names, phase_paths, phase_rows
-from downbeat.trace.starts import starts_of
 
 # Types of columns; those of WORDS hold numbers.
 COLUMNS = {
