@@ -9,8 +9,7 @@ import downbeat_command
 import numpy as np
 import pytest
 import trace_files
-from downbeat.align.timebase import open_timebase, to_global
-from downbeat.align.timebase_export import perfetto_clock
+from downbeat.align.timebase import open_timebase, perfetto_clock, to_global
 from downbeat.errors import UsageError
 from downbeat.trace.file import SYSTEM_CLOCKS as CLOCKS
 from downbeat.trace.file import TABLES

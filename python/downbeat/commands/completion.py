@@ -47,7 +47,7 @@ def names_in(module: str, table: str) -> Completion:
 
 def export_formats() -> Iterable[str]:
     """Returns the formats of launches and recordings."""
-    from downbeat.align.timebase_export import CLOCK_WRITERS
+    from downbeat.align.timebase import CLOCK_WRITERS
     from downbeat.report.export import KINDS
     from downbeat.trace.viewers import WRITERS
 

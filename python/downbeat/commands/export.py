@@ -53,7 +53,7 @@ def export(
     Cells: a summary over the valid samples of each cell. Samples: the metrics of each sample. Stamps: entry and exit of
     every rank. Times are in seconds; names of columns end in their unit. Timelines as otf2 or kineto are a directory.
     """
-    from downbeat.align.timebase_export import CLOCK_WRITERS
+    from downbeat.align.timebase import CLOCK_WRITERS
     from downbeat.report.export import KINDS
     from downbeat.trace.file import is_trace
     from downbeat.trace.spans import spans_of_recording
@@ -142,8 +142,7 @@ def export_spans(spans: Spans, to: str, output: Path | None) -> None:
 
 def export_clocks(trace: Trace, to: str, output: Path) -> None:
     """Writes the clocks of a recording's hosts in a format of another tool."""
-    from downbeat.align.timebase import Timebase
-    from downbeat.align.timebase_export import CLOCK_WRITERS
+    from downbeat.align.timebase import CLOCK_WRITERS, Timebase
 
     if is_standard_output(output) and to != "openmetrics":
         raise UsageError("give the file to write with --output")

@@ -17,7 +17,7 @@ from typing import IO, Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from downbeat.align.formats.common import NoTraceError
+from downbeat.align.calls import NoTraceError
 from downbeat.errors import reading
 from downbeat.text import counted
 

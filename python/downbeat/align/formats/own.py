@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from downbeat.align.calls import Calls, Integers, RankTrace
-from downbeat.align.formats.common import normalize
+from downbeat.align.calls import Calls, Integers, RankTrace, normalize
 from downbeat.errors import UsageError
 from downbeat.trace.file import is_trace
 from downbeat.trace.trace import NOT_KNOWN, open_trace
