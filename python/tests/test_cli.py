@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
-from downbeat.commands.interruption import resumable
+from downbeat.commands.options import resumable
 from downbeat.run.launch import INTERRUPTIONS
 from downbeat_command import downbeat
 from fake_programs import environment

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.completion import METRICS
+from downbeat.commands.options import METRICS
 
 EXIT_DIFFERENT = 3
 EXIT_UNDECIDED = 4

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.commands.completion import LIBRARIES
-from downbeat.commands.options import option, request_by_options
+from downbeat.commands.options import LIBRARIES, option, request_by_options
 from downbeat.errors import UsageError
 from downbeat.text import counted
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.commands import completion
+from downbeat.commands import options
 from downbeat.errors import UsageError
 from downbeat.files import is_standard_output
 
@@ -33,11 +33,11 @@ def export(
             help="csv, parquet or json (an object per line); timelines of a launch or a trace: perfetto, otf2; of a "
             "trace kineto; of its clocks openmetrics, perfetto-clocks.",
             metavar="KIND",
-            autocompletion=completion.FORMATS,
+            autocompletion=options.FORMATS,
         ),
     ],
     rows: Annotated[
-        str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT", autocompletion=completion.ROWS)
+        str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT", autocompletion=options.ROWS)
     ] = "cells",
     samples: Annotated[
         int, typer.Option(min=1, metavar="N", help="Samples of each cell in a launch's timelines, the first ones.")

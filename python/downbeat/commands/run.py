@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.commands.completion import components
-from downbeat.commands.options import PASSED, request_by_options, with_settings
+from downbeat.commands.options import PASSED, components, request_by_options, with_settings
 from downbeat.errors import UsageError
 from downbeat.text import counted
 
@@ -96,7 +95,7 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
     """Executes a plan, and ends the command with the exit status of the outcome."""
     import sys
 
-    from downbeat.commands.interruption import resumable
+    from downbeat.commands.options import resumable
     from downbeat.run.execute import execute
     from downbeat.run.progress import watcher
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.completion import LIBRARIES, METRICS, components
-from downbeat.commands.options import PASSED, option
+from downbeat.commands.options import LIBRARIES, METRICS, PASSED, components, option
 
 OBJECTIONS = 3  # a check of the rules failed
 
@@ -63,7 +62,7 @@ def tune(
     """
     import sys
 
-    from downbeat.commands.interruption import resumable
+    from downbeat.commands.options import resumable
     from downbeat.run.bench import find_bench
     from downbeat.run.bench_options import launcher_at
     from downbeat.run.job import job_of
