@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from downbeat.data.cells import summarize_cells as summarize_cells
     from downbeat.data.launch_file import open_launch as open_launch
     from downbeat.data.samples import sample_metrics as sample_metrics
-    from downbeat.report.notebook import Experiment as Experiment
-    from downbeat.report.notebook import open_experiment as open_experiment
+    from downbeat.report.pictures import Experiment as Experiment
+    from downbeat.report.pictures import open_experiment as open_experiment
     from downbeat.trace.trace import Trace as Trace
     from downbeat.trace.trace import open_trace as open_trace
 
@@ -34,8 +34,8 @@ _HOMES = {
     "sample_metrics": "downbeat.data.samples",
     "summarize_cells": "downbeat.data.cells",
     "compare": "downbeat.comparison.compare",
-    "Experiment": "downbeat.report.notebook",
-    "open_experiment": "downbeat.report.notebook",
+    "Experiment": "downbeat.report.pictures",
+    "open_experiment": "downbeat.report.pictures",
     "Trace": "downbeat.trace.trace",
     "open_trace": "downbeat.trace.trace",
 }

@@ -21,8 +21,7 @@ from downbeat.cli import app
 from downbeat.comparison.questions import against_start
 from downbeat.comparison.summaries import plain_cells
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.report.assemble import make_report
-from downbeat.report.clock_file import drifts, schemes
+from downbeat.report.assemble import drifts, make_report, schemes
 from downbeat.report.conditions import commands, machine_section, measured_section, variables
 from downbeat.report.findings import (
     algorithm_facts,
@@ -33,8 +32,19 @@ from downbeat.report.findings import (
     overlap_facts,
     skew_facts,
 )
-from downbeat.report.numbers import MOST_ROWS, csv_link, digits, span, table_rows
-from downbeat.report.page import Fact, Page, Section, Table, render_page, write_page
+from downbeat.report.page import (
+    MOST_ROWS,
+    Fact,
+    Page,
+    Section,
+    Table,
+    csv_link,
+    digits,
+    render_page,
+    span,
+    table_rows,
+    write_page,
+)
 from downbeat.report.style import Picture, new_figure
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from downbeat.run.experiment import Experiment, open_experiment

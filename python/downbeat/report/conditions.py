@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from downbeat.comparison.summaries import synchronization
-from downbeat.report.numbers import span
-from downbeat.report.page import Section, Table
+from downbeat.report.page import Section, Table, span
 from downbeat.report.warnings import first_line
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.machine import settings_of

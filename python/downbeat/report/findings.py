@@ -27,8 +27,7 @@ from downbeat.comparison.summaries import (
     synchronization,
 )
 from downbeat.errors import UsageError
-from downbeat.report.numbers import span
-from downbeat.report.page import Fact
+from downbeat.report.page import Fact, span
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.sentences import Sentence

@@ -1,4 +1,4 @@
-"""The results of an experiment: its launches, one frame of all their cells, and what is wrong with launches together."""
+"""The results of an experiment: its launches, one frame of all their cells, and what launches show together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine as the kernel describes it, and variables that change what is measured, by whatever means they were set."""
+"""The machine as the kernel describes it, and the variables that change what is measured."""
 
 from __future__ import annotations
 

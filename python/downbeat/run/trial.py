@@ -1,4 +1,4 @@
-"""What is tried before an experiment: whether libraries start and bind ranks, whether choices of algorithms take effect."""
+"""What is tried before an experiment: whether libraries start and bind ranks, whether algorithms can be chosen."""
 
 from __future__ import annotations
 
