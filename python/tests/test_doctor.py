@@ -15,8 +15,19 @@ import netCDF4
 import numpy as np
 import pytest
 from downbeat.errors import DownbeatError
-from downbeat.run import doctor, machine, noise
-from downbeat.run.doctor import CHECKS, Check, examine
+from downbeat.run import machine, noise
+from downbeat.run.doctor import (
+    CHECKS,
+    Check,
+    check_clock,
+    check_cores,
+    check_frequency,
+    check_limits,
+    check_load,
+    check_memory,
+    check_virtualization,
+    examine,
+)
 from downbeat.run.libraries import short_version
 from downbeat.run.machine import Finding, Machine, parse_cpus
 from downbeat.run.trial import binding, try_start, watch
@@ -89,38 +100,38 @@ LOAD = "proc/loadavg"
 CASES: dict[str, tuple[Check, Mapping[str, str | None], int, str, str, str]] = {
     # name: check, what is other than on the good machine, ranks, verdict, seen, advice
     "threads": (
-        doctor.check_cores,
+        check_cores,
         {},
         5,
         "problem",
         "4 cores with 8 hardware threads for 5 ranks",
         "use at most 4 ranks",
     ),
-    "crowded": (doctor.check_cores, {}, 9, "problem", "for 9 ranks", "use at most 4 ranks"),
-    "quota": (doctor.check_limits, MAX, 3, "problem", "to the time of 2.5 processors", "3 ranks will be stopped"),
+    "crowded": (check_cores, {}, 9, "problem", "for 9 ranks", "use at most 4 ranks"),
+    "quota": (check_limits, MAX, 3, "problem", "to the time of 2.5 processors", "3 ranks will be stopped"),
     "quota above": (
-        *(doctor.check_limits, {f"{CGROUP}/system.slice/cpu.max": "400000 100000"}, 4),
+        *(check_limits, {f"{CGROUP}/system.slice/cpu.max": "400000 100000"}, 4),
         *("notice", "to the time of 4 processors", "cpu.max"),
     ),
     "quota of a container": (
-        *(doctor.check_limits, NO_MAX | {f"{CGROUP}/cpu.max": "50000 100000"}, 1),
+        *(check_limits, NO_MAX | {f"{CGROUP}/cpu.max": "50000 100000"}, 1),
         *("problem", "to the time of 0.5 processors", "1 rank will be stopped"),
     ),
     "quota of version 1": (
-        *(doctor.check_limits, V1 | {V1_QUOTA: "150000"}, 2),
+        *(check_limits, V1 | {V1_QUOTA: "150000"}, 2),
         *("problem", "to the time of 1.5 processors", "2 ranks will be stopped"),
     ),
-    "no quota of version 1": (doctor.check_limits, V1 | {V1_QUOTA: "-1"}, 2, "good", "without a quota", ""),
-    "busy": (doctor.check_load, {LOAD: "5.00 0 0 1/1 1"}, 4, "problem", "load 5.00 on 8", "wait until they are done"),
-    "half busy": (doctor.check_load, {LOAD: "2.00 0 0 1/1 1"}, 4, "notice", "load 2.00 on 8", "idle"),
-    "quiet": (doctor.check_load, {LOAD: "0.80 0 0 1/1 1"}, 8, "good", "load 0.80 on 8 processors", ""),
-    "no load": (doctor.check_load, {LOAD: None}, 4, "notice", "the load of the system is unknown", "top"),
+    "no quota of version 1": (check_limits, V1 | {V1_QUOTA: "-1"}, 2, "good", "without a quota", ""),
+    "busy": (check_load, {LOAD: "5.00 0 0 1/1 1"}, 4, "problem", "load 5.00 on 8", "wait until they are done"),
+    "half busy": (check_load, {LOAD: "2.00 0 0 1/1 1"}, 4, "notice", "load 2.00 on 8", "idle"),
+    "quiet": (check_load, {LOAD: "0.80 0 0 1/1 1"}, 8, "good", "load 0.80 on 8 processors", ""),
+    "no load": (check_load, {LOAD: None}, 4, "notice", "the load of the system is unknown", "top"),
     "variant tsc": (
-        *(doctor.check_clock, {"proc/cpuinfo": "flags : fpu tsc constant_tsc"}, 4),
+        *(check_clock, {"proc/cpuinfo": "flags : fpu tsc constant_tsc"}, 4),
         *("problem", "not invariant (no nonstop_tsc)", "DOWNBEAT_CLOCK=monotonic_raw"),
     ),
     "distrusted tsc": (
-        doctor.check_clock,
+        check_clock,
         HPET,
         4,
         "problem",
@@ -128,37 +139,37 @@ CASES: dict[str, tuple[Check, Mapping[str, str | None], int, str, str, str]] = {
         "DOWNBEAT_CLOCK=",
     ),
     "slow clock": (
-        *(doctor.check_clock, {f"{SOURCE}/current_clocksource": "acpi_pm"}, 4),
+        *(check_clock, {f"{SOURCE}/current_clocksource": "acpi_pm"}, 4),
         *("problem", "clock source is acpi_pm", "clocksource=tsc"),
     ),
     "no clock source": (
-        doctor.check_clock,
+        check_clock,
         {f"{SOURCE}/current_clocksource": None},
         4,
         "notice",
         "is unknown",
         "dmesg",
     ),
-    "arm": (doctor.check_clock, ARM, 4, "good", "arch_sys_counter", ""),
+    "arm": (check_clock, ARM, 4, "good", "arch_sys_counter", ""),
     "powersave": (
-        *(doctor.check_frequency, {f"{CPU}/cpu3/cpufreq/scaling_governor": "powersave"}, 4),
+        *(check_frequency, {f"{CPU}/cpu3/cpufreq/scaling_governor": "powersave"}, 4),
         *("problem", "governor performance, powersave", "cpupower frequency-set -g performance"),
     ),
-    "no governor": (doctor.check_frequency, NOT_SET, 4, "notice", "the frequency governor is unknown", "on the host"),
-    "turbo": (doctor.check_frequency, {f"{CPU}/intel_pstate/no_turbo": "0"}, 4, "notice", "boost is on", "no_turbo"),
-    "boost": (doctor.check_frequency, BOOST, 4, "notice", "boost is on", "cpufreq/boost"),
-    "deep sleep": (doctor.check_frequency, STATES, 4, "notice", "idle state C6 takes 133 us", "idle-set"),
-    "guest": (doctor.check_virtualization, GUEST, 4, "notice", "virtual machine (QEMU)", "trust medians"),
+    "no governor": (check_frequency, NOT_SET, 4, "notice", "the frequency governor is unknown", "on the host"),
+    "turbo": (check_frequency, {f"{CPU}/intel_pstate/no_turbo": "0"}, 4, "notice", "boost is on", "no_turbo"),
+    "boost": (check_frequency, BOOST, 4, "notice", "boost is on", "cpufreq/boost"),
+    "deep sleep": (check_frequency, STATES, 4, "notice", "idle state C6 takes 133 us", "idle-set"),
+    "guest": (check_virtualization, GUEST, 4, "notice", "virtual machine (QEMU)", "trust medians"),
     "steal": (
-        *(doctor.check_virtualization, GUEST | {"proc/stat": "cpu  100 0 100 780 0 0 0 20 90 0"}, 4),
+        *(check_virtualization, GUEST | {"proc/stat": "cpu  100 0 100 780 0 0 0 20 90 0"}, 4),
         *("problem", "2.00% of the processors' time", "not shared"),
     ),
     "full": (
-        *(doctor.check_memory, {"proc/meminfo": FULL}, 4),
+        *(check_memory, {"proc/meminfo": FULL}, 4),
         *("problem", "1.0 of 16.0 GiB of memory are available, 2.0 GiB are swapped out", "free some"),
     ),
     "moving pages": (
-        *(doctor.check_memory, {"proc/sys/kernel/numa_balancing": "1"}, 4),
+        *(check_memory, {"proc/sys/kernel/numa_balancing": "1"}, 4),
         *("notice", "NUMA balancing is on, over 2 nodes", "kernel.numa_balancing=0"),
     ),
 }
@@ -178,15 +189,15 @@ def test_what_is_other_than_good_is_found(name: str, tmp_path: Path) -> None:
 
 def test_numa_balancing_matters_with_several_nodes_alone(tmp_path: Path) -> None:
     change: dict[str, str | None] = {"proc/sys/kernel/numa_balancing": "1", "sys/devices/system/node/online": "0"}
-    assert [one.verdict for one in doctor.check_memory(machine_of(tmp_path, change), 4)] == ["good"]
+    assert [one.verdict for one in check_memory(machine_of(tmp_path, change), 4)] == ["good"]
 
 
 def test_a_narrowed_affinity_is_noticed(tmp_path: Path) -> None:
     machine = machine_of(tmp_path, allowed="0,1,4")
-    (finding,) = doctor.check_limits(machine, 2)
+    (finding,) = check_limits(machine, 2)
     assert (finding.verdict, finding.seen) == ("notice", "3 of 8 processors may be used here")
-    assert doctor.check_cores(machine, 2)[0].seen == "2 cores with 3 hardware threads for 2 ranks"
-    assert doctor.check_cores(machine, 2)[0].verdict == "good"
+    assert check_cores(machine, 2)[0].seen == "2 cores with 3 hardware threads for 2 ranks"
+    assert check_cores(machine, 2)[0].verdict == "good"
 
 
 def test_variables_that_change_results_are_named(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""The collectives in a trace of one rank, on that rank's own clock: what every reader returns and `axis` works on."""
+"""The collectives in a trace of one rank, on that rank's own clock, and what all readers of traces share.
+
+A `Trace` is what every reader returns and `axis` works on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`downbeat align`: traces of several ranks from other tools on one time axis."""
+"""`downbeat align`, other tools' traces on one time axis, and `downbeat timebase`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout of --help: what a command does, examples, and options in panels."""
+"""The layout of --help, and mistakes on the command line: what was probably meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`downbeat --version`: of the command, and of the programs that it would start."""
+"""`downbeat --version`, `config` and `build`: what is installed, and what builds from source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of commands that are settings of an experiment: fields of `Request`."""
+"""Options that commands share, what completes them, and how a command ends that can be continued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`downbeat report`: one page with findings and pictures."""
+"""`downbeat report`, one page with findings and pictures, and `downbeat show`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`downbeat trace`: an unmodified MPI program, with its collectives recorded and its barriers harmonized."""
+"""`downbeat trace`, an unmodified MPI program with its collectives recorded, and `downbeat arrivals`."""
 
 from __future__ import annotations
 

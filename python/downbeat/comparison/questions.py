@@ -1,4 +1,9 @@
-"""Questions on one experiment: barriers against the common start, algorithms against the fastest."""
+"""Questions on one experiment, and the last lines of `downbeat run`, which answer them.
+
+Barriers are compared with the common start, algorithms with the fastest. The last lines are a row per operation and
+size with both latencies, ratio and verdict. Their numbers are the medians that downbeat-bench stored, so that no
+samples have to be read.
+"""
 
 from __future__ import annotations
 

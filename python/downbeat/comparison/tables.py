@@ -1,4 +1,4 @@
-"""Experiments and launches: what was measured on what, then a row per operation and size."""
+"""What `downbeat show` prints of experiments, launches and files: what was measured on what, then rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The ranks of a sample: they synchronize, wait, run the operation; on the global clock (Schuchart 2023, Fig. 1)."""
+"""The ranks of single samples: they synchronize, wait, run the operation, and when they leave.
+
+All is on the global clock (Schuchart 2023, Fig. 1).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page: its content, and how that becomes one file of HTML."""
+"""A page: its content, numbers for people, and how that becomes one file of HTML."""
 
 from __future__ import annotations
 

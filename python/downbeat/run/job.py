@@ -1,4 +1,4 @@
-"""The nodes that ranks go to: a Slurm job's, a hostfile's, a launcher's, or this machine; what killed launches leave."""
+"""The nodes that ranks go to: a Slurm job's, a hostfile's, a launcher's, this machine; what killed launches leave."""
 
 from __future__ import annotations
 

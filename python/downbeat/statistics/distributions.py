@@ -1,4 +1,7 @@
-"""The normal distribution and Student's: scipy, which has them too, would be a third of an installation."""
+"""The normal distribution and Student's, and tests and degrees of freedom that others share.
+
+scipy, which has the distributions too, would be a third of an installation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The autocorrelation of samples, and how many independent ones they are worth."""
+"""Samples in their order: autocorrelation, how many independent samples they are worth, and steps."""
 
 from __future__ import annotations
 

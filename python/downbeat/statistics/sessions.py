@@ -1,4 +1,4 @@
-"""How much sessions deviate: the same experiment at several times, between which the machine changed a little."""
+"""How much sessions deviate, the same experiment at several times, and comparisons across them."""
 
 from __future__ import annotations
 

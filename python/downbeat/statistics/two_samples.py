@@ -1,4 +1,4 @@
-"""Compares launches of two experiments that are not pairs."""
+"""Compares launches of two experiments, in pairs or not."""
 
 from __future__ import annotations
 

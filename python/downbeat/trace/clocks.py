@@ -1,4 +1,7 @@
-"""A process's clock from its synchronizations: global times, the bound of their error, and the error to be expected."""
+"""A process's clock from its synchronizations, and sums of what follows barriers with a common start.
+
+Global times come with the bound of their error and the error to be expected.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A launcher's command as people write it: which word is the launcher, what it starts, and variables for all ranks."""
+"""A launcher's command as people write it, and why a run of it left no trace.
+
+The command shows which word is the launcher, what it starts, and variables for all ranks.
+"""
 
 from __future__ import annotations
 

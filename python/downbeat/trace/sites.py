@@ -1,4 +1,4 @@
-"""Call sites: what people call the place that a call returns to."""
+"""Call sites, the places that calls return to, and estimates of what was recorded there in part."""
 
 from __future__ import annotations
 

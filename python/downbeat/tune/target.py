@@ -1,4 +1,4 @@
-"""The library that is tuned, and single runs of downbeat-bench under it."""
+"""The library that is tuned, single runs of downbeat-bench under it, and the check of what is asked for."""
 
 from __future__ import annotations
 

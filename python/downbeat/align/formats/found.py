@@ -1,4 +1,4 @@
-"""The events of a Chrome trace that say something of collectives, by kind."""
+"""The events of a Chrome trace that say something of collectives, by kind; those of XLA."""
 
 from __future__ import annotations
 
