@@ -8,7 +8,7 @@ from typing import NoReturn, cast
 
 import typer
 
-from downbeat.commands import align, compare, doctor, export, installation, report, reproduce, run, trace, tune
+from downbeat.commands import align, doctor, export, installation, report, reproduce, run, trace
 from downbeat.commands.help import HelpCommand, HelpGroup, PassingCommand, usage_line, with_suggestion
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.streams import shown
@@ -31,11 +31,11 @@ app.command(cls=HelpCommand)(installation.build)
 app.command(cls=HelpCommand)(installation.config)
 app.command(cls=HelpCommand)(doctor.doctor)
 app.command(cls=PassingCommand)(run.run)
-app.command(cls=HelpCommand)(compare.compare)
+app.command(cls=HelpCommand)(report.compare)
 app.command(cls=HelpCommand)(report.report)
 app.command(cls=HelpCommand)(report.show)
 app.command(cls=HelpCommand)(export.export)
-app.command(cls=PassingCommand)(tune.tune)
+app.command(cls=PassingCommand)(run.tune)
 app.command(cls=HelpCommand)(reproduce.reproduce)
 app.command(cls=HelpCommand, context_settings={"allow_interspersed_args": False})(
     trace.trace

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from compare_command import Run, command
-from downbeat.commands.compare import FailOn
+from downbeat.commands.report import FailOn
 from downbeat.comparison.conditions import parse_conditions, select
 from downbeat.comparison.notes import context_differences
 from downbeat.comparison.sheet import comparison_sheet

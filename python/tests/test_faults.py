@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 from downbeat import files
 from downbeat.commands.report import report
-from downbeat.data.samples import read_samples
+from downbeat.data.cells import read_samples
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json
 from downbeat.report.page import Page, Section, Table, picture_svg, write_page

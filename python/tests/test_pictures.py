@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 from downbeat.comparison.summaries import MOST_OPERATIONS, describe, describe_each, synchronization
-from downbeat.data import samples as pattern_data
-from downbeat.data.samples import exit_pattern
+from downbeat.data import cells
+from downbeat.data.cells import exit_pattern
 from downbeat.report.clock_pictures import draw_drift, draw_edges, draw_pareto, draw_round_trips, pareto_front
 from downbeat.report.instants import draw_pattern_file, draw_patterns, draw_skew_file, draw_skews, draw_timelines
 from downbeat.report.latency import (
@@ -123,7 +123,7 @@ def test_exit_pattern_is_each_ranks_mean_after_the_first(tmp_path: Path, monkeyp
     experiment = write_experiment(tmp_path, [[one, cell(1, operation="reduce", ranks=3, skew_us=0)]])
     expected = pytest.approx([0.5e-6, 1.5e-6, 2e-6, 0, 0, 0], abs=1e-12)
     assert exit_pattern(experiment.launches[0].path)["exit"].tolist() == expected
-    monkeypatch.setattr(pattern_data, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(cells, "CHUNK_BYTES", 1)
     assert exit_pattern(experiment.launches[0].path)["exit"].tolist() == expected
     (picture,) = draw_patterns(experiment)
     # Two cells behind the same synchronizer: what follows it does not matter.

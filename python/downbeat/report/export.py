@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from downbeat import show
+from downbeat.data.cells import check_samples, native, read_samples
 from downbeat.data.launch_file import CELL_FACTORS, cell_fields, flags, open_samples, read_cells
-from downbeat.data.samples import check_samples, native, read_samples
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS

@@ -19,9 +19,9 @@ from downbeat.comparison.summaries import (
     synchronization,
     value_text,
 )
+from downbeat.data.cells import exit_pattern, native, read_samples
 from downbeat.data.launch_file import open_samples
 from downbeat.data.netcdf import NetcdfFile
-from downbeat.data.samples import exit_pattern, native, read_samples
 from downbeat.report.panel import MOST_RANKS, PHASES, Box, Panel, Timeline, lines_of, make_picture, rank_step
 from downbeat.report.style import FIXED, Picture, positions
 from downbeat.run.experiment import Experiment, Launch

@@ -15,7 +15,7 @@ from downbeat.comparison.summaries import (
     synchronization,
     value_text,
 )
-from downbeat.data.samples import read_samples
+from downbeat.data.cells import read_samples
 from downbeat.report.panel import NO_MARKER, Band, Line, Panel, make_picture
 from downbeat.report.style import GRAY, Picture, positions
 from downbeat.run.experiment import Experiment, Launch

@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from downbeat.data.cells import CHANGED, HIGH, LOW, PATH, STEP, path_of, summarize_cells, with_states
+from downbeat.data.cells import CHANGED, HIGH, LOW, PATH, STEP, path_of, read_samples, summarize_cells, with_states
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, open_samples, read_cells
-from downbeat.data.samples import read_samples
 from downbeat.errors import reading
 from downbeat.files import read_json, write_checked_json
 from downbeat.run import directory as places

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.data.cells import HIGH, PATH, STATE, countable, path_of, summarize_cells, with_states
+from downbeat.data.cells import HIGH, PATH, STATE, countable, path_of, sample_metrics, summarize_cells, with_states
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, open_launch, open_samples
-from downbeat.data.samples import sample_metrics
 from downbeat.errors import UsageError, reading
 from downbeat.files import read_json
 from downbeat.run import directory as places
