@@ -177,10 +177,11 @@ def arrivals(
     from downbeat.errors import UsageError
     from downbeat.files import is_standard_output, write_text
     from downbeat.report.page import write_page, write_pictures
-    from downbeat.trace.arrivals import MOST, baseline_command, find_arrivals, of_phase, with_baseline
+    from downbeat.trace.arrivals import MOST, find_arrivals, of_phase
     from downbeat.trace.page import make_page, render, to_json
     from downbeat.trace.patterns import write_export
     from downbeat.trace.trace import open_trace
+    from downbeat.trace.verdict import baseline_command, with_baseline
 
     if site and not export:
         raise UsageError("--site says which arrivals to export; add --export FILE")

@@ -1,174 +1,19 @@
-"""Late ranks: at which collective, how late, and what that costs."""
+"""Late ranks: at which call site, how late, and how much of the waiting is theirs."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from downbeat.comparison.summaries import plain_cells
 from downbeat.errors import UsageError
-from downbeat.run.experiment import open_experiment
-from downbeat.text import MICROSECONDS, counted
+from downbeat.text import counted
+from downbeat.trace.calls import SITE, Floats, arrivals, call_begins
 from downbeat.trace.phases import SEPARATOR, mixed_calls, phase_problems, summarize_phases
 from downbeat.trace.sites import Z, elsewhere, ratio_error, site_names, total_error, weighted_quantiles
 from downbeat.trace.trace import Trace
-from downbeat.tune.sweep import HARMONIZE
-
-LATER = ("nonblocking", "persistent")  # kinds that are complete after the call; "collective" is not MPI's
-FROM_ROOT = ("bcast", "scatter", "scatterv")
-TO_ROOT = ("gather", "gatherv", "reduce")
-FROM_LOWER = ("exscan", "scan")
-NEIGHBOR = "neighbor_"  # waits between neighbors are not recorded
-
-CALL = ["communicator", "sequence", "round"]
-SITE = ["module", "offset", "operation", "kind", "size", "phase"]
-
-Floats = NDArray[np.float64]
-
-
-def arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Returns what every process did in every whole call, and the calls.
-
-    A call is whole if all processes of its communicator recorded it, from entry to completion. On an intercommunicator
-    a process waits for those of the other group (MPI 4.1, 6.2.3).
-
-    Returns:
-        A row per process and call, by call and rank in the communicator: the columns of `trace.records`, and `call`
-        (index of the second frame); `late`, after the first entry; `time` in MPI, of a nonblocking collective in the
-        call and in the one that waited for its completion (its part, if that waited for several); `overlap`, between
-        the two, NaN if blocking; `wait`, the part of `time` for processes that had not entered; `wait_error`, how wrong
-        that may be.
-        And a row per call, by time: `SITE` of its first process, `first`, `last` (entries), `spread`, `spread_bound`
-        (of its error), `last_rank` (-1: within the bounds it may be another one), `bytes` (median), `after_last` (from
-        the last entry to the last exit; NaN if nonblocking). All times in seconds.
-    """
-    rows = whole_calls(records)
-    begins = np.flatnonzero(np.diff(rows["call"].to_numpy(), prepend=-1))
-    entry, bound = rows["entry"].to_numpy(), rows["bound"].to_numpy()
-    calls = summarize(rows, begins)
-    of = rows["call"].to_numpy()
-    awaited, awaited_bound = awaited_entries(rows, begins, calls)
-    blocking = ~rows["kind"].isin(LATER).to_numpy()
-    returned, waited, end = (rows[name].to_numpy() for name in ("returned", "waited", "exit"))
-    begin = np.where(blocking, entry, waited)  # of what can be waiting for others: a nonblocking call returns at once
-    wait = np.minimum(end, awaited) - begin
-    either = bound + awaited_bound
-    known = awaited - begin > either
-    # Where nothing is called waiting, all of it up to the other end of the bounds may be.
-    error = np.where(known, either, np.maximum(0.0, awaited - begin + either))
-    together = rows["together"].to_numpy().clip(min=1) if "together" in rows else 1
-    rows["late"] = entry - calls["first"].to_numpy()[of]
-    rows["time"] = np.where(blocking, 0.0, returned - entry) + (end - begin) / together
-    rows["overlap"] = np.where(blocking, np.nan, waited - returned)
-    rows["wait"] = np.where(known, wait.clip(min=0.0), 0.0) / together
-    rows["wait_error"] = np.minimum(error, np.abs(rows["time"]))
-    return rows, calls
-
-
-def whole_calls(records: pd.DataFrame) -> pd.DataFrame:
-    """Returns the records of whole calls, by call and rank in the communicator, with `call` numbered by time."""
-    if "phase" not in records:
-        records = records.assign(phase="")
-    good = records[records["complete"] & records["entry"].notna() & records["size"].notna()]
-    if good.empty:
-        return good.assign(call=pd.Series(dtype=np.int64)).reset_index(drop=True)
-    call = call_numbers(good)
-    members = np.bincount(call)
-    first = np.full(len(members), np.inf)
-    np.minimum.at(first, call, good["entry"].to_numpy())
-    whole = members[call] == good["size"].to_numpy()
-    if "beyond" in good:
-        whole &= good["beyond"].to_numpy() == 0
-    good, call = good[whole], call[whole]
-    order = np.lexsort((good["comm_rank"].to_numpy(), call, first[call]))
-    call = call[order]
-    number = np.cumsum(np.diff(call, prepend=-1) != 0) - 1
-    ordered: pd.DataFrame = good.iloc[order].reset_index(drop=True).assign(call=number)
-    return ordered
-
-
-def call_numbers(records: pd.DataFrame) -> NDArray[np.intp]:
-    """Returns a number for each record, the same for those of the same call."""
-    communicator, sequence, round_ = (records[name] for name in CALL)
-    number = pd.factorize(communicator)[0].astype(np.int64) << 32 | sequence.to_numpy(dtype=np.int64)
-    if round_.any():
-        number = pd.factorize(number)[0] << 32 | round_.to_numpy(dtype=np.int64)
-    numbers: NDArray[np.intp] = pd.factorize(number)[0]
-    return numbers
-
-
-def summarize(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFrame:
-    """Returns the row per call of `arrivals`."""
-    if not len(begins):
-        names = [*SITE, "first", "last", "spread", "spread_bound", "last_rank", "bytes", "after_last"]
-        return pd.DataFrame(columns=names)
-    entry, bound = rows["entry"].to_numpy(), rows["bound"].to_numpy()
-    of = rows["call"].to_numpy()
-    calls = rows.iloc[begins][SITE].reset_index(drop=True)
-    order = np.lexsort((entry, of))
-    ends = np.append(begins[1:], len(rows))
-    earliest, latest = order[begins], order[ends - 1]
-    before = order[np.maximum(ends - 2, begins)]
-    calls["first"], calls["last"] = entry[earliest], entry[latest]
-    calls["spread"] = entry[latest] - entry[earliest]
-    # Any process of the call may be the first or the last one in truth, also one whose clock is known least.
-    least_known = np.maximum.reduceat(bound, begins)
-    calls["spread_bound"] = np.where(latest == earliest, 0.0, 2.0 * least_known)
-    clear = (entry[latest] - entry[before] > 2.0 * least_known) & (ends - begins > 1)
-    calls["last_rank"] = np.where(clear, rows["rank"].to_numpy()[latest], -1)
-    calls["bytes"] = rows.groupby("call")["bytes"].median().to_numpy()
-    done = np.maximum.reduceat(rows["exit"].to_numpy(), begins)
-    calls["after_last"] = np.where(~calls["kind"].isin(LATER), done - calls["last"], np.nan)
-    return calls
-
-
-def awaited_entries(rows: pd.DataFrame, begins: NDArray[np.intp], calls: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Returns of each row the last entry that it has to wait for, and the bound of its error; -inf and 0 if none."""
-    entry, bound = rows["entry"].to_numpy(), rows["bound"].to_numpy()
-    if not len(begins):
-        return entry, bound
-    of = rows["call"].to_numpy()
-    operation = rows["operation"].astype(str)
-    order = np.lexsort((entry, of))
-    latest = order[np.append(begins[1:], len(rows)) - 1][of]
-    mine = np.arange(len(rows))
-    is_root = (rows["is_root"] if "is_root" in rows else rows["comm_rank"] == rows["root"]).to_numpy()
-    group = rows["group"].to_numpy() if "group" in rows else np.full(len(rows), -1)
-    inter = group >= 0
-    if inter.any():
-        last_of = np.tile(mine, (2, 1))  # per group, at the call's first row: its last one to arrive
-        for one in (0, 1):
-            some = order[group[order] == one]
-            last_of[one, begins[of[some]]] = some  # of several the last one stays
-        latest = np.where(inter, last_of[1 - group.clip(min=0), begins[of]], latest)
-    which = latest.copy()
-
-    from_root = operation.isin(FROM_ROOT).to_numpy()
-    root_row = np.full(len(calls), -1)
-    root_row[of[is_root]] = mine[is_root]
-    # Beside the root of an intercommunicator are those who take no part: no rank is their root.
-    down = (root_row[of] >= 0) & ~(inter & rows["root"].isna().to_numpy())
-    which = np.where(from_root, np.where(down, root_row[of], mine), which)
-
-    lower = operation.isin(FROM_LOWER).to_numpy()
-    if lower.any():
-        some = rows[lower]
-        highest = some.groupby("call")["entry"].cummax()
-        reached = pd.Series(np.where(some["entry"] == highest, some.index, -1), index=some.index)
-        which[lower] = reached.groupby(some["call"]).cummax().to_numpy()
-    to_root = operation.isin(TO_ROOT).to_numpy()
-    nobody = (from_root & (which == mine)) | (to_root & ~is_root) | operation.str.startswith(NEIGHBOR).to_numpy()
-    # Any of those that are awaited may be the last one in truth, also the one whose clock is known least.
-    least_known = np.maximum.reduceat(bound, begins)[of]
-    return np.where(nobody, -np.inf, entry[which]), np.where(
-        nobody, 0.0, np.where(from_root, bound[which], least_known)
-    )
 
 
 def run_seconds(trace: Trace) -> float:
@@ -319,11 +164,6 @@ def of_phase(found: Arrivals, name: str) -> Arrivals:
     return replace(
         found, sites=sites, rows=rows, calls=calls, run=run, phase=name, phases=phases, kinds=found.kinds.iloc[:0]
     )
-
-
-def call_begins(rows: pd.DataFrame) -> NDArray[np.intp]:
-    """Returns the first row of each call, in rows that are sorted by call."""
-    return np.flatnonzero(np.diff(rows["call"].to_numpy(), prepend=-1))
 
 
 def site_totals(rows: pd.DataFrame, calls: pd.DataFrame, profile: pd.DataFrame) -> pd.DataFrame:
@@ -516,150 +356,8 @@ def notes_on(trace: Trace, found: Arrivals) -> list[str]:
 
 
 MENTIONED = 0.01  # share of the run from which a call site is mentioned
-MOST_SENTENCES = 3
-OFTEN = 0.25  # share of the calls in which a rank is last, from which it is named
-MUCH_MORE = 0.25  # of the waiting than of the calls
-
-
-def mpi_name(operation: str, kind: str) -> str:
-    """Returns an operation as MPI calls it."""
-    if kind == "collective":
-        return operation
-    if kind == "persistent":
-        return f"MPI_{operation.capitalize()}_init"
-    return f"MPI_I{operation}" if kind == "nonblocking" else f"MPI_{operation.capitalize()}"
 
 
 def percent(share: float) -> str:
     """Returns a share in percent, without digits that say nothing."""
     return f"{100 * share:.0f} %" if share >= 0.095 or share == 0 else f"{100 * share:.1f} %"
-
-
-def wait_share(site: pd.Series) -> tuple[float, float, float]:
-    """Returns which share of the time at a site is waiting for late ranks, with its least and its largest value."""
-    time = float(site["time"])
-    if time <= 0:
-        return 0.0, 0.0, 0.0
-    share, error = float(site["wait"]) / time, (float(site["wait_error"]) + float(site["wait_sampling"])) / time
-    return share, max(0.0, share - error), min(1.0, share + error)
-
-
-def share_text(site: pd.Series) -> str:
-    """Returns the share of waiting, with its limits where they differ from it."""
-    share, low, high = wait_share(site)
-    limits = f" ({100 * low:.0f} to {100 * high:.0f} %)" if high - low > 0.01 else ""
-    return f"{percent(share)}{limits}"
-
-
-def site_sentence(site: pd.Series, run: str) -> str:
-    """Returns the sentence on a call site.
-
-    Args:
-        site: a row of `Arrivals.sites`.
-        run: what shares are of.
-    """
-    where = f"{percent(site['share'])} of {run} is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
-    where += f" in phase '{site['phase']}'" if site["phase"] else ""
-    if site["kind"] in LATER:
-        where += " and in waiting for it"
-        where += f", {site['overlap'] * MICROSECONDS:.4g} us later" if site["sampled"] else ""
-    if not site["sampled"]:
-        return f"{where}; these are calls {BEYOND[site['beyond']]}, so who is late cannot be told"
-    if site["apart"] == 0.0:
-        bound = site["bound"] * MICROSECONDS
-        return f"{where}; its ranks arrive together as far as these clocks can show, within {bound:.3g} us"
-    share = wait_share(site)[0]
-    text = f"{where}; {share_text(site)} of that is waiting for late ranks, {percent(1 - share)} is the operation"
-    if site["last_rank"] >= 0 and max(site["last_share"], site["last_wait"]) >= OFTEN and share > 0:
-        text += f"; rank {site['last_rank']:.0f} is last in {percent(site['last_share'])} of the calls"
-        if site["last_wait"] > site["last_share"] + MUCH_MORE:
-            text += f", with {percent(site['last_wait'])} of the waiting"
-    return text
-
-
-def share_of(found: Arrivals) -> str:
-    """Returns what `share` is of."""
-    whole = f"phase '{found.phase}'" if found.phase else "the run"
-    return whole if found.threads == found.ranks else f"the time of {found.threads} threads"
-
-
-def verdict(found: Arrivals) -> list[str]:
-    """Returns the sentences, the most important one first."""
-    if found.sites.empty:
-        return [
-            *found.warnings,
-            "no collective was recorded on all of its ranks: there is nothing to say about arrivals",
-        ]
-    run = share_of(found)
-    sites = [site for _, site in found.sites.iterrows()]
-    large = [site for site in sites if site["share"] >= MENTIONED][:MOST_SENTENCES] or sites[:1]
-    sentences = [*found.warnings, *(site_sentence(site, run) for site in large)]
-    others = sites[len(large) :]
-    if others:
-        rest = sum(float(site["share"]) for site in others)
-        sentences.append(f"{counted(len(others), 'other call site')}: {percent(rest)} of {run} together")
-    return [*sentences, *phase_sentences(found)]
-
-
-def phase_sentences(found: Arrivals) -> list[str]:
-    """Returns a sentence on each of the phases with most waiting, outer ones first."""
-    if found.phase or found.phases.empty:
-        return []
-    phases = found.phases
-    large = phases[phases["wait"] >= MENTIONED * found.run * found.ranks].nlargest(MOST_SENTENCES, "wait")
-    return [
-        f"phase '{one['phase']}' is {percent(one['seconds'] / (found.run * found.ranks))} of the run, "
-        f"{percent(one['time'] / one['seconds'])} of it in collectives; {share_text(one)} of that is waiting for late "
-        f"ranks, {percent(one['last_wait'])} of it for rank {one['last_rank']}"
-        for _, one in large.sort_index().iterrows()
-        if one["last_rank"] >= 0
-    ]
-
-
-METRIC = "after_last_entry_median"
-FACTOR = 2.0  # sizes that differ by more are other cells
-
-
-def with_baseline(found: Arrivals, path: Path) -> pd.Series:
-    """Returns for each call site what its operation takes from a common start, in s; NaN where nothing fits.
-
-    A cell fits if operation and number of ranks are the same, and the size is the nearest of those within a factor of
-    two. Several launches give the median.
-
-    Args:
-        found: the call sites.
-        path: directory or file of `downbeat run`.
-
-    Raises:
-        UsageError: nothing of the kind is there.
-    """
-    cells = plain_cells(open_experiment(path))
-    cells = cells[cells["synchronizer"] == HARMONIZE]
-    return pd.Series([nearest(cells, site) for _, site in found.sites.iterrows()], index=found.sites.index, dtype=float)
-
-
-def nearest(cells: pd.DataFrame, site: pd.Series) -> float:
-    """Returns the time of the cells that are nearest to a call site."""
-    same = cells[(cells["operation"] == site["operation"]) & (cells["ranks"] == site["size"])]
-    if site["kind"] in LATER or same.empty:
-        return np.nan
-    size = 0.0 if pd.isna(site["bytes"]) else float(site["bytes"])
-    apart = (np.log2(same["size"].clip(lower=1)) - np.log2(max(1.0, size))).abs()
-    if apart.min() > np.log2(FACTOR):
-        return np.nan
-    return float(same[apart == apart.min()][METRIC].median())
-
-
-def baseline_command(found: Arrivals) -> str:
-    """Returns the command that measures the baseline of all call sites on as many ranks; empty if there are none."""
-    sites = found.sites[~found.sites["kind"].isin(LATER) & (found.sites["beyond"] == 0)]
-    if sites.empty:
-        return ""
-    ranks = sorted({int(size) for size in sites["size"] if size > 1})
-    if not ranks:
-        return ""
-    sizes = sorted({max(1, int(size)) for size in sites["bytes"].dropna() if size > 0})
-    words = ["downbeat", "run", *dict.fromkeys(map(str, sites["operation"])), "--sync", "harmonize"]
-    words += ["--sizes", ",".join(map(str, sizes))] if sizes else []
-    words += ["-n", ",".join(map(str, ranks)), "-o", "baseline"]
-    return shlex.join(words)

@@ -11,8 +11,10 @@ import pandas as pd
 from downbeat.report.page import Fact, Page, Section, Table
 from downbeat.report.style import COLORS, GRAY, TEXT_POINTS, Picture, finish, log_axis, new_figure, whole_ticks
 from downbeat.text import MICROSECONDS, counted
-from downbeat.trace.arrivals import LATER, QUANTILES, Arrivals, mpi_name, percent, verdict, wait_share
+from downbeat.trace.arrivals import QUANTILES, Arrivals, percent
+from downbeat.trace.calls import LATER
 from downbeat.trace.patterns import patterns_frame
+from downbeat.trace.verdict import mpi_name, verdict, wait_share
 
 WIDTH = 80
 MOST_SITES = 12  # in the table; JSON has all
