@@ -14,6 +14,7 @@ from downbeat.comparison.summaries import MOST_OPERATIONS, describe, describe_ea
 from downbeat.data import cells
 from downbeat.data.cells import exit_pattern
 from downbeat.report.clock_pictures import draw_drift, draw_edges, draw_pareto, draw_round_trips, pareto_front
+from downbeat.report.drawing import make_picture, numbers_of
 from downbeat.report.instants import draw_pattern_file, draw_patterns, draw_skew_file, draw_skews, draw_timelines
 from downbeat.report.latency import (
     draw_computation_overlap,
@@ -25,7 +26,7 @@ from downbeat.report.latency import (
     draw_sizes,
 )
 from downbeat.report.launches import draw_checks, draw_launches, draw_run_times
-from downbeat.report.panel import Dots, Heat, Line, Panel, Timeline, box_of, make_picture, numbers_of
+from downbeat.report.panel import Dots, Heat, Line, Panel, Timeline, box_of
 from downbeat.report.pictures import OF_EXPERIMENTS
 from downbeat.report.style import MOST_PANELS, positions
 from downbeat.run.experiment import open_experiment

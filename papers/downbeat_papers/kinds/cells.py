@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.report.panel import Heat, Line, Panel, box_of, make_picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Heat, Line, Panel, box_of
 from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS, bytes_text, drawn_of, evenly
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.report.panel import Line, Panel, box_of, make_picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel, box_of
 from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS, name_of
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.report.panel import Line, Panel, box_of, make_picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel, box_of
 from downbeat.report.style import Picture
 from downbeat.run.simulation import sample_messages, simulated_seconds, start_seconds
 from downbeat.statistics.distributions import t_quantile

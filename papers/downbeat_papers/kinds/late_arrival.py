@@ -13,7 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from downbeat.report.panel import Line, Panel, make_picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel
 from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS, PERCENT
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
-from downbeat.report.panel import Line, Panel, make_picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel
 from downbeat.report.style import Picture
 from downbeat.run.simulation import start_seconds
 from downbeat.text import MICROSECONDS, evenly

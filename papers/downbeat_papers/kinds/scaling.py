@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from downbeat.report.panel import Line, Panel, make_picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel
 from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.report.panel import NO_MARKER, Dots, Line, Panel, make_picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import NO_MARKER, Dots, Line, Panel
 from downbeat.report.style import GRAY, Picture
 from downbeat.text import MICROSECONDS
 

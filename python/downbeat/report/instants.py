@@ -22,7 +22,8 @@ from downbeat.comparison.summaries import (
 from downbeat.data.cells import exit_pattern, native, read_samples
 from downbeat.data.launch_file import open_samples
 from downbeat.data.netcdf import NetcdfFile
-from downbeat.report.panel import MOST_RANKS, PHASES, Box, Panel, Timeline, lines_of, make_picture, rank_step
+from downbeat.report.drawing import PHASES, make_picture
+from downbeat.report.panel import MOST_RANKS, Box, Panel, Timeline, lines_of, rank_step
 from downbeat.report.style import FIXED, Picture, positions
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS

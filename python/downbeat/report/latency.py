@@ -26,7 +26,8 @@ from downbeat.comparison.summaries import (
     synchronization,
 )
 from downbeat.data.metrics import METRICS
-from downbeat.report.panel import NO_MARKER, Band, Box, Heat, Line, Panel, lines_of, make_picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import NO_MARKER, Band, Box, Heat, Line, Panel, lines_of
 from downbeat.report.style import GRAY, Picture, positions
 from downbeat.run.experiment import Experiment
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN

@@ -16,7 +16,8 @@ from downbeat.comparison.summaries import (
     value_text,
 )
 from downbeat.data.cells import read_samples
-from downbeat.report.panel import NO_MARKER, Band, Line, Panel, make_picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import NO_MARKER, Band, Line, Panel
 from downbeat.report.style import GRAY, Picture, positions
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS

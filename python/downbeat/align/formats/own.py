@@ -12,7 +12,8 @@ import pandas as pd
 from downbeat.align.calls import Calls, Integers, RankTrace, normalize
 from downbeat.errors import UsageError
 from downbeat.trace.file import is_trace
-from downbeat.trace.trace import NOT_KNOWN, open_trace
+from downbeat.trace.records import NOT_KNOWN
+from downbeat.trace.trace import open_trace
 
 NAME = "libdownbeat-preload"
 recognizes = is_trace
