@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 from downbeat.errors import DownbeatError
-from downbeat.experiment.plan import Environment, Measurement
+from downbeat.run.plan import Environment, Measurement
 
 from benchmarks.promises import Promise, at_least, at_most, print_promises
 from benchmarks.running import Parser, experiment, fail, unset_settings, write_json

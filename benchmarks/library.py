@@ -17,7 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from downbeat.launchers.libraries import ROOT, linked_mpi
+from downbeat.run.libraries import ROOT, linked_mpi
 
 from benchmarks.running import Parser, fail, run_ranks, unset_settings, write_json
 

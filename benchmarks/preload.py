@@ -20,8 +20,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from downbeat.launchers.libraries import ROOT
-from downbeat.traces.trace import open_trace
+from downbeat.run.libraries import ROOT
+from downbeat.trace.trace import open_trace
 
 from benchmarks.promises import Promise, at_least, at_most, print_promises
 from benchmarks.running import Parser, run_ranks

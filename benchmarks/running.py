@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
-from downbeat.base.files import write_text
 from downbeat.errors import DownbeatError
-from downbeat.experiment.estimates import Estimates
-from downbeat.experiment.execute import Watcher, execute
-from downbeat.experiment.experiment import Experiment, open_experiment
-from downbeat.experiment.launch import Ended
-from downbeat.experiment.plan import Environment, Library, Measurement, Plan
-from downbeat.launchers.bench import find_bench
-from downbeat.launchers.libraries import LIBRARIES, ROOT
+from downbeat.files import write_text
+from downbeat.run.bench import find_bench
+from downbeat.run.bench_launch import Ended
+from downbeat.run.estimates import Estimates
+from downbeat.run.execute import Watcher, execute
+from downbeat.run.experiment import Experiment, open_experiment
+from downbeat.run.libraries import LIBRARIES, ROOT
+from downbeat.run.plan import Environment, Library, Measurement, Plan
 
 
 def fail(name: str, message: str) -> NoReturn:

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from downbeat.launchers.libraries import ROOT
+from downbeat.run.libraries import ROOT
 
 from benchmarks.promises import Promise, at_most, print_promises
 from benchmarks.running import Parser, fail, unset_settings, write_json

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from downbeat.launchers.libraries import ROOT
+from downbeat.run.libraries import ROOT
 
 from benchmarks.promises import Promise, at_least, at_most, print_promises
 from benchmarks.running import Parser, crowded, fail, unset_settings, write_json

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 from downbeat.errors import DownbeatError
-from downbeat.experiment.plan import Measurement
-from downbeat.launchers.bench import find_bench
+from downbeat.run.bench import find_bench
+from downbeat.run.plan import Measurement
 
 from benchmarks.promises import Promise, at_most, print_promises
 from benchmarks.running import Parser, crowded, experiment, fail, unset_settings, whole_from, write_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from downbeat.launchers.libraries import LIBRARIES
+from downbeat.run.libraries import LIBRARIES
 from terminal_signals import heed_signals
 
 heed_signals()

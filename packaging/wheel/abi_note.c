@@ -1,5 +1,5 @@
 /* A note in the wheel's libdownbeat for one ABI of MPI, since it names no MPI library that would show the ABI.
- * python/downbeat/launchers/mpi_abi.py reads it; `readelf -n` shows it. */
+ * python/downbeat/run/mpi_abi.py reads it; `readelf -n` shows it. */
 #include <mpi.h>
 
 #if defined OPEN_MPI

@@ -130,7 +130,7 @@ static int take_of_variables(void) {
     return 0;
 }
 
-/* As python/downbeat/launchers/mpi_abi.py; NULL: another one. */
+/* As python/downbeat/run/mpi_abi.py; NULL: another one. */
 static const char *abi(void) {
     int major = 0, minor = 0;
     if (dlsym(library, "ompi_mpi_comm_self") != NULL)

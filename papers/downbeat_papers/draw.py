@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.base.text import MICROSECONDS
-from downbeat.pictures.panel import Line, Numbers, Panel, Timeline
+from downbeat.report.panel import Line, Numbers, Panel, Timeline
+from downbeat.text import MICROSECONDS
 
 
 def median_line(label: str, x: Numbers, launches: Sequence[Numbers], color: int) -> Line:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from downbeat.base.text import counted
 from downbeat.statistics.holm import holm
 from downbeat.statistics.modes import unseen_text
+from downbeat.text import counted
 
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import Evidence

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
-from downbeat.base.text import counted
-from downbeat.launchers.job import RANKS, nodes_for, with_numbers
-from downbeat.launchers.simulation import without_seed
 from downbeat.report.conditions import UNCHECKED, clock_check_text
 from downbeat.report.page import Page, Section, Table
+from downbeat.run.job import RANKS, nodes_for, with_numbers
+from downbeat.run.simulation import without_seed
+from downbeat.text import counted
 
 from downbeat_papers.evidence import Evidence
 from downbeat_papers.figure import PAPERS, Figure

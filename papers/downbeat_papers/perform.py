@@ -6,13 +6,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from downbeat.base.text import counted
 from downbeat.errors import DownbeatError
-from downbeat.experiment import directory as places
-from downbeat.experiment.cost import LEAST_LIMIT, PATIENCE
-from downbeat.experiment.execute import adopt, execute
-from downbeat.experiment.experiment import Launch, open_experiment
-from downbeat.experiment.plan import Environment, Library, Measurement, Plan
+from downbeat.run import directory as places
+from downbeat.run.execute import adopt, execute
+from downbeat.run.experiment import Launch, open_experiment
+from downbeat.run.plan import Environment, Library, Measurement, Plan
+from downbeat.run.simulation import LEAST_LIMIT, PATIENCE
+from downbeat.text import counted
 
 from downbeat_papers.figure import Figure
 from downbeat_papers.results import Results

@@ -9,12 +9,11 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.base.text import MICROSECONDS
-from downbeat.data.cells import summarize_cells
+from downbeat.data.cells import VERDICTS, sample_metrics, summarize_cells
 from downbeat.data.launch_file import open_launch
-from downbeat.data.samples import VERDICTS, sample_metrics
 from downbeat.errors import DownbeatError
-from downbeat.experiment.experiment import Launch
+from downbeat.run.experiment import Launch
+from downbeat.text import MICROSECONDS
 
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from downbeat.experiment.cost import (
+from downbeat.run.simulation import (
     nonblocking_seconds,
     sample_messages,
     sample_seconds,
@@ -39,7 +39,7 @@ class Run:
     """One configuration of a figure, launched several times."""
 
     label: str  # names its directory, its cells in frames, and the run in drawings; unique within the figure
-    library: str  # MPI library, by its name in `downbeat.launchers.libraries`
+    library: str  # MPI library, by its name in `downbeat.run.libraries`
     ranks: int  # of each launch
     operations: tuple[str, ...]  # of downbeat-bench, or the one word that begins another experiment, as "skew"
     options: Mapping[str, str]  # of downbeat-bench, as in `Measurement`

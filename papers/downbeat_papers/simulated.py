@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from downbeat.errors import UsageError
-from downbeat.launchers.bench import find_bench
-from downbeat.launchers.simulation import NAME, SpecificationError, parse_platform
+from downbeat.run.bench import find_bench
+from downbeat.run.simulation import NAME, SpecificationError, parse_platform
 
 from downbeat_papers.figure import Figure
 from downbeat_papers.site import SAMPLE, Site

@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from downbeat.base.text import counted, evenly, split_list
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import launcher_at
-from downbeat.experiment.planning import check_placing
-from downbeat.launchers.bench import built, find_any_bench, library_of, srun_launcher
-from downbeat.launchers.job import Job, job_of, nodes_for, places_ranks
-from downbeat.launchers.libraries import LIBRARIES
-from downbeat.launchers.simulation import NAME as SIMULATOR
-from downbeat.launchers.simulation import Platform, parse_platform
+from downbeat.run.bench import built, find_any_bench, library_of, srun_launcher
+from downbeat.run.bench_options import launcher_at
+from downbeat.run.job import Job, job_of, nodes_for, places_ranks
+from downbeat.run.libraries import LIBRARIES
+from downbeat.run.planning import check_placing
+from downbeat.run.simulation import NAME as SIMULATOR
+from downbeat.run.simulation import Platform, parse_platform
+from downbeat.text import counted, evenly, split_list
 
 # The collectives that are simulated are Open MPI's.
 OPEN_MPI = ("openmpi", "openmpi5", SIMULATOR)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from downbeat.launchers.bench import built
+from downbeat.run.bench import built
 from downbeat_papers.site import Site
 
 # The figures distinguish Open MPI, MPICH, Intel MPI.

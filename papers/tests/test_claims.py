@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.experiment.experiment import Launch
 from downbeat.report.page import Section
+from downbeat.run.experiment import Launch
 from downbeat_papers.claims import (
     Claim,
     Facts,

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
-from downbeat.base.text import evenly
 from downbeat.commands.reproduce import reproduce
 from downbeat.errors import UsageError
-from downbeat.experiment.cost import LEAST_LIMIT
 from downbeat.report.page import render_page
+from downbeat.run.simulation import LEAST_LIMIT
+from downbeat.text import evenly
 from downbeat_command import downbeat
 from downbeat_papers.claims import Facts
 from downbeat_papers.figure import FIGURES, find_figures, names_in, own_data

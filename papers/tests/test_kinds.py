@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from downbeat.data.cells import VERDICTS
 from downbeat.data.launch_file import open_launch
-from downbeat.data.samples import VERDICTS
-from downbeat.experiment.experiment import Launch
-from downbeat.pictures.panel import Timeline
+from downbeat.report.panel import Timeline
+from downbeat.run.experiment import Launch
 from downbeat_papers.claims import Finding, Measure, evidence_of
 from downbeat_papers.draw import median_sample
 from downbeat_papers.figure import FIGURES

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
-from downbeat.experiment.cost import nonblocking_seconds
-from downbeat.launchers.bench import built
-from downbeat.launchers.messages import SimulatorsMessages
-from downbeat.launchers.simulation import NAME, platform_object
+from downbeat.run.bench import built
+from downbeat.run.libraries import SimulatorsMessages
+from downbeat.run.simulation import NAME, nonblocking_seconds, platform_object
 from downbeat_command import downbeat
 from downbeat_papers import simulated
 from downbeat_papers.figure import FIGURES

@@ -1,6 +1,6 @@
 /* The file of a trace: what one process recorded is a section. While the program runs, each process has a file of its
  * own, mapped into memory, so that what was recorded survives whatever ends the process; MPI_Finalize joins the
- * sections of a node in one file. All numbers have the byte order of the machine; python/downbeat/traces/file.py reads
+ * sections of a node in one file. All numbers have the byte order of the machine; python/downbeat/trace/file.py reads
  * them.
  *
  *     header, padded to TRACE_HEADER_SIZE

@@ -20,24 +20,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from downbeat.comparison.compare import compare as compare
+    from downbeat.data.cells import sample_metrics as sample_metrics
     from downbeat.data.cells import summarize_cells as summarize_cells
     from downbeat.data.launch_file import open_launch as open_launch
-    from downbeat.data.samples import sample_metrics as sample_metrics
-    from downbeat.notebook import Experiment as Experiment
-    from downbeat.notebook import open_experiment as open_experiment
-    from downbeat.traces.trace import Trace as Trace
-    from downbeat.traces.trace import open_trace as open_trace
+    from downbeat.report.pictures import Experiment as Experiment
+    from downbeat.report.pictures import open_experiment as open_experiment
+    from downbeat.trace.trace import Trace as Trace
+    from downbeat.trace.trace import open_trace as open_trace
 
 # Loaded on first use: the launcher wrapper is in this package too, and runs where nothing else is installed.
 _HOMES = {
     "open_launch": "downbeat.data.launch_file",
-    "sample_metrics": "downbeat.data.samples",
+    "sample_metrics": "downbeat.data.cells",
     "summarize_cells": "downbeat.data.cells",
     "compare": "downbeat.comparison.compare",
-    "Experiment": "downbeat.notebook",
-    "open_experiment": "downbeat.notebook",
-    "Trace": "downbeat.traces.trace",
-    "open_trace": "downbeat.traces.trace",
+    "Experiment": "downbeat.report.pictures",
+    "open_experiment": "downbeat.report.pictures",
+    "Trace": "downbeat.trace.trace",
+    "open_trace": "downbeat.trace.trace",
 }
 __all__ = [
     "Experiment",

@@ -22,8 +22,7 @@ def main() -> None:
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from downbeat import cli
-    from downbeat.base import streams
+    from downbeat import cli, streams
 
     signal.signal(signal.SIGINT, handler)
     sys.unraisablehook = repeat_interrupt

@@ -8,27 +8,11 @@ from typing import NoReturn, cast
 
 import typer
 
-from downbeat.base.streams import shown
-from downbeat.base.text import one_line
-from downbeat.commands import (
-    align,
-    arrivals,
-    build,
-    compare,
-    config,
-    doctor,
-    export,
-    report,
-    reproduce,
-    run,
-    show,
-    timebase,
-    trace,
-    tune,
-)
-from downbeat.commands.help import HelpCommand, HelpGroup, PassingCommand
-from downbeat.commands.mistakes import usage_line, with_suggestion
+from downbeat.commands import align, doctor, export, installation, report, reproduce, run, trace
+from downbeat.commands.help import HelpCommand, HelpGroup, PassingCommand, usage_line, with_suggestion
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.streams import shown
+from downbeat.text import one_line
 
 # click's UsageError, which typer has under several names.
 PARSER_ERRORS = cast(tuple[type[typer.BadParameter]], typer.BadParameter.__bases__)
@@ -43,22 +27,22 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 # In the order in which a newcomer needs them.
-app.command(cls=HelpCommand)(build.build)
-app.command(cls=HelpCommand)(config.config)
+app.command(cls=HelpCommand)(installation.build)
+app.command(cls=HelpCommand)(installation.config)
 app.command(cls=HelpCommand)(doctor.doctor)
 app.command(cls=PassingCommand)(run.run)
-app.command(cls=HelpCommand)(compare.compare)
+app.command(cls=HelpCommand)(report.compare)
 app.command(cls=HelpCommand)(report.report)
-app.command(cls=HelpCommand)(show.show)
+app.command(cls=HelpCommand)(report.show)
 app.command(cls=HelpCommand)(export.export)
-app.command(cls=PassingCommand)(tune.tune)
+app.command(cls=PassingCommand)(run.tune)
 app.command(cls=HelpCommand)(reproduce.reproduce)
 app.command(cls=HelpCommand, context_settings={"allow_interspersed_args": False})(
     trace.trace
 )  # the launcher has options, too
-app.command(cls=HelpCommand)(arrivals.arrivals)
+app.command(cls=HelpCommand)(trace.arrivals)
 app.command(cls=HelpCommand)(align.align)
-app.command(cls=HelpCommand, context_settings={"allow_interspersed_args": False})(timebase.timebase)
+app.command(cls=HelpCommand, context_settings={"allow_interspersed_args": False})(align.timebase)
 
 
 @app.callback(invoke_without_command=True)
@@ -68,7 +52,7 @@ def options(
 ) -> None:
     """Experiments on MPI collectives, measured from a common start."""
     if version:
-        from downbeat.commands.version import print_versions
+        from downbeat.commands.installation import print_versions
 
         print_versions()
         raise typer.Exit

@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
-from downbeat.base.text import PERCENT, counted, microseconds
+from downbeat.text import PERCENT, counted, microseconds
 
 TEMPLATES = Path(__file__).with_name("sentences.toml")
 MOST_NAMED = 8  # a longer list is cut; what is left out is counted

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from downbeat.base.files import write_text
-from downbeat.base.text import PERCENT, microseconds, printable
+from downbeat.files import write_text
+from downbeat.text import PERCENT, microseconds, printable
 
 WIDTH = 80
 GAP = "  "

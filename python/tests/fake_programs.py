@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from downbeat.experiment.plan import Library
+from downbeat.run.plan import Library
 from launch_files import Cell, write_launch
 
 # Starts as many copies of the program as -n says, as a launcher does.

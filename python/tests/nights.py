@@ -6,8 +6,8 @@ from pathlib import Path
 
 import netCDF4
 import numpy as np
-from downbeat.experiment import directory as places
-from downbeat.experiment.plan import Library, Measurement, Plan
+from downbeat.run import directory as places
+from downbeat.run.plan import Library, Measurement, Plan
 from fake_programs import FakeBench, write_template
 from report_data import CONTEXT
 

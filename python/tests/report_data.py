@@ -7,7 +7,7 @@ from pathlib import Path
 
 import netCDF4
 import numpy as np
-from downbeat.experiment.experiment import Experiment, open_experiment
+from downbeat.run.experiment import Experiment, open_experiment
 from launch_files import Cell, write_launch
 
 US = 1e-6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import Any
 
-from downbeat.launchers.launch import INTERRUPTIONS
+from downbeat.run.launch import INTERRUPTIONS
 
 
 def heed_signals() -> dict[signal.Signals, Any]:

@@ -12,14 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from downbeat.align.calls import RankTrace
+from downbeat.align.calls import NoTraceError, RankTrace, rank_in_environment, rank_of
 from downbeat.align.formats import events as events_module
 from downbeat.align.formats import kernels_of, read, read_all, write_merged, write_moved
-from downbeat.align.formats.common import NoTraceError
 from downbeat.align.formats.kernels import Kernels, looks_like_one
-from downbeat.align.formats.ranks import rank_in_environment, rank_of
-from downbeat.base.text import counted
 from downbeat.errors import UsageError
+from downbeat.text import counted
 from test_align_formats import nsight, thread
 
 BASE = 1_764_547_200_000_000_000  # ns

@@ -14,17 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 import trace_files
-from downbeat.align.calls import Calls, Integers, RankTrace
+from downbeat.align.calls import Calls, Integers, RankTrace, normalize, rank_of
 from downbeat.align.formats import events as events_module
 from downbeat.align.formats import read, read_all, write_merged, write_moved
 from downbeat.align.formats.chrome import EMPTY_PARTS, NO_GROUP, SEVERAL_GROUPS
-from downbeat.align.formats.common import normalize
 from downbeat.align.formats.events import nanoseconds
 from downbeat.align.formats.found import NO_END, QUEUED
 from downbeat.align.formats.kernels import OF_POINTS
-from downbeat.align.formats.ranks import rank_of
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.traces.file import HEADER_SIZE, MAGIC, TABLES
+from downbeat.trace.file import HEADER_SIZE, MAGIC, TABLES
 
 BASE = 1_712_000_000_000_000_000  # ns; in us and as a float, 0.123 more is lost
 

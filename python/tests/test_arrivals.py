@@ -13,21 +13,15 @@ import pandas as pd
 import pytest
 from downbeat.errors import UsageError
 from downbeat.report.page import render_page
-from downbeat.traces.arrivals import (
-    BEYOND,
-    Arrivals,
-    arrivals,
-    arrivals_of,
-    find_arrivals,
-    percent,
-    run_seconds,
-    verdict,
-)
-from downbeat.traces.file import TABLES
-from downbeat.traces.page import STRETCHES, make_page, render, to_json
-from downbeat.traces.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
-from downbeat.traces.sites import elsewhere, short_line, site_names
-from downbeat.traces.trace import Trace
+from downbeat.trace.arrivals import BEYOND, Arrivals, arrivals_of, find_arrivals, percent, run_seconds
+from downbeat.trace.calls import arrivals
+from downbeat.trace.file import TABLES
+from downbeat.trace.page import make_page, render, to_json
+from downbeat.trace.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
+from downbeat.trace.pictures import STRETCHES
+from downbeat.trace.sites import elsewhere, short_line, site_names
+from downbeat.trace.trace import Trace
+from downbeat.trace.verdict import verdict
 
 US = 1e-6
 RUN = 1.0  # s

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from downbeat.data.launch_file import CELL_FACTORS
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import OWN, SUBCOMMANDS, passed_options
-from downbeat.experiment.plan import CALLS_BARRIER, DEFAULT_SYNC
-from downbeat.launchers.bench import check_arguments
-from downbeat.pictures.registry import OF_FILES
+from downbeat.report.pictures import OF_FILES
+from downbeat.run.bench import check_arguments
+from downbeat.run.bench_options import OWN, SUBCOMMANDS, passed_options
+from downbeat.run.plan import CALLS_BARRIER, DEFAULT_SYNC
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "build/openmpi/bin/downbeat-bench"

@@ -10,11 +10,11 @@ from pathlib import Path
 import downbeat
 import pytest
 from damage import share_found
-from downbeat.base.files import read_json, with_checksum, without_checksum, write_checked_json
 from downbeat.errors import UsageError
-from downbeat.experiment import directory as places
-from downbeat.experiment.experiment import open_experiment
-from downbeat.tables.export import ROWS
+from downbeat.files import read_json, with_checksum, without_checksum, write_checked_json
+from downbeat.report.export import ROWS
+from downbeat.run import directory as places
+from downbeat.run.experiment import open_experiment
 from launch_files import seal
 from report_data import two_cells
 from trace_files import write_trace

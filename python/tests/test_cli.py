@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
-from downbeat.commands.interruption import resumable
-from downbeat.launchers.launch import INTERRUPTIONS
+from downbeat.commands.options import resumable
+from downbeat.run.launch import INTERRUPTIONS
 from downbeat_command import downbeat
 from fake_programs import environment
 from launch_files import Cell, write_launch

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.closing import AFFORDABLE, closing, contrast, next_steps
-from downbeat.experiment.directory import write_plan, write_record
-from downbeat.experiment.estimates import Estimates
-from downbeat.experiment.plan import LAUNCH_FACTORS, LaunchKey, Library, Measurement, Plan, Variant
+from downbeat.comparison.questions import AFFORDABLE, closing, contrast, next_steps
+from downbeat.run.directory import write_plan, write_record
+from downbeat.run.estimates import Estimates
+from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Library, Measurement, Plan, Variant
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
 from launch_files import Cell, write_launch
 

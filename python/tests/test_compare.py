@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from compare_command import Run, command
-from downbeat.commands.compare import FailOn
+from downbeat.commands.report import FailOn
 from downbeat.comparison.conditions import parse_conditions, select
 from downbeat.comparison.notes import context_differences
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.errors import UsageError
-from downbeat.experiment.directory import write_plan, write_record
-from downbeat.experiment.experiment import FACTORS, Experiment, open_experiment
-from downbeat.experiment.plan import Library, Measurement, Plan
+from downbeat.run.directory import write_plan, write_record
+from downbeat.run.experiment import FACTORS, Experiment, open_experiment
+from downbeat.run.plan import Library, Measurement, Plan
 from downbeat.statistics.verdicts import HIDDEN, HIDDEN_MARGIN
 from launch_files import Cell, write_launch
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from downbeat.statistics.steps import grouped_median
+from downbeat.statistics.series import grouped_median
 
 from tests.statistics.conditions import DIVISIONS, draw, experiment, in_bursts, measured, true_median
 

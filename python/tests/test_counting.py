@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from downbeat.errors import UsageError
-from downbeat.experiment.counting import check_choices, choices_of, largest_size
-from downbeat.experiment.execute import execute
-from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.plan import Library, Measurement, Plan
+from downbeat.run.execute import execute
+from downbeat.run.experiment import open_experiment
+from downbeat.run.plan import Library, Measurement, Plan
+from downbeat.run.trial import check_choices, choices_of, largest_size
 from fake_programs import FakeBench
 
 ROW = """printf '{"record":"row","operation":"%s","algorithm":"%s","verdict":"%s"}\\n'"""

@@ -14,12 +14,23 @@ from types import MappingProxyType
 import netCDF4
 import numpy as np
 import pytest
-from downbeat.doctor import busy_loop, clock, cores, frequency, limits, load, memory, noise, variables, virtualization
-from downbeat.doctor.machine import Finding, Machine, parse_cpus
-from downbeat.doctor.registry import CHECKS, Check, examine
 from downbeat.errors import DownbeatError
-from downbeat.experiment.trial_start import binding, try_start, watch
-from downbeat.launchers.libraries import short_version
+from downbeat.run import machine, noise
+from downbeat.run.doctor import (
+    CHECKS,
+    Check,
+    check_clock,
+    check_cores,
+    check_frequency,
+    check_limits,
+    check_load,
+    check_memory,
+    check_virtualization,
+    examine,
+)
+from downbeat.run.libraries import short_version
+from downbeat.run.machine import Finding, Machine, parse_cpus
+from downbeat.run.trial import binding, try_start, watch
 from downbeat_command import downbeat
 from fake_programs import FakeBench
 from launch_files import Cell, write_launch
@@ -88,56 +99,77 @@ BOOST = {f"{CPU}/intel_pstate/no_turbo": None, f"{CPU}/cpufreq/boost": "1"}
 LOAD = "proc/loadavg"
 CASES: dict[str, tuple[Check, Mapping[str, str | None], int, str, str, str]] = {
     # name: check, what is other than on the good machine, ranks, verdict, seen, advice
-    "threads": (cores.check, {}, 5, "problem", "4 cores with 8 hardware threads for 5 ranks", "use at most 4 ranks"),
-    "crowded": (cores.check, {}, 9, "problem", "for 9 ranks", "use at most 4 ranks"),
-    "quota": (limits.check, MAX, 3, "problem", "to the time of 2.5 processors", "3 ranks will be stopped"),
+    "threads": (
+        check_cores,
+        {},
+        5,
+        "problem",
+        "4 cores with 8 hardware threads for 5 ranks",
+        "use at most 4 ranks",
+    ),
+    "crowded": (check_cores, {}, 9, "problem", "for 9 ranks", "use at most 4 ranks"),
+    "quota": (check_limits, MAX, 3, "problem", "to the time of 2.5 processors", "3 ranks will be stopped"),
     "quota above": (
-        *(limits.check, {f"{CGROUP}/system.slice/cpu.max": "400000 100000"}, 4),
+        *(check_limits, {f"{CGROUP}/system.slice/cpu.max": "400000 100000"}, 4),
         *("notice", "to the time of 4 processors", "cpu.max"),
     ),
     "quota of a container": (
-        *(limits.check, NO_MAX | {f"{CGROUP}/cpu.max": "50000 100000"}, 1),
+        *(check_limits, NO_MAX | {f"{CGROUP}/cpu.max": "50000 100000"}, 1),
         *("problem", "to the time of 0.5 processors", "1 rank will be stopped"),
     ),
     "quota of version 1": (
-        *(limits.check, V1 | {V1_QUOTA: "150000"}, 2),
+        *(check_limits, V1 | {V1_QUOTA: "150000"}, 2),
         *("problem", "to the time of 1.5 processors", "2 ranks will be stopped"),
     ),
-    "no quota of version 1": (limits.check, V1 | {V1_QUOTA: "-1"}, 2, "good", "without a quota", ""),
-    "busy": (load.check, {LOAD: "5.00 0 0 1/1 1"}, 4, "problem", "load 5.00 on 8", "wait until they are done"),
-    "half busy": (load.check, {LOAD: "2.00 0 0 1/1 1"}, 4, "notice", "load 2.00 on 8", "idle"),
-    "quiet": (load.check, {LOAD: "0.80 0 0 1/1 1"}, 8, "good", "load 0.80 on 8 processors", ""),
-    "no load": (load.check, {LOAD: None}, 4, "notice", "the load of the system is unknown", "top"),
+    "no quota of version 1": (check_limits, V1 | {V1_QUOTA: "-1"}, 2, "good", "without a quota", ""),
+    "busy": (check_load, {LOAD: "5.00 0 0 1/1 1"}, 4, "problem", "load 5.00 on 8", "wait until they are done"),
+    "half busy": (check_load, {LOAD: "2.00 0 0 1/1 1"}, 4, "notice", "load 2.00 on 8", "idle"),
+    "quiet": (check_load, {LOAD: "0.80 0 0 1/1 1"}, 8, "good", "load 0.80 on 8 processors", ""),
+    "no load": (check_load, {LOAD: None}, 4, "notice", "the load of the system is unknown", "top"),
     "variant tsc": (
-        *(clock.check, {"proc/cpuinfo": "flags : fpu tsc constant_tsc"}, 4),
+        *(check_clock, {"proc/cpuinfo": "flags : fpu tsc constant_tsc"}, 4),
         *("problem", "not invariant (no nonstop_tsc)", "DOWNBEAT_CLOCK=monotonic_raw"),
     ),
-    "distrusted tsc": (clock.check, HPET, 4, "problem", "does not trust the time stamp counter", "DOWNBEAT_CLOCK="),
+    "distrusted tsc": (
+        check_clock,
+        HPET,
+        4,
+        "problem",
+        "does not trust the time stamp counter",
+        "DOWNBEAT_CLOCK=",
+    ),
     "slow clock": (
-        *(clock.check, {f"{SOURCE}/current_clocksource": "acpi_pm"}, 4),
+        *(check_clock, {f"{SOURCE}/current_clocksource": "acpi_pm"}, 4),
         *("problem", "clock source is acpi_pm", "clocksource=tsc"),
     ),
-    "no clock source": (clock.check, {f"{SOURCE}/current_clocksource": None}, 4, "notice", "is unknown", "dmesg"),
-    "arm": (clock.check, ARM, 4, "good", "arch_sys_counter", ""),
+    "no clock source": (
+        check_clock,
+        {f"{SOURCE}/current_clocksource": None},
+        4,
+        "notice",
+        "is unknown",
+        "dmesg",
+    ),
+    "arm": (check_clock, ARM, 4, "good", "arch_sys_counter", ""),
     "powersave": (
-        *(frequency.check, {f"{CPU}/cpu3/cpufreq/scaling_governor": "powersave"}, 4),
+        *(check_frequency, {f"{CPU}/cpu3/cpufreq/scaling_governor": "powersave"}, 4),
         *("problem", "governor performance, powersave", "cpupower frequency-set -g performance"),
     ),
-    "no governor": (frequency.check, NOT_SET, 4, "notice", "the frequency governor is unknown", "on the host"),
-    "turbo": (frequency.check, {f"{CPU}/intel_pstate/no_turbo": "0"}, 4, "notice", "boost is on", "no_turbo"),
-    "boost": (frequency.check, BOOST, 4, "notice", "boost is on", "cpufreq/boost"),
-    "deep sleep": (frequency.check, STATES, 4, "notice", "idle state C6 takes 133 us", "idle-set"),
-    "guest": (virtualization.check, GUEST, 4, "notice", "virtual machine (QEMU)", "trust medians"),
+    "no governor": (check_frequency, NOT_SET, 4, "notice", "the frequency governor is unknown", "on the host"),
+    "turbo": (check_frequency, {f"{CPU}/intel_pstate/no_turbo": "0"}, 4, "notice", "boost is on", "no_turbo"),
+    "boost": (check_frequency, BOOST, 4, "notice", "boost is on", "cpufreq/boost"),
+    "deep sleep": (check_frequency, STATES, 4, "notice", "idle state C6 takes 133 us", "idle-set"),
+    "guest": (check_virtualization, GUEST, 4, "notice", "virtual machine (QEMU)", "trust medians"),
     "steal": (
-        *(virtualization.check, GUEST | {"proc/stat": "cpu  100 0 100 780 0 0 0 20 90 0"}, 4),
+        *(check_virtualization, GUEST | {"proc/stat": "cpu  100 0 100 780 0 0 0 20 90 0"}, 4),
         *("problem", "2.00% of the processors' time", "not shared"),
     ),
     "full": (
-        *(memory.check, {"proc/meminfo": FULL}, 4),
+        *(check_memory, {"proc/meminfo": FULL}, 4),
         *("problem", "1.0 of 16.0 GiB of memory are available, 2.0 GiB are swapped out", "free some"),
     ),
     "moving pages": (
-        *(memory.check, {"proc/sys/kernel/numa_balancing": "1"}, 4),
+        *(check_memory, {"proc/sys/kernel/numa_balancing": "1"}, 4),
         *("notice", "NUMA balancing is on, over 2 nodes", "kernel.numa_balancing=0"),
     ),
 }
@@ -157,23 +189,23 @@ def test_what_is_other_than_good_is_found(name: str, tmp_path: Path) -> None:
 
 def test_numa_balancing_matters_with_several_nodes_alone(tmp_path: Path) -> None:
     change: dict[str, str | None] = {"proc/sys/kernel/numa_balancing": "1", "sys/devices/system/node/online": "0"}
-    assert [one.verdict for one in memory.check(machine_of(tmp_path, change), 4)] == ["good"]
+    assert [one.verdict for one in check_memory(machine_of(tmp_path, change), 4)] == ["good"]
 
 
 def test_a_narrowed_affinity_is_noticed(tmp_path: Path) -> None:
     machine = machine_of(tmp_path, allowed="0,1,4")
-    (finding,) = limits.check(machine, 2)
+    (finding,) = check_limits(machine, 2)
     assert (finding.verdict, finding.seen) == ("notice", "3 of 8 processors may be used here")
-    assert cores.check(machine, 2)[0].seen == "2 cores with 3 hardware threads for 2 ranks"
-    assert cores.check(machine, 2)[0].verdict == "good"
+    assert check_cores(machine, 2)[0].seen == "2 cores with 3 hardware threads for 2 ranks"
+    assert check_cores(machine, 2)[0].verdict == "good"
 
 
 def test_variables_that_change_results_are_named(tmp_path: Path) -> None:
     harmless = {"I_MPI_ROOT": "/opt", "PATH": "/bin", "OMPI_ALLOW_RUN_AS_ROOT": "1"}
-    (good,) = variables.check(machine_of(tmp_path, environment=harmless), 4)
+    (good,) = machine.check_variables(machine_of(tmp_path, environment=harmless), 4)
     assert good.verdict == "good"
     settings = {f"OMPI_MCA_x{number}": str(number) for number in range(6)} | {"LD_PRELOAD": "/lib/tool.so"}
-    first, second = variables.check(machine_of(tmp_path, environment=harmless | settings), 4)
+    first, second = machine.check_variables(machine_of(tmp_path, environment=harmless | settings), 4)
     assert (first.verdict, second.verdict) == ("notice", "notice")
     assert first.seen == "set: OMPI_MCA_x0=0, OMPI_MCA_x1=1, OMPI_MCA_x2=2, OMPI_MCA_x3=3, OMPI_MCA_x4=4 and 1 more"
     assert second.seen == "LD_PRELOAD=/lib/tool.so"
@@ -237,7 +269,7 @@ def test_the_worst_core_decides(lost: float, verdict: str) -> None:
 @pytest.mark.parametrize("usual", [100, 1500])
 def test_interruptions_of_a_loop_are_seen(usual: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock of even steps, but for one of 5000 ns more, and one of 800 ns more, too short to count."""
-    steps = {busy_loop.CALIBRATION_STEPS + 20: 5000, busy_loop.CALIBRATION_STEPS + 50: 800}
+    steps = {noise.CALIBRATION_STEPS + 20: 5000, noise.CALIBRATION_STEPS + 50: 800}
     now = calls = 0
 
     def read() -> int:
@@ -247,7 +279,7 @@ def test_interruptions_of_a_loop_are_seen(usual: int, monkeypatch: pytest.Monkey
         return now
 
     monkeypatch.setattr(time, "perf_counter_ns", read)
-    gaps, elapsed, step = busy_loop.interruptions(start_ns=0, seconds=500 * usual * 1e-9)
+    gaps, elapsed, step = noise.interruptions(start_ns=0, seconds=500 * usual * 1e-9)
     assert (gaps, step) == ([5000], usual)
     assert 500 * usual <= elapsed < 501 * usual
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from downbeat.traces.estimates import Z, ratio_error, total_error, weighted_quantiles
+from downbeat.trace.sites import Z, ratio_error, total_error, weighted_quantiles
 from numpy.typing import NDArray
 
 TRIALS = 150

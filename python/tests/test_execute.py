@@ -18,16 +18,15 @@ from typing import IO
 import netCDF4
 import numpy as np
 import pytest
-from downbeat.base import lock as locks
-from downbeat.doctor.machine import Machine
+from downbeat import files
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.experiment import directory as places
-from downbeat.experiment import split
-from downbeat.experiment.execute import ATTEMPTS, HOPELESS, Outcome, execute
-from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.launch import launch_command, run_in_directory
-from downbeat.experiment.plan import Environment, Library, Measurement, Plan
-from downbeat.launchers import leftovers
+from downbeat.run import directory as places
+from downbeat.run import estimates, job
+from downbeat.run.bench_launch import launch_command, run_in_directory
+from downbeat.run.execute import ATTEMPTS, HOPELESS, Outcome, execute
+from downbeat.run.experiment import open_experiment
+from downbeat.run.machine import Machine
+from downbeat.run.plan import Environment, Library, Measurement, Plan
 from fake_programs import MEDIAN, FakeBench, alive, script, wait_for, write_template
 from scipy import stats
 
@@ -51,7 +50,7 @@ def plan_with(*libraries: Library, launches: int = 2, **other: object) -> Plan:
 
 def kept(where: Path) -> list[str]:
     """Returns the names in the directory of an experiment, without those that are always there."""
-    return sorted(path.name for path in where.iterdir() if path.name not in (places.PLAN, places.MACHINE, locks.LOCK))
+    return sorted(path.name for path in where.iterdir() if path.name not in (places.PLAN, places.MACHINE, files.LOCK))
 
 
 def failures(outcome: Outcome) -> list[tuple[str, str]]:
@@ -253,12 +252,12 @@ def test_a_lock_that_was_removed_is_none(where: Path, monkeypatch: pytest.Monkey
 
     def removed_before(file: IO[str], operation: int) -> None:
         if next(removals):
-            (where / locks.LOCK).unlink()
+            (where / files.LOCK).unlink()
         flock(file, operation)
 
     monkeypatch.setattr(fcntl, "flock", removed_before)
-    with locks.locked(where) as lock:
-        assert os.fstat(lock).st_ino == (where / locks.LOCK).stat().st_ino
+    with files.locked(where) as lock:
+        assert os.fstat(lock).st_ino == (where / files.LOCK).stat().st_ino
 
 
 @pytest.mark.parametrize("status", [3, 4])
@@ -309,10 +308,10 @@ def test_an_interruption_while_a_launch_is_started_ends_it(tmp_path: Path, monke
 
 
 def test_two_runs_are_kept_out_of_one_directory(tmp_path: Path, where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(files, "PATIENCE_SECONDS", 0.3)
     fake = FakeBench(tmp_path / "fake")
     plan = plan_with(fake.library(), launches=1)
-    with locks.locked(where), pytest.raises(DownbeatError, match="another run is using"):
+    with files.locked(where), pytest.raises(DownbeatError, match="another run is using"):
         execute(plan, where)
     assert fake.starts() == []
     assert execute(plan, where).lacking == {}
@@ -425,7 +424,7 @@ def test_repetitions_follow_from_the_variance_components(fake: FakeBench, where:
     plan = plan_with(fake.library(), launches=7, width=0.5)
     outcome = execute(plan, where)
     assert outcome.lacking == {}
-    decision = split.read_split(where)
+    decision = estimates.read_split(where)
     assert decision is not None
     content = json.loads((where / places.SPLIT).read_text(encoding="utf-8"))
     (cell,) = content["cells"]
@@ -487,7 +486,7 @@ def test_launches_do_not_overlap_where_the_process_that_would_end_the_ranks_is_k
 
 
 def test_shared_memory_that_nobody_uses_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(job, "SHARED_MEMORY", tmp_path)
     names = ("vader_segment.old", "vader_segment.left", "sm_segment.used", "another")
     begin = 0.0
     for name in names:
@@ -496,7 +495,7 @@ def test_shared_memory_that_nobody_uses_is_removed(tmp_path: Path, monkeypatch: 
             time.sleep(0.1)
             begin = time.time()
     with (tmp_path / "sm_segment.used").open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
-        leftovers.remove_segments(begin)
+        job.remove_segments(begin)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["another", "sm_segment.used", "vader_segment.old"]
 
 
@@ -513,7 +512,7 @@ def test_a_site_launcher_is_given_the_ranks(tmp_path: Path, where: Path) -> None
 GUARDED = """
 import os, signal, subprocess, sys, time
 from pathlib import Path
-from downbeat.launchers.leftovers import MARK, Guard
+from downbeat.run.job import MARK, Guard
 guard = Guard(sys.argv[1])
 launcher = subprocess.Popen(["true"])
 guard.started(launcher.pid)

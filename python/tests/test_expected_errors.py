@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from downbeat.traces.clocks import expected_errors
+from downbeat.trace.clocks import expected_errors
 
 DRAWN = 40_000
 RATE, WALK = 4e-12, 3e-21  # (ns/ns)**2; per ns

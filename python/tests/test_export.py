@@ -14,11 +14,11 @@ import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.base.files import replacing
 from downbeat.errors import DownbeatError
-from downbeat.experiment.directory import write_plan, write_record
-from downbeat.experiment.plan import Library, Measurement, Plan
-from downbeat.tables.export import KINDS, ROWS
+from downbeat.files import replacing
+from downbeat.report.export import KINDS, ROWS
+from downbeat.run.directory import write_plan, write_record
+from downbeat.run.plan import Library, Measurement, Plan
 from launch_files import Cell, write_launch
 
 READERS: dict[str, Callable[..., pd.DataFrame]] = {

@@ -17,18 +17,18 @@ import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.base import lock
-from downbeat.base.files import read_json
-from downbeat.base.text import escaped, one_line, printable
+from downbeat import files
 from downbeat.commands.report import report
-from downbeat.data.samples import read_samples
+from downbeat.data.cells import read_samples
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.experiment import directory as places
-from downbeat.experiment.execute import execute
-from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.plan import Measurement, Plan
-from downbeat.pictures.style import Picture, new_figure
+from downbeat.files import read_json
 from downbeat.report.page import Page, Section, Table, picture_svg, write_page
+from downbeat.report.style import Picture, new_figure
+from downbeat.run import directory as places
+from downbeat.run.execute import execute
+from downbeat.run.experiment import open_experiment
+from downbeat.run.plan import Measurement, Plan
+from downbeat.text import escaped, one_line, printable
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import FakeBench, environment, script
 from report_data import two_cells
@@ -244,25 +244,25 @@ def test_without_locks_a_file_keeps_runs_apart(tmp_path: Path, monkeypatch: pyte
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(fcntl, "flock", unknown)
-    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(files, "PATIENCE_SECONDS", 0.0)
     fake = FakeBench(tmp_path / "fake")
     plan = Plan("test", Measurement(("bcast",), {}), (fake.library(),), launches=1)
     where = tmp_path / "e"
-    with lock.locked(where), pytest.raises(DownbeatError) as refused:
+    with files.locked(where), pytest.raises(DownbeatError) as refused:
         execute(plan, where)
     assert str(refused.value) == (
         f"another run is using '{where}': process {os.getpid()} on {socket.gethostname()}; "
-        f"if it has ended, remove '{where / lock.HOLDER}'"
+        f"if it has ended, remove '{where / files.HOLDER}'"
     )
     assert execute(plan, where).lacking == {}
-    assert not (where / lock.HOLDER).exists()
+    assert not (where / files.HOLDER).exists()
 
 
 def test_what_a_lock_leads_to_is_not_written(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text("before", encoding="utf-8")
-    (tmp_path / lock.LOCK).symlink_to(other)
-    with lock.locked(tmp_path):
+    (tmp_path / files.LOCK).symlink_to(other)
+    with files.locked(tmp_path):
         pass
     assert other.read_text(encoding="utf-8") == "before"
 

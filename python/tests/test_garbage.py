@@ -22,26 +22,25 @@ import netCDF4
 import numpy as np
 import pytest
 from damage import flipped, other_shape, other_text, other_words, replaced_fields
-from downbeat.base.files import read_json, write_json
-from downbeat.base.text import one_line
 from downbeat.comparison.conditions import open_history
-from downbeat.doctor.machine import Finding
+from downbeat.comparison.tables import dataset_lines, dataset_record, experiment_sheet
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.experiment import directory as places
-from downbeat.experiment import split
-from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.plan import Library, Measurement, Plan
-from downbeat.experiment.planning import planned
-from downbeat.experiment.request import read_request
-from downbeat.launchers.bench import kept_builds
-from downbeat.tables.dataset import dataset_lines, dataset_record
-from downbeat.tables.experiment import experiment_sheet
-from downbeat.tables.export import ROWS
-from downbeat.traces.arrivals import find_arrivals
-from downbeat.traces.page import render
-from downbeat.traces.summary import trace_lines
+from downbeat.files import read_json, write_json
+from downbeat.report.export import ROWS
+from downbeat.run import directory as places
+from downbeat.run import estimates
+from downbeat.run.bench import kept_builds
+from downbeat.run.experiment import open_experiment
+from downbeat.run.machine import Finding
+from downbeat.run.plan import Library, Measurement, Plan
+from downbeat.run.planning import planned
+from downbeat.run.request import read_request
+from downbeat.text import one_line
+from downbeat.trace.arrivals import find_arrivals
+from downbeat.trace.page import render
+from downbeat.trace.summary import trace_lines
+from downbeat.tune import mpich
 from downbeat.tune import sweep as probing
-from downbeat.tune.formats import mpich
 from downbeat.tune.late_arrivals import read_traces
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import script
@@ -148,7 +147,7 @@ def part_of_experiment(*names: str) -> Callable[[Path], Path]:
 def read_experiment(path: Path) -> None:
     directory = path if path.is_dir() else next(one for one in path.parents if (one / places.PLAN).exists())
     places.complete(directory)
-    split.read_split(directory)
+    estimates.read_split(directory)
     _ = open_experiment(directory).machine
     open_history([directory], [])
 
@@ -268,10 +267,10 @@ def harmless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             "downbeat.commands.run.run_plan",
             "downbeat.tune.tuning.tune",
             "downbeat_papers.perform.perform",
-            "downbeat.launchers.build.build",
-            "downbeat.experiment.trial_start.try_start",
+            "downbeat.run.bench.build",
+            "downbeat.run.trial.try_start",
             "downbeat.report.assemble.make_report",
-            "downbeat.doctor.noise.measure",
+            "downbeat.run.noise.measure",
         ):
             patch.setattr(name, stop)
         real = subprocess.Popen.__init__

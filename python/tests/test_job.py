@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import launcher_at
-from downbeat.experiment.cost import LEAST_LIMIT
-from downbeat.experiment.execute import ranks_here
-from downbeat.experiment.launch import launch_command
-from downbeat.experiment.plan import LaunchKey, Library, Measurement, Plan
-from downbeat.experiment.planning import check_placing, default_ranks
-from downbeat.launchers.job import Job, job_of
-from downbeat.launchers.libraries import LIBRARIES, Places
+from downbeat.run.bench_launch import launch_command
+from downbeat.run.bench_options import launcher_at
+from downbeat.run.execute import ranks_here
+from downbeat.run.job import Job, job_of
+from downbeat.run.libraries import LIBRARIES, Places
+from downbeat.run.plan import LaunchKey, Library, Measurement, Plan
+from downbeat.run.planning import check_placing, default_ranks
+from downbeat.run.simulation import LEAST_LIMIT
 
 SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "4", "SLURM_JOB_CPUS_PER_NODE": "48(x3),32", "SLURM_NTASKS": "128"}
 PLACED = "srun -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}"
@@ -97,7 +97,7 @@ def test_ranks_per_node_reach_the_launchers_of_all_libraries() -> None:
 
 
 def launch(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "downbeat.launchers.launch", *arguments]
+    command = [sys.executable, "-m", "downbeat.run.launch", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from downbeat.launchers import libdownbeat
-from downbeat.launchers.bench import Build
-from downbeat.launchers.libdownbeat import LibraryError, find_library, loaded_mpi
-from downbeat.launchers.libraries import library_saying, linked_mpi
-from downbeat.launchers.mpi_abi import MARKS, abi_of, is_mpi, read_object
+from downbeat.run import libdownbeat
+from downbeat.run.bench import Build
+from downbeat.run.libdownbeat import LibraryError, find_library, loaded_mpi
+from downbeat.run.libraries import library_saying, linked_mpi
+from downbeat.run.mpi_abi import MARKS, abi_of, is_mpi, read_object
 
 VERSION = "Open MPI v4.1.4, package: Debian OpenMPI"
 OPEN_MPI, MPICH, STANDARD = ("ompi_mpi_comm_self",), ("MPIR_Dup_fn",), ("MPI_Abi_get_version",)

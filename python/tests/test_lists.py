@@ -6,12 +6,12 @@ from pathlib import Path
 
 import downbeat
 import pytest
-from downbeat.base.text import split_list
 from downbeat.comparison.conditions import parse_conditions
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import operations_of
-from downbeat.experiment.plan import Measurement, portions_of
-from downbeat.tune.arguments import parse_ranks
+from downbeat.run.bench_options import operations_of
+from downbeat.run.plan import Measurement, portions_of
+from downbeat.text import split_list
+from downbeat.tune.target import parse_ranks
 from launch_files import Cell, write_launch
 
 NESTED = "my_op(a,f(x),g(h(1,2),3))"

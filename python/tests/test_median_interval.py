@@ -10,8 +10,8 @@ from pathlib import Path
 import downbeat
 import numpy as np
 import pytest
-from downbeat.statistics.autocorrelation import autocorrelation, effective_number
 from downbeat.statistics.median_interval import half_by_blocks, median_interval, ranks
+from downbeat.statistics.series import autocorrelation, effective_number
 from numpy.typing import NDArray
 from scipy import stats
 

@@ -114,7 +114,7 @@ def test_values_are_completed(tmp_path: Path, words: str, found: str) -> None:
 
 def test_a_package_that_is_missing_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for name in [one for one in sys.modules if one.startswith("downbeat.pictures")]:
+    for name in [one for one in sys.modules if one.startswith("downbeat.report")]:
         monkeypatch.delitem(sys.modules, name)
     done = downbeat("report", "results", where=place)
     line = "downbeat: this needs the Python package matplotlib; run: pip install matplotlib\n"

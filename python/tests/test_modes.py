@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.experiment.estimates import Estimates
-from downbeat.experiment.experiment import FACTORS
-from downbeat.experiment.launch_kinds import launch_lines
-from downbeat.experiment.plan import LaunchKey
+from downbeat.run.estimates import Estimates
+from downbeat.run.experiment import FACTORS, launch_lines
+from downbeat.run.plan import LaunchKey
 from downbeat.statistics.modes import correlation, inflation, launches_to_see, two_modes, unseen_share, unseen_text
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import factor_of

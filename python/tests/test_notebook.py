@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.errors import UsageError
-from downbeat.experiment.experiment import Launch
+from downbeat.run.experiment import Launch
 from launch_files import Cell, write_launch
 
 from tests.statistics.simulated import simulate_launch_factors

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.launchers.command import Setter
-from downbeat.traces.clocks import global_times
-from downbeat.traces.file import TABLES, read_job
-from downbeat.traces.start import preloaded
+from downbeat.trace.clocks import global_times
+from downbeat.trace.command import Setter
+from downbeat.trace.file import TABLES, read_job
+from downbeat.trace.start import preloaded
 
 
 def maps_of(ticks: list[int], times: list[float], bound: float, growth: float) -> np.ndarray:

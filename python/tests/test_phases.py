@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.errors import UsageError
-from downbeat.traces.arrivals import find_arrivals, of_phase
-from downbeat.traces.file import HEADER, TABLES, Section
-from downbeat.traces.page import make_page, render
-from downbeat.traces.phases import ended_names, mixed_calls, phase_paths, phase_problems
+from downbeat.trace.arrivals import find_arrivals, of_phase
+from downbeat.trace.file import HEADER, TABLES, Section
+from downbeat.trace.page import make_page, render
+from downbeat.trace.phases import ended_names, mixed_calls, phase_paths, phase_problems
 from test_arrivals import US, call, trace_of
 
 # begins, ends, cut, strays, ticks, began, parent, name

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from downbeat.base.text import bytes_text
-from downbeat.data import samples as pattern_data
-from downbeat.data.samples import exit_pattern
-from downbeat.experiment.experiment import open_experiment
-from downbeat.pictures.clocks import draw_drift, draw_edges, draw_pareto, draw_round_trips, pareto_front
-from downbeat.pictures.latency import (
+from downbeat.comparison.summaries import MOST_OPERATIONS, describe, describe_each, synchronization
+from downbeat.data import cells
+from downbeat.data.cells import exit_pattern
+from downbeat.report.clock_pictures import draw_drift, draw_edges, draw_pareto, draw_round_trips, pareto_front
+from downbeat.report.drawing import make_picture, numbers_of
+from downbeat.report.instants import draw_pattern_file, draw_patterns, draw_skew_file, draw_skews, draw_timelines
+from downbeat.report.latency import (
     draw_computation_overlap,
     draw_heat_maps,
     draw_late_arrival,
@@ -24,13 +25,12 @@ from downbeat.pictures.latency import (
     draw_ratios,
     draw_sizes,
 )
-from downbeat.pictures.launches import draw_checks, draw_launches, draw_run_times
-from downbeat.pictures.leaving import draw_pattern_file, draw_patterns, draw_skew_file, draw_skews
-from downbeat.pictures.panel import Dots, Heat, Line, Panel, Timeline, box_of, make_picture, numbers_of
-from downbeat.pictures.registry import OF_EXPERIMENTS
-from downbeat.pictures.style import MOST_PANELS, positions
-from downbeat.pictures.timelines import draw_timelines
-from downbeat.tables.summaries import MOST_OPERATIONS, describe, describe_each, synchronization
+from downbeat.report.launches import draw_checks, draw_launches, draw_run_times
+from downbeat.report.panel import Dots, Heat, Line, Panel, Timeline, box_of
+from downbeat.report.pictures import OF_EXPERIMENTS
+from downbeat.report.style import MOST_PANELS, positions
+from downbeat.run.experiment import open_experiment
+from downbeat.text import bytes_text
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -124,7 +124,7 @@ def test_exit_pattern_is_each_ranks_mean_after_the_first(tmp_path: Path, monkeyp
     experiment = write_experiment(tmp_path, [[one, cell(1, operation="reduce", ranks=3, skew_us=0)]])
     expected = pytest.approx([0.5e-6, 1.5e-6, 2e-6, 0, 0, 0], abs=1e-12)
     assert exit_pattern(experiment.launches[0].path)["exit"].tolist() == expected
-    monkeypatch.setattr(pattern_data, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(cells, "CHUNK_BYTES", 1)
     assert exit_pattern(experiment.launches[0].path)["exit"].tolist() == expected
     (picture,) = draw_patterns(experiment)
     # Two cells behind the same synchronizer: what follows it does not matter.

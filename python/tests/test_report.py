@@ -17,14 +17,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from downbeat.base.text import counted
 from downbeat.cli import app
 from downbeat.comparison.questions import against_start
+from downbeat.comparison.summaries import plain_cells
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.experiment.experiment import Experiment, open_experiment
-from downbeat.pictures.style import Picture, new_figure
-from downbeat.report.assemble import make_report
-from downbeat.report.clock_file import drifts, schemes
+from downbeat.report.assemble import drifts, make_report, schemes
 from downbeat.report.conditions import commands, machine_section, measured_section, variables
 from downbeat.report.findings import (
     algorithm_facts,
@@ -35,12 +32,25 @@ from downbeat.report.findings import (
     overlap_facts,
     skew_facts,
 )
-from downbeat.report.numbers import MOST_ROWS, csv_link, digits, span, table_rows
-from downbeat.report.page import Fact, Page, Section, Table, render_page, write_page
+from downbeat.report.page import (
+    MOST_ROWS,
+    Fact,
+    Page,
+    Section,
+    Table,
+    csv_link,
+    digits,
+    render_page,
+    span,
+    table_rows,
+    write_page,
+)
+from downbeat.report.style import Picture, new_figure
 from downbeat.report.warnings import bench_warnings, experiment_warnings
+from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.sentences import listed
 from downbeat.statistics.power import launches_that_decide
-from downbeat.tables.summaries import plain_cells
+from downbeat.text import counted
 from hypothesis import given
 from hypothesis import strategies as st
 from launch_files import Cell

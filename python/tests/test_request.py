@@ -8,21 +8,13 @@ from pathlib import Path
 
 import pytest
 from downbeat.errors import UsageError
-from downbeat.experiment import planning
-from downbeat.experiment.bench_options import passed_options
-from downbeat.experiment.plan import Environment, Measurement, Plan, portions_of
-from downbeat.experiment.planning import libraries_of, planned
-from downbeat.experiment.request import (
-    KEYS,
-    Request,
-    overridden,
-    read_environments,
-    read_ranks,
-    read_request,
-    request_of,
-)
-from downbeat.launchers.bench import srun_launcher
-from downbeat.launchers.libraries import LIBRARIES, Places
+from downbeat.run import planning
+from downbeat.run.bench import srun_launcher
+from downbeat.run.bench_options import passed_options
+from downbeat.run.libraries import LIBRARIES, Places
+from downbeat.run.plan import Environment, Measurement, Plan, portions_of
+from downbeat.run.planning import libraries_of, planned
+from downbeat.run.request import KEYS, Request, overridden, read_environments, read_ranks, read_request, request_of
 from fake_programs import script
 
 

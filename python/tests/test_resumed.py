@@ -19,13 +19,13 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from downbeat.base import lock as locks
-from downbeat.experiment import directory as places
-from downbeat.experiment.experiment import open_experiment
+from downbeat import files
+from downbeat.run import directory as places
+from downbeat.run.experiment import open_experiment
 from downbeat_command import downbeat
 from fake_programs import FakeBench, alive, script, wait_for
 
-# In place of Python, which starts downbeat.launchers.launch: hands the ranks to the launcher of the test.
+# In place of Python, which starts downbeat.run.launch: hands the ranks to the launcher of the test.
 PYTHON = """#!/bin/sh
 while [ "${1%/downbeat-bench}" = "$1" ]; do [ "$1" = -n ] && ranks=$2; shift; done
 exec @LAUNCHER@ -n "$ranks" "$@"
@@ -143,10 +143,10 @@ def check(experiment: Experiment, before: dict[str, tuple[int, bytes, bytes]], s
     assert {key: experiment.starts(key) for key in starts} == starts
     assert {path.name for path in (experiment.where / places.LAUNCHES).iterdir()} == KEYS
     there = {path.name for path in experiment.where.iterdir()}
-    assert there == {places.PLAN, places.MACHINE, locks.LOCK, places.LAUNCHES}
+    assert there == {places.PLAN, places.MACHINE, files.LOCK, places.LAUNCHES}
     assert [path.name for path in experiment.home.iterdir()] == ["bcast"]
-    files = {path.name for path in (experiment.where / places.LAUNCHES).glob("*/*")}
-    assert files == {places.RECORD, places.SAMPLES, "stdout.txt", "stderr.txt"}
+    names = {path.name for path in (experiment.where / places.LAUNCHES).glob("*/*")}
+    assert names == {places.RECORD, places.SAMPLES, "stdout.txt", "stderr.txt"}
 
 
 @pytest.mark.thorough

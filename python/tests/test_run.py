@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from downbeat.commands.run import crowding
 from downbeat.data.cells import CHANGED
-from downbeat.experiment import directory as places
-from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan
-from downbeat.experiment.progress import Plain
+from downbeat.run import directory as places
+from downbeat.run.experiment import open_experiment
+from downbeat.run.plan import Environment, LaunchKey, Library, Measurement, Plan
+from downbeat.run.progress import Plain
 from downbeat_command import downbeat
 from fake_programs import FakeBench, alive, environment, wait_for
 from terminal_signals import heed_signals
@@ -273,7 +273,7 @@ def test_intel_mpi_measures_several_algorithms(tmp_path: Path) -> None:
 
 
 def test_more_ranks_than_processors_are_one_line_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("downbeat.launchers.launch.cpus_per_core", lambda: [[0], [1]])
+    monkeypatch.setattr("downbeat.run.launch.cpus_per_core", lambda: [[0], [1]])
     monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
     plan = Plan(
         name="crowd",

@@ -13,8 +13,8 @@ import scipy.stats
 from compare_command import Run, command
 from downbeat.comparison.questions import against_start, against_start_frame
 from downbeat.comparison.sheet import verdict_words
-from downbeat.tables.experiment import experiment_record
-from downbeat.tables.summaries import launch_ratios, summarize
+from downbeat.comparison.summaries import launch_ratios, summarize
+from downbeat.comparison.tables import experiment_record
 from launch_files import Cell, write_launch
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -16,12 +16,10 @@ from downbeat.comparison.conditions import read_arguments
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.comparison.sides import history_cells
 from downbeat.errors import UsageError
-from downbeat.statistics.across_sessions import compare_across_sessions
-from downbeat.statistics.independent import compare_independent
+from downbeat.statistics.distributions import satterthwaite
 from downbeat.statistics.modes import unseen_share
-from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.satterthwaite import satterthwaite
-from downbeat.statistics.sessions import false_verdicts, sessions_of
+from downbeat.statistics.sessions import compare_across_sessions, false_verdicts, sessions_of
+from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import judge_together
 from launch_files import Cell, write_launch
 from scipy import stats

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from downbeat.base.text import microseconds
 from downbeat.cli import main
+from downbeat.comparison.tables import geometric_mean_of_launches
 from downbeat.show import WIDTH
-from downbeat.tables.experiment import geometric_mean_of_launches
+from downbeat.text import microseconds
 from launch_files import Cell, write_launch
 
 Run = Callable[..., tuple[int, list[str], str]]

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from downbeat.experiment.experiment import open_experiment
-from downbeat.launchers.bench import built
-from downbeat.launchers.simulation import NAME, SpecificationError, parse_platform, platform_object, without_seed
+from downbeat.run.bench import built
+from downbeat.run.experiment import open_experiment
+from downbeat.run.simulation import NAME, SpecificationError, parse_platform, platform_object, without_seed
 from downbeat_command import downbeat
 
 pytestmark = pytest.mark.thorough
@@ -53,7 +53,7 @@ def test_what_is_no_platform_is_refused(text: str, said: str) -> None:
 def test_every_synchronizer_comes_to_an_end_where_looking_takes_no_time(tmp_path: Path) -> None:
     bench = built(NAME)
     assert bench
-    launch = [sys.executable, "-m", "downbeat.launchers.launch", "--simulate", "cluster(nodes=4)", "-n", "4"]
+    launch = [sys.executable, "-m", "downbeat.run.launch", "--simulate", "cluster(nodes=4)", "-n", "4"]
     command = [*launch, "--timeout", "60", bench, "skew", "-r", "3", "-q"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from downbeat.statistics.independent import compare_independent
-from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.simultaneous import simultaneous_interval
+from downbeat.statistics.two_samples import compare_independent, compare_paired
+from downbeat.statistics.verdicts import simultaneous_interval
 
 from tests.statistics import verdicts
 

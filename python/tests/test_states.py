@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.comparison.sheet import comparison_sheet
+from downbeat.comparison.tables import experiment_sheet
 from downbeat.data.cells import CHANGED, states_line, with_states
 from downbeat.errors import UsageError
 from downbeat.report.warnings import experiment_warnings
-from downbeat.tables.experiment import experiment_sheet
 from launch_files import Cell, write_launch
 
 FAST, SLOW = 77e-9, 355e-9

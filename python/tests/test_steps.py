@@ -7,8 +7,8 @@ from pathlib import Path
 import downbeat
 import numpy as np
 import pytest
-from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median, step_in
+from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median, step_in
+from downbeat.statistics.two_samples import compare_paired
 from downbeat.statistics.verdicts import HIDDEN, HIDDEN_MARGIN
 from launch_files import Cell, write_launch
 

@@ -9,11 +9,10 @@ import downbeat_command
 import numpy as np
 import pytest
 import trace_files
+from downbeat.align.timebase import open_timebase, perfetto_clock, to_global
 from downbeat.errors import UsageError
-from downbeat.timebase import open_timebase, to_global
-from downbeat.timebase.export import perfetto_clock
-from downbeat.traces.file import SYSTEM_CLOCKS as CLOCKS
-from downbeat.traces.file import TABLES
+from downbeat.trace.file import SYSTEM_CLOCKS as CLOCKS
+from downbeat.trace.file import TABLES
 from timebase_files import EPOCH, FINE, simulate, stamps
 
 

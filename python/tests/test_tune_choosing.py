@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.experiment.plan import Library
+from downbeat.run.plan import Library
 from downbeat.tune.choosing import (
     OtherChoice,
     choose,
@@ -18,9 +18,9 @@ from downbeat.tune.choosing import (
     price_plans,
     wrong_results,
 )
-from downbeat.tune.formats.open_mpi import OpenMpiRules
-from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written
+from downbeat.tune.open_mpi import OpenMpiRules
 from downbeat.tune.proving import compare_environments, compare_rules, lost_cells, name_of
+from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.sweep import BARRIER, Effort, alternative, decisive, measured, with_values
 from downbeat.tune.target import Target
 from scipy import stats

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from downbeat.experiment.launch import BenchRun
-from downbeat.experiment.plan import Library
-from downbeat.tune.formats.intel import IntelRules
-from downbeat.tune.formats.rules_format import DEFAULT, Cell
+from downbeat.run.bench_launch import BenchRun
+from downbeat.run.plan import Library
+from downbeat.tune.intel import IntelRules
 from downbeat.tune.late_arrivals import (
     SAMPLES,
     LateArrivals,
@@ -22,6 +21,7 @@ from downbeat.tune.late_arrivals import (
     waiting,
 )
 from downbeat.tune.proving import Case, prove_by_late_arrivals
+from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.target import Target
 from launch_files import Cell as FileCell
 from launch_files import write_launch

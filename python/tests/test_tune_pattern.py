@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from downbeat.errors import UsageError
-from downbeat.experiment.plan import Library
-from downbeat.experiment.progress import Plain
-from downbeat.launchers.bench import built
-from downbeat.tune.arguments import one_pattern, passed_by_user, valid_metric
+from downbeat.run.bench import built
+from downbeat.run.plan import Library
+from downbeat.run.progress import Plain
 from downbeat.tune.choosing import choose
 from downbeat.tune.sweep import Effort, Usable, alternative, decisive, sweep, sweep_plan
-from downbeat.tune.target import find_target
+from downbeat.tune.target import find_target, one_pattern, passed_by_user, valid_metric
 from downbeat_command import downbeat
 
 SOURCE = Path(__file__).with_name("planted_bcast.c")

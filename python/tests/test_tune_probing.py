@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.experiment.execute import Outcome, Watcher
-from downbeat.experiment.launch import BenchRun, run_bench
-from downbeat.experiment.plan import Library
-from downbeat.launchers.launch import EXIT_TIMEOUT
+from downbeat.run.bench_launch import BenchRun, run_bench
+from downbeat.run.execute import Outcome, Watcher
+from downbeat.run.launch import EXIT_TIMEOUT
+from downbeat.run.plan import Library
 from downbeat.tune import sweep
-from downbeat.tune.formats.open_mpi import OpenMpiRules
+from downbeat.tune.open_mpi import OpenMpiRules
 from downbeat.tune.sweep import Probe, Usable
 from downbeat.tune.target import Target
 from fake_programs import script

@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from downbeat.experiment.launch import run_bench
-from downbeat.experiment.plan import Library
-from downbeat.launchers.bench import built
-from downbeat.tune.formats.mpich import ALGORITHMS_FILE
-from downbeat.tune.formats.open_mpi import OpenMpiRules
-from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, algorithm_for
+from downbeat.run.bench import built
+from downbeat.run.bench_launch import run_bench
+from downbeat.run.plan import Library
 from downbeat.tune.late_arrivals import Trace
+from downbeat.tune.mpich import ALGORITHMS_FILE
+from downbeat.tune.open_mpi import OpenMpiRules
 from downbeat.tune.proving import UNCOUNTABLE, Proof, judge_proof, named_for, prove
+from downbeat.tune.rules_format import DEFAULT, Cell, Rule, algorithm_for
 from downbeat.tune.sweep import Probe, Usable
 from downbeat.tune.target import Target, find_target
 from downbeat.tune.tuning import write_files

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from downbeat.launchers.bench import built
-from downbeat.launchers.libraries import linked_mpi
-from downbeat.tune.formats.intel import IntelRules
-from downbeat.tune.formats.mpich import ALGORITHMS_FILE, COMPOSITIONS_FILE, MpichRules
-from downbeat.tune.formats.open_mpi import NUMBERS, RULES_FILE, OpenMpiRules
-from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, algorithm_for, rules_of, sizeless_rules
+from downbeat.run.bench import built
+from downbeat.run.libraries import linked_mpi
+from downbeat.tune.intel import IntelRules
+from downbeat.tune.mpich import ALGORITHMS_FILE, COMPOSITIONS_FILE, MpichRules
+from downbeat.tune.open_mpi import NUMBERS, RULES_FILE, OpenMpiRules
+from downbeat.tune.rules_format import DEFAULT, Cell, Rule, algorithm_for, rules_of, sizeless_rules
 from hypothesis import given
 from hypothesis import strategies as st
 

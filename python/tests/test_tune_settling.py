@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from downbeat.errors import UsageError
 from downbeat.tune import tuning as settling
-from downbeat.tune.formats.open_mpi import RULES_FILE
-from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written
+from downbeat.tune.open_mpi import RULES_FILE
 from downbeat.tune.proving import Proof
+from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.table import find_warnings, record_of_rules
 from downbeat.tune.tuning import ENVIRONMENT_FILE, Question, Tuning, check_directory, settle_rules, write_files
 from test_tune_choosing import CONFIDENCE, EFFORT, MARGIN, TARGET, launches

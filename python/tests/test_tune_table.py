@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from downbeat.show import WIDTH
 from downbeat.statistics.location import Interval
-from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.two_samples import compare_paired
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import Candidate, Decision, LeftOut, OtherChoice, Prices, choose
-from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.proving import Proof, compare_environments, compare_rules
+from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.sweep import Usable
 from downbeat.tune.table import find_warnings, render, rules_sheet, write_rules_record
 from downbeat.tune.tuning import Question, Removed, Tuning

@@ -13,12 +13,12 @@ import netCDF4
 import numpy as np
 import pytest
 from downbeat.errors import UsageError
-from downbeat.experiment import directory as places
-from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan, Variant
-from downbeat.experiment.planning import check_variants, planned
-from downbeat.experiment.request import read_request, read_variants
-from downbeat.launchers.bench import library_of
+from downbeat.run import directory as places
+from downbeat.run.bench import library_of
+from downbeat.run.experiment import open_experiment
+from downbeat.run.plan import Environment, LaunchKey, Library, Measurement, Plan, Variant
+from downbeat.run.planning import check_variants, planned
+from downbeat.run.request import read_request, read_variants
 from downbeat_command import downbeat
 from fake_programs import FakeBench, script, write_template
 from report_data import CONTEXT

@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from downbeat.statistics.independent import compare_independent
-from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import (
     FEW_ALIKE,
     FEWEST_ALIKE,

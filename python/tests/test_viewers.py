@@ -15,9 +15,9 @@ import pytest
 import trace_files
 from downbeat.align.formats import read_all
 from downbeat.errors import UsageError
-from downbeat.traces.arrivals import find_arrivals
-from downbeat.traces.file import ENTERED, HEADER, HEADER_SIZE, TABLES
-from downbeat.traces.trace import open_trace
+from downbeat.trace.arrivals import find_arrivals
+from downbeat.trace.file import ENTERED, HEADER, HEADER_SIZE, TABLES
+from downbeat.trace.trace import open_trace
 from launch_files import Cell, write_launch
 
 EPOCH = 1_700_000_000_000_000_000  # in trace_files

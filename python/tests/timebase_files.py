@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from downbeat.traces.file import TABLES
+from downbeat.trace.file import TABLES
 from numpy.typing import NDArray
 from trace_files import packed
 

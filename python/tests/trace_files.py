@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-from downbeat.traces.file import CHECKED, COMPLETE, HEADER, HEADER_SIZE, MAGIC, TABLES
+from downbeat.trace.file import CHECKED, COMPLETE, HEADER, HEADER_SIZE, MAGIC, TABLES
 
 OPERATIONS = (b"barrier", b"bcast", b"allreduce")
 

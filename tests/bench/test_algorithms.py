@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from conftest import ONE_LIBRARY, Bench, Outcome, read_dataset, read_records, run_bench
-from downbeat.launchers.libraries import FETCHED
-from downbeat.tune.formats.mpich import form_of
-from downbeat.tune.formats.rules_format import Rule
+from downbeat.run.libraries import FETCHED
+from downbeat.tune.mpich import form_of
+from downbeat.tune.rules_format import Rule
 
 BYTES = 64
 DEBIAN_MPICH = Path("/usr/lib/x86_64-linux-gnu/libmpich.so.12")

@@ -19,7 +19,7 @@ import pytest
 import xarray as xr
 from conftest import ONE_LIBRARY, RANKS, ROOT, Bench, read_dataset, read_records, run_bench
 from damage import share_found
-from downbeat.launchers.messages import PROGRESS
+from downbeat.run.libraries import PROGRESS
 
 REPETITIONS = 60
 ARGUMENTS = ["barrier", "reduce", "-m", "8,1K", "-r", str(REPETITIONS), "--seed", "11", "-q"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import read_dataset, run_bench
-from downbeat.doctor.variables import Setting, settings_of
+from downbeat.run.machine import Setting, settings_of
 
 NOTHING = ["nothing", "-r", "1", "--sync", "none", "-q", "-o", "out.nc"]
 # Variables with values that are not their defaults.

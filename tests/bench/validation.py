@@ -7,7 +7,7 @@ import json
 import subprocess
 from typing import Any
 
-from downbeat.launchers.libraries import ROOT
+from downbeat.run.libraries import ROOT
 
 # Bytes: 13, a prime number, of the largest usual elements.
 SIZE = 104

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from downbeat.launchers.libraries import ROOT
+from downbeat.run.libraries import ROOT
 
 from tests.faults.trial import (
     RUN_SECONDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from downbeat.launchers.libraries import LIBRARIES
+from downbeat.run.libraries import LIBRARIES
 
 from tests.faults import commands, make
 from tests.faults.commands import complete, downbeat, experiment, in_shell, line_then_complete

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from downbeat.launchers.libraries import ROOT
+from downbeat.run.libraries import ROOT
 
 MARK = "_DOWNBEAT_FAULTS"  # in the environment of everything that a try starts
 RUN_SECONDS = 90.0

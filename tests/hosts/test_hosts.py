@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from downbeat.timebase import open_timebase
-from downbeat.timebase.start import sampler_command, sampling_start
-from downbeat.traces.file import SYSTEM_CLOCKS
+from downbeat.align.timebase import open_timebase
+from downbeat.align.timebase_start import sampler_command, sampling_start
+from downbeat.trace.file import SYSTEM_CLOCKS
 from on_hosts import built, need_hosts, run_hosts, truth, under_each_mpi, under_open_mpi
 
 pytestmark = pytest.mark.alone

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import slurm
-from downbeat.experiment.experiment import Launch, open_experiment
-from downbeat.launchers.libraries import LIBRARIES
-from downbeat.timebase import open_timebase
+from downbeat.align.timebase import open_timebase
+from downbeat.run.experiment import Launch, open_experiment
+from downbeat.run.libraries import LIBRARIES
 from on_hosts import Outcome, built, need_hosts, run_hosts, under_each_mpi
 from plan import ROOT
 

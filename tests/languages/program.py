@@ -8,8 +8,7 @@ import time
 from pathlib import Path
 
 from downbeat import mpi
-from downbeat.mpi.binding import HANDLE
-from downbeat.mpi.statistics import CStats
+from downbeat.mpi import HANDLE, CStats
 from mpi4py import MPI
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from downbeat.launchers.libraries import linked_mpi
+from downbeat.run.libraries import linked_mpi
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).resolve().parent / "program.py"
@@ -66,7 +66,7 @@ def refusal(mpi: str, code: str, **variables: str) -> str:
     """Returns the last line of an import that fails, in a process of its own."""
     done = launch(mpi, 1, "-c", code, python=sys.executable, **variables)
     assert done.returncode == 1
-    return next(line for line in done.stderr.splitlines() if line.startswith("downbeat.launchers"))
+    return next(line for line in done.stderr.splitlines() if line.startswith("downbeat.run"))
 
 
 def test_a_library_for_another_mpi_is_refused() -> None:
@@ -85,7 +85,7 @@ def test_two_mpi_libraries_are_refused() -> None:
 def test_every_function_of_the_header_is_called() -> None:
     text = (ROOT / "lib/include/mpix_harmonize.h").read_text(encoding="utf-8")
     declared = set(re.findall(r"^int ((?:MPIX|Downbeat)_\w+)\(", text, re.MULTILINE))
-    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "python/downbeat/mpi").glob("*.py"))
+    sources = (ROOT / "python/downbeat/mpi.py").read_text(encoding="utf-8")
     assert "MPIX_Harmonize_time" in declared
     assert declared == set(re.findall(r"function\(\"(\w+)\"", sources))
 

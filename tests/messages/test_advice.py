@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from downbeat.launchers.bench import built, how_to_build
-from downbeat.launchers.libraries import FETCHED, LIBRARIES
+from downbeat.run.bench import built, how_to_build
+from downbeat.run.libraries import FETCHED, LIBRARIES
 from downbeat_command import downbeat
 from report_data import barrier_cells, write_experiment
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.errors import UsageError
-from downbeat.launchers.bench import RECORD, kept_builds
-from downbeat.launchers.build import cxx_beside, find_wrappers, library_by_macros
+from downbeat.run.bench import RECORD, cxx_beside, find_wrappers, kept_builds, library_by_macros
 
 ROOT = Path(__file__).resolve().parents[2]
 

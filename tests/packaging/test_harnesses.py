@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import slurm
-from downbeat.launchers.libraries import LIBRARIES
+from downbeat.run.libraries import LIBRARIES
 from fake_programs import FakeBench, environment, script
 from nights import DEVIATIONS, LAUNCHES, put, write_night
 from on_hosts import built, need_hosts, run_hosts

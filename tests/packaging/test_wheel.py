@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.data.launch_file import open_netcdf
-from downbeat.launchers.libraries import FETCHED, LIBRARIES, library_saying
+from downbeat.run.libraries import FETCHED, LIBRARIES, library_saying
 
 ROOT = Path(__file__).resolve().parents[2]
 ABIS = ("openmpi", "mpich", "abi")

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from downbeat.launchers.command import Setter
-from downbeat.launchers.launch import choose_launcher, environment, places_of
+from downbeat.run.launch import choose_launcher, environment, places_of
+from downbeat.trace.command import Setter
 
 ROOT = Path(__file__).resolve().parents[2]
 

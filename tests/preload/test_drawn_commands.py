@@ -13,8 +13,8 @@ from pathlib import Path
 
 import downbeat
 import pytest
-from downbeat.launchers.libraries import LIBRARIES
-from downbeat.traces.file import jobs_in
+from downbeat.run.libraries import LIBRARIES
+from downbeat.trace.file import jobs_in
 from fake_programs import script
 from programs import launcher_words, program
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import downbeat
 import pytest
-from downbeat.traces.arrivals import BEYOND, find_arrivals
-from downbeat.traces.file import jobs_in
+from downbeat.trace.arrivals import BEYOND, find_arrivals
+from downbeat.trace.file import jobs_in
 from on_hosts import under
 from programs import launcher_words, program
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import downbeat
 import pytest
-from downbeat.traces.file import jobs_in
+from downbeat.trace.file import jobs_in
 from fake_programs import script
 from on_hosts import under_each_mpi
 from programs import launcher_words, program

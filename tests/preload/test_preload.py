@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 import slurm
 from damage import share_found
-from downbeat.traces.file import SUMS
-from downbeat.traces.trace import tick_of
+from downbeat.trace.file import SUMS
+from downbeat.trace.trace import tick_of
 from on_hosts import built, need_hosts, run_hosts, under_each_mpi
 from programs import launcher_words, program, run_traced
 from scipy.stats import theilslopes

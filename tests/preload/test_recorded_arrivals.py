@@ -11,9 +11,9 @@ from typing import Any
 import downbeat
 import numpy as np
 import pytest
-from downbeat.launchers.bench import built
-from downbeat.traces.arrivals import Arrivals, find_arrivals
-from downbeat.traces.patterns import delays_of
+from downbeat.run.bench import built
+from downbeat.trace.arrivals import Arrivals, find_arrivals
+from downbeat.trace.patterns import delays_of
 from programs import program, run_traced
 
 pytestmark = pytest.mark.thorough

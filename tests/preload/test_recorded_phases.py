@@ -10,9 +10,9 @@ from typing import Any
 
 import downbeat
 import pytest
-from downbeat.launchers.libraries import LIBRARIES
-from downbeat.traces.arrivals import find_arrivals
-from downbeat.traces.phases import phase_problems
+from downbeat.run.libraries import LIBRARIES
+from downbeat.trace.arrivals import find_arrivals
+from downbeat.trace.phases import phase_problems
 from programs import preload_library, program, run_preloaded
 
 STEPS = 40

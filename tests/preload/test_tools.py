@@ -8,7 +8,7 @@ from pathlib import Path
 
 import downbeat
 import pytest
-from downbeat.launchers.libraries import LIBRARIES
+from downbeat.run.libraries import LIBRARIES
 from programs import preload_library, program, run_preloaded
 
 HERE = Path(__file__).resolve().parent

@@ -7,7 +7,7 @@ from pathlib import Path
 import downbeat
 import numpy as np
 import pytest
-from downbeat.launchers.libraries import LIBRARIES
+from downbeat.run.libraries import LIBRARIES
 from programs import preload_library, program, run_preloaded
 
 MPIS = pytest.mark.parametrize("mpi", ["openmpi", "mpich"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.cli import app
-from downbeat.launchers.launch import choose_launcher, environment, places_of
+from downbeat.run.launch import choose_launcher, environment, places_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

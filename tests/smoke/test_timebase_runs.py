@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from downbeat.launchers.launch import choose_launcher, environment, places_of
-from downbeat.timebase import open_timebase
-from downbeat.traces.file import SYSTEM_CLOCKS as CLOCKS
+from downbeat.align.timebase import open_timebase
+from downbeat.run.launch import choose_launcher, environment, places_of
+from downbeat.trace.file import SYSTEM_CLOCKS as CLOCKS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOWNBEAT = (sys.executable, "-m", "downbeat", "timebase")

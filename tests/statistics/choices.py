@@ -14,9 +14,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from downbeat.tables.summaries import NO_PATTERN
+from downbeat.comparison.summaries import NO_PATTERN
 from downbeat.tune.choosing import Prices, choose, compare_choices, other_choices
-from downbeat.tune.formats.rules_format import DEFAULT
+from downbeat.tune.rules_format import DEFAULT
 from downbeat.tune.sweep import BARRIER, COLUMNS, HARMONIZE
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance

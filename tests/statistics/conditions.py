@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.median_interval import median_interval
-from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median
+from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median
+from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import MARGIN
 from scipy import optimize, special
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from downbeat.experiment.estimates import STRICT
+from downbeat.run.estimates import STRICT
 from downbeat.statistics.location import Interval, geometric_mean_interval, log_interval
 from downbeat.statistics.median_interval import MedianInterval, median_interval
 from downbeat.statistics.modes import correlation, inflation

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from downbeat.statistics.across_sessions import compare_across_sessions
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.modes import FALSE_ALARMS, FEWEST_IN_ORDER, correlation, two_modes, unseen_share
-from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.sessions import compare_across_sessions
+from downbeat.statistics.two_samples import compare_paired
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import factor_of
 from downbeat_papers.judgement import judge

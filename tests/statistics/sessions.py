@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from downbeat.statistics.across_sessions import compare_across_sessions
-from downbeat.statistics.independent import compare_independent
-from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.sessions import compare_across_sessions
+from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import Comparison, judge_together
 
 from benchmarks.promises import Promise, at_least, at_most

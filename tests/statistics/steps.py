@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median
+from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median
+from downbeat.statistics.two_samples import compare_paired
 from downbeat.statistics.verdicts import MARGIN, Comparison
 
 from benchmarks.promises import at_least

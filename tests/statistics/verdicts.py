@@ -9,10 +9,8 @@ import dataclasses
 from collections import Counter
 
 import numpy as np
-from downbeat.statistics.independent import compare_independent
-from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.simultaneous import simultaneous_interval
-from downbeat.statistics.verdicts import Comparison, judge_together
+from downbeat.statistics.two_samples import compare_independent, compare_paired
+from downbeat.statistics.verdicts import Comparison, judge_together, simultaneous_interval
 
 from benchmarks.promises import Promise, at_least, at_most
 from tests.statistics.findings import Findings, Table, show_progress

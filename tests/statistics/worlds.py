@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.base.text import name_of, split_list
-from downbeat.experiment.experiment import Launch
+from downbeat.run.experiment import Launch
+from downbeat.text import name_of, split_list
 from downbeat_papers.figure import FIGURES, own_data
 from downbeat_papers.kinds.cells import Cells
 from downbeat_papers.kinds.clocks import FITTED, NODES, PLAIN, SCHEMES, TREE, steps

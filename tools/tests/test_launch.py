@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from downbeat.launchers.libraries import LIBRARIES
+from downbeat.run.libraries import LIBRARIES
 from fake_programs import alive, wait_for
 from terminal_signals import heed_signals
 
@@ -194,8 +194,8 @@ def fake_launcher(directory: Path, name: str, version: str) -> None:
 # First launchers that do as Open MPI 4's after a rank was killed in MPI_Init, then one whose ranks take their time, and
 # one that takes it before it starts any.
 STUCK = """
-from downbeat.launchers import launch
-from downbeat.launchers import launch as waiting
+from downbeat.run import launch
+from downbeat.run import launch as waiting
 waiting.LOOK_SECONDS = 0.3
 print(launch.run_launcher(["sh", "-c", {script!r}], {{}}, {timeout}, None, starts_ranks=True))
 """

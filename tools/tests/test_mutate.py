@@ -7,7 +7,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from downbeat.launchers.libraries import ROOT
+from downbeat.run.libraries import ROOT
 
 LOADER = importlib.machinery.SourceFileLoader("mutate", str(ROOT / "tools/mutate"))
 SPEC = importlib.util.spec_from_loader("mutate", LOADER)

@@ -27,7 +27,7 @@ struct Simulated {
 struct SimulatedCollective {
     const char *name;
     void (*set)(const std::string &name);
-    const char *usual; // as passed to smpirun (python/downbeat/launchers/simulation.py)
+    const char *usual; // as passed to smpirun (python/downbeat/run/simulation.py)
     std::vector<Simulated> algorithms;
 };
 

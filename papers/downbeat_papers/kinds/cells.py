@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.base.text import MICROSECONDS, bytes_text, drawn_of, evenly
-from downbeat.pictures.panel import Heat, Line, Panel, box_of, make_picture
-from downbeat.pictures.style import Picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Heat, Line, Panel, box_of
+from downbeat.report.style import Picture
+from downbeat.text import MICROSECONDS, bytes_text, drawn_of, evenly
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, missing, undecided
 from downbeat_papers.draw import Sample, median_line, median_sample

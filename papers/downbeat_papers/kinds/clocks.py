@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.base.text import MICROSECONDS, name_of
-from downbeat.pictures.panel import Line, Panel, box_of, make_picture
-from downbeat.pictures.style import Picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel, box_of
+from downbeat.report.style import Picture
+from downbeat.text import MICROSECONDS, name_of
 
 from downbeat_papers.claims import Facts, Found, Measure, Measured, missing
 from downbeat_papers.draw import median_line

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.base.text import MICROSECONDS, drawn_of
-from downbeat.experiment.cost import sample_messages, simulated_seconds, start_seconds
-from downbeat.pictures.panel import Line, Panel, box_of, make_picture
-from downbeat.pictures.style import Picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel, box_of
+from downbeat.report.style import Picture
+from downbeat.run.simulation import sample_messages, simulated_seconds, start_seconds
 from downbeat.statistics.distributions import t_quantile
+from downbeat.text import MICROSECONDS, drawn_of
 
 from downbeat_papers.claims import Facts, Measure, Measured, between, each, missing
 from downbeat_papers.evidence import half as half_of

@@ -13,9 +13,10 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from downbeat.base.text import MICROSECONDS, PERCENT
-from downbeat.pictures.panel import Line, Panel, make_picture
-from downbeat.pictures.style import Picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel
+from downbeat.report.style import Picture
+from downbeat.text import MICROSECONDS, PERCENT
 
 from downbeat_papers.claims import Facts, Measure, Measured, Places, between, missing
 from downbeat_papers.evidence import finite

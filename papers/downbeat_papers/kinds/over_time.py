@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
-from downbeat.base.text import MICROSECONDS, evenly
-from downbeat.experiment.cost import start_seconds
-from downbeat.pictures.panel import Line, Panel, make_picture
-from downbeat.pictures.style import Picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel
+from downbeat.report.style import Picture
+from downbeat.run.simulation import start_seconds
+from downbeat.text import MICROSECONDS, evenly
 
 from downbeat_papers.claims import Facts, Measure, Measured, between
 from downbeat_papers.draw import median_line

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import xarray as xr
-from downbeat.base.text import MICROSECONDS
-from downbeat.experiment.cost import start_seconds
-from downbeat.pictures.panel import Line, Panel, make_picture
-from downbeat.pictures.style import Picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel
+from downbeat.report.style import Picture
+from downbeat.run.simulation import start_seconds
+from downbeat.text import MICROSECONDS
 from numpy.typing import NDArray
 
 from downbeat_papers.claims import Facts, Found, Measure, missing

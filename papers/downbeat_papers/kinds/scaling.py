@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from downbeat.base.text import MICROSECONDS
-from downbeat.pictures.panel import Line, Panel, make_picture
-from downbeat.pictures.style import Picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel
+from downbeat.report.style import Picture
+from downbeat.text import MICROSECONDS
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, missing, undecided
 from downbeat_papers.evidence import held_out

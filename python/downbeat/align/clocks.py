@@ -12,9 +12,9 @@ import pandas as pd
 from downbeat.align.axis import Axis, find_axis
 from downbeat.align.calls import Integers, RankTrace
 from downbeat.align.matching import ORDERING, TO_ALL, Floats, GroupCalls, match, some_of, tied_groups
-from downbeat.base.text import MICROSECONDS, counted
 from downbeat.errors import UsageError
-from downbeat.traces.arrivals import Arrivals, arrivals_of
+from downbeat.text import MICROSECONDS, counted
+from downbeat.trace.arrivals import Arrivals, arrivals_of
 
 NS = 1e-9
 FEWEST_RANKS = 2

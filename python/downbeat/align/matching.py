@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from downbeat.align.calls import Calls, Integers, RankTrace
 from downbeat.align.placing import place
-from downbeat.base.text import counted
+from downbeat.text import counted
 
 TO_ALL = ("allgather", "allreduce", "barrier", "alltoall", "reduce_scatter", "reduce_scatter_block")
 FROM_ROOT = ("bcast", "scatter")

@@ -12,11 +12,11 @@ from matplotlib.patches import Patch
 from downbeat.align.calls import Integers
 from downbeat.align.clocks import NS, Aligned, late_or_slow
 from downbeat.align.matching import TO_ALL, Floats, GroupCalls
-from downbeat.base.text import MICROSECONDS
-from downbeat.pictures.panel import PHASE_COLORS, draw_bars, rank_step
-from downbeat.pictures.style import COLORS, TEXT_POINTS, Picture, finish, finish_legend, log_axis, look_of, new_figure
+from downbeat.report.drawing import PHASE_COLORS, draw_bars, rank_step
 from downbeat.report.page import Page, Section, Table
-from downbeat.traces.page import make_page
+from downbeat.report.style import COLORS, TEXT_POINTS, Picture, finish, finish_legend, log_axis, look_of, new_figure
+from downbeat.text import MICROSECONDS
+from downbeat.trace.page import make_page
 
 POINTS = 200  # of a clock over the run
 MOST_CLOCKS = 12  # that are drawn

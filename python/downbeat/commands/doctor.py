@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.base.text import counted
-from downbeat.commands.completion import LIBRARIES
-from downbeat.commands.options import option, request_by_options
+from downbeat.commands.options import LIBRARIES, option, request_by_options
 from downbeat.errors import UsageError
+from downbeat.text import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from downbeat.doctor.machine import Finding
-    from downbeat.doctor.noise import Noise
-    from downbeat.experiment.plan import Library
+    from downbeat.run.machine import Finding
+    from downbeat.run.noise import Noise
+    from downbeat.run.plan import Library
 
 EXIT_NO_START = 3
 STYLES = {"good": "green", "notice": "yellow", "problem": "bold red"}
@@ -53,13 +52,13 @@ def doctor(
 
     Exit status: 0, whatever the findings; 1 failure; 2 bad arguments; 3 an MPI library named by --mpi does not start.
     """
-    from downbeat.base.files import is_standard_output
-    from downbeat.base.screen import Screen
-    from downbeat.doctor import noise
-    from downbeat.doctor.machine import Machine
-    from downbeat.doctor.registry import examine
-    from downbeat.experiment.trial_start import try_start, watch
-    from downbeat.launchers.job import job_of, ranks_on_a_node
+    from downbeat.files import is_standard_output
+    from downbeat.run import noise
+    from downbeat.run.doctor import examine
+    from downbeat.run.job import job_of, ranks_on_a_node
+    from downbeat.run.machine import Machine
+    from downbeat.run.progress import Screen
+    from downbeat.run.trial import try_start, watch
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"--ranks: {ranks} is not valid; give a whole number, at least 1")
@@ -78,7 +77,7 @@ def doctor(
     starts = [try_start(library, machine) for library in chosen]
     findings += [finding for start in starts for finding in start.findings]
     if not chosen:
-        from downbeat.doctor.machine import Finding
+        from downbeat.run.machine import Finding
 
         advice = "run 'make build' in a checkout, or give its path with --bench PATH"
         findings.append(Finding("libraries", "no downbeat-bench found, so no MPI library was tried", "notice", advice))
@@ -98,10 +97,10 @@ def doctor(
 
 def chosen_libraries(mpi: str | None, benches: list[str], launcher: str | None) -> list[Library]:
     """Returns the libraries that are to be started: those named, else all that there is a downbeat-bench for."""
-    from downbeat.experiment.planning import libraries_of
-    from downbeat.experiment.request import Program
-    from downbeat.launchers.bench import built, find_any_bench
-    from downbeat.launchers.libraries import LIBRARIES
+    from downbeat.run.bench import built, find_any_bench
+    from downbeat.run.libraries import LIBRARIES
+    from downbeat.run.planning import libraries_of
+    from downbeat.run.request import Program
 
     request = request_by_options({"libraries": mpi, "bench": benches, "launcher": launcher})
     if not (request.libraries or request.bench):
@@ -158,7 +157,7 @@ def write(path: Path, ranks: int, findings: list[Finding], noises: list[Noise]) 
     import datetime
     import socket
 
-    from downbeat.base.files import write_json
+    from downbeat.files import write_json
 
     content = {
         "schema_version": SCHEMA_VERSION,

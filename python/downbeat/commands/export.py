@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.base.files import is_standard_output
-from downbeat.commands import completion
+from downbeat.commands import options
 from downbeat.errors import UsageError
+from downbeat.files import is_standard_output
 
 if TYPE_CHECKING:
-    from downbeat.traces.spans import Spans
-    from downbeat.traces.trace import Trace
+    from downbeat.trace.spans import Spans
+    from downbeat.trace.trace import Trace
 
 
 def export(
@@ -33,11 +33,11 @@ def export(
             help="csv, parquet or json (an object per line); timelines of a launch or a trace: perfetto, otf2; of a "
             "trace kineto; of its clocks openmetrics, perfetto-clocks.",
             metavar="KIND",
-            autocompletion=completion.FORMATS,
+            autocompletion=options.FORMATS,
         ),
     ],
     rows: Annotated[
-        str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT", autocompletion=completion.ROWS)
+        str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT", autocompletion=options.ROWS)
     ] = "cells",
     samples: Annotated[
         int, typer.Option(min=1, metavar="N", help="Samples of each cell in a launch's timelines, the first ones.")
@@ -53,12 +53,12 @@ def export(
     Cells: a summary over the valid samples of each cell. Samples: the metrics of each sample. Stamps: entry and exit of
     every rank. Times are in seconds; names of columns end in their unit. Timelines as otf2 or kineto are a directory.
     """
-    from downbeat.tables.export import KINDS
-    from downbeat.timebase.export import CLOCK_WRITERS
-    from downbeat.traces.file import is_trace
-    from downbeat.traces.spans import spans_of_recording
-    from downbeat.traces.trace import open_trace
-    from downbeat.traces.viewers import WRITERS
+    from downbeat.align.timebase import CLOCK_WRITERS
+    from downbeat.report.export import KINDS
+    from downbeat.trace.file import is_trace
+    from downbeat.trace.spans import spans_of_recording
+    from downbeat.trace.trace import open_trace
+    from downbeat.trace.viewers import WRITERS
 
     if is_trace(path):
         refuse_rows(rows)
@@ -89,10 +89,10 @@ def refuse_rows(rows: str) -> None:
 
 def export_rows(path: Path, to: str, rows: str, output: Path) -> None:
     """Writes the numbers of a launch or an experiment."""
-    from downbeat.base.files import replacing
-    from downbeat.base.text import named_with_units
-    from downbeat.experiment.experiment import open_experiment
-    from downbeat.tables.export import KINDS, ROWS, frames
+    from downbeat.files import replacing
+    from downbeat.report.export import KINDS, ROWS, frames
+    from downbeat.run.experiment import open_experiment
+    from downbeat.text import named_with_units
 
     if rows not in ROWS:
         raise UsageError(f"unknown rows '{rows}'; choose one of {', '.join(ROWS)}")
@@ -117,8 +117,8 @@ def check_viewer_output(path: Path, to: str, output: Path | None) -> None:
 
 def export_launch_spans(path: Path, to: str, output: Path | None, samples: int) -> None:
     """Writes what the ranks of a launch did in the first samples of each cell."""
-    from downbeat.experiment.experiment import open_experiment
-    from downbeat.traces.spans import spans_of_launch
+    from downbeat.run.experiment import open_experiment
+    from downbeat.trace.spans import spans_of_launch
 
     if to == "kineto":
         raise UsageError("kineto is a format of recordings; of a launch choose perfetto or otf2")
@@ -133,7 +133,7 @@ def export_launch_spans(path: Path, to: str, output: Path | None, samples: int) 
 
 def export_spans(spans: Spans, to: str, output: Path | None) -> None:
     """Writes spans in a format of viewers; says what they lack."""
-    from downbeat.traces.viewers import WRITERS
+    from downbeat.trace.viewers import WRITERS
 
     assert output is not None
     for line in [*spans.notes, *WRITERS[to](spans, output)]:
@@ -142,8 +142,7 @@ def export_spans(spans: Spans, to: str, output: Path | None) -> None:
 
 def export_clocks(trace: Trace, to: str, output: Path) -> None:
     """Writes the clocks of a recording's hosts in a format of another tool."""
-    from downbeat.timebase.convert import Timebase
-    from downbeat.timebase.export import CLOCK_WRITERS
+    from downbeat.align.timebase import CLOCK_WRITERS, Timebase
 
     if is_standard_output(output) and to != "openmetrics":
         raise UsageError("give the file to write with --output")

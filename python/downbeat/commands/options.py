@@ -1,16 +1,75 @@
-"""Options of commands that are settings of an experiment: fields of `Request`."""
+"""Options that commands share, what completes them, and how a command ends that can be continued."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import inspect
-from collections.abc import Callable
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from downbeat.commands.completion import LIBRARIES, components
-from downbeat.experiment.request import SETTINGS, Request, request_of
+from downbeat.errors import UsageError
+from downbeat.run.launch import INTERRUPTIONS, heeded
+from downbeat.run.request import SETTINGS, Request, request_of
+
+SECONDS = 5.0  # a shell waits no longer for downbeat-bench
+
+Completion = Callable[[str], list[str]]
+
+
+def after_commas(valid: Callable[[], Iterable[str]]) -> Completion:
+    """Returns what completes the last name of a list; names are made when a shell asks for them."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in valid() if name.startswith(last)]
+
+    return complete
+
+
+def components(kind: str) -> Completion:
+    """Returns what completes names of a kind of component, as `downbeat-bench list` has them; none without a build."""
+
+    def names() -> list[str]:
+        from downbeat.run.bench import find_any_bench
+
+        try:
+            command = [find_any_bench()[1], "list", kind, "--format", "json"]
+            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS)
+        except (OSError, subprocess.SubprocessError, UsageError):
+            return []
+        return [str(json.loads(line)["name"]) for line in done.stdout.splitlines()]
+
+    return after_commas(names)
+
+
+def names_in(module: str, table: str) -> Completion:
+    """Returns what completes the names in a table of a module, which is loaded when a shell asks."""
+    return after_commas(lambda: getattr(importlib.import_module(module), table))
+
+
+def export_formats() -> Iterable[str]:
+    """Returns the formats of launches and recordings."""
+    from downbeat.align.timebase import CLOCK_WRITERS
+    from downbeat.report.export import KINDS
+    from downbeat.trace.viewers import WRITERS
+
+    return dict.fromkeys((*KINDS, *WRITERS, *CLOCK_WRITERS))
+
+
+METRICS = names_in("downbeat.data.metrics", "METRICS")
+LIBRARIES = names_in("downbeat.run.libraries", "LIBRARIES")
+FIGURES = names_in("downbeat_papers.figure", "FIGURES")
+FORMATS = after_commas(export_formats)
+ROWS = names_in("downbeat.report.export", "ROWS")
+
 
 PASSED = "downbeat-bench"  # key of `typer.Context.meta`: the words after `--`
 
@@ -51,3 +110,28 @@ def request_by_options(given: dict[str, object]) -> Request:
     """
     named = {field.replace("_", "-"): value for field, value in given.items() if value not in (None, [])}
     return request_of(named, Path())
+
+
+@contextlib.contextmanager
+def resumable() -> Iterator[None]:
+    """Ends the command with status 130 and says how to continue, after Ctrl-C and the signals of batch systems.
+
+    Each of them raises KeyboardInterrupt: running launches are ended, complete ones are kept. Further signals change
+    nothing from then on.
+    """
+
+    def stop(_number: int, _frame: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in heeded(INTERRUPTIONS)}
+    try:
+        yield
+    except KeyboardInterrupt:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+        print("downbeat: interrupted; run the same command again to continue", file=sys.stderr)
+        raise typer.Exit(130) from None
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is stop:
+                signal.signal(number, handler)

@@ -1,11 +1,16 @@
-"""`downbeat report`: one page with findings and pictures."""
+"""`downbeat report`, one page with findings and pictures, `downbeat show` and `downbeat compare`."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from downbeat.commands import options
+from downbeat.commands.options import METRICS
+from downbeat.errors import UsageError
 
 DEFAULT_NAME = "report.html"
 
@@ -27,7 +32,7 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML page with findings and pictures; it opens offline."""
-    from downbeat.base.files import is_standard_output
+    from downbeat.files import is_standard_output
     from downbeat.report.assemble import make_report
     from downbeat.report.page import write_page, write_pictures
 
@@ -40,3 +45,158 @@ def report(
     target = output or (paths[0] if paths[0].is_dir() else paths[0].parent) / DEFAULT_NAME
     write_page(target, page)
     print(target)
+
+
+def show(
+    path: Annotated[
+        Path, typer.Argument(help="A .nc file, or the directory of an experiment.", metavar="PATH", show_default=False)
+    ],
+    metric: Annotated[
+        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=options.METRICS)
+    ] = "latency_avg",
+    json: Annotated[
+        Path | None,
+        typer.Option(help="Write all numbers as JSON; - for standard output.", metavar="FILE", show_default=False),
+    ] = None,
+) -> None:
+    """Show the results of a launch or an experiment.
+
+    A row per operation and size, synchronizers side by side. For files of the experiments on clocks and synchronizers:
+    their variables.
+    """
+    from downbeat.comparison.tables import (
+        dataset_lines,
+        dataset_record,
+        experiment_record,
+        experiment_sheet,
+        is_dataset,
+    )
+    from downbeat.data.metrics import METRICS
+    from downbeat.files import is_standard_output
+    from downbeat.run.experiment import open_experiment
+    from downbeat.show import write_record
+
+    if metric not in METRICS:
+        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
+    if is_dataset(path):
+        lines = dataset_lines(path)
+        record = dataset_record(path) if json else {}
+    else:
+        experiment = open_experiment(path)
+        lines = experiment_sheet(experiment, metric).text()
+        record = experiment_record(experiment, metric) if json else {}
+    if not is_standard_output(json):
+        print("\n".join(lines))
+    if json:
+        write_record(record, json)
+    if json and not is_standard_output(json):
+        print(f"written: {json}")
+
+
+EXIT_DIFFERENT = 3
+EXIT_UNDECIDED = 4
+
+
+class FailOn(StrEnum):
+    """Verdicts that make the exit status differ from 0."""
+
+    NOTHING = "nothing"
+    SLOWER = "slower"
+    DIFFERENT = "different"
+    UNDECIDED = "undecided"
+
+
+class Format(StrEnum):
+    """Formats of standard output."""
+
+    TABLE = "table"
+    MARKDOWN = "markdown"
+
+
+def compare(
+    what: Annotated[
+        list[str],
+        typer.Argument(metavar="WHAT", help="One or two experiments, and conditions on them.", show_default=False),
+    ],
+    metric: Annotated[
+        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=METRICS)
+    ] = "latency_avg",
+    statistic: Annotated[
+        str, typer.Option(help="Statistic over the samples of a launch, e.g. p95.", metavar="NAME")
+    ] = "median",
+    margin: Annotated[
+        float, typer.Option(help="A ratio this close to 1 is equivalent: 0.02 is 2 %.", metavar="SHARE")
+    ] = 0.02,
+    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.", metavar="SHARE")] = 0.95,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(help="Fail if a cell is: slower, different, undecided (see above).", metavar="WHEN"),
+    ] = FailOn.NOTHING,
+    history: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Earlier experiments of the same kind, or a directory of them; may be repeated.", metavar="DIR"
+        ),
+    ] = None,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="Format of standard output: table or markdown.", metavar="KIND")
+    ] = Format.TABLE,
+    json: Annotated[
+        Path | None,
+        typer.Option(help="Write all numbers as JSON; - for standard output.", metavar="FILE", show_default=False),
+    ] = None,
+) -> None:
+    """Report which cells of B are faster or slower than in A.
+
+    compare A: the two variants of one experiment (downbeat run --variant).
+
+    compare A synchronizer=harmonize synchronizer=mpi_barrier: two values of a
+    factor in one experiment. Commas add conditions: library=mpich,size=8.
+
+    compare A B: two experiments, directories of .nc files, or .nc files. The
+    verdicts assume that nothing else changed between them; --history DIR
+    measures how much such experiments differ. compare B --history DIR: B
+    against all of them.
+
+    Exit status: 0. With --fail-on slower: 3 if a cell is slower. With --fail-on
+    different: 3 if a cell is slower or faster. With --fail-on undecided: 3 if a
+    cell is slower, else 4 if one is undecided or unmatched.
+    """
+    from downbeat.comparison.compare import compare as compare_experiments
+    from downbeat.comparison.conditions import read_arguments
+    from downbeat.comparison.sheet import comparison_sheet, write_comparison
+    from downbeat.files import is_standard_output
+
+    asked = read_arguments(what, history)
+    frame = compare_experiments(
+        asked.a,
+        asked.b,
+        history=asked.history,
+        where_a=asked.where_a,
+        where_b=asked.where_b,
+        metric=metric,
+        statistic=statistic,
+        margin=margin,
+        confidence=confidence,
+    )
+    if not is_standard_output(json):
+        sheet = comparison_sheet(frame)
+        print("\n".join(sheet.markdown() if output_format is Format.MARKDOWN else sheet.text()))
+    if json:
+        write_comparison(frame, json)
+    if json and not is_standard_output(json):
+        print(f"written: {json}")
+    raise typer.Exit(exit_status(set(frame["verdict"]), fail_on))
+
+
+def exit_status(verdicts: set[str], fail_on: FailOn) -> int:
+    """Returns the exit status for these verdicts."""
+    failing = {
+        FailOn.NOTHING: set[str](),
+        FailOn.SLOWER: {"slower"},
+        FailOn.DIFFERENT: {"slower", "faster"},
+        FailOn.UNDECIDED: {"slower"},
+    }[fail_on]
+    if verdicts & failing:
+        return EXIT_DIFFERENT
+    return EXIT_UNDECIDED if fail_on is FailOn.UNDECIDED and verdicts & {"undecided", "unmatched"} else 0

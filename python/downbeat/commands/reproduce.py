@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from downbeat.base.text import split_list
-from downbeat.commands.completion import FIGURES, LIBRARIES
-from downbeat.commands.options import option
+from downbeat.commands.options import FIGURES, LIBRARIES, option
 from downbeat.errors import UsageError
+from downbeat.text import split_list
 
 LAUNCHES = 5
 
@@ -74,7 +73,7 @@ def reproduce(
     from downbeat_papers.simulated import SYSTEMS, check_simulated, simulated_site, source_of
     from downbeat_papers.site import SAMPLE, Site, parse_ranks, site_at_hand
 
-    from downbeat.commands.interruption import resumable
+    from downbeat.commands.options import resumable
     from downbeat.report.page import write_page
 
     simulated = simulate or bool(platform)

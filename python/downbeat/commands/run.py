@@ -1,4 +1,4 @@
-"""`downbeat run`: runs an experiment, given by a file or by options."""
+"""`downbeat run`: an experiment, measured or continued; `downbeat tune`, which measures to choose algorithms."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.base.text import counted
-from downbeat.commands.completion import components
-from downbeat.commands.options import PASSED, request_by_options, with_settings
+from downbeat.commands.options import LIBRARIES, METRICS, PASSED, components, option, request_by_options, with_settings
 from downbeat.errors import UsageError
+from downbeat.text import counted
 
 if TYPE_CHECKING:
-    from downbeat.experiment.execute import Outcome
-    from downbeat.experiment.plan import Plan
+    from downbeat.run.execute import Outcome
+    from downbeat.run.plan import Plan
 
 EXIT_LACKING = 3
 FEW = 5  # launches; with fewer no verdict can rest on them
@@ -46,11 +45,11 @@ def run(
     Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 launches are missing or intervals too wide, 130
     interrupted.
     """
-    from downbeat.base.files import is_standard_output
-    from downbeat.experiment import directory as places
-    from downbeat.experiment.planning import planned
-    from downbeat.experiment.request import overridden, read_request
-    from downbeat.launchers.bench import check_arguments
+    from downbeat.files import is_standard_output
+    from downbeat.run import directory as places
+    from downbeat.run.bench import check_arguments
+    from downbeat.run.planning import planned
+    from downbeat.run.request import overridden, read_request
 
     files = [word for word in what if word.endswith(".toml")]
     if files and len(what) > 1:
@@ -82,7 +81,7 @@ def print_launches(plan: Plan) -> None:
     """Prints the launches of a plan in their order, each with its command."""
     import shlex
 
-    from downbeat.experiment.execute import launch_command
+    from downbeat.run.execute import launch_command
 
     order = plan.launch_order()
     for position, key in enumerate(order, 1):
@@ -96,9 +95,9 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
     """Executes a plan, and ends the command with the exit status of the outcome."""
     import sys
 
-    from downbeat.commands.interruption import resumable
-    from downbeat.experiment.execute import execute
-    from downbeat.experiment.progress import watcher
+    from downbeat.commands.options import resumable
+    from downbeat.run.execute import execute
+    from downbeat.run.progress import watcher
 
     for warning in crowding(plan):
         print(f"warning: {warning}", file=sys.stderr)
@@ -109,7 +108,7 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
     with resumable():
         outcome = execute(plan, directory, watcher(), any_seed)
     if outcome.estimates.medians:
-        from downbeat.comparison.closing import closing
+        from downbeat.comparison.questions import closing
 
         print("", *closing(plan, directory, outcome.estimates), sep="\n")
     tell(plan, directory, outcome)
@@ -117,7 +116,7 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
 
 def crowding(plan: Plan) -> list[str]:
     """Returns a line if ranks share processors; how many a launcher of the user's own has is not always known."""
-    from downbeat.launchers.job import job_of, ranks_on_a_node
+    from downbeat.run.job import job_of, ranks_on_a_node
 
     ranks = max(plan.ranks)
     for one in plan.libraries:
@@ -160,3 +159,97 @@ def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:
         print(f"downbeat: launches are missing ({lacking}); run the same command again to retry them", file=sys.stderr)
     if outcome.lacking or outcome.too_wide:
         raise typer.Exit(EXIT_LACKING)
+
+
+OBJECTIONS = 3  # a check of the rules failed
+
+
+def tune(
+    context: typer.Context,
+    collectives: Annotated[
+        list[str],
+        typer.Argument(help="E.g. bcast reduce.", metavar="COLLECTIVE", autocompletion=components("operation")),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for rules and data.", metavar="DIR")],
+    mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME", autocompletion=LIBRARIES)] = "openmpi",
+    sizes: Annotated[str, typer.Option("--sizes", "-m", help="Message sizes.", metavar="SIZES")] = "8:64K",
+    ranks: Annotated[
+        str, typer.Option("--ranks", "-n", help="Numbers of ranks [the job's, else one per core].", metavar="P,P..")
+    ] = "",
+    ranks_per_node: Annotated[int | None, option("ranks_per_node", least=1)] = None,
+    launches: Annotated[int, typer.Option(min=1, help="Launches of each configuration.", metavar="N")] = 10,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", "-r", min=1, help="Valid samples per cell and launch.", metavar="N")
+    ] = 100,
+    margin: Annotated[float, typer.Option(help="Smallest gain that is worth a rule.", metavar="SHARE")] = 0.05,
+    confidence: Annotated[float, typer.Option(help="Confidence of intervals and tests.", metavar="SHARE")] = 0.95,
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="Metric that is compared [latency_avg; with a pattern after_last_entry].",
+            metavar="NAME",
+            autocompletion=METRICS,
+        ),
+    ] = "",
+    pattern: Annotated[
+        str,
+        typer.Option(
+            help="Arrival pattern that the rules are for [none].", metavar="NAME", autocompletion=components("pattern")
+        ),
+    ] = "",
+    delay: Annotated[str, typer.Option(help="Largest delay of the arrival pattern.", metavar="DELAY")] = "",
+    bench: Annotated[str, typer.Option(help="Path of downbeat-bench [the build].", metavar="PATH")] = "",
+    launcher: Annotated[str, option("launcher")] = "",
+    timeout: Annotated[
+        float | None, typer.Option(min=1, help="Seconds after which a launch is ended [by its size].", metavar="S")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the order of launches.", metavar="N")] = 0,
+) -> None:
+    """Choose algorithms of an MPI library, write rules, prove that they work.
+
+    Options after -- go to downbeat-bench unchanged, in every measurement (downbeat-bench --help).
+
+    Exit status: 0 rules are written and no check failed, 1 failure, 2 bad arguments, 3 the library does not obey some
+    rules, or they are slower than the defaults, cannot be measured, or were removed because of wrong results.
+    """
+    import sys
+
+    from downbeat.commands.options import resumable
+    from downbeat.run.bench import find_bench
+    from downbeat.run.bench_options import launcher_at
+    from downbeat.run.job import job_of
+    from downbeat.run.planning import default_ranks, library_for
+    from downbeat.tune.sweep import Effort
+    from downbeat.tune.table import find_warnings, render, write_rules_record
+    from downbeat.tune.target import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
+    from downbeat.tune.tuning import ENVIRONMENT_FILE, RECORD_FILE, Question, tune
+
+    per_node = ranks_per_node or 0
+    pattern, delay = one_pattern(pattern, delay)
+    tuned = library_for(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
+    question = Question(
+        library=tuned,
+        collectives=tuple(dict.fromkeys(collectives)),
+        sizes=sizes,
+        ranks=parse_ranks(ranks) if ranks else (default_ranks(job_of(tuned.launcher), per_node),),
+        effort=Effort(
+            launches,
+            repetitions,
+            timeout or 0.0,
+            seed,
+            valid_metric(metric, pattern),
+            pattern,
+            delay,
+            passed_by_user(context.meta[PASSED]),
+        ),
+        margin=parse_share("margin", margin, 0.0),
+        confidence=parse_share("confidence", confidence, 0.5),
+    )
+    with resumable():
+        tuning = tune(question, output, lambda line: print(f"downbeat: {line}", file=sys.stderr, flush=True))
+    warnings = find_warnings(tuning)
+    write_rules_record(tuning, output, warnings)
+    print(render(tuning, warnings))
+    print("written:", ", ".join(str(output / name) for name in (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)))
+    if tuning.objections():
+        raise typer.Exit(OBJECTIONS)

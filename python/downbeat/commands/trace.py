@@ -1,4 +1,4 @@
-"""`downbeat trace`: an unmodified MPI program, with its collectives recorded and its barriers harmonized."""
+"""`downbeat trace`, an unmodified MPI program with its collectives recorded, and `downbeat arrivals`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Annotated
 import typer
 
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.launchers.launch import heeded
-from downbeat.launchers.leftovers import MARK, Guard, remove_all
+from downbeat.run.job import MARK, Guard, remove_all
+from downbeat.run.launch import heeded
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 GRACE_SECONDS = 10  # for a launcher that was interrupted to end its ranks
@@ -60,11 +60,11 @@ def trace(
 
     Exit status: the launcher's; 1 if nothing was written; 2 bad arguments.
     """
-    from downbeat.traces.file import SUFFIXES, jobs_in
-    from downbeat.traces.reasons import why_nothing
-    from downbeat.traces.start import preloaded
-    from downbeat.traces.summary import trace_lines
-    from downbeat.traces.trace import open_trace
+    from downbeat.trace.command import why_nothing
+    from downbeat.trace.file import SUFFIXES, jobs_in
+    from downbeat.trace.start import preloaded
+    from downbeat.trace.summary import trace_lines
+    from downbeat.trace.trace import open_trace
 
     if not harmonize and not record:
         raise UsageError("--no-record without --harmonize does nothing; leave one out")
@@ -143,3 +143,61 @@ def run_launcher(command: Sequence[str], environment: Mapping[str, str], mark: s
         for number, handler in before.items():  # a second signal prints no traceback
             signal.signal(number, signal.SIG_DFL if asked else handler)
     return 130 if asked else status if status >= 0 else 128 - status
+
+
+def arrivals(
+    trace: Annotated[
+        Path,
+        typer.Argument(help="Directory of downbeat trace, or a file of it.", metavar="TRACE", show_default=False),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Page to write, HTML; - for standard output.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Also write JSON; - for standard output.")
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Experiment of `downbeat run` to compare operations with.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the arrivals at --site for --pattern 'trace(file=FILE)'.")
+    ] = None,
+    site: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Call site to export, as in the table [1].")
+    ] = None,
+    phase: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Look at one phase of MPI_Pcontrol, and those within it.")
+    ] = None,
+    pictures: Annotated[
+        Path | None, typer.Option("--pictures", metavar="DIR", help="Also write each picture: PNG, PDF, CSV.")
+    ] = None,
+    job: Annotated[str | None, typer.Option(metavar="NAME", help="Which of several jobs of the directory.")] = None,
+) -> None:
+    """Say who is late at which collective, how late, and what it costs."""
+    from downbeat.errors import UsageError
+    from downbeat.files import is_standard_output, write_text
+    from downbeat.report.page import write_page, write_pictures
+    from downbeat.trace.arrivals import MOST, find_arrivals, of_phase
+    from downbeat.trace.page import make_page, render, to_json
+    from downbeat.trace.patterns import write_export
+    from downbeat.trace.trace import open_trace
+    from downbeat.trace.verdict import baseline_command, with_baseline
+
+    if site and not export:
+        raise UsageError("--site says which arrivals to export; add --export FILE")
+    found = find_arrivals(open_trace(trace, job, MOST))
+    if phase is not None:
+        found = of_phase(found, phase)
+    times = with_baseline(found, baseline) if baseline else None
+    if export:
+        write_export(found, (site or 1) - 1, export)
+    if output or pictures:
+        page = make_page(found, f"Arrivals: {trace.resolve().name}", times)
+        if pictures:
+            write_pictures(pictures, page)
+        if output:
+            write_page(output, page)
+    if json:
+        write_text(json, to_json(found, times))
+    if not (is_standard_output(output) or is_standard_output(json)):
+        print(render(found, times, baseline_command(found)))

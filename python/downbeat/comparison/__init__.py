@@ -1,1 +1,1 @@
-"""Comparison of experiments, cell by cell, and what `downbeat compare` prints of it."""
+"""Comparison of experiments, cell by cell, and the tables and summaries of experiments that it and others use."""

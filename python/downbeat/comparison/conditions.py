@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from downbeat.base.text import counted, split_list
 from downbeat.errors import UsageError
-from downbeat.experiment import directory as places
-from downbeat.experiment.experiment import FACTORS, Experiment, open_experiment
+from downbeat.run import directory as places
+from downbeat.run.experiment import FACTORS, Experiment, open_experiment
+from downbeat.text import counted, split_list
 
 SYNCHRONIZER = "synchronizer"
 BARRIER, COMMON_START = "mpi_barrier", "harmonize"

@@ -27,11 +27,10 @@ from numpy.typing import NDArray
 from downbeat.comparison.sides import SESSION
 from downbeat.data.cells import WRONG
 from downbeat.errors import UsageError
-from downbeat.statistics.across_sessions import compare_across_sessions
-from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.modes import unseen_share
-from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.power import detectable_ratio, launches_needed
+from downbeat.statistics.sessions import compare_across_sessions
+from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import (
     CONFIDENCE,
     FEW_ALIKE,

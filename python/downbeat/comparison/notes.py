@@ -13,13 +13,12 @@ import pandas as pd
 from downbeat.comparison.judging import Judged
 from downbeat.comparison.sides import SESSION, Side, Sides
 from downbeat.data.cells import NANOSECONDS, states_line
-from downbeat.doctor.variables import settings_of
-from downbeat.experiment import counting
-from downbeat.experiment.experiment import Experiment
-from downbeat.experiment.launch_kinds import launch_lines
-from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.launchers.libraries import short_version
-from downbeat.launchers.simulation import without_seed
+from downbeat.run import trial
+from downbeat.run.experiment import Experiment, launch_lines
+from downbeat.run.libraries import short_version
+from downbeat.run.machine import settings_of
+from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.run.simulation import without_seed
 from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.sessions import false_verdicts
 
@@ -48,7 +47,7 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> t
     for (of, _), of_side in zip(both, contexts, strict=True):
         found = simulations(of_side)
         if "algorithm" in sides.compared and isinstance(of, Experiment):
-            found += [one.seen for one in of.machine if one.check == counting.CHECK]
+            found += [one.seen for one in of.machine if one.check == trial.CHECK]
         lines = [*(line for line in found if line not in lines), *lines]
     if sides.past is not None:
         lines += history_notes(sides, contexts[sides.history_is_a], expected)

@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from downbeat.base.text import Units, counted, printable
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
 from downbeat.comparison.judging import UNMATCHED
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
-from downbeat.experiment.experiment import FACTORS
+from downbeat.run.experiment import FACTORS
 from downbeat.sentences import Sentence
 from downbeat.show import FACTOR_UNITS, Field, Sheet, factor_field, word, write_record
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
 from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
+from downbeat.text import Units, counted, printable
 
 SCHEMA_VERSION = 1  # of the record
 UNITS = Units(FACTOR_UNITS | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"))

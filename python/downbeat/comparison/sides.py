@@ -13,8 +13,8 @@ from downbeat.comparison.conditions import select
 from downbeat.data.cells import HIGH, LOW, PATH, STATE, countable, hidden_by_step, states_line, with_states
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
-from downbeat.experiment.experiment import FACTORS, Experiment
-from downbeat.experiment.plan import LAUNCH_FACTORS
+from downbeat.run.experiment import FACTORS, Experiment
+from downbeat.run.plan import LAUNCH_FACTORS
 
 Side = Experiment | pd.DataFrame
 Conditions = Mapping[str, object]

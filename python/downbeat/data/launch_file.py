@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.base.files import check_sealed
-from downbeat.base.text import Units
 from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import UNWRITTEN, NetcdfFile, Variable
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
+from downbeat.files import check_sealed
+from downbeat.text import Units
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,16 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from downbeat.base.text import MICROSECONDS, PERCENT, bytes_text, counted
-from downbeat.doctor.variables import settings_of
-from downbeat.experiment.experiment import Experiment, Launch
-from downbeat.experiment.plan import DEFAULT_VARIANT
-from downbeat.launchers.simulation import without_seed
-from downbeat.report.numbers import span
-from downbeat.report.page import Section, Table
+from downbeat.comparison.summaries import synchronization
+from downbeat.report.page import Section, Table, span
 from downbeat.report.warnings import first_line
+from downbeat.run.experiment import Experiment, Launch
+from downbeat.run.machine import settings_of
+from downbeat.run.plan import DEFAULT_VARIANT
+from downbeat.run.simulation import without_seed
 from downbeat.sentences import listed, time_text
-from downbeat.tables.summaries import synchronization
+from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted
 
 
 def distinct(values: Iterable[object]) -> list[str]:

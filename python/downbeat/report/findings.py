@@ -9,22 +9,11 @@ import statistics
 import numpy as np
 import pandas as pd
 
-from downbeat.base.text import MICROSECONDS
 from downbeat.comparison.compare import compare
 from downbeat.comparison.judging import UNMATCHED
 from downbeat.comparison.questions import AgainstStart, against_start, against_start_frame, numbered, slower_algorithms
 from downbeat.comparison.sheet import DECIDED, ORDER, READINGS, conclusion
-from downbeat.errors import UsageError
-from downbeat.experiment.experiment import Experiment
-from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.report.numbers import span
-from downbeat.report.page import Fact
-from downbeat.sentences import Sentence
-from downbeat.statistics.modes import unseen_text
-from downbeat.statistics.power import MOST_DECIDING, launches_that_decide
-from downbeat.statistics.simultaneous import simultaneous_interval
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
-from downbeat.tables.summaries import (
+from downbeat.comparison.summaries import (
     CONFIGURATION,
     METRIC,
     PANELS,
@@ -37,6 +26,15 @@ from downbeat.tables.summaries import (
     summarize,
     synchronization,
 )
+from downbeat.errors import UsageError
+from downbeat.report.page import Fact, span
+from downbeat.run.experiment import Experiment
+from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.sentences import Sentence
+from downbeat.statistics.modes import unseen_text
+from downbeat.statistics.power import MOST_DECIDING, launches_that_decide
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, simultaneous_interval
+from downbeat.text import MICROSECONDS
 
 MOST_OPERATIONS = 4  # more are in their pictures only
 PLAIN = "mpi_barrier"

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from downbeat.base.text import counted
 from downbeat.comparison.questions import sizes
+from downbeat.comparison.summaries import describe_each, synchronization
 from downbeat.data.cells import CHANGED, states_line
 from downbeat.data.launch_file import CUT_SHORT
-from downbeat.experiment.experiment import Experiment
-from downbeat.experiment.launch_kinds import launch_lines
-from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.launchers.simulation import without_seed
+from downbeat.run.experiment import Experiment, launch_lines
+from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.run.simulation import without_seed
 from downbeat.sentences import listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.tables.summaries import describe_each, synchronization
+from downbeat.text import counted
 
 # Attributes that launches of one experiment should share, and their names in words.
 SAME = {

@@ -1,9 +1,13 @@
-"""The normal distribution and Student's: scipy, which has them too, would be a third of an installation."""
+"""The normal distribution and Student's, and tests and degrees of freedom that others share.
+
+scipy, which has the distributions too, would be a third of an installation.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -99,3 +103,33 @@ def noncentral_t_above(critical: float, freedom: float, shift: float) -> float:
     density = np.exp(log_front + (freedom - 1) * np.log(np.maximum(s, 1e-300)) - freedom * s * s / 2)
     above = erfc((critical * s - shift) / math.sqrt(2)) / 2
     return float(((half * WEIGHTS).ravel() * density * above).sum())
+
+
+def two_sided(mean: float, error: float, freedom: float) -> float:
+    """Returns the p-value of the t test; without any scatter only a mean of 0 is compatible with 0.
+
+    Args:
+        mean: an estimate of what may be 0.
+        error: its standard error, in the same unit; NaN where there is none.
+        freedom: degrees of freedom of the error.
+    """
+    if math.isnan(error):
+        return math.nan
+    if error == 0:
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * t_cdf(freedom, -abs(mean) / error))
+
+
+def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:
+    """Returns the degrees of freedom of a sum of independent estimates of variances (Satterthwaite 1946).
+
+    Args:
+        parts: each estimate, 0 or above, with its degrees of freedom.
+
+    Returns:
+        Those of the first where all are 0.
+    """
+    total = sum(value for value, _ in parts)
+    if total == 0:
+        return float(parts[0][1])
+    return total**2 / sum(value**2 / freedom for value, freedom in parts if value)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from downbeat.statistics.autocorrelation import autocorrelation, effective_number
 from downbeat.statistics.distributions import normal_quantile, t_quantile
 from downbeat.statistics.location import check_confidence
 from downbeat.statistics.rank_tests import doubled_ranks
-from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_value
+from downbeat.statistics.series import LEFT_BY_INTERPOLATION, autocorrelation, effective_number, grouped_value
 
 LEAST_PER_BLOCK = 4  # samples: with fewer the share below the median can take too few values
 ENOUGH_BLOCKS = 5  # also show the effect of autocorrelation; with both, intervals are too wide

@@ -8,8 +8,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from downbeat.statistics.autocorrelation import autocorrelation, effective_number
 from downbeat.statistics.distributions import normal_quantile
+from downbeat.statistics.series import autocorrelation, effective_number
 
 FEWEST = 5  # launches, in which two modes or a correlation can be seen at all
 FEWEST_IN_ORDER = 20  # in which a correlation of 0.8 is seen in 92 % of experiments; in 10, 61 %

@@ -12,13 +12,13 @@ from typing import TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from downbeat.base.text import bytes_text
 from downbeat.comparison.judging import Match, Matcher, judge, launches
 from downbeat.data.cells import WRONG, left_out
-from downbeat.experiment.plan import Plan
+from downbeat.run.plan import Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
 from downbeat.statistics.verdicts import Comparison
-from downbeat.tune.formats.rules_format import DEFAULT, Cell
+from downbeat.text import bytes_text
+from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.sweep import HARMONIZE, Effort, Usable, digest_of, sweep_plan
 from downbeat.tune.target import Target
 

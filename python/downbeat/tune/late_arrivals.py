@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from downbeat.base.text import evenly
 from downbeat.data.launch_file import names, open_netcdf
 from downbeat.errors import DownbeatError
-from downbeat.experiment.cost import PATIENCE, start_seconds
-from downbeat.experiment.launch import run_bench
-from downbeat.tune.formats.rules_format import DEFAULT, Cell
+from downbeat.run.bench_launch import run_bench
+from downbeat.run.simulation import PATIENCE, start_seconds
+from downbeat.text import evenly
+from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.target import Target
 
 Numbers = tuple[int, ...]

@@ -12,10 +12,9 @@ import pandas as pd
 
 from downbeat.comparison.judging import Match
 from downbeat.data.cells import FAILED, WRONG
-from downbeat.experiment.plan import DEFAULT_ENVIRONMENT
+from downbeat.run.plan import DEFAULT_ENVIRONMENT
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import cells_of, judge_levels, match_levels
-from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for
 from downbeat.tune.late_arrivals import (
     SIZE_STEP,
     TELLING,
@@ -26,6 +25,7 @@ from downbeat.tune.late_arrivals import (
     forced_trace,
     traces,
 )
+from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for
 from downbeat.tune.sweep import Usable, digest_of
 from downbeat.tune.target import Target
 

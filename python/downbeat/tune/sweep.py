@@ -15,18 +15,18 @@ from typing import Any
 
 import pandas as pd
 
-from downbeat.base.files import read_json, write_checked_json
+from downbeat.comparison.summaries import NO_PATTERN
 from downbeat.data.cells import WRONG, countable
 from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.experiment import directory as places
-from downbeat.experiment.execute import Watcher, execute
-from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.launch import run_bench
-from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
-from downbeat.launchers.bench import EXIT_BAD_ARGUMENTS
-from downbeat.tables.summaries import NO_PATTERN
-from downbeat.tune.formats.rules_format import DEFAULT
+from downbeat.files import read_json, write_checked_json
+from downbeat.run import directory as places
+from downbeat.run.bench import EXIT_BAD_ARGUMENTS
+from downbeat.run.bench_launch import run_bench
+from downbeat.run.execute import Watcher, execute
+from downbeat.run.experiment import open_experiment
+from downbeat.run.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
+from downbeat.tune.rules_format import DEFAULT
 from downbeat.tune.target import Target
 
 EXIT_WRONG = 4  # of downbeat-bench

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from downbeat.base.files import write_text
-from downbeat.base.text import counted
+from downbeat.files import write_text
 from downbeat.show import Field, Sheet, wrapped
 from downbeat.statistics.location import Interval
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
+from downbeat.text import counted
 from downbeat.tune.choosing import Candidate, Decision
-from downbeat.tune.formats.rules_format import DEFAULT, Rule
+from downbeat.tune.rules_format import DEFAULT, Rule
 from downbeat.tune.tuning import GAIN, RECORD_FILE, Tuning
 
 MOST_CELLS = 3  # that a line names; rules.json has all

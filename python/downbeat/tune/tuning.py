@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from downbeat.base.files import write_text
-from downbeat.base.text import counted
 from downbeat.errors import UsageError
-from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan
-from downbeat.experiment.progress import Plain
-from downbeat.launchers.bench import check_arguments
+from downbeat.files import write_text
+from downbeat.run.bench import check_arguments
+from downbeat.run.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan
+from downbeat.run.progress import Plain
 from downbeat.statistics.verdicts import Comparison
+from downbeat.text import counted
+from downbeat.tune import mpich, open_mpi
 from downbeat.tune.choosing import (
     Decision,
     LeftOut,
@@ -33,8 +34,6 @@ from downbeat.tune.choosing import (
     price_plans,
     wrong_results,
 )
-from downbeat.tune.formats import mpich, open_mpi
-from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for, rules_of, sizeless_rules
 from downbeat.tune.proving import (
     RULES,
     Proof,
@@ -46,6 +45,7 @@ from downbeat.tune.proving import (
     wrong_cells,
     wrong_under,
 )
+from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for, rules_of, sizeless_rules
 from downbeat.tune.sweep import (
     HARMONIZE,
     Effort,

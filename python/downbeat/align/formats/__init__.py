@@ -9,14 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from downbeat.align.calls import RankTrace
+from downbeat.align.calls import NoTraceError, RankTrace, with_ranks
 from downbeat.align.formats import chrome, nsight, otf2, own
-from downbeat.align.formats.common import NoTraceError
 from downbeat.align.formats.kernels import Kernels, kernels_of
-from downbeat.align.formats.ranks import with_ranks
 from downbeat.align.formats.write import check_moved, write_merged, write_moved
-from downbeat.base.text import counted
 from downbeat.errors import UsageError, refuse_pipe
+from downbeat.text import counted
 
 __all__ = [
     "FORMATS",

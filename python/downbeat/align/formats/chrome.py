@@ -20,13 +20,10 @@ from typing import Any
 
 import msgspec
 
-from downbeat.align.calls import RankTrace
-from downbeat.align.formats.common import ROOTED, Call, Gathered, NoTraceError, normalize
+from downbeat.align.calls import ROOTED, UNKNOWN_RANK, Call, Gathered, NoTraceError, RankTrace, normalize
 from downbeat.align.formats.events import Blocks, looks_like_events
-from downbeat.align.formats.found import CollectiveEvents, Event, Stamp, find
+from downbeat.align.formats.found import CollectiveEvents, Event, OfDevices, Stamp, find, gather_xla
 from downbeat.align.formats.kernels import OF_POINTS, POINT_TO_POINT, UNKNOWN, Kernels
-from downbeat.align.formats.ranks import UNKNOWN_RANK
-from downbeat.align.formats.xla import OfDevices, gather_xla
 from downbeat.errors import reading
 
 NAME = "Chrome"

@@ -17,9 +17,9 @@ from typing import IO, Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from downbeat.align.formats.common import NoTraceError
-from downbeat.base.text import counted
+from downbeat.align.calls import NoTraceError
 from downbeat.errors import reading
+from downbeat.text import counted
 
 GZIP = b"\x1f\x8b"
 BLOCK_BYTES = 1 << 22

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from downbeat.align.formats.common import normalize
+from downbeat.align.calls import normalize
 from downbeat.align.matching import ORDERING
 from downbeat.errors import UsageError
 

@@ -15,8 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from downbeat.align.calls import RankTrace
-from downbeat.align.formats.common import Call, Gathered, NoTraceError, normalize
+from downbeat.align.calls import UNKNOWN_RANK, Call, Gathered, NoTraceError, RankTrace, normalize, rank_in_environment
 from downbeat.align.formats.kernels import (
     LEFT_OUT,
     NONE,
@@ -27,7 +26,6 @@ from downbeat.align.formats.kernels import (
     looks_like_one,
     stranger,
 )
-from downbeat.align.formats.ranks import UNKNOWN_RANK, rank_in_environment
 from downbeat.errors import UsageError, reading
 
 NAME = "SQLite of Nsight Systems"

@@ -10,8 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from downbeat.align.calls import RankTrace
-from downbeat.align.formats.common import Call, Gathered, normalize
+from downbeat.align.calls import Call, Gathered, RankTrace, normalize
 from downbeat.errors import DownbeatError, UsageError, reading
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from downbeat.align.calls import Calls, Integers, RankTrace
-from downbeat.align.formats.common import normalize
+from downbeat.align.calls import Calls, Integers, RankTrace, normalize
 from downbeat.errors import UsageError
-from downbeat.traces.file import is_trace
-from downbeat.traces.trace import NOT_KNOWN, open_trace
+from downbeat.trace.file import is_trace
+from downbeat.trace.records import NOT_KNOWN
+from downbeat.trace.trace import open_trace
 
 NAME = "libdownbeat-preload"
 recognizes = is_trace

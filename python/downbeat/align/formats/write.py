@@ -16,9 +16,9 @@ import numpy as np
 from downbeat.align.calls import Integers, RankTrace
 from downbeat.align.formats import chrome
 from downbeat.align.formats.events import Blocks, has_time, nanoseconds
-from downbeat.base.files import replacing, zipped
-from downbeat.base.text import exact_microseconds
 from downbeat.errors import UsageError, reading
+from downbeat.files import replacing, zipped
+from downbeat.text import exact_microseconds
 
 Corrected = Callable[[int, Integers], Integers]  # of a rank's stamps (ns on its clock), the same on the common axis
 

@@ -1,0 +1,343 @@
+"""Time bases, the clock tables of recordings: any tool's stamps on any host's clock, moved to one axis with a bound.
+
+    from downbeat.align.timebase import to_global
+
+    moved = to_global("node7", "realtime", 1_700_000_000_123_456_789, "timebase")
+    moved.ns, moved.bound_ns, moved.expected_error_ns
+
+docs/align.md explains the numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from downbeat.align.local_clocks import NEVER_MOVED, LocalClock, Step
+from downbeat.errors import DownbeatError, UsageError
+from downbeat.files import replacing
+from downbeat.trace.clocks import expected_errors, global_times
+from downbeat.trace.file import SYSTEM_CLOCKS, is_trace
+from downbeat.trace.trace import Trace, open_trace
+
+NANOSECONDS = 1e9
+LEAST_SAMPLES = 2
+USUAL_RAMP = 2e-16  # per ns: 200 ppb per second, as the library assumes; the reference has none of its own
+NEVER_SET = ("tsc", "monotonic_raw")  # local clocks that nobody sets or slews
+
+
+class Moved(NamedTuple):
+    """Stamps on the axis: numbers for one, arrays for several.
+
+    Attributes:
+        ns: on the axis, since 1970.
+        bound_ns: the error cannot be larger; infinite where nothing is known.
+        expected_error_ns: standard deviation of the error.
+    """
+
+    ns: NDArray[np.int64]
+    bound_ns: NDArray[np.float64]
+    expected_error_ns: NDArray[np.float64]
+
+
+class Timebase:
+    """The clocks of the hosts of a job against one axis.
+
+    Attributes:
+        trace: the recording.
+        ranks: the process that sampled each host; of several on one host, the others are `host:rank`.
+        reference: the host whose realtime clock the axis began at.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        processes = trace.processes
+        self.path = processes["file"].iloc[0]
+        if (processes["syncs"] < LEAST_SAMPLES).any():
+            raise UsageError(f"'{self.path}' has fewer than two samples of a host; let it run longer")
+        self.ranks: dict[str, int] = {}
+        for rank, name in zip(processes["rank"], processes["host"], strict=True):
+            self.ranks[f"{name}:{rank}" if name in self.ranks else name] = int(rank)
+        self.reference = next(iter(self.ranks))
+        self.wander = float(processes["max_wander"].max())
+        clocks = trace.clocks
+        self._maps: dict[int, np.ndarray] = {
+            rank: clocks[clocks["rank"] == rank].to_records(index=False) for rank in self.ranks.values()
+        }
+        first = self._maps[self.ranks[self.reference]][0]
+        since = (int(first["realtime_ticks"]) - int(first["ticks"])) * float(first["ns_per_tick"])
+        epoch = int(first["realtime_ns"]) - int(first["global_ns"]) - round(since)
+        for maps in self._maps.values():
+            maps["global_ns"] += epoch
+        self._clocks: dict[tuple[int, str], LocalClock] = {}
+
+    def to_global(self, host: str, clock: str, t: ArrayLike) -> Moved:
+        """Returns stamps on the axis.
+
+        Args:
+            host: name, as `hostname` says it, with or without its domain.
+            clock: realtime, monotonic, monotonic_raw or boottime.
+            t: one stamp or several, ns, whole numbers: a float has lost some hundred ns since 1970.
+
+        Outside of the samples the bound of monotonic_raw grows with what oscillators may do. Other clocks may have been
+        set or slewed there, and have no bound.
+
+        Raises:
+            UsageError: the file has no such host or clock, or stamps are not whole numbers.
+        """
+        times = np.asarray(t)
+        if times.dtype.kind not in "iu":
+            raise UsageError("stamps are whole numbers of ns; multiply before they become floats")
+        rank = self.rank_of(host)
+        local = self.local(rank, clock)
+        place = local.place(np.atleast_1d(times).astype(np.int64))
+        ns, bound, error = self.axis(rank, local.counter(place.at))
+        low, low_bound, _ = self.axis(rank, local.counter(place.low))
+        high, high_bound, _ = self.axis(rank, local.counter(place.high))
+        hard = np.maximum((ns - low) + low_bound, (high - ns) + high_bound)
+        hard = np.maximum(hard, bound) + place.extra
+        likely = np.sqrt(error**2 + place.variance)
+        shape = times.shape
+        return Moved(ns.reshape(shape)[()], hard.reshape(shape)[()], likely.reshape(shape)[()])
+
+    def rank_of(self, host: str) -> int:
+        """Returns the process that sampled a host."""
+        short = Counter(name.partition(".")[0] for name in self.ranks)
+        for name, rank in self.ranks.items():
+            brief = name.partition(".")[0]
+            if host == name or (
+                short[brief] == 1 and host.partition(".")[0] == brief and "." not in min(host, name, key=len)
+            ):
+                return rank
+        raise UsageError(f"'{self.path}' has no host '{host}'; choose one of {', '.join(self.ranks)}")
+
+    def local(self, rank: int, clock: str) -> LocalClock:
+        """Returns a clock of the host that a process sampled."""
+        if clock not in SYSTEM_CLOCKS:
+            raise UsageError(f"unknown clock '{clock}'; choose one of {', '.join(SYSTEM_CLOCKS)}")
+        if (rank, clock) not in self._clocks:
+            maps = self._maps[rank]
+            tick = float(np.median(maps["ns_per_tick"]))
+            ramp = max(USUAL_RAMP, float(maps["ramp"].max()))
+            shown, ticks, width = (maps[f"{clock}_{what}"] for what in ("ns", "ticks", "width"))
+            self._clocks[rank, clock] = LocalClock(shown, ticks, width, tick, self.wander, ramp, clock != NEVER_MOVED)
+        return self._clocks[rank, clock]
+
+    def axis(
+        self, rank: int, ticks: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Returns where a rank's counter is on the axis, with bound and expected error, ns.
+
+        Args:
+            rank: of the process.
+            ticks: of the counter.
+        """
+        maps = self._maps[rank].copy()
+        first = int(maps["global_ns"][0])
+        maps["global_ns"] -= first
+        tick = float(np.median(maps["ns_per_tick"]))
+        which = np.clip(np.searchsorted(maps["ticks"], ticks, side="right") - 1, 0, len(maps) - 2)
+        # A frequency that changes by `ramp` per ns moves by ramp * a * b / 2 from a chord, at distances a and b from
+        # its ends: as one within ramp * (a + b) / 4 of its mean does at once.
+        length = np.diff(maps["global_ns"]).astype(float)
+        wander = self.wander + np.maximum(maps["ramp"][:-1], maps["ramp"][1:]) * length / 4
+        times, bounds = global_times(ticks, maps, wander[which])
+        beyond = np.where(ticks < maps["ticks"][0], 0, -1)
+        away = np.maximum(0, np.maximum(maps["ticks"][0] - ticks, ticks - maps["ticks"][-1])) * tick
+        errors = expected_errors(ticks, maps, bounds) * NANOSECONDS
+        bounds = bounds * NANOSECONDS + away**2 * maps["ramp"][beyond] / 2 + self.jumps(rank)[which]
+        return np.rint(times * NANOSECONDS).astype(np.int64) + first, bounds, errors
+
+    def jumps(self, rank: int) -> NDArray[np.float64]:
+        """Returns by how much a rank's counter jumped between two samples, ns; 0 where its rate explains all.
+
+        A counter does so where a virtual machine moves to another one, or the library's clock is one that can be set.
+        """
+        maps = self._maps[rank]
+        passed = np.diff(maps["ticks"]) * maps["ns_per_tick"][:-1]
+        gap = np.abs(np.diff(maps["global_ns"]) - passed)
+        allowed = maps["bound_ns"][:-1] + maps["bound_ns"][1:] + 2  # whole ns
+        allowed += np.abs(passed) * (maps["growth"][:-1] + np.abs(passed) * maps["ramp"][:-1] / 2)
+        found: NDArray[np.float64] = np.where(gap > allowed, gap, 0.0)
+        return found
+
+    @cached_property
+    def offsets(self) -> pd.DataFrame:
+        """A row per host, clock and sample, ns: axis_ns, clock_ns, offset_ns, rate, bound_ns, expected_error_ns.
+
+        The offset is the axis minus the clock; the rate is its change since the sample before, NaN at the first one.
+        """
+        frames = []
+        for host, rank in self.ranks.items():
+            maps = self._maps[rank]
+            for clock in SYSTEM_CLOCKS:
+                shown = maps[f"{clock}_ns"]
+                since = (maps[f"{clock}_ticks"] - maps["ticks"]) * maps["ns_per_tick"]
+                width = maps[f"{clock}_width"] * maps["ns_per_tick"]
+                offset = maps["global_ns"] - shown + np.rint(since).astype(np.int64)
+                bound = maps["bound_ns"] + since * (maps["growth"] + since * maps["ramp"] / 2)
+                variance = maps["variance"] + since * (
+                    2 * maps["cross"] + since * (maps["rate"] + since * maps["walk"] / 3)
+                )
+                expected = np.sqrt(np.clip(variance, 0, bound**2 / 3) + width**2 / 3)
+                rate = np.append(np.nan, np.diff(offset) / np.diff(shown))
+                known = {"host": host, "clock": clock, "axis_ns": maps["global_ns"], "clock_ns": shown}
+                errors = {"bound_ns": bound + width, "expected_error_ns": expected}
+                frames.append(pd.DataFrame(known | {"offset_ns": offset, "rate": rate} | errors))
+        return pd.concat(frames, ignore_index=True)
+
+    @cached_property
+    def steps(self) -> list[tuple[str, str, Step]]:
+        """Where clocks were set or slewed fast: host, clock, step; in the order of hosts."""
+        return [
+            (host, clock, step)
+            for host, rank in self.ranks.items()
+            for clock in SYSTEM_CLOCKS
+            for step in self.local(rank, clock).steps()
+        ]
+
+    def notes(self) -> list[str]:
+        """Returns a line for each fact that a reader of the numbers must know."""
+        said = []
+        processes = self.trace.processes
+        missing = int(processes["world_size"].max()) - len(processes)
+        if missing > 0:
+            said.append(f"{missing} of {processes['world_size'].max()} processes left no file")
+        for used in sorted(set(processes["clock"]) - set(NEVER_SET)):
+            said.append(f"the counter is the clock '{used}', which may be set or slewed: bounds hold if it was not")
+        for host, rank in self.ranks.items():
+            jumps = self.jumps(rank)
+            for sample in np.flatnonzero(jumps):
+                said.append(
+                    f"{host}: its counter jumped by about {jumps[sample] * 1e-9:.3g} s between samples {sample} and "
+                    f"{sample + 1}; bounds there have that"
+                )
+        for host, clock, step in self.steps:
+            said.append(
+                f"{host}: {clock} moved by {step.by_ns * 1e-9:+.6g} s between samples {step.sample} and "
+                f"{step.sample + 1}: it was set or slewed; bounds there have that"
+            )
+        return said
+
+    def table(self) -> list[str]:
+        """Returns the realtime clocks against the axis: offset at the first and last sample, rate, bounds."""
+        head = f"{'host':24}{'first':>14}{'last':>14}{'rate':>10}{'bound':>10}{'expected':>10}{'samples':>9}"
+        lines = [head, f"{'':24}{'us':>14}{'us':>14}{'ppm':>10}{'us':>10}{'us':>10}"]
+        rows = self.offsets[self.offsets["clock"] == "realtime"]
+        for host, some in rows.groupby("host", sort=False):
+            first, last = some["offset_ns"].iloc[0], some["offset_ns"].iloc[-1]
+            rate = (last - first) / (some["clock_ns"].iloc[-1] - some["clock_ns"].iloc[0])
+            bound, error = some["bound_ns"].max(), some["expected_error_ns"].max()
+            lines.append(
+                f"{host:24}{first / 1e3:>14.3f}{last / 1e3:>14.3f}{rate * 1e6:>10.3f}"
+                f"{bound / 1e3:>10.3f}{error / 1e3:>10.3f}{len(some):>9}"
+            )
+        lines.append(f"axis minus realtime clock; the axis is that of {self.reference} at the start")
+        return lines
+
+
+@lru_cache(maxsize=8)
+def opened(path: Path, _changed: frozenset[tuple[str, int, int]]) -> Timebase:
+    """Returns the time base of a recording as its files are now."""
+    return Timebase(open_trace(path))
+
+
+def open_timebase(path: str | Path) -> Timebase:
+    """Returns the time base that `downbeat timebase` or `downbeat trace` recorded.
+
+    Args:
+        path: the directory, a file of it, or DIR/JOB.
+
+    Raises:
+        UsageError: there is none, or it is damaged.
+    """
+    path = Path(path)
+    if path.is_file() and not is_trace(path):
+        raise UsageError(f"'{path}' is not a recording; give the directory that downbeat timebase wrote")
+    files = path.iterdir() if path.is_dir() else path.parent.glob("*") if not path.exists() else [path]
+    found = [(file.name, file.stat()) for file in files if file.is_file()] if path.parent.is_dir() else []
+    return opened(path.absolute(), frozenset((name, one.st_mtime_ns, one.st_size) for name, one in found))
+
+
+def to_global(host: str, clock: str, t: ArrayLike, timebase: str | Path = "timebase") -> Moved:
+    """Returns stamps on the axis of a time base: see `Timebase.to_global`."""
+    return open_timebase(timebase).to_global(host, clock, t)
+
+
+__all__ = ["Moved", "Timebase", "open_timebase", "to_global"]
+
+
+# Name, unit, meaning; column of `Timebase.offsets`, and what it is multiplied by.
+GAUGES = (
+    ("offset", "seconds", "The axis minus the clock", "offset_ns", 1e-9),
+    ("rate", "ratio", "By how much faster the axis is than the clock", "rate", 1.0),
+    ("bound", "seconds", "Largest possible error of the offset", "bound_ns", 1e-9),
+    ("expected_error", "seconds", "Standard deviation of that error", "expected_error_ns", 1e-9),
+)
+# Perfetto's numbers of clocks: the axis takes the place of its own trace time. Those of hosts are of the kind that is
+# global to a trace: multiples of 128.
+PERFETTO_BOOTTIME = 6
+PERFETTO_GLOBAL = 128
+
+
+def write_openmetrics(base: Timebase, path: Path) -> None:
+    """Writes all samples as OpenMetrics text, which Prometheus takes (promtool tsdb create-blocks-from openmetrics)."""
+    with replacing(path) as file:
+        for name, unit, meaning, column, scale in GAUGES:
+            family = f"downbeat_clock_{name}_{unit}"
+            file.write(f"# TYPE {family} gauge\n# UNIT {family} {unit}\n# HELP {family} {meaning}.\n")
+            rows: Any = base.offsets[["host", "clock", "axis_ns", column]].itertuples(index=False)
+            for host, clock, axis, value in rows:
+                if not np.isnan(value):
+                    label = host.replace("\\", "\\\\").replace('"', '\\"')
+                    time = f"{axis // 10**9}.{axis % 10**9:09d}"
+                    file.write(f'{family}{{host="{label}",clock="{clock}"}} {float(value * scale)!r} {time}\n')
+        file.write("# EOF\n")
+
+
+def perfetto_clock(place: int, clock: str) -> int:
+    """Returns Perfetto's number of a clock of the host at a place in the order of ranks, from 0."""
+    return PERFETTO_GLOBAL * (1 + len(SYSTEM_CLOCKS) * place + SYSTEM_CLOCKS.index(clock))
+
+
+def write_perfetto_clocks(base: Timebase, path: Path) -> None:
+    """Writes the samples as clock snapshots of Perfetto: a trace that can be joined to others (cat).
+
+    Trace time is the axis. Packets whose timestamp_clock_id is a host's clock (`perfetto_clock`) are moved by the last
+    snapshot before them. Perfetto's own synchronization of machines (RemoteClockSync) has one offset for a whole trace,
+    which drifts by milliseconds a minute.
+
+    Raises:
+        DownbeatError: the library for it is not there.
+    """
+    try:
+        from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+    except ImportError as error:
+        raise DownbeatError("clock snapshots need Perfetto's library; run pip install perfetto") from error
+    trace = Trace()
+    places = {host: place for place, host in enumerate(base.ranks)}
+    row: Any
+    for row in base.offsets.itertuples(index=False):
+        snapshot = trace.packet.add().clock_snapshot
+        snapshot.primary_trace_clock = PERFETTO_BOOTTIME
+        for number, time in (
+            (PERFETTO_BOOTTIME, row.clock_ns + row.offset_ns),
+            (perfetto_clock(places[row.host], row.clock), row.clock_ns),
+        ):
+            one = snapshot.clocks.add()
+            one.clock_id, one.timestamp = number, time
+    with replacing(path, binary=True) as file:
+        file.write(trace.SerializeToString())
+
+
+CLOCK_WRITERS: dict[str, Callable[[Timebase, Path], None]] = {
+    "openmetrics": write_openmetrics,
+    "perfetto-clocks": write_perfetto_clocks,
+}

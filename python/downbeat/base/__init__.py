@@ -1,1 +1,0 @@
-"""Files, locks, text and streams, for all rooms."""

@@ -1,0 +1,119 @@
+"""`downbeat --version`, `config` and `build`: what is installed, and what builds from source."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import os.path
+import platform
+import re
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def print_versions() -> None:
+    """Prints the versions of the command and of Python, and what each downbeat-bench says of itself."""
+    from downbeat.run.bench import built, find_any_bench, installed
+    from downbeat.run.libraries import LIBRARIES, packaged_bench
+
+    print(f"downbeat {importlib.metadata.version('downbeat')}, Python {platform.python_version()}")
+    benches = [found for name in LIBRARIES if (found := built(name))]
+    benches = benches or list(dict.fromkeys(found for name in LIBRARIES if (found := installed(name))))
+    if not benches and (wheel := packaged_bench()):
+        benches = [wheel]
+    if not benches:
+        from downbeat.errors import UsageError
+
+        try:
+            benches = [find_any_bench()[1]]
+        except UsageError as error:
+            print(error)
+    for bench in benches:
+        print(f"\n{bench}")
+        try:
+            done = subprocess.run(
+                [bench, "--version"], capture_output=True, text=True, errors="replace", check=False, timeout=60
+            )
+            said = done.stdout.strip() if done.returncode == 0 else ""
+        except (OSError, subprocess.TimeoutExpired):
+            said = ""
+        print(said or "does not start without its launcher here")
+
+
+def config(
+    mpi: Annotated[
+        str,
+        typer.Option(metavar="WRAPPER", help="C compiler wrapper of the MPI library: a name on the path, or a path."),
+    ] = "mpicc",
+    cflags: Annotated[bool, typer.Option("--cflags", help="Print the options for compiling.")] = False,
+    libs: Annotated[bool, typer.Option("--libs", help="Print the options for linking.")] = False,
+) -> None:
+    """Print compiler options for programs that call libdownbeat, as pkg-config does, where that is not installed.
+
+    Without options: version, prefix, both, and PKG_CONFIG_PATH. The library is the checkout's, that of 'downbeat
+    build', or the wheel's, for the MPI library of the compiler wrapper.
+
+    Exit status: 0 printed; 2 bad arguments, or no library was found.
+    """
+    from downbeat.errors import UsageError
+    from downbeat.run.bench import find_wrappers, how_to_build, prefixes
+
+    kind = find_wrappers(mpi).kind
+    names = ("downbeat-uninstalled.pc", "lib*/pkgconfig/downbeat.pc", f"lib/*/pkgconfig/downbeat-{kind}.pc")
+    file = next((found for prefix in prefixes(kind) for name in names for found in prefix.glob(name)), None)
+    if file is None:
+        raise UsageError(f"found no libdownbeat for {kind}; run {how_to_build(kind)}")
+    values = values_of(file)
+    if cflags or libs:
+        print(*[values["Cflags"]] * cflags, *[values["Libs"]] * libs)
+        return
+    for title, value in (
+        ("version", values["Version"]),
+        ("prefix", values["prefix"]),
+        ("--cflags", values["Cflags"]),
+        ("--libs", values["Libs"]),
+        ("PKG_CONFIG_PATH", str(file.parent)),
+    ):
+        print(f"{title:15}  {value}")
+
+
+def values_of(file: Path) -> dict[str, str]:
+    """Returns the variables and fields of a file of pkg-config."""
+    values = {"pcfiledir": str(file.parent)}
+    for name, value in re.findall(r"^([\w.]+) *[=:] *(.*?) *$", file.read_text(encoding="utf-8"), re.MULTILINE):
+        values[name] = re.sub(r"\$\{(\w+)\}", lambda found: values[found[1]], value)
+        if name == "prefix":
+            values[name] = os.path.normpath(values[name])
+    return values
+
+
+def build(
+    mpi: Annotated[
+        str,
+        typer.Option(metavar="WRAPPER", help="C compiler wrapper of the MPI library: a name on the path, or a path."),
+    ] = "mpicc",
+    jobs: Annotated[
+        int | None, typer.Option("-j", "--jobs", min=1, metavar="N", help="Compiler processes at a time [one per CPU].")
+    ] = None,
+    bench: Annotated[bool, typer.Option(help="Build downbeat-bench, not the libraries alone.")] = True,
+    again: Annotated[bool, typer.Option("--again", help="Build although it is there.")] = False,
+) -> None:
+    """Build libdownbeat, libdownbeat-preload and downbeat-bench for an MPI library, into the user's cache.
+
+    The wheel for x86-64 has them for Open MPI, MPICH, Intel MPI and the standard ABI; this is for other processors and
+    libraries, and takes minutes. 'downbeat run' and all other commands find them there. The cache is
+    $XDG_CACHE_HOME/downbeat, else ~/.cache/downbeat; compute nodes must see it.
+
+    Exit status: 0; 1 the build failed; 2 bad arguments.
+    """
+    from downbeat.run.bench import build as make
+
+    made, new = make(mpi, jobs or len(os.sched_getaffinity(0)), bench, again)
+    print(f"{'built' if new else 'already built'}: {made.prefix}")
+    if bench:
+        name = f" --mpi {made.mpi}" if made.mpi else f" --bench {made.prefix / 'bin/downbeat-bench'}"
+        print(f"next: downbeat run allreduce{name} --ranks 2 -o results")
+    print(f"in your own programs: export PKG_CONFIG_PATH={made.prefix / 'lib/pkgconfig'}")

@@ -1,0 +1,209 @@
+"""Frames that reports and pictures are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from downbeat.data.cells import CHANGED, WRONG, countable, hidden_by_step
+from downbeat.run.experiment import FACTORS, Experiment
+from downbeat.statistics.distributions import t_quantile
+from downbeat.statistics.location import Interval, geometric_mean_interval
+from downbeat.text import bytes_text
+
+NO_PATTERN = "none"
+# With a picture or two for each of more, a page takes minutes to draw and megabytes to keep.
+MOST_OPERATIONS = 12
+
+
+def measured_cells(experiment: Experiment) -> pd.DataFrame:
+    """Returns the rows that have valid samples and right results, of one state of the machine each."""
+    cells = experiment.cells
+    return cells[(cells["valid_count"] > 0) & ~cells["status"].isin((WRONG, CHANGED))]
+
+
+def plain_cells(experiment: Experiment) -> pd.DataFrame:
+    """Returns those of them that are of the operation alone, without planned delays or computation."""
+    cells = measured_cells(experiment)
+    return cells[(cells["pattern"] == NO_PATTERN) & (cells["computation"] == 0)]
+
+
+def judged_cells(experiment: Experiment) -> pd.DataFrame:
+    """Returns those of the plain ones that a verdict may rest on (`countable`); pictures show the others as well."""
+    cells = plain_cells(experiment)
+    return cells[countable(cells)]
+
+
+def by_operation(cells: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Returns the operations that get a picture of their own, with their rows: the first `MOST_OPERATIONS`."""
+    for operation in cells["operation"].unique()[:MOST_OPERATIONS]:
+        yield str(operation), cells[cells["operation"] == operation]
+
+
+# How an operation was started; `synchronization` names all three.
+SYNCHRONIZATION = ("synchronizer", "barrier_algorithm", "timing")
+# The other factors of one operation's cells, without size and delay.
+CONFIGURATION = ("library", "ranks", "environment", "variant", "datatype", "algorithm", "state")
+# Factors of the cases in which algorithms are compared.
+PANELS = ("library", "ranks", "environment", "variant", "datatype", "size", "state")
+USUAL = "default"
+PER_CALL = "per_call"
+
+
+def synchronization(frame: pd.DataFrame) -> pd.Series[str]:
+    """Returns for each row how its start was made, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
+    return pd.Series(
+        [
+            synchronizer
+            + (f"[{algorithm}]" if algorithm not in (USUAL, "") else "")
+            + (f", {timing}" if timing != PER_CALL else "")
+            for synchronizer, algorithm, timing in zip(*(frame[name] for name in SYNCHRONIZATION), strict=True)
+        ],
+        index=frame.index,
+        dtype=object,
+    )
+
+
+def describe(frame: pd.DataFrame, factors: Sequence[str]) -> pd.Series[str]:
+    """Returns for each row the values of the factors that vary in the frame: `mpich, 4 ranks, 64K bytes`."""
+    varying = [name for name in factors if frame[name].nunique() > 1]
+    texts = [[value_text(name, value) for value in frame[name]] for name in varying]
+    return pd.Series(
+        [", ".join(row) for row in zip(*texts, strict=True)] if varying else "", index=frame.index, dtype=object
+    )
+
+
+def describe_each(frame: pd.DataFrame, first: str, factors: Sequence[str]) -> pd.Series[str]:
+    """Returns for each row the value of one factor, and of those others that vary among the rows which share it."""
+    texts = pd.Series("", index=frame.index, dtype=object)
+    for value, group in frame.groupby(first, sort=False):
+        rest = describe(group, factors)
+        texts[group.index] = f"{value}" + rest.where(rest == "", ", " + rest)
+    return texts
+
+
+def value_text(factor: str, value: object) -> str:
+    """Returns a factor's value in words that need no heading."""
+    if factor == "size":
+        return f"{bytes_text(float(str(value)))} bytes" if value else "no message"
+    if factor == "ranks":
+        return f"{value} rank" if value == 1 else f"{value} ranks"
+    if factor in ("algorithm", "environment", "variant") and value == USUAL:
+        return f"{factor} {USUAL}"
+    if factor == "state":
+        return f"state {value}" if value else "one state"
+    if factor == "largest_delay":
+        return f"{float(str(value)) * 1e6:g} us late"
+    return str(value)
+
+
+REFERENCE = "harmonize"
+PAIRED = [name for name in (*FACTORS, "launch") if name not in ("synchronizer", "barrier_algorithm")]
+METRIC = "latency_avg_median"
+
+
+def launch_ratios(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns delta of every launch: rows of other synchronizers, each with `ratio` to `harmonize` in the same launch.
+
+    `hidden` is how much the clock's step may change the difference of the two latencies, s, `ratio_hidden` the ratio.
+
+    Args:
+        cells: rows of `Experiment.cells`; rows without a partner are left out, and those of a single rank, which has
+            nobody to be synchronized with.
+    """
+    cells = cells[cells["ranks"] > 1]
+    cells = cells.assign(hidden=hidden_by_step(cells, "latency_avg"))
+    reference = cells[cells["synchronizer"] == REFERENCE].drop_duplicates(PAIRED)
+    others = cells[~cells["synchronizer"].str.startswith((REFERENCE, "none"))]
+    pairs = others.merge(reference[[*PAIRED, METRIC, "hidden"]], on=PAIRED, suffixes=("", "_reference"))
+    reference_latency, hidden = pairs[f"{METRIC}_reference"], pairs["hidden"] + pairs["hidden_reference"]
+    return pairs.assign(ratio=pairs[METRIC] / reference_latency, hidden=hidden, ratio_hidden=hidden / reference_latency)
+
+
+DEFINITIONS = {"overlap_osu": "OSU", "overlap_imb": "IMB", "overlap_window": "from the common start"}
+
+
+def all_overlaps(experiment: Experiment) -> pd.DataFrame:
+    """Returns the cells that compute, with `DEFINITIONS` as shares; empty where nothing was measured so."""
+    cells = experiment.cells
+    if not set(DEFINITIONS) <= set(cells):
+        return pd.DataFrame()
+    return cells[(cells["computation"] > 0) & cells["overlap_window"].notna()].reset_index(drop=True)
+
+
+# One operation at one size after one start, with and without a delay.
+CELL = [*CONFIGURATION, "operation", "size", "synchronizer", "barrier_algorithm", "timing"]
+TIME = "global_time_median"
+DELAY = "imbalance_worst_median"
+
+
+def late_launches(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns the cells with a delay, each beside the one without of the same launch.
+
+    Args:
+        cells: rows of `Experiment.cells`.
+
+    Returns:
+        `CELL`, `launch`, `pattern`, `place` (of the delay among those of the pattern: multiples of the operation's time
+        are other delays in each launch), in s `delay` (achieved), `time` and `time_without` it; `benefit`, `share`.
+    """
+    keys = [*CELL, "launch"]
+    without = cells[cells["pattern"] == NO_PATTERN].drop_duplicates(keys)[[*keys, TIME]]
+    late = cells[cells["pattern"] != NO_PATTERN].merge(without.rename(columns={TIME: "time_without"}), on=keys)
+    late = late.rename(columns={TIME: "time", DELAY: "delay"})
+    late["place"] = late.groupby([*keys, "pattern"])["largest_delay"].rank(method="dense").astype(int)
+    hidden = late["time_without"] + late["delay"] - late["time"]
+    shorter = late[["time_without", "delay"]].min(axis=1)
+    late = late.assign(benefit=hidden / late["time"], share=hidden / shorter.where(shorter > 0))
+    return late[[*keys, "pattern", "place", "delay", "time", "time_without", "benefit", "share"]]
+
+
+def positive_interval(values: Sequence[float] | pd.Series[float], hidden: float = 0.0) -> Interval:
+    """Returns the geometric mean over launches with its 95 % interval; NaN where a value is missing or not positive.
+
+    `hidden` is how much all values may be off together, as by the step of a clock.
+    """
+    numbers = np.asarray(values, dtype=float)
+    if not len(numbers) or not (numbers > 0).all():
+        return Interval(np.nan, np.nan, np.nan, len(numbers))
+    return geometric_mean_interval(numbers, hidden=hidden)
+
+
+def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
+    """Returns the mean over launches with its 95 % interval by Student's t, for what can be zero or negative.
+
+    A single launch has no interval: its ends are NaN, as all is where a value is missing.
+    """
+    numbers = np.asarray(values, dtype=float)
+    mean = float(numbers.mean()) if len(numbers) else np.nan
+    if len(numbers) < 2:
+        return Interval(mean, np.nan, np.nan, len(numbers))
+    half = float(t_quantile(len(numbers) - 1, 0.975) * numbers.std(ddof=1) / np.sqrt(len(numbers)))
+    return Interval(mean, mean - half, mean + half, len(numbers))
+
+
+def summarize(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
+    """Returns a row per group with `estimate`, `low`, `high` (geometric mean over launches) and `launches`.
+
+    Intervals are wider by what the step of the clock hides of a metric, else by the column `<column>_hidden`.
+    """
+    metric, _, statistic = column.rpartition("_")
+    hidden = frame.get(f"{column}_hidden", hidden_by_step(frame, metric, statistic))
+    rows = []
+    for key, values in frame.groupby(list(by), sort=False, dropna=False)[column]:
+        interval = positive_interval(values, float(hidden[values.index].mean()))
+        rows.append((*key, interval.estimate, interval.low, interval.high, interval.count))
+    return pd.DataFrame(rows, columns=[*by, "estimate", "low", "high", "launches"])
+
+
+def geometric_means(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+    """Returns the geometric mean over launches of each column, a row per group in the order of `summarize`.
+
+    NaN where a value of a group is missing or not positive.
+    """
+    keys = [frame[name] for name in by]
+    positive = frame[list(columns)].where(frame[list(columns)] > 0)
+    groups = positive.transform(np.log).groupby(keys, sort=False, dropna=False)
+    return groups.mean().transform(np.exp).where(groups.count().eq(groups.size(), axis=0))

@@ -1,0 +1,240 @@
+"""What `downbeat show` prints of experiments, launches and files: what was measured on what, then rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from downbeat.data.cells import CHANGED, hidden_by_step, states_line
+from downbeat.data.launch_file import IMPLIED, open_launch, open_netcdf
+from downbeat.data.metrics import METRICS
+from downbeat.errors import reading
+from downbeat.run.experiment import FACTORS, Experiment, launch_lines
+from downbeat.run.libraries import short_version
+from downbeat.run.simulation import without_seed
+from downbeat.show import Field, Sheet, aligned, factor_field, percent, word
+from downbeat.statistics.location import FEWEST_SHOWN, Interval, geometric_mean_interval
+from downbeat.statistics.modes import unseen_text
+from downbeat.text import counted
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SCHEMA_VERSION = 1  # of the record
+
+
+def is_dataset(path: Path) -> bool:
+    """Whether a path is a file of an experiment on clocks or synchronizers, without operations."""
+    if not path.is_file():
+        return False
+    with open_netcdf(path) as file:
+        return "cell_index" not in file.variables
+
+
+def dataset_lines(path: Path) -> list[str]:
+    """Returns lines that say what a file holds; of a variable with one value, the value."""
+    with reading(path):
+        return lines_of(open_launch(path))
+
+
+def lines_of(data: xr.Dataset) -> list[str]:
+    """Returns `dataset_lines` of a file that is open."""
+    sizes = [["dimension", "size"], *([str(name), str(size)] for name, size in data.sizes.items())]
+    variables = [["variable", "dimensions", "unit", "meaning"]]
+    for name, variable in data.variables.items():
+        one = variable.size == 1
+        last = str(variable.values.item()) if one else str(variable.attrs.get("long_name", ""))
+        variables.append([str(name), ", ".join(map(str, variable.dims)), str(variable.attrs.get("units", "")), last])
+    head = [f"{data.attrs['title']}, {data.attrs['date']}", f"  MPI  {data.attrs['mpi_library']}", ""]
+    tables = [*aligned(sizes, (True, False)), "", *aligned(variables, (True,) * 4)]
+    return [*head, *(line.rstrip() for line in tables)]
+
+
+def dataset_record(path: Path) -> dict[str, object]:
+    """Returns the content of a file for programs: attributes, then variables with dimensions, unit, meaning, values."""
+    with reading(path):
+        return record_of(open_launch(path))
+
+
+def record_of(data: xr.Dataset) -> dict[str, object]:
+    """Returns `dataset_record` of a file that is open."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "attributes": dict(data.attrs),
+        "dimensions": {str(name): size for name, size in data.sizes.items()},
+        "variables": {
+            str(name): {
+                "dimensions": [str(one) for one in variable.dims],
+                "unit": str(variable.attrs.get("units", "")),
+                "meaning": str(variable.attrs.get("long_name", "")),
+                "values": variable.astype(str).values if variable.dtype.kind in "OSU" else variable.values,
+            }
+            for name, variable in data.variables.items()
+        },
+    }
+
+
+SIDE_BY_SIDE = "synchronizer"
+QUANTILES = ("p5", "p95", "p99")
+# Columns of a synchronizer: as many as fit, from the first of these lists that does.
+COLUMNS = (
+    ("median", "half", "p5", "p95", "p99"),
+    ("median", "half", "p95", "p99"),
+    ("median", "half", "p95"),
+    ("median", "half"),
+    ("median",),
+)
+
+
+def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
+    """Returns what is shown of an experiment: a row per operation and size, synchronizers side by side."""
+    first = experiment.launches[0].context
+    count = len(experiment.launches)
+    libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
+    factors = shown_factors(experiment)
+    frame = summarize_launches(experiment.cells, factors, metric)
+    half = (frame["high"] - frame["low"]) / (2 * frame["median"])
+    few = (frame["launches"] < FEWEST_SHOWN) | (frame["median"] == 0)
+    frame["half"] = half.mask(few)
+    # Without an interval, or with two launches, whose interval says little, there is no column for it.
+    lone = bool((frame["low"].isna() | (frame["launches"] < FEWEST_SHOWN)).all())
+    fields = {name: factor_field(name) for name in factors} | number_fields(count, frame, lone)
+    choices = [[name for name in each if name in fields] for each in COLUMNS]
+    states = states_line(experiment.cells)
+    failed = f"{counted(len(experiment.failures), 'launch')} failed; see {experiment.path / 'failed'}"
+    return Sheet(
+        frame,
+        fields,
+        len(factors),
+        SIDE_BY_SIDE,
+        choices,
+        f"{experiment.name}: {counted(count, 'launch')}, {first['date']}",
+        [
+            ("MPI", "; ".join(sorted(libraries))),
+            ("ranks", ", ".join(str(ranks) for ranks in sorted({launch.ranks for launch in experiment.launches}))),
+            place_of(first),
+            ("clock", f"{first['clock_clock']}, synchronized by {first['clock_sync']}"),
+            ("metric", f"{metric} in us: {METRICS[metric].meaning}"),
+            *([("failed", failed)] if experiment.failures else []),
+        ],
+        [
+            *([f"state: {states}"] if states else []),
+            *sample_notes(frame),
+            *launch_lines(experiment.cells, f"{metric}_median"),
+        ],
+    )
+
+
+def number_fields(launches: int, frame: pd.DataFrame, lone: bool) -> dict[str, Field]:
+    """Returns the fields of the columns of `summarize_launches` that are shown."""
+    mean = ", then the geometric mean over launches" if launches > 1 else ""
+    half = f"half of the 95 % interval over launches, in percent of the median; {unseen_text(launches)}"
+    return {
+        "median": Field("median", "time", "s", f"over the samples of a launch{mean}"),
+        **({} if lone else {"half": Field("+-%", "share", "", half)}),
+        **{
+            name: Field(name, "time", "s", f"{name.removeprefix('p')} % of the samples are below")
+            for name in QUANTILES
+            if name in frame
+        },
+    }
+
+
+def place_of(context: Mapping[str, object]) -> tuple[str, str]:
+    """Returns where a launch ran: on hosts, or simulated on a platform."""
+    if "simulated" in context:
+        return "simulated", without_seed(str(context["simulated"])).replace(",", ", ")
+    return "hosts", str(context["hosts"])
+
+
+def experiment_record(experiment: Experiment, metric: str) -> dict[str, object]:
+    """Returns the numbers of `downbeat show` for programs: a cell for each combination of factors, times in s."""
+    factors = [name for name in FACTORS if name not in IMPLIED]
+    frame = summarize_launches(experiment.cells, factors, metric)
+    columns = {"median", "low", "high", *QUANTILES}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": experiment.name,
+        "metric": metric,
+        "meaning": METRICS[metric].meaning,
+        "launches": len(experiment.launches),
+        "failed_launches": len(experiment.failures),
+        "units": {"size": "byte", "largest_delay": "s"} | dict.fromkeys(sorted(columns), "s"),
+        "cells": frame.to_dict("records"),
+    }
+
+
+def shown_factors(experiment: Experiment) -> list[str]:
+    """Returns the factors that tell the cells of an experiment apart, and those that every table has."""
+    return sorted({*experiment.varying(), "operation", "size", SIDE_BY_SIDE}, key=FACTORS.index)
+
+
+def summarize_launches(cells: pd.DataFrame, factors: Sequence[str], metric: str) -> pd.DataFrame:
+    """Summarizes cells over launches.
+
+    Args:
+        cells: as `Experiment.cells`, or as `Estimates.frame`, which has no quantiles and no counts.
+        factors: what tells the rows apart.
+        metric: one of `METRICS`.
+
+    Returns:
+        A row per combination of factors: these; `launches`; `median`, the geometric mean of the launches' medians, with
+        its 95 % interval `low` to `high`, wider by what the step of the clock hides; `p5`, `p95`, `p99`, medians over
+        launches, all in s; `rejected`, the share of attempts that failed to start together; `status`, other than "ok",
+        with commas. NaN where there is no number.
+    """
+    quantiles = [name for name in QUANTILES if f"{metric}_{name}" in cells]
+    counted = "rejected" in cells
+    rows = []
+    for key, group in cells.groupby(list(factors), sort=False, dropna=False):
+        hidden = float(hidden_by_step(group, metric).mean())
+        in_one_state = group[group["status"] != CHANGED]
+        median = geometric_mean_of_launches(in_one_state[f"{metric}_median"].to_numpy(), hidden)
+        attempts = group["valid_count"].sum() + group["rejected"].sum() if counted else 0
+        rows.append(
+            dict(zip(factors, key, strict=True))
+            | {"launches": len(group), "median": median.estimate, "low": median.low, "high": median.high}
+            | {name: in_one_state[f"{metric}_{name}"].median() for name in quantiles}
+            | {"rejected": group["rejected"].sum() / attempts if attempts else np.nan}
+            | {"status": ", ".join(sorted(set(group["status"]) - {"ok"}))}
+        )
+    return pd.DataFrame(rows)
+
+
+def sample_notes(frame: pd.DataFrame) -> list[str]:
+    """Returns what the numbers alone do not show: rejected samples, cells that lack some, launches that lack cells."""
+    lines = []
+    rejected = frame.groupby(SIDE_BY_SIDE, sort=False)["rejected"].max()
+    if (rejected > 0).any():
+        most = ", ".join(f"{percent(value)} % with {name}" for name, value in rejected.items() if value > 0)
+        lines.append(f"rejected, because ranks did not start together, and repeated: up to {most}")
+    for status, rows in frame[frame["status"] != ""].groupby("status", sort=False):
+        lines.append(f"{status}: {', '.join(cell_names(rows))}")
+    few = frame[frame["launches"] < frame["launches"].max()]
+    lines += [f"in {count} launches only: {', '.join(cell_names(rows))}" for count, rows in few.groupby("launches")]
+    return lines
+
+
+def cell_names(rows: pd.DataFrame) -> list[str]:
+    """Returns what cells are called: the values of their factors."""
+    names = [name for name in rows if name in FACTORS]
+    return [" ".join(word(value) for value in row) for row in rows[names].to_numpy(dtype=object)]
+
+
+def geometric_mean_of_launches(medians: NDArray[np.float64], hidden: float = 0.0) -> Interval:
+    """Returns the estimate over the launches that have a median; NaN where they have no geometric mean.
+
+    `hidden` is how much all may be off together.
+    """
+    measured = medians[np.isfinite(medians)]
+    if measured.size == 1:
+        return Interval(float(measured[0]), np.nan, np.nan, 1)
+    # For example the exit skew of a single rank, or of a clock with coarse steps, which can be 0.
+    if measured.size == 0 or np.any(measured <= 0):
+        return Interval(np.nan, np.nan, np.nan, measured.size)
+    return geometric_mean_interval(measured, hidden=hidden)

@@ -1,1 +1,0 @@
-"""Experiments: the plan, its launches in random order, and their results."""

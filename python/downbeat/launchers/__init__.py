@@ -1,1 +1,0 @@
-"""MPI libraries and their launchers. Nothing here needs more than Python: tools/launch runs before all else."""

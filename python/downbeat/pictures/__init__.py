@@ -1,1 +1,0 @@
-"""Pictures of experiments, a file for each, drawn with matplotlib, for `downbeat report` and `downbeat reproduce`."""

@@ -1,0 +1,147 @@
+"""All numbers of an experiment or a launch as frames, and frames as files of other programs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+
+from downbeat import show
+from downbeat.data.cells import check_samples, native, read_samples
+from downbeat.data.launch_file import CELL_FACTORS, cell_fields, flags, open_samples, read_cells
+from downbeat.errors import DownbeatError, UsageError
+from downbeat.run.experiment import Experiment, Launch
+from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.text import Units, shared_units
+
+STAMPS = ("sync_entry", "entry", "exit", "delay")
+LARGEST = 1 << 20  # rows of stamps in a frame
+
+
+def cells(launch: Launch) -> Iterator[pd.DataFrame]:
+    """Yields a row per cell: `summarize_cells`."""
+    yield launch.cells.drop(columns="cell")
+
+
+def samples(launch: Launch) -> Iterator[pd.DataFrame]:
+    """Yields a row per sample: what its cell is, its verdict, its metrics."""
+    measured = read_samples(launch.path)
+    data = pd.DataFrame(measured.columns, index=pd.RangeIndex(len(measured["verdict"]), name="sample"))
+    data["verdict"] = pd.Categorical.from_codes(measured["verdict"], categories=pd.Index(measured.verdicts()))
+    index = data.pop("cell_index").to_numpy()
+    frame = pd.concat([launch.cells.loc[index, list(CELL_FACTORS)].set_index(data.index), data], axis=1)
+    units = {name: str(said["units"]) for name, said in measured.attributes.items() if "units" in said}
+    frame.attrs["units"] = Units(units | shared_units(frame.columns, launch.cells))
+    yield frame
+
+
+def stamps(launch: Launch) -> Iterator[pd.DataFrame]:
+    """Yields a row per sample and rank: what the rank stamped, on the global clock."""
+    with open_samples(launch.path) as file:
+        check_samples(launch.path, file)
+        described = read_cells(file)[list(CELL_FACTORS)]
+        categories = pd.Index(flags(file.variables["verdict"]).values())
+        units = {name: file.variables[name].units for name in STAMPS}
+        count, ranks = file.variables["entry"].shape
+        step = max(1, LARGEST // ranks)
+        for start in range(0, max(count, 1), step):  # also of no samples a frame, which has the columns
+            rows = slice(start, min(start + step, count))
+            taken = rows.stop - rows.start
+            index = np.repeat(native(file.variables["cell_index"][rows]), ranks)
+            frame = described.loc[index].reset_index(drop=True)
+            frame["attempt"] = np.repeat(native(file.variables["attempt"][rows]), ranks)
+            frame["verdict"] = pd.Categorical.from_codes(
+                np.repeat(file.variables["verdict"][rows], ranks), categories=categories
+            )
+            frame["rank"] = np.tile(np.arange(ranks), taken)
+            for name in STAMPS:
+                frame[name] = native(file.variables[name][rows]).ravel()
+            frame["flag"] = file.variables["flag"][rows].ravel()
+            frame.attrs["units"] = Units(units | shared_units(frame.columns, described))
+            yield frame
+
+
+ROWS: dict[str, Callable[[Launch], Iterator[pd.DataFrame]]] = {"cells": cells, "samples": samples, "stamps": stamps}
+
+
+def blank_fields(experiment: Experiment) -> dict[str, str | float]:
+    """Returns the fields of cells that some launch lacks, with what stands for them: an older program wrote it."""
+    fields: list[dict[str, str | float]] = []
+    for launch in experiment.launches:
+        # A file that cannot be read is refused in its turn, after the ones before it.
+        with contextlib.suppress(UsageError), open_samples(launch.path) as file:
+            text = {name: file.variables[name].dtype.kind == "S" for name in cell_fields(file)}
+            fields.append({name: "" if text[name] else np.nan for name in text})
+    return {name: one[name] for one in fields for name in one if any(name not in other for other in fields)}
+
+
+def completed(frame: pd.DataFrame, blank: dict[str, str | float]) -> pd.DataFrame:
+    """Returns a frame with all fields that some launch lacks, after the others."""
+    if not blank:
+        return frame
+    whole = frame.assign(**{name: blank[name] for name in blank if name not in frame})
+    whole = whole[[*(name for name in whole if name not in blank), *blank]]
+    whole.attrs["units"] = frame.attrs["units"]
+    return whole
+
+
+def frames(experiment: Experiment, rows: str) -> Iterator[pd.DataFrame]:
+    """Yields the frames of an experiment, launch by launch, each with the factors of its launch in front.
+
+    Args:
+        experiment: what to export.
+        rows: one of `ROWS`.
+    """
+    blank = blank_fields(experiment) if rows == "cells" else {}
+    for launch in experiment.launches:
+        for part in ROWS[rows](launch):
+            frame = completed(part, blank)
+            for position, name in enumerate((*LAUNCH_FACTORS, "launch")):
+                # A file of ranks' stamps has a column `rank`; that of the launch is their number.
+                frame.insert(position, name, launch.number if name == "launch" else getattr(launch, name))
+            yield frame
+
+
+def write_csv(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
+    """Writes comma-separated values below a line of names; what has no value is empty."""
+    for position, frame in enumerate(frames):
+        show.write_csv(frame, stream, header=position == 0)
+
+
+def write_json(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
+    """Writes an object per row and line; what has no value is null."""
+    for frame in frames:
+        # Not by pandas, which rounds to 15 decimals: of 0.15 us that leaves nine digits.
+        for row in frame.astype(object).where(frame.notna(), None).to_dict("records"):
+            stream.write(json.dumps(row, allow_nan=False) + "\n")
+
+
+def write_parquet(frames: Iterable[pd.DataFrame], stream: IO[bytes]) -> None:
+    """Writes Apache Parquet, a row group per frame."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError:
+        raise DownbeatError("parquet needs pyarrow; run: pip install 'downbeat[parquet]'") from None
+    writer: pq.ParquetWriter | None = None
+    with contextlib.ExitStack() as closing:
+        for frame in frames:
+            content = pa.Table.from_pandas(frame, preserve_index=False)
+            writer = writer or closing.enter_context(pq.ParquetWriter(stream, content.schema))
+            writer.write_table(content.cast(writer.schema))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file."""
+
+    write: Callable[[Iterable[pd.DataFrame], IO[Any]], None]
+    binary: bool = False
+
+
+KINDS: dict[str, Kind] = {"csv": Kind(write_csv), "parquet": Kind(write_parquet, binary=True), "json": Kind(write_json)}

@@ -1,0 +1,186 @@
+"""Pictures as data: panels of lines, bands, boxes, heat and timelines, and the figure that they become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from downbeat.report.style import (
+    ROW_INCHES,
+    positions,
+)
+
+Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[float]"
+NO_MARKER = -1
+MOST_RANKS = 32  # of a timeline; of more, some stand for all
+
+
+@dataclass(frozen=True)
+class Line:
+    """Values at positions, in the units of the axes.
+
+    With more than `MOST_MARKED` positions it has no markers, and intervals are a band.
+    """
+
+    label: str  # in the legend; empty: none
+    x: Numbers
+    y: Numbers
+    low: Numbers | None = None  # ends of the intervals
+    high: Numbers | None = None
+    color: int | str = 0  # place in the palette, or a color
+    style: str | None = None  # "": points alone; "steps": steps between positions; None: dashes by the color
+    marker: int | None = None  # place among the markers, or `NO_MARKER`; None: by the color
+    width: float = 1.5
+
+
+@dataclass(frozen=True)
+class Band:
+    """The area between two lines."""
+
+    x: Numbers
+    low: Numbers
+    high: Numbers
+    color: int
+    alpha: float = 0.2
+
+
+@dataclass(frozen=True)
+class Box:
+    """A distribution: its median, a box around it, whiskers, and points of its own."""
+
+    group: str  # its place on the axis, in words
+    label: str  # what its color means; empty: no entry in the legend
+    median: float
+    box: tuple[float, float]  # the middle half
+    whiskers: tuple[float, float]
+    points: Sequence[float] | np.ndarray = ()
+    interval: tuple[float, float] | None = None  # of the median
+    color: int | None = None  # place in the palette; None: by its label
+    count: int = 0  # of the values; 0: not known
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A matrix with its values written in, colors on a logarithmic scale; NaN: a dash."""
+
+    values: pd.DataFrame
+    deviations: pd.DataFrame | None = None  # beside the values
+    form: str = ".3g"
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Signed values at points: size and color say how far from 0 they are."""
+
+    x: Numbers
+    y: Numbers
+    values: Numbers
+    unit: str  # with what is measured
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Bars of the ranks of one sample: `rank`, `phase` out of `PHASES`, `begin_us`, `end_us`."""
+
+    bars: pd.DataFrame
+    ranks: int
+
+
+Mark: TypeAlias = Line | Band | Box | Heat | Dots | Timeline
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A pair of axes.
+
+    Scales are "linear", "log", "whole" (numbers), "bytes" and "positions" (logarithmic, a tick for each position), or
+    "none" (no ticks).
+    """
+
+    marks: Sequence[Mark]
+    x: str = ""  # labels
+    y: str = ""
+    title: str = ""
+    x_scale: str = "linear"
+    y_scale: str = "linear"
+    x_limits: tuple[float, float] | None = None
+    y_limits: tuple[float, float] | None = None
+    x_at: float | None = None  # a thin dotted line
+    y_at: float | None = None  # a thin line
+    shade: tuple[float, float] | None = None  # a gray band along the axis
+    notes: Sequence[tuple[float, float, str]] = ()  # x, y, text beside a point
+    rows: bool = False  # boxes lie, one below the other
+
+    @property
+    def lines(self) -> dict[str, Line]:
+        """The lines by their labels."""
+        return {one.label: one for one in self.marks if isinstance(one, Line)}
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups of boxes, in order."""
+        return list(dict.fromkeys(one.group for one in self.marks if isinstance(one, Box)))
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all that is drawn, in the legend, beside an axis, or above."""
+        found = set(self.lines) | {
+            name for one in self.marks if isinstance(one, Box) for name in (one.label, one.group)
+        }
+        for heat in (one for one in self.marks if isinstance(one, Heat)):
+            table = heat.values
+            found |= {str(one) for one in (*table.dropna(how="all").index, *table.dropna(how="all", axis=1).columns)}
+        return (found | {self.title} if self.marks else found) - {""}
+
+    @property
+    def inches(self) -> float:
+        """The height of what has rows; 0: as all panels."""
+        for one in self.marks:
+            if isinstance(one, Heat):
+                lines = 1 if one.deviations is None else 1.6
+                return 0.45 + 1.3 * lines * ROW_INCHES * len(one.values)
+            if isinstance(one, Timeline):
+                return 0.62 + 0.17 * -(-one.ranks // rank_step(one.ranks))
+        return 0.5 + ROW_INCHES * len(self.groups) if self.rows else 0.0
+
+
+def box_of(group: str, label: str, values: Numbers) -> Box:
+    """Returns quartiles and median, whiskers to 1.5 times the box, every value beyond as a point (Tukey 1977)."""
+    kept = np.asarray(values, dtype=float)
+    low, median, high = map(float, np.percentile(kept, [25, 50, 75]))
+    near = kept[np.abs(kept - np.clip(kept, low, high)) <= 1.5 * (high - low)]
+    ends = (min(low, float(near.min())), max(high, float(near.max())))
+    points = kept[(kept < ends[0]) | (kept > ends[1])]
+    return Box(group, label, median, (low, high), ends, points, count=len(kept))
+
+
+def lines_of(
+    frame: pd.DataFrame, columns: tuple[str, str, str, str], places: Mapping[str, int] | None = None, by: str = "line"
+) -> list[Line]:
+    """Returns the lines of a frame, sorted by position.
+
+    Args:
+        frame: a row per point.
+        columns: abscissa, ordinate, lower and upper end of its interval, NaN where there is none.
+        places: of the lines in the palette; None: in their order.
+        by: the column that names lines.
+    """
+    x, y, low, high = columns
+    places = places or positions(map(str, frame[by]))
+    return [
+        Line(str(name), part[x], part[y], part[low], part[high], places[str(name)])
+        for name, part in frame.sort_values(x, kind="stable").groupby(by, sort=False)
+    ]
+
+
+# Size of a note, in points.
+NOTE_HEIGHT, NOTE_WIDTH = 9.0, 55.0
+
+
+def rank_step(ranks: int) -> int:
+    """Returns how many ranks there are for each that is shown."""
+    return -(-ranks // MOST_RANKS)

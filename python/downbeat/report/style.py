@@ -1,0 +1,158 @@
+"""How all pictures look: colors that the color-blind can distinguish, sizes for a phone, legible axes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture for a page.
+
+    Attributes:
+        name: that of the file that draws it, with its subject: "size_scaling-bcast"; unique on a page, where it is an
+            anchor.
+        title: what is seen.
+        caption: how to read it, and where its definition comes from; plain text.
+        figure: made without pyplot, so that nothing is global; `downbeat.report.style` has sizes and colors.
+        numbers: what is drawn, a row per point; units in the names of the columns ("latency_us").
+        panels: the same as `downbeat.report.panel.Panel`s, where it was drawn from them.
+    """
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+    numbers: pd.DataFrame
+    panels: Sequence[Any] = ()
+
+    def _repr_png_(self) -> bytes:
+        """Returns what a notebook shows."""
+        file = io.BytesIO()
+        self.figure.savefig(file, format="png", dpi=SCREEN_DOTS)
+        return file.getvalue()
+
+
+SCREEN_DOTS = 110  # per inch
+
+
+# More markers make a line thick and the page long; intervals are a band then.
+MOST_MARKED = 64
+WIDTH_INCHES = 6.6
+HEIGHT_INCHES = 3.9
+PANEL_INCHES = 2.6  # height of one of several
+# More make a page of megabytes through which nobody scrolls.
+MOST_PANELS = 12
+ROW_INCHES = 0.27  # height of a row of a list
+
+# Okabe and Ito 2008, without yellow, which is lost on white.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+# In gray print, markers and dashes distinguish lines.
+DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 1)), (0, (8, 2)), (0, (1, 2)))
+# The synchronizers that are compared most often look the same in all pictures.
+FIXED = {"mpi_barrier": 1, "harmonize": 0}
+GRAY = "#57606a"
+GRID = "#dde2e7"
+TEXT_POINTS = 9.0
+
+
+def new_figure(width: float = WIDTH_INCHES, height: float = HEIGHT_INCHES) -> Figure:
+    """Returns an empty figure, made without pyplot."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def positions(names: Iterable[str]) -> dict[str, int]:
+    """Returns for each name its place in the palette: the fixed one, or the next that no other has."""
+    places: dict[str, int] = {}
+    names = list(dict.fromkeys(names))
+    taken = {FIXED[name] for name in names if name in FIXED}
+    free = (place for place in range(len(names) + len(FIXED)) if place not in taken)
+    for name in names:
+        places[name] = FIXED[name] if name in FIXED else next(free)
+    return places
+
+
+def look_of(position: int) -> dict[str, Any]:
+    """Returns color, marker and dashes of the line at a position, for `Axes.plot`."""
+    # From the second round on the same color has another marker.
+    turn = position // len(COLORS)
+    return {
+        "color": COLORS[position % len(COLORS)],
+        "marker": MARKERS[(position + turn) % len(MARKERS)],
+        "linestyle": DASHES[(position + turn) % len(DASHES)],
+        "markersize": 4.5,
+        "linewidth": 1.5,
+    }
+
+
+def finish(axes: Axes, x: str, y: str, title: str = "") -> None:
+    """Labels axes and removes what is not data."""
+    axes.set_xlabel(x, fontsize=TEXT_POINTS)
+    axes.set_ylabel(y, fontsize=TEXT_POINTS)
+    if title:
+        axes.set_title(title, fontsize=TEXT_POINTS, loc="left", color="#1b1f24")
+    axes.tick_params(labelsize=TEXT_POINTS - 0.5, color=GRAY, length=3)
+    axes.tick_params(which="minor", length=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(GRAY)
+    axes.grid(visible=True, color=GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+
+
+def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    """Puts one legend for all panels above them, if anything has a name; a single line has one, too."""
+    found = {
+        label: handle
+        for panel in panels
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+        if not label.startswith("_")
+    }
+    if not found:
+        return
+    # As many columns as the longest name leaves room for.
+    columns = max(1, min(len(found), int(90 / (max(map(len, found)) + 7))))
+    figure.legend(
+        found.values(),
+        found.keys(),
+        loc="outside upper left",
+        ncols=columns,
+        frameon=False,
+        fontsize=TEXT_POINTS,
+        handlelength=2.6,
+        borderaxespad=0.0,
+    )
+
+
+def set_log(axis: Axis) -> None:
+    """Makes an axis logarithmic."""
+    axes = axis.axes
+    (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
+
+
+def log_axis(axis: Axis) -> None:
+    """Makes an axis logarithmic, with ticks in plain numbers; call it when all is drawn."""
+    set_log(axis)
+    low, high = sorted(axis.get_view_interval())
+    decades = np.log10(high / low) if low > 0 else np.inf  # margins of what was drawn before may reach below 0
+    if decades < 0.7:
+        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.2 else (1.0,), numticks=12))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def whole_ticks(axis: Axis) -> None:
+    """Lets an axis of ranks, processes or launches have ticks at whole numbers only."""
+    axis.set_major_locator(MaxNLocator(nbins=8, integer=True))

@@ -1,0 +1,336 @@
+"""One launch of an experiment: started in a directory of its own, judged, filed. And runs outside of experiments."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import glob
+import os
+import platform
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from downbeat.data.launch_file import open_netcdf
+from downbeat.errors import UsageError
+from downbeat.files import move, writing
+from downbeat.run import directory as places
+from downbeat.run.bench import EXIT_BAD_ARGUMENTS
+from downbeat.run.job import MARK, end_marked, remove_segments
+from downbeat.run.launch import EXIT_TIMEOUT, INTERRUPTIONS, wait
+from downbeat.run.libraries import last_line, packaged_bench
+from downbeat.run.machine import Machine
+from downbeat.run.plan import LaunchKey, Library, Plan
+from downbeat.run.simulation import parse_platform
+from downbeat.text import counted
+
+# Variables that MPI libraries, their launchers, batch systems and libdownbeat heed.
+HEEDED = re.compile(
+    r"(OMPI|OPAL|PRTE|PMIX|PMI|MPIR|MPICH|HYDRA|I_MPI|FI|UCX|UCC|HCOLL|MV2|SLURM|PBS|LSB|DOWNBEAT|OMP)_|LD_LIBRARY_PATH$|LD_PRELOAD$"
+)
+# Variables that may hold secrets.
+SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY$|CREDENTIAL|COOKIE|JWT", re.IGNORECASE)
+
+
+def mpi_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables that can change what an MPI program does, in alphabetical order."""
+    return {
+        name: value for name, value in sorted(environment.items()) if HEEDED.match(name) and not SECRET.search(name)
+    }
+
+
+def cpu_model(machine: Machine) -> str:
+    """Returns what the first processor calls itself; "unknown" where it does not."""
+    found = re.search(r"^model name\s*:\s*(.+)$", machine.process("cpuinfo") or "", re.MULTILINE)
+    return found[1].strip() if found else "unknown"
+
+
+def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
+    """Returns the conditions of a launch, for its record.
+
+    Args:
+        variables: that are set for the launch, beside those of this process.
+    """
+    machine = Machine()
+    return {
+        "host": socket.gethostname(),
+        "kernel": platform.release(),
+        "cpu_model": cpu_model(machine),
+        "governor": machine.governors(machine.online) or "unknown",
+        "cpus_allowed": sorted(machine.allowed),
+        "load_before": round(os.getloadavg()[0], 2),
+        "environment_variables": mpi_variables({**os.environ, **variables}),
+    }
+
+
+# Shows how a launch proceeds; returns the seconds until the next call, None if there is none.
+Tick = Callable[[], float | None]
+OUTPUT = "stdout.txt"
+ERRORS = "stderr.txt"
+# 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
+MEASURED = (0, 3, 4)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a launch ended."""
+
+    key: LaunchKey
+    failure: str  # why it does not count, one line; "" if it is complete
+    exit_status: int
+    seconds: float
+    directory: Path
+
+    @property
+    def refused(self) -> bool:
+        """Whether the program refused what it was asked for, as it would again."""
+        return self.exit_status == EXIT_BAD_ARGUMENTS
+
+
+def start_ranks(library: Library, ranks: int, timeout: float, launcher: str = "") -> list[str]:
+    """Returns the command that starts ranks under a library, or another launcher; the program and its words follow."""
+    start = [sys.executable, "-m", "downbeat.run.launch"]
+    if library.simulate:
+        start += ["--simulate", library.simulate]
+    elif launcher or library.launcher:
+        start += ["--launcher", launcher or library.launcher]
+    elif library.bench == packaged_bench():  # which is of all libraries
+        start += ["--mpi", library.name]
+    if library.ranks_per_node:
+        start += ["--ranks-per-node", str(library.ranks_per_node)]
+    return [*start, "-n", str(ranks), "--timeout", f"{timeout:g}"]
+
+
+def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -> list[str]:
+    """Returns the command that starts a launch in its directory.
+
+    Args:
+        plan: the experiment.
+        key: which launch of it.
+        repetitions: in place of those of the plan.
+    """
+    library = plan.library(key.library)
+    if library.simulate:
+        # Launches have delays and clocks of their own, as on a machine.
+        platform = parse_platform(library.simulate)
+        seed = int(platform.values["seed"]) + key.number - 1
+        library = dataclasses.replace(library, simulate=str(platform.with_seed(seed)))
+    start = start_ranks(library, key.ranks, plan.time_limit(key), plan.variant(key.variant).launcher)
+    again = ["--repetitions", str(repetitions)] if repetitions else []
+    return [*start, *plan.program_of(key), *again, "-o", places.SAMPLES]
+
+
+def launch(
+    plan: Plan,
+    key: LaunchKey,
+    directory: Path,
+    repetitions: int | None = None,
+    lock: int | None = None,
+    tick: Tick | None = None,
+) -> Ended:
+    """Starts a launch, waits for it, and files what it left, among the complete or the failed.
+
+    Args:
+        plan: the experiment.
+        key: which launch of it.
+        directory: of the experiment.
+        repetitions: as in `launch_command`.
+        lock: file descriptor that the launch inherits, so that it holds the directory until all of it has ended.
+        tick: called while it runs.
+    """
+    partial = directory / places.PARTIAL / str(key)
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    command = launch_command(plan, key, repetitions)
+    variables = plan.variables_of(key)
+    around = surroundings(variables)
+    started = datetime.datetime.now(datetime.UTC)
+    status = run_in_directory(command, partial, variables, lock, tick)
+    ended = datetime.datetime.now(datetime.UTC)
+    failure = failure_of(status, partial, plan.time_limit(key), key.ranks)
+    places.write_record(
+        partial,
+        {
+            **dataclasses.asdict(key),
+            "command": command,
+            "variables": variables,
+            "started": started.isoformat(),
+            "ended": ended.isoformat(),
+            "exit_status": status,
+            "failure": failure,
+            **around,
+        },
+    )
+    if failure:
+        target = next_failure(directory / places.FAILED, key)
+    else:
+        target = directory / places.LAUNCHES / str(key)
+        shutil.rmtree(target, ignore_errors=True)  # of what is not complete, nothing is kept
+    move(partial, target)
+    return Ended(key, failure, status, (ended - started).total_seconds(), target)
+
+
+def next_failure(failed: Path, key: LaunchKey) -> Path:
+    """Returns the directory for the next failed attempt, numbered after the last that exists."""
+    attempts = [path.name.removeprefix(f"{key}-") for path in failed.glob(f"{glob.escape(str(key))}-*")]
+    return failed / f"{key}-{max((int(one) for one in attempts if one.isdecimal()), default=0) + 1}"
+
+
+def run_in_directory(
+    command: list[str], where: Path, variables: Mapping[str, str], lock: int | None = None, tick: Tick | None = None
+) -> int:
+    """Runs a command as `run_watched` does, in a directory that gets what it prints: `OUTPUT` and `ERRORS`."""
+    with (
+        writing(where / OUTPUT),
+        (where / OUTPUT).open("xb") as output,
+        writing(where / ERRORS),
+        (where / ERRORS).open("xb") as errors,
+    ):
+        return run_watched(command, where, variables, (output, errors), str(where.resolve()), lock, tick)
+
+
+def run_watched(
+    command: list[str],
+    where: Path,
+    variables: Mapping[str, str],
+    streams: tuple[IO[bytes], IO[bytes]],
+    mark: str,
+    lock: int | None = None,
+    tick: Tick | None = None,
+) -> int:
+    """Runs a command to its end; whatever ends this process ends the command, its launcher and its ranks.
+
+    Args:
+        command: that of `downbeat.run.launch`.
+        where: the directory in which it runs.
+        variables: set in its environment.
+        streams: standard output and standard error.
+        mark: of the processes, `MARK` in their environment.
+        lock: file descriptor that it inherits.
+        tick: called while it runs.
+    """
+    at = command.index("downbeat.run.launch") + 1
+    watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
+    begin = time.time()
+    # Signals wait until there is a process to end, which unblocks them once it can end its ranks.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
+    try:
+        process = subprocess.Popen(
+            watched,
+            cwd=where,
+            env={**os.environ, **variables, MARK: mark},
+            stdin=subprocess.DEVNULL,
+            stdout=streams[0],
+            stderr=streams[1],
+            start_new_session=True,  # a Ctrl-C reaches us alone
+            pass_fds=() if lock is None else (lock,),
+        )
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            status = attend(process, tick)
+            if status < 0:  # killed, so that it could not end the ranks: the next launch would run beside them
+                end_marked(mark)
+                remove_segments(begin)
+            return status if status >= 0 else 128 - status
+        except BaseException:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+            raise
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def attend(process: subprocess.Popen[bytes], tick: Tick | None) -> int:
+    """Waits until a process ends; returns its exit status."""
+    while True:
+        try:
+            return wait(process, tick() if tick else None)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
+    """Returns why a launch that ended with this status does not count, in one line; "" if it does.
+
+    Args:
+        status: of the command.
+        where: the directory of the launch.
+        timeout: that it had, in s.
+        ranks: that were asked for.
+    """
+    if status == EXIT_TIMEOUT:
+        return f"ended after {timeout:g} s, the timeout"
+    if status not in MEASURED:
+        reason = last_line(where / ERRORS)
+        return f"exit status {status}{': ' if reason else ''}{reason}"
+    try:
+        with open_netcdf(where / places.SAMPLES) as file:
+            found = file.dimensions["rank"]
+    except UsageError as error:
+        return str(error).replace(f"{where}{os.sep}", "")
+    if found == ranks:
+        return ""
+    # A launcher that the MPI library does not know starts programs of one rank each, every one of which succeeds.
+    return (
+        f"the program ran with {counted(found, 'rank')}, not {ranks}: the launcher belongs to another "
+        "MPI library, or lacks an option (srun needs --mpi=)"
+    )
+
+
+@dataclass(frozen=True)
+class BenchRun:
+    """A run that has ended."""
+
+    status: int
+    output: str
+    errors: str
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, in a line."""
+        if self.status == EXIT_TIMEOUT:
+            return "did not end in time"
+        lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
+        described = [line for line in lines if line.startswith("downbeat-bench:")]
+        return (described or lines or [f"exit status {self.status}"])[-1].removeprefix("downbeat-bench:").strip()
+
+
+def run_bench(
+    library: Library,
+    ranks: int,
+    arguments: Sequence[str],
+    variables: Mapping[str, str],
+    timeout: float,
+    directory: Path | None = None,
+) -> BenchRun:
+    """Runs downbeat-bench once and waits for it.
+
+    Args:
+        library: the MPI library.
+        ranks: number of ranks.
+        arguments: of downbeat-bench.
+        variables: set in its environment.
+        timeout: s, after which all ranks are ended.
+        directory: in which it runs.
+    """
+    command = [*start_ranks(library, ranks, timeout), library.bench, *arguments]
+    mark = f"{os.getpid()} {time.monotonic_ns()}"
+    # Files without names: nothing of them stays, however this process ends.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        status = run_watched(command, directory or Path(), variables, (output, errors), mark)
+        return BenchRun(status, read_whole(output), read_whole(errors))
+
+
+def read_whole(file: IO[bytes]) -> str:
+    """Returns what was written into a file."""
+    file.seek(0)
+    return file.read().decode(errors="replace")

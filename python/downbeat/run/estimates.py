@@ -1,0 +1,289 @@
+"""The state of every cell while launches come in, and the split of time between launches and repetitions.
+
+The estimate of a cell is the geometric mean of launch medians with its interval. The split follows Kalibera and Jones
+2013, section 9: what varies more is repeated more, what costs more is repeated less.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from downbeat.data.cells import CHANGED, HIGH, LOW, PATH, STEP, path_of, read_samples, summarize_cells, with_states
+from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, open_samples, read_cells
+from downbeat.errors import reading
+from downbeat.files import read_json, write_checked_json
+from downbeat.run import directory as places
+from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
+from downbeat.statistics.location import Interval, geometric_mean_interval
+from downbeat.statistics.modes import correlation, inflation
+from downbeat.text import typed
+
+LATENCY = "latency_avg"
+STRICT = 0.16  # share of sets of independent launches of which a few more are made
+
+
+# A cell under a configuration, which every launch measures again: its factors by NAMES, the configuration first.
+Cell = tuple[object, ...]
+NAMES = (*LAUNCH_FACTORS, *CELL_FACTORS)
+
+
+class Estimates:
+    """Medians of the latency of every cell, launch by launch."""
+
+    def __init__(self) -> None:
+        self.frames: dict[LaunchKey, pd.DataFrame] = {}  # as `frame` returns them together
+        self.known: dict[Cell, dict[int, float]] | None = None  # `medians`, once they are asked for
+
+    @classmethod
+    def of(cls, plan: Plan, directory: Path) -> Estimates:
+        """Returns the estimates of the complete launches of an experiment."""
+        estimates = cls()
+        done = places.complete(directory)
+        for number in range(1, max(plan.launches, plan.max_launches) + 1):
+            for key in plan.round_order(number):
+                if str(key) in done:
+                    estimates.add(key, directory / places.LAUNCHES / str(key) / places.SAMPLES)
+        return estimates
+
+    def add(self, key: LaunchKey, path: Path) -> None:
+        """Adds the medians of a launch; files without cells have none."""
+        with open_netcdf(path) as file:
+            if "cell_index" not in file.variables:
+                return
+            hosts = str(getattr(file, "hosts", ""))
+        cells = summarize_cells(path, [LATENCY]).assign(computation=0.0)  # of compute=auto every launch has another one
+        medians, steps = cells[f"{LATENCY}_median"], cells.get(f"{LATENCY}_{STEP}", 0.0)
+        factors = {name: getattr(key, name) for name in LAUNCH_FACTORS} | {"launch": key.number}
+        kept = cells[[*CELL_FACTORS, "status", "error_bound", *(name for name in (LOW, HIGH) if name in cells)]]
+        if HIGH in kept:
+            kept = kept.assign(**{PATH: path_of(hosts, key.ranks, key.configuration)})
+        self.frames[key] = kept.assign(**factors, **{f"{LATENCY}_median": medians, f"{LATENCY}_{STEP}": steps})
+        self.known = None
+
+    def frame(self, plan: Plan) -> pd.DataFrame:
+        """Returns a row per launch and cell: factors, `launch`, `status`, `error_bound`, median and step, in s.
+
+        These are columns of `Experiment.cells`, in its order; it is enough for a comparison, without reading samples.
+        """
+        order = plan.configurations()
+
+        def position(key: LaunchKey) -> tuple[int, int, int]:
+            return order.index(tuple(getattr(key, name) for name in LAUNCH_FACTORS)), key.number, key.portion
+
+        frames = [self.frames[key] for key in sorted(self.frames, key=position)]
+        return with_states(pd.concat(frames, ignore_index=True)) if frames else pd.DataFrame()
+
+    @property
+    def medians(self) -> dict[Cell, dict[int, float]]:
+        """The medians of every cell in s, by the number of the launch; in the state that most launches found."""
+        if self.known is None:
+            rows = with_states(pd.concat(self.frames.values(), ignore_index=True)) if self.frames else pd.DataFrame()
+            columns = [*NAMES, "launch", "state", f"{LATENCY}_median"]
+            counted = rows[(rows["status"] != CHANGED) & (rows[f"{LATENCY}_median"] > 0)] if len(rows) else rows
+            found: dict[Cell, dict[str, dict[int, float]]] = {}
+            for *values, launch, state, median in counted.reindex(columns=columns).itertuples(index=False):
+                # NaN, a delay that there is not, would differ from itself.
+                cell = tuple("" if isinstance(value, float) and np.isnan(value) else value for value in values)
+                found.setdefault(cell, {}).setdefault(state, {})[launch] = float(median)
+            self.known = {cell: max(states.values(), key=len) for cell, states in found.items()}
+        return self.known
+
+    def intervals(self) -> dict[Cell, Interval]:
+        """Returns the estimate of every cell in s, in the order in which cells were first seen."""
+        return {cell: geometric_mean_interval(list(medians.values())) for cell, medians in self.medians.items()}
+
+    def widest(self) -> float:
+        """Returns the largest relative width of a cell's interval; infinite with one launch.
+
+        Launches that resemble the one before count as fewer that are independent.
+        """
+        series = self.series()
+        widths = (
+            width_of(interval) * inflation(series[configuration_of(cell)])
+            for cell, interval in self.intervals().items()
+        )
+        return max(widths, default=0.0)
+
+    def resemblance(self) -> float:
+        """Returns the largest correlation of a configuration's launches with the one before, 0 if chance explains it.
+
+        One in six sets of independent launches has one, which costs a few more of them.
+        """
+        series = self.series().values()
+        return max((correlation(one, STRICT / len(series)) for one in series), default=0.0)
+
+    def series(self) -> dict[tuple[object, ...], list[float]]:
+        """Returns for each configuration how much its launches are above the mean of its cells, of logarithms.
+
+        All cells of a launch are slow with it: taken together they are one test.
+        """
+        deviations: dict[tuple[object, ...], dict[int, list[float]]] = {}
+        for cell, medians in self.medians.items():
+            logs = np.log(list(medians.values()))
+            mine = deviations.setdefault(configuration_of(cell), {})
+            for launch, deviation in zip(medians, logs - logs.mean(), strict=True):
+                mine.setdefault(launch, []).append(float(deviation))
+        return {name: [float(np.mean(mine[launch])) for launch in sorted(mine)] for name, mine in deviations.items()}
+
+    def varying(self) -> list[str]:
+        """Returns the factors that have more than one value, but for `IMPLIED`."""
+        values = {name: set(each) for name, each in zip(NAMES, zip(*self.medians, strict=True), strict=False)}
+        return [name for name, each in values.items() if len(each) > 1 and name not in IMPLIED]
+
+
+def configuration_of(cell: Cell) -> Cell:
+    """Returns the values of `LAUNCH_FACTORS`."""
+    return cell[: len(LAUNCH_FACTORS)]
+
+
+def width_of(interval: Interval) -> float:
+    """Returns the width of an interval relative to its estimate; infinite where there is none."""
+    return float("inf") if np.isnan(interval.width) else interval.width
+
+
+PILOT_LAUNCHES = 5
+# A launch that takes much longer than those so far would be a surprise, and run into its timeout.
+GROWTH = 10
+# Values that the name of a cell leaves out.
+USUAL = {
+    "datatype": ("MPI_BYTE",),
+    "algorithm": ("default", ""),
+    "barrier_algorithm": ("default", ""),
+    "timing": ("per_call",),
+    "pattern": ("none",),
+    "largest_delay": ("0.0", "nan"),
+    "computation": ("0.0", "nan"),
+}
+
+
+@dataclass(frozen=True)
+class SplitDecision:
+    """The decision."""
+
+    repetitions: int  # per cell and launch
+    launches: int  # that the widest cell needs by what is known
+    reason: str
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The first launches of a cell."""
+
+    samples: list[np.ndarray]  # valid latencies, per launch
+    launch_cost: float  # s, of a launch without its samples, the cell's share
+    sample_cost: float  # s
+
+
+def wanted(plan: Plan) -> bool:
+    """Whether repetitions are ours to choose: a width is asked for, and no other rule for the length of a cell."""
+    return plan.width > 0 and not {"repetitions", "stop"} & set(plan.measurement.options)
+
+
+def read_split(directory: Path) -> SplitDecision | None:
+    """Returns what an earlier run decided; None where none did.
+
+    Raises:
+        UsageError: what it wrote is damaged.
+    """
+    path = directory / places.SPLIT
+    if not path.is_file():
+        return None
+    content = read_json(path)
+    with reading(path):
+        return typed(SplitDecision, {one.name: content[one.name] for one in dataclasses.fields(SplitDecision)})
+
+
+def decide_split(plan: Plan, directory: Path) -> SplitDecision | None:
+    """Decides from the first launches, and records it; None if they do not suffice (fewer than 2 are complete)."""
+    # Takes as long to load as a launch to run, and few experiments ask for a width.
+    from downbeat.statistics.variance_components import Split, optimal_repetitions
+
+    cells = observe(plan, directory)
+    splits: dict[str, tuple[Observed, Split]] = {}
+    for name, cell in cells.items():
+        if len(cell.samples) >= 2:
+            most = GROWTH * int(np.median([len(samples) for samples in cell.samples]))
+            splits[name] = (
+                cell,
+                optimal_repetitions(cell.samples, cell.launch_cost, cell.sample_cost, min(50, most), most),
+            )
+    if not splits:
+        return None
+    decisive = max(splits, key=lambda name: splits[name][1].repetitions)
+    repetitions = splits[decisive][1].repetitions
+    launches = {
+        name: Split(repetitions, split.components).launches_for(plan.width) for name, (_, split) in splits.items()
+    }
+    components = splits[decisive][1].components
+    reason = (
+        f"in {decisive}, launches differ by {np.sqrt(components.between):.2%}, the median of each is known to "
+        f"{np.sqrt(components.within / repetitions):.2%}"
+    )
+    decision = SplitDecision(repetitions, max(launches.values()), reason)
+    content = {
+        "schema_version": places.SCHEMA_VERSION,
+        "source": "Kalibera and Jones 2013, section 9.2",
+        "metric": LATENCY,
+        "width": plan.width,
+        "after_launches": PILOT_LAUNCHES,
+        **dataclasses.asdict(decision),
+        "cells": [
+            {
+                "cell": name,
+                "variance_between": split.components.between,
+                "variance_within": split.components.within,
+                "launch_cost_s": cell.launch_cost,
+                "sample_cost_s": cell.sample_cost,
+                "repetitions": split.repetitions,
+                "launches": launches[name],
+            }
+            for name, (cell, split) in splits.items()
+        ],
+    }
+    write_checked_json(directory / places.SPLIT, content)
+    return decision
+
+
+def observe(plan: Plan, directory: Path) -> dict[str, Observed]:
+    """Returns what the first launches measured of every cell, by a name for people."""
+    done = places.complete(directory)
+    found: dict[str, list[tuple[np.ndarray, float, float]]] = {}
+    for number in range(1, PILOT_LAUNCHES + 1):
+        for key in plan.round_order(number):
+            if str(key) in done:
+                for name, observation in observe_launch(directory / places.LAUNCHES / str(key), key).items():
+                    found.setdefault(name, []).append(observation)
+    return {
+        name: Observed(
+            [samples for samples, _, _ in observations],
+            float(np.mean([cost for _, cost, _ in observations])),
+            float(np.mean([cost for _, _, cost in observations])),
+        )
+        for name, observations in found.items()
+    }
+
+
+def observe_launch(where: Path, key: LaunchKey) -> dict[str, tuple[np.ndarray, float, float]]:
+    """Returns valid samples, the share of the launch's own cost and the cost of a sample, of each cell of a launch."""
+    record = places.read_record(where)
+    seconds = (datetime.fromisoformat(record["ended"]) - datetime.fromisoformat(record["started"])).total_seconds()
+    with open_samples(where / places.SAMPLES) as file:
+        cells = read_cells(file)
+    data = read_samples(where / places.SAMPLES, [LATENCY])
+    index, valid, values = data["cell_index"], data.with_verdict("valid"), data[LATENCY]
+    # Files say no more of time than milliseconds; neither cost is nothing.
+    own = max(seconds - float(cells["wall_time"].sum()), 1e-3) / len(cells)
+    found = {}
+    for position, cell in cells.iterrows():
+        samples = values[valid & (index == position)]
+        if len(samples) and (samples > 0).all():
+            words = [str(cell[name]) for name in CELL_FACTORS if str(cell[name]) not in USUAL.get(name, ())]
+            cost = max(float(cell["wall_time"]) / len(samples), 1e-9)
+            found[f"{' '.join(words)}, {key.configuration}"] = (samples, own, cost)
+    return found

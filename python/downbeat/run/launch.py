@@ -1,0 +1,390 @@
+"""Starts an MPI program on this machine, with the options and variables that its MPI library needs.
+
+launch [--mpi openmpi|mpich|openmpi5|mpich5|intelmpi] -n P [--ranks-per-node K] [--timeout S] program args...
+launch --launcher 'srun --mpi=pmix -N {nodes} -n {ranks}' -n P --ranks-per-node K [--timeout S] program args...
+launch --simulate 'fat-tree(nodes=64)' -n P [--timeout S] program args...
+
+One rank per core, bound to it, while there are enough cores; more ranks than cores run unbound. The exit status is the
+launcher's, 124 after a timeout, 128 + N after signal N. However it ends, no rank keeps running.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import IO, NoReturn
+
+from downbeat.errors import DownbeatError, UsageError
+from downbeat.run.job import (
+    job_of,
+    nodes_for,
+    places_ranks,
+    remove_segments,
+    remove_sessions,
+    split_command,
+    with_numbers,
+)
+from downbeat.run.libraries import (
+    LIBRARIES,
+    MpiLibrary,
+    Places,
+    SimulatorsMessages,
+    forward_messages,
+    launcher_of,
+    linked_mpi,
+)
+from downbeat.run.mpi_abi import abi_of
+from downbeat.run.simulation import SpecificationError, parse_platform, smpirun_command
+
+# Open MPI 4's launcher hangs in 1 of 20 launches in which a rank is killed in MPI_Init. So we check for ranks: often
+# until they appear or START_SECONDS pass, then rarely enough not to disturb a measurement.
+FIRST_LOOK_SECONDS, START_SECONDS, LOOK_SECONDS = 0.05, 20.0, 4.0
+
+
+def has_children(pid: int) -> bool:
+    """Returns whether a process has children that run; False if the kernel does not say."""
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # ended meanwhile
+            for child in path.read_text(encoding="ascii").split():
+                stat = Path(f"/proc/{child}/stat").read_text(encoding="utf-8", errors="replace")
+                if stat.rpartition(")")[2].split()[0] not in "ZX":
+                    return True
+    return False
+
+
+def wait(launcher: subprocess.Popen[bytes], seconds: float | None) -> int:
+    """Does what `Popen.wait` does, which polls 20 times a second and would disturb ranks."""
+    try:
+        ended = os.pidfd_open(launcher.pid)
+    except (AttributeError, OSError):  # before Linux 5.3
+        return launcher.wait(seconds)
+    try:
+        select.select([ended], [], [], seconds)
+    finally:
+        os.close(ended)
+    return launcher.wait(0)
+
+
+class EndedEarlyError(Exception):
+    """A launcher has to be ended: the exit status, and why in a line."""
+
+    def __init__(self, status: int, why: str = "") -> None:
+        super().__init__(why)
+        self.status = status
+
+
+def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, starts_ranks: bool) -> int:
+    """Waits until a launcher ends; returns its exit status.
+
+    Args:
+        launcher: that was started.
+        timeout: in s; None: as long as it takes.
+        starts_ranks: whether ranks, or what starts them, are processes that the launcher itself has started.
+
+    Raises:
+        subprocess.TimeoutExpired: it has not ended in time.
+        EndedEarlyError: it has started ranks, which have ended, and it does not.
+    """
+    begin = time.monotonic()
+    had_ranks = False
+    without = 0  # looks in a row
+    while starts_ranks:
+        step = LOOK_SECONDS if had_ranks else FIRST_LOOK_SECONDS
+        left = step if timeout is None else timeout - (time.monotonic() - begin)
+        try:
+            return wait(launcher, min(step, max(0.0, left)))
+        except subprocess.TimeoutExpired:
+            if left <= step and timeout is not None:
+                raise
+        has_ranks = has_children(launcher.pid)
+        had_ranks = had_ranks or has_ranks
+        without = 0 if has_ranks or not had_ranks else without + 1
+        if without > 1:
+            raise EndedEarlyError(EXIT_STUCK, "the ranks ended, but the launcher did not: it was ended")
+        starts_ranks = had_ranks or time.monotonic() - begin < START_SECONDS
+    return wait(launcher, None if timeout is None else max(0.0, timeout - (time.monotonic() - begin)))
+
+
+USAGE = (
+    f"launch [--mpi {'|'.join(LIBRARIES)} | --launcher COMMAND | --simulate PLATFORM] -n P [--ranks-per-node K] "
+    "[--timeout S] program args..."
+)
+EXIT_TIMEOUT = 124  # as timeout(1)
+EXIT_STUCK = 1  # only the launcher knows that of the ranks
+GRACE_SECONDS = 3.0  # between asking the launcher to end and ending everything by force
+
+EXIT_DEADLOCK = 1  # SimGrid's is 0
+INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def fail(message: str) -> NoReturn:
+    """Ends with one line on standard error."""
+    print(f"launch: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        fail(f"{message}; usage: {USAGE}")
+
+
+def positive(kind: Callable[[str], float]) -> Callable[[str], float]:
+    """Returns a parser for positive, finite numbers of a kind."""
+
+    def parse(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = 0
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
+        return value
+
+    return parse
+
+
+def choose_launcher(name: str | None, linked: Path | None) -> tuple[MpiLibrary, str]:
+    """Returns a library and its launcher: the one asked for, else the program's, else the first that is installed."""
+    if linked and not name:
+        found = launcher_of(linked)
+        if not found:
+            fail(f"found no launcher for {linked}; choose one with --mpi {'|'.join(LIBRARIES)}")
+        return found
+    for candidate in [name] if name else LIBRARIES:
+        launcher = LIBRARIES[candidate].find_launcher()
+        if launcher:
+            return LIBRARIES[candidate], launcher
+    fail(f"found no launcher for {name or 'MPI'}; tools/setup installs {name or ', '.join(LIBRARIES)}")
+
+
+def cpus_per_core() -> list[list[int]]:
+    """Returns the CPUs that this process may use, one list per core; they are hardware threads of that core."""
+    cores: dict[str, list[int]] = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        try:
+            core = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text(encoding="ascii")
+        except OSError:
+            core = str(cpu)
+        cores.setdefault(core, []).append(cpu)
+    return list(cores.values())
+
+
+def places_of(ranks: int, per_node: int = 0) -> Places:
+    """Returns where so many ranks go, without a launcher of the user's own."""
+    return Places(ranks, cpus_per_core(), job_of().nodes, per_node)
+
+
+def environment(library: MpiLibrary, launcher: str, linked: Path | None, places: Places) -> dict[str, str]:
+    """Returns the environment for the launcher; what the user has set stays."""
+    env = library.environment(places) | os.environ
+    libraries = Path(launcher).resolve().parents[1] / "lib"
+    # A program for the standard ABI runs under every library that has it, not only under that which it was built with.
+    if linked and abi_of(linked) == "abi" and linked.parent != libraries and (libraries / linked.name).exists():
+        env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(libraries), env.get("LD_LIBRARY_PATH")]))
+    return env
+
+
+def descendants() -> list[int]:
+    """Returns all processes that stem from this one."""
+    parent: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                # pid (name) state ppid ...; the name may hold spaces and parentheses.
+                fields = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            except OSError:
+                continue  # ended meanwhile
+            parent[int(entry.name)] = int(fields[1])
+    family = {os.getpid()}
+    while more := {pid for pid, ppid in parent.items() if ppid in family} - family:
+        family |= more
+    return sorted(family - {os.getpid()})
+
+
+def end_descendants() -> None:
+    """Kills what is left of the launcher and its ranks, and reaps it."""
+    deadline = time.monotonic() + GRACE_SECONDS
+    while (family := descendants()) and time.monotonic() < deadline:
+        for pid in family:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        time.sleep(0.01)
+
+
+def heeded(numbers: Iterable[signal.Signals]) -> list[signal.Signals]:
+    """Returns the signals without those that nohup, or a shell's &, has told this process to ignore."""
+    return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+
+
+def run_launcher(
+    command: list[str],
+    env: Mapping[str, str],
+    timeout: float | None,
+    parent: int | None,
+    forward: Callable[[IO[bytes], IO[bytes]], None] = forward_messages,
+    starts_ranks: bool = False,
+) -> int:
+    """Runs the launcher to its end, to ours, or to that of the parent; returns the exit status."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    # Ranks that lose their launcher become our children, wherever they were in the tree, so that we can end them.
+    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        fail(f"cannot become the reaper of the ranks: {os.strerror(ctypes.get_errno())}")
+
+    def stop(number: int, _frame: object) -> NoReturn:
+        for each in INTERRUPTIONS:
+            signal.signal(each, signal.SIG_IGN)
+        raise EndedEarlyError(128 + number)
+
+    for each in heeded(INTERRUPTIONS):
+        signal.signal(each, stop)
+
+    launcher: subprocess.Popen[bytes] | None = None
+    begin = time.time()
+    ended = False
+    try:
+        if parent is not None:
+            libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+            if os.getppid() != parent:
+                raise EndedEarlyError(128 + signal.SIGTERM)  # it ended before it could be watched
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTIONS)  # our parent may have blocked them
+        # A session of its own: a Ctrl-C reaches us alone, and we end the launcher in order. If we are killed ourselves,
+        # the kernel kills the launcher; its ranks lose their connection and end.
+        launcher = subprocess.Popen(
+            command,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0),  # noqa: PLW1509 (there are no threads)
+        )
+        assert launcher.stderr
+        forwarding = threading.Thread(target=forward, args=(launcher.stderr, sys.stderr.buffer), daemon=True)
+        forwarding.start()
+        status = await_launcher(launcher, timeout, starts_ranks)
+        forwarding.join(GRACE_SECONDS)  # a rank that was left behind may hold the pipe open
+        ended = status == 0
+        return status if status >= 0 else 128 - status
+    except OSError as error:
+        print(f"launch: cannot start {command[0]}: {error.strerror}", file=sys.stderr)
+        return 1
+    except subprocess.TimeoutExpired:
+        print(f"launch: stopped after {timeout:g} s: {' '.join(command)}", file=sys.stderr)
+        return EXIT_TIMEOUT
+    except EndedEarlyError as early:
+        if str(early):
+            print(f"launch: {early}", file=sys.stderr)
+        return early.status
+    finally:
+        if launcher and launcher.poll() is None:
+            launcher.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                launcher.wait(GRACE_SECONDS)
+        end_descendants()
+        if not ended:
+            remove_segments(begin)
+            if launcher:
+                remove_sessions(launcher.pid)
+
+
+def simulate(text: str, ranks: int, program: list[str], timeout: float | None, parent: int | None) -> int:
+    """Runs a program of the build for SimGrid on a simulated cluster."""
+    with tempfile.TemporaryDirectory(prefix="downbeat-") as directory:
+        try:
+            platform = parse_platform(text)
+            command = smpirun_command(platform, ranks, Path(directory))
+        except SpecificationError as error:
+            fail(f"--simulate: {error}")
+        # smpirun leaves files there when a program fails.
+        env = {**platform.environment(), **os.environ, "TMPDIR": directory}
+        messages = SimulatorsMessages()
+        status = run_launcher([*command, *program], env, timeout, parent, messages.forward)
+        # A program that refuses its arguments has said why, and the limit of time is told already.
+        if messages.failed and status not in (2, EXIT_TIMEOUT):
+            print(f"launch: simulated on {platform.topology}, {ranks} ranks: {messages.failed}", file=sys.stderr)
+        return status or (EXIT_DEADLOCK if messages.failed else 0)
+
+
+def main() -> int:
+    parser = Parser(prog="launch", allow_abbrev=False)
+    parser.usage = USAGE
+    parser.description = "Starts an MPI program on this machine."
+    parser.add_argument(
+        "--mpi", choices=LIBRARIES, help="MPI library; by default the one that the program is linked to"
+    )
+    parser.add_argument(
+        "--launcher",
+        metavar="COMMAND",
+        help="start with this command; {ranks}, {nodes} and {ranks_per_node} become numbers",
+    )
+    parser.add_argument(
+        "--simulate", metavar="PLATFORM", help="simulate a cluster, e.g. 'fat-tree(nodes=64)' (docs/simulation.md)"
+    )
+    parser.add_argument("-n", type=positive(int), required=True, metavar="P", help="number of ranks")
+    parser.add_argument(
+        "--ranks-per-node", type=positive(int), default=0, metavar="K", help="most ranks that a node gets"
+    )
+    parser.add_argument("--timeout", type=positive(float), metavar="S", help="seconds after which all ranks are ended")
+    parser.add_argument("--parent", type=int, metavar="PID", help="end all ranks when this process, the caller, ends")
+    parser.add_argument("program", help="program to start")
+    parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
+    options = parser.parse_args()
+
+    program = shutil.which(options.program)
+    if not program:
+        fail(f"'{options.program}' is not an executable program")
+    if sum(one is not None for one in (options.mpi, options.launcher, options.simulate)) > 1:
+        fail("give one of --mpi, --launcher and --simulate: each says how ranks are started")
+    if options.simulate:
+        if options.ranks_per_node:
+            fail("--ranks-per-node: a simulated cluster says so itself, e.g. 'cluster(nodes=4,ranks_per_node=2)'")
+        return simulate(options.simulate, options.n, [program, *options.args], options.timeout, options.parent)
+    if options.launcher is not None:
+        if places_ranks(options.launcher) and not options.ranks_per_node:
+            fail(f"'{options.launcher}' needs --ranks-per-node, of which {{nodes}} and {{ranks_per_node}} follow")
+        if options.ranks_per_node and not places_ranks(options.launcher):
+            fail(f"'{options.launcher}' has neither {{nodes}} nor {{ranks_per_node}}, so --ranks-per-node does nothing")
+        try:
+            words = split_command(options.launcher)
+        except UsageError as error:
+            fail(f"--launcher: {error}")
+        start = [with_numbers(word, options.n, options.ranks_per_node) for word in words]
+        if not shutil.which(start[0]):
+            fail(f"'{options.launcher}' does not begin with an executable program")
+        return run_launcher([*start, program, *options.args], os.environ, options.timeout, options.parent)
+    try:
+        linked = linked_mpi(program)
+    except DownbeatError as error:
+        print(f"launch: {error}", file=sys.stderr)
+        return error.status
+    library, launcher = choose_launcher(options.mpi, linked)
+    places = places_of(options.n, options.ranks_per_node)
+    if places.per_node and (needed := nodes_for(options.n, places.per_node)) > places.nodes:
+        there = f"there {'is' if places.nodes == 1 else 'are'} {places.nodes}"
+        fail(f"{options.n} ranks at {places.per_node} per node need {needed} nodes, and {there}")
+    command = [launcher, "-n", str(options.n), *library.arguments(places), program, *options.args]
+    env = environment(library, launcher, linked, places)
+    return run_launcher(command, env, options.timeout, options.parent, starts_ranks=Path(launcher).name != "srun")
+
+
+if __name__ == "__main__":  # python -m downbeat.run.launch
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""Which libdownbeat fits the MPI library that mpi4py has loaded.
+
+A libdownbeat needs an MPI library by the name of its interface, e.g. libmpi.so.40 for Open MPI. It fits if the library
+in the process has that name (DT_SONAME): the loader then takes that one, wherever else such a library may be. Those of
+the wheel name none; they fit a library of the ABI that they were built for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from downbeat.errors import DownbeatError
+from downbeat.run.bench import how_to_build, kept_builds
+from downbeat.run.libraries import ROOT, library_saying, packaged, short_version
+from downbeat.run.mpi_abi import abi_of, is_mpi, read_object
+
+NAME = "libdownbeat.so"
+SONAME = "libdownbeat.so.0.1"
+VARIABLE = "DOWNBEAT_LIBRARY"
+MAPS = Path("/proc/self/maps")
+
+
+class LibraryError(DownbeatError, ImportError):
+    """No libdownbeat can be used in this process; the text says why, and what to do."""
+
+
+def loaded_mpi(maps: str) -> list[Path]:
+    """Returns the MPI libraries that a process has loaded.
+
+    Args:
+        maps: /proc/<pid>/maps of the process.
+    """
+    # Columns: addresses, rights, offset, device, inode, file.
+    lines = [line.split(maxsplit=5) for line in maps.splitlines()]
+    files = {Path(columns[5]) for columns in lines if len(columns) == 6 and "x" in columns[1]}
+    return sorted(file for file in files if is_mpi(file))
+
+
+def misfit(candidate: Path, loaded: Path) -> str:
+    """Returns why a libdownbeat cannot be used with the MPI library in this process; empty if it can."""
+    found, mpi = read_object(candidate), read_object(loaded)
+    if found is None or mpi is None or not found.defines("MPIX_Harmonize"):
+        return "is not a libdownbeat"
+    if abi := found.note():
+        return "" if abi == abi_of(loaded) else f"is for the ABI '{abi}'"
+    if (mpi.soname or loaded.name) in found.needed:
+        return ""
+    needed = [name for name in found.needed if name.startswith("libmpi")]
+    return f"needs {' and '.join(needed)}" if needed else "names no MPI library"
+
+
+def make_visible(loaded: Path) -> None:
+    """Lets a libdownbeat of the wheel, which names no library, find the functions of the one in this process."""
+    ctypes.CDLL(str(loaded), mode=os.RTLD_NOLOAD | os.RTLD_LAZY | os.RTLD_GLOBAL)
+
+
+def of_linker(loaded: Path) -> Iterator[Path]:
+    """Yields where the loader would look, and beside the MPI library and this Python."""
+    listed = [Path(entry) for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
+    for directory in (*listed, loaded.parent, Path(sys.prefix) / "lib"):
+        yield directory / SONAME
+    try:
+        cache = subprocess.run(
+            ["/sbin/ldconfig", "-p"], capture_output=True, text=True, errors="surrogateescape", check=False
+        ).stdout
+    except OSError:
+        return
+    for path in re.findall(rf"{re.escape(SONAME)} .*=> (/\S+)", cache):
+        yield Path(path)
+
+
+def candidates(version: str, loaded: Path) -> Iterator[Path]:
+    """Yields the libraries to try in order, without the one that DOWNBEAT_LIBRARY names.
+
+    Args:
+        version: what the MPI library says of itself.
+        loaded: its file.
+    """
+    known = library_saying(version)
+    build = ROOT / "build"
+    if known:
+        yield build / known / "lib" / NAME
+    yield from sorted(build.glob(f"*/lib/{NAME}"))
+    yield from (kept.prefix / "lib" / NAME for kept in kept_builds())
+    abi = abi_of(loaded)
+    if abi and (wheel := packaged(abi)):
+        yield wheel / "lib" / NAME
+    yield from of_linker(loaded)
+
+
+def find_library(version: str, loaded: Sequence[Path]) -> Path:
+    """Returns the libdownbeat to load.
+
+    Args:
+        version: what the MPI library says of itself.
+        loaded: the files of MPI libraries in this process.
+
+    Raises:
+        LibraryError: none fits, DOWNBEAT_LIBRARY names one that does not, or there are two MPI libraries.
+    """
+    if len(loaded) > 1:
+        raise LibraryError(
+            f"this process has loaded two MPI libraries, {' and '.join(map(str, loaded))}; "
+            "mpi4py and everything else in it must use the same one"
+        )
+    if not loaded:
+        raise LibraryError("mpi4py has loaded no MPI library that is known; libdownbeat needs a shared one")
+    known = (
+        "" if abi_of(loaded[0]) else ", which has neither the ABI of Open MPI 3 to 5 nor MPICH's nor the standard one"
+    )
+    mpi = f"{short_version(version)} ({loaded[0]}{known})"
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        if not Path(chosen).is_file():
+            raise LibraryError(f"{VARIABLE} is '{chosen}', which is not a file; give the path of a {SONAME}")
+        if reason := misfit(Path(chosen), loaded[0]):
+            raise LibraryError(f"{VARIABLE} is '{chosen}', which {reason}, but mpi4py has loaded {mpi}")
+        return Path(chosen)
+    tried = dict.fromkeys(path for path in candidates(version, loaded[0]) if path.is_file())
+    found = next((path for path in tried if not misfit(path, loaded[0])), None)
+    if found is None:
+        others = f"; found for others: {', '.join(map(str, tried))}" if tried else ""
+        advice = how_to_build(library_saying(version) or "")
+        raise LibraryError(f"found no libdownbeat for {mpi}{others}; run {advice}, or set {VARIABLE}")
+    return found

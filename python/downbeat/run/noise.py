@@ -1,0 +1,138 @@
+"""The noise floor: what interrupts a program that does nothing but run, measured on all cores at once."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from downbeat.errors import DownbeatError
+from downbeat.run.machine import Finding
+
+SHORTEST_NS = 1000  # what is taken for an interruption, beyond a step of the loop: tens of nanoseconds, by hpet 1000
+CALIBRATION_STEPS = 10_001
+
+
+def interruptions(start_ns: int, seconds: float) -> tuple[list[int], int, int]:
+    """Runs the loop on the clock of `time.perf_counter_ns`.
+
+    Args:
+        start_ns: when it begins, so that many begin together.
+        seconds: how long.
+
+    Returns:
+        The durations of interruptions in ns, a usual step of the loop taken out; how long it ran, and that step, in ns.
+    """
+    clock = time.perf_counter_ns
+    stamps = [clock() for _ in range(CALIBRATION_STEPS)]
+    step = sorted(after - before for before, after in itertools.pairwise(stamps))[CALIBRATION_STEPS // 2]
+    gaps = []
+    while clock() < start_ns:
+        pass
+    first = before = clock()
+    end = first + int(seconds * 1e9)
+    while before < end:
+        now = clock()
+        if now - before - step > SHORTEST_NS:
+            gaps.append(now - before - step)
+        before = now
+    return gaps, before - first, step
+
+
+def main() -> None:
+    cpu, start_ns, seconds = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    os.sched_setaffinity(0, {cpu})
+    gc.disable()
+    gaps, elapsed, step = interruptions(start_ns, seconds)
+    print(json.dumps({"cpu": cpu, "gaps_ns": gaps, "elapsed_ns": elapsed, "step_ns": step}))
+
+
+THRESHOLDS_US = (1, 5, 50)
+START_SECONDS = 0.5  # until all loops are ready
+PATIENCE_SECONDS = 60
+# A sample of some microseconds is rarely hit by what takes less than a thousandth of the time.
+LITTLE_LOST = 0.001
+MUCH_LOST = 0.02
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How a busy loop on one processor was interrupted.
+
+    Attributes:
+        cpu: the processor.
+        longest: interruption, s.
+        per_second: threshold in us -> interruptions longer than it, per second.
+        lost: share of the time.
+        resolution: s, a step of the loop: what is shorter is not seen.
+    """
+
+    cpu: int
+    longest: float
+    per_second: Mapping[int, float]
+    lost: float
+    resolution: float
+
+
+def noise_of(cpu: int, gaps_ns: list[int], elapsed_ns: int, step_ns: int) -> Noise:
+    """Summarizes the interruptions of a loop, all times in ns."""
+    seconds = elapsed_ns * 1e-9
+    return Noise(
+        cpu=cpu,
+        longest=max(gaps_ns, default=0) * 1e-9,
+        per_second={limit: sum(gap > limit * 1000 for gap in gaps_ns) / seconds for limit in THRESHOLDS_US},
+        lost=sum(gaps_ns) / elapsed_ns,
+        resolution=step_ns * 1e-9,
+    )
+
+
+def measure(cpus: list[int], seconds: float) -> list[Noise]:
+    """Runs a busy loop on each of some processors, all at the same time.
+
+    Raises:
+        DownbeatError: a loop ended before it reported what it saw.
+    """
+    # The processes of a machine share the clock of perf_counter (CLOCK_MONOTONIC).
+    start = time.perf_counter_ns() + int(START_SECONDS * 1e9)
+    loops = [
+        subprocess.Popen(
+            [sys.executable, "-m", "downbeat.run.noise", str(cpu), str(start), str(seconds)],
+            stdout=subprocess.PIPE,
+        )
+        for cpu in cpus
+    ]
+    try:
+        answers = [loop.communicate(timeout=seconds + PATIENCE_SECONDS)[0] for loop in loops]
+        return [noise_of(**json.loads(answer)) for answer in answers]
+    except (subprocess.TimeoutExpired, json.JSONDecodeError) as error:
+        raise DownbeatError("a busy loop reported no interruptions; measure again, or use --seconds 0") from error
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def judge(noises: list[Noise]) -> Finding:
+    """Returns what the noise of all cores means: the core that lost most decides."""
+    worst = max(noises, key=lambda one: one.lost)
+    longest = max(one.longest for one in noises)
+    seen = (
+        f"processor {worst.cpu} lost {worst.lost:.2%} of its time, interrupted {worst.per_second[5]:.0f} times per "
+        f"second for more than 5 us; the longest of all took {longest * 1e6:.0f} us"
+    )
+    if worst.lost <= LITTLE_LOST:
+        return Finding("noise", seen, "good")
+    advice = "interrupted samples are slow: trust medians; percentiles above the 90th show the machine"
+    if worst.lost <= MUCH_LOST:
+        return Finding("noise", seen, "notice", advice)
+    return Finding("noise", seen, "problem", f"look for the cause (top, /proc/interrupts); {advice}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Progress of an experiment: on a terminal a live display, elsewhere a line for each launch."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from downbeat.run.bench_launch import ERRORS, Ended
+from downbeat.run.directory import PARTIAL
+from downbeat.run.estimates import NAMES, Cell, Estimates, SplitDecision
+from downbeat.run.execute import Watcher
+from downbeat.run.libraries import PROGRESS
+from downbeat.run.machine import Finding
+from downbeat.run.plan import LaunchKey, Plan
+from downbeat.statistics.location import FEWEST_SHOWN, Interval
+from downbeat.text import MICROSECONDS, counted, microseconds, printable
+
+
+class Screen(Console):
+    """The console of a stream, which may be `streams.Shown`: on a terminal it writes to what is below."""
+
+    def __init__(self, stderr: bool = False) -> None:
+        stream = sys.stderr if stderr else sys.stdout
+        super().__init__(file=getattr(stream, "stream", stream) if stream.isatty() else stream, highlight=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
+
+
+CAPTION = "latency in us, mean over ranks: geometric mean of n launches' medians; +-: half the 95 % interval"
+# Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
+SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
+ALWAYS = ("operation", "size", "synchronizer")
+
+
+def duration_text(seconds: float) -> str:
+    """Returns a duration for people."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def title_of(key: LaunchKey) -> str:
+    """Returns a launch in words."""
+    return f"{key.configuration}, launch {key.number}{f', portion {key.portion}' if key.portion else ''}"
+
+
+class Pace:
+    """The durations of launches so far, and when the others will be done."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, list[float]] = {}  # by configuration
+
+    def add(self, ended: Ended) -> None:
+        self.seconds.setdefault(ended.key.configuration, []).append(ended.seconds)
+
+    def left(self, launches: int) -> float | None:
+        """Returns the seconds that so many launches will take: the mean over configurations; None if none is known."""
+        if not self.seconds:
+            return None
+        return launches * sum(sum(each) / len(each) for each in self.seconds.values()) / len(self.seconds)
+
+
+def time_left(seconds: float | None, complete: int, total: int) -> str:
+    """Returns how long the remaining launches take, after a comma; "" if that is not known."""
+    return f", about {duration_text(seconds)} left" if seconds and complete < total else ""
+
+
+def progress_table(estimates: Estimates, most: int | None = None) -> Table:
+    """Returns the table of the cells' estimates so far.
+
+    Args:
+        estimates: of the launches so far.
+        most: rows.
+    """
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    columns = [*ALWAYS, *(name for name in estimates.varying() if name not in ALWAYS)]
+    for name in columns:
+        table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
+    for name in ("latency", "+-", "n"):
+        table.add_column(name, justify="right", no_wrap=True)
+    intervals = estimates.intervals()
+    for cell, interval in list(sorted_cells(intervals))[:most]:
+        values = dict(zip(NAMES, cell, strict=True))
+        table.add_row(*(Text(factor_text(name, values[name])) for name in columns), *interval_texts(interval))
+    if most is not None and len(intervals) > most:
+        table.add_row(Text(f"and {len(intervals) - most} more", style="dim"))
+    return table
+
+
+def sorted_cells(intervals: dict[Cell, Interval]) -> Iterator[tuple[Cell, Interval]]:
+    """Returns cells with those to be compared side by side: operations in their order, then sizes."""
+    operations = list(dict.fromkeys(cell[NAMES.index("operation")] for cell in intervals))
+
+    def place(cell: Cell) -> tuple[object, ...]:
+        values = dict(zip(NAMES, cell, strict=True))
+        rest = [str(value) for name, value in values.items() if name not in ("operation", "size", "ranks")]
+        return operations.index(values["operation"]), int(str(values["size"])), values["ranks"], rest
+
+    return iter(sorted(intervals.items(), key=lambda each: place(each[0])))
+
+
+def factor_text(factor: str, value: object) -> str:
+    """Returns the value of a factor for people."""
+    if factor == "largest_delay" and isinstance(value, float):
+        return f"{value * MICROSECONDS:g} us"
+    return str(value)
+
+
+def interval_texts(interval: Interval) -> list[str]:
+    """Returns the columns of an estimate: microseconds, half of its interval beside the estimate, launches."""
+    width = "-" if math.isnan(interval.low) or interval.count < FEWEST_SHOWN else f"{interval.width / 2:.1%}"
+    return [microseconds(interval.estimate), width, str(interval.count)]
+
+
+SAY = functools.partial(print, flush=True)
+QUIET_SECONDS = 60.0  # between lines about a launch
+DRAW_SECONDS, DRAW_SELDOM_SECONDS = 1.0, 5.0  # between pictures; drawing one takes milliseconds of a processor
+
+
+class Plain(Watcher):
+    """A line for each launch, and for each minute of one, for files, pipes and logs."""
+
+    def __init__(self, say: Callable[[str], None] = SAY) -> None:
+        self.pace = Pace()
+        self.say = say
+        self.directory = Path()
+        self.running, self.errors, self.began = "", Path(), 0.0  # the launch that runs
+
+    def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
+        self.directory = directory
+        already = f", {complete} of them complete" if complete else ""
+        self.say(f"{plan.name}: {counted(total, 'launch')}{already}, into {directory}")
+
+    def doubts(self, findings: Sequence[Finding]) -> None:
+        for finding in findings:
+            self.say("; ".join(filter(None, (finding.seen, finding.advice))))
+
+    def launches(self, key: LaunchKey) -> None:
+        self.running, self.began = title_of(key), time.time()
+        self.errors = self.directory / PARTIAL / str(key) / ERRORS
+
+    def tick(self) -> float | None:
+        if time.time() - self.began > QUIET_SECONDS / 2:
+            self.say(f"{self.running}: {self.within()}")
+        return QUIET_SECONDS
+
+    def within(self) -> str:
+        """Returns how far the launch is, in its own words if it has any."""
+        try:
+            said = re.findall(PROGRESS, self.errors.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            said = []
+        return said[-1] if said else f"began at {time.strftime('%H:%M:%S', time.localtime(self.began))}"
+
+    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
+        self.pace.add(ended)
+        left = self.pace.left(total - complete)
+        how = f"failed: {ended.failure}" if ended.failure else f"took {duration_text(ended.seconds)}"
+        self.say(
+            f"{complete} of {total} launches complete{time_left(left, complete, total)}; {title_of(ended.key)} {how}"
+        )
+
+    def decided(self, decision: SplitDecision) -> None:
+        self.say(
+            f"now {decision.repetitions} repetitions per launch, and about {decision.launches} launches for the width: "
+            f"{decision.reason}"
+        )
+
+
+class Terminal(Plain):
+    """A bar, and a table of the cells that grows more certain launch by launch.
+
+    It changes every second, and more seldom where launches use all processors.
+    """
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(functools.partial(console.print, markup=False, highlight=False))
+        self.estimates = Estimates()
+        self.complete = 0
+        self.total = 1
+        self.failed = 0
+        self.interval = DRAW_SECONDS
+        self.live = Live(console=console, auto_refresh=False, get_renderable=self.render, transient=True)
+
+    def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
+        self.complete, self.total = complete, total
+        super().begins(plan, directory, complete, total)
+        if len(os.sched_getaffinity(0)) <= max(plan.ranks):
+            self.interval = DRAW_SELDOM_SECONDS
+        self.live.start()
+
+    def tick(self) -> float | None:
+        self.live.refresh()
+        return self.interval
+
+    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
+        self.pace.add(ended)
+        self.complete, self.total, self.estimates, self.running = complete, total, estimates, ""
+        if ended.failure:
+            self.failed += 1
+            self.say(f"{title_of(ended.key)} failed: {ended.failure}")
+
+    def ends(self) -> None:
+        self.live.stop()
+
+    def render(self) -> Group:
+        """Returns what is seen now."""
+        left = self.pace.left(self.total - self.complete)
+        words = f"launch {min(self.complete + 1, self.total)} of {self.total}"
+        words += time_left(left, self.complete, self.total) + (f", {self.failed} failed" if self.failed else "")
+        head = Table.grid(padding=(0, 2, 0, 0))
+        head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(words))
+        launch = f"{self.running}: {self.within()}" if self.running else ""
+        shown: list[Table | Text] = [head, Text(launch, style="dim", no_wrap=True, overflow="ellipsis")]
+        if self.estimates.medians:
+            shown.append(Text(CAPTION, style="dim"))
+            shown.append(progress_table(self.estimates, max(3, self.live.console.height - 8)))
+        return Group(*shown)
+
+
+def watcher() -> Watcher:
+    """Returns what suits standard output."""
+    # TERM=dumb cannot move its cursor.
+    return Terminal(Screen()) if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Plain()

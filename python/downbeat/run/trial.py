@@ -1,0 +1,242 @@
+"""What is tried before an experiment: whether libraries start and bind ranks, whether algorithms can be chosen."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from downbeat.data.cells import LINE, MESSAGE, NANOSECONDS, names_of_classes, path_of
+from downbeat.data.launch_file import context_of, names, numbers, open_samples
+from downbeat.data.netcdf import NetcdfFile
+from downbeat.errors import UsageError
+from downbeat.run import directory as places
+from downbeat.run.bench_launch import ERRORS, failure_of, launch_command, run_bench, run_in_directory
+from downbeat.run.libraries import short_version
+from downbeat.run.machine import Finding, Machine, elsewhere, parse_cpus, settings_of
+from downbeat.run.plan import LaunchKey, Library, Measurement, Plan, parse_choices
+from downbeat.text import counted, split_list
+
+CHECK = "algorithms"  # of the findings
+DEFAULT = "default"
+SECONDS = 60.0
+LARGEST = 2**16  # bytes that are counted: where a message is cut or not, the algorithm is the same
+SUFFIXES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+IGNORED = "ignored"
+CANNOT_TELL = "cannot tell"
+TELLING = 4  # ranks: with fewer, most algorithms send the same messages
+
+
+def check_choices(plan: Plan) -> list[Finding]:
+    """Counts once for each library, number of ranks, environment and variant what its choices do.
+
+    Returns:
+        Findings on the choices that counting cannot distinguish from the default. Counting itself may fail, e.g. by an
+        algorithm that nobody asked for; that is a finding, too.
+
+    Raises:
+        UsageError: a choice has no effect.
+    """
+    findings = []
+    chosen = choices_of(plan.measurement.options)
+    for key in plan.round_order(1) if chosen else ():
+        library = plan.library(key.library)
+        if library.simulate or key.portion > 1:
+            continue
+        # One launch cannot count several of these, and downbeat-bench refuses other values in the environment.
+        fixed = {name for name in chosen if {name, "*"} & set(library.fixed_at_start)}
+        if fixed:
+            asked = enlisted((name, one) for name in chosen if name in fixed for one in chosen[name])
+            seen = f"whether choices take effect under {key.configuration} was not counted, for they are read only"
+            findings.append(Finding(CHECK, f"{seen} in MPI_Init, and may equal the library's own: {asked}", "notice"))
+        if some := {name: names for name, names in chosen.items() if name not in fixed}:
+            findings += check_launch(plan, key, some)
+    return sorted(set(findings), key=lambda finding: finding.seen)
+
+
+def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> list[Finding]:
+    """Counts for one launch, as `check_choices` does."""
+    library, variant = plan.library(key.library), plan.variant(key.variant)
+    library = replace(library, bench=variant.bench or library.bench, launcher=variant.launcher or library.launcher)
+    size = largest_size(plan.measurement.options.get("sizes", ""))
+    arguments = [CHECK, *chosen, "-m", str(size), "--format", "json"]
+    ended = run_bench(library, key.ranks, arguments, plan.variables_of(key), SECONDS)
+    where = f"under {key.configuration}"
+    if ended.status != 0:
+        return [Finding(CHECK, f"whether choices take effect {where} could not be counted: {ended.reason}", "notice")]
+    rows = [json.loads(line) for line in ended.output.splitlines() if line.startswith('{"')]
+    verdicts = {(row["operation"], row["algorithm"]): row["verdict"] for row in rows if "verdict" in row}
+    asked = [(operation, name) for operation, names in chosen.items() for name in names]
+    # If one algorithm of an operation is ignored, all are, also those that are named by their numbers.
+    nothing = {operation for (operation, _), verdict in verdicts.items() if verdict == IGNORED}
+    ignored = [(operation, name) for operation, name in asked if operation in nothing]
+    if ignored:
+        raise UsageError(
+            f"choosing has no effect {where}: whatever is chosen for {enlisted(ignored)}, the same messages are sent "
+            f"at {size} bytes; something else serves this operation: downbeat doctor --mpi {library.name} names what "
+            "is set (variables), unset it"
+        )
+    unknown = [(operation, name) for operation, name in asked if verdicts.get((operation, name)) == CANNOT_TELL]
+    if not unknown:
+        return []
+    advice = "four ranks or more, or other sizes, show more" if key.ranks < TELLING else ""
+    if not any(row.get("messages", -1) >= 0 for row in rows):
+        advice = "this MPI library does not count its messages"
+    seen = f"counting at {size} bytes {where} cannot distinguish from the library's own choice: {enlisted(unknown)}"
+    return [Finding(CHECK, seen, "notice", advice)]
+
+
+def choices_of(options: Mapping[str, str]) -> dict[str, list[str]]:
+    """Returns algorithms by collective out of the options of a measurement, those of barriers that synchronize too."""
+    chosen = parse_choices(options.get("algorithm", ""))
+    chosen["barrier"] = [*chosen.get("barrier", []), *split_list(options.get("barrier-algorithm", ""))]
+    named = {name: [one.replace("-", "_") for one in some if one not in ("", DEFAULT)] for name, some in chosen.items()}
+    return {name: list(dict.fromkeys(some)) for name, some in named.items() if some}
+
+
+def largest_size(sizes: str) -> int:
+    """Returns the largest of the sizes that can be counted: at most `LARGEST`, a multiple of 8 bytes."""
+    found = re.findall(r"(\d+)([KMG]?)", sizes) or [("64", "K")]
+    size = max(int(number) * SUFFIXES[suffix] for number, suffix in found)
+    return max(8, min(size, LARGEST) // 8 * 8)
+
+
+def enlisted(choices: Iterable[tuple[str, str]]) -> str:
+    """Returns choices in words: "bcast chain, pipeline; reduce linear"."""
+    return "; ".join(
+        f"{operation} {', '.join(name for _, name in some)}"
+        for operation, some in groupby(choices, key=lambda choice: choice[0])
+    )
+
+
+RANKS = 2
+TIMEOUT_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class TrialStart:
+    """How a library started."""
+
+    library: str
+    started: bool
+    findings: list[Finding]
+
+
+@contextlib.contextmanager
+def trial(library: Library, measurement: Measurement) -> Iterator[tuple[Path, str]]:
+    """Starts ranks; yields the directory of the launch while it exists, and why the launch does not count."""
+    plan = Plan(name="doctor", measurement=measurement, libraries=(library,), ranks=(RANKS,), timeout=TIMEOUT_SECONDS)
+    command = launch_command(plan, LaunchKey(library.name, RANKS, plan.environments[0].name, 1))
+    with tempfile.TemporaryDirectory() as temporary:
+        where = Path(temporary)
+        yield where, failure_of(run_in_directory(command, where, {}), where, plan.timeout, RANKS)
+
+
+def try_start(library: Library, machine: Machine) -> TrialStart:
+    """Starts ranks that measure nothing, and checks where they ran."""
+    measurement = Measurement(("nothing",), {"repetitions": "10", "sync": "mpi_barrier"})
+    with trial(library, measurement) as (where, failure):
+        if failure:
+            said = (where / ERRORS).read_text(encoding="utf-8", errors="replace")
+            advice = (
+                "tools/setup installs libraries, make build MPI=... builds for them"
+                if "no launcher" in said
+                else ("start it by hand to see all that it says: tools/launch -n 2 downbeat-bench nothing")
+            )
+            seen = f"{library.name} does not start: {failure}"
+            return TrialStart(library.name, False, [Finding("libraries", seen, "problem", advice)])
+        with open_samples(where / places.SAMPLES) as file:
+            context = context_of(file)
+            cpusets = [parse_cpus(text) for text in names(file.variables["cpuset"])]
+            hosts = names(file.variables["host"])
+    good = Finding("libraries", f"{library.name} starts: {short_version(str(context['mpi_library']))}", "good")
+    others = elsewhere(library.name, settings_of(context), machine)
+    return TrialStart(library.name, True, [good, *others, binding(library.name, cpusets, hosts, machine)])
+
+
+def binding(name: str, cpusets: list[frozenset[int]], hosts: list[str], machine: Machine) -> Finding:
+    """Judges where the ranks of a launch could run, each on its host."""
+    if any(host.partition(".")[0] != socket.gethostname().partition(".")[0] for host in hosts):
+        # The processors of a batch job, where this machine is the login node.
+        where = ", ".join(
+            f"{host} {','.join(map(str, sorted(cpus)))}" for host, cpus in zip(hosts, cpusets, strict=True)
+        )
+        seen = f"{name} starts ranks on other machines: processors {where}"
+        advice = "their cores are not known here; have downbeat doctor look there (srun -n 1 downbeat doctor)"
+        return Finding("binding", seen, "notice", advice)
+    cores = [core for core in machine.cores if any(core & cpus for cpus in cpusets)]
+    wide = [cpus for cpus in cpusets if sum(bool(core & cpus) for core in machine.cores) > 1]
+    if wide and len(machine.cores) > 1:
+        seen = f"{name} does not bind: a rank may run on {counted(len(wide[0]), 'processor')}"
+        advice = "the kernel moves it, and its caches stay behind; give the launcher its option for binding to cores"
+        return Finding("binding", seen, "problem", advice)
+    if len(cores) < len(cpusets) and len(machine.cores) >= len(cpusets):
+        seen = f"{name} binds {counted(len(cpusets), 'rank')} to {counted(len(cores), 'core')}"
+        return Finding("binding", seen, "problem", "ranks share a core while others are free; bind one rank per core")
+    bound = ", ".join(",".join(map(str, sorted(cpus))) for cpus in cpusets)
+    return Finding("binding", f"{name} binds each rank to a core: processors {bound}", "good")
+
+
+# 250 blocks of one call, 5 s in all under every MPI library: downbeat-bench measures a cell in up to 10 blocks, and the
+# durations differ by 1 us so that there are 25 cells.
+WATCH = Measurement(
+    tuple(f"synthetic(duration={20_000 + cell}us,step=0)" for cell in range(25)),
+    {"repetitions": "10", "warmup": "0", "sync": "mpi_barrier"},
+)
+WINDOW = 5  # blocks
+
+
+def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
+    """Watches the machine by ranks of a library that starts (None: there is none), unless doctor may take no time."""
+    if not seconds:
+        return unwatched("--seconds is 0", "leave it out to watch for 5 s")
+    if library is None:
+        return unwatched("no downbeat-bench starts", "see libraries")
+    if len(machine.allowed) < RANKS:
+        return unwatched("ranks need two processors, and one may be used here", "use a machine that has two")
+    with trial(library, WATCH) as (where, failure):
+        if failure:
+            return unwatched(f"{library.name} was started again: {failure}", "run downbeat doctor again")
+        with open_samples(where / places.SAMPLES) as file:
+            if "canary" not in file.variables:
+                return unwatched(f"{library.bench} reads no round trips", "it is of an older version; build it again")
+            what = LINE if path_of(str(context_of(file)["hosts"]), RANKS, library.name) == LINE else MESSAGE
+            return judge(trips_of_blocks(file), what)
+
+
+def trips_of_blocks(file: NetcdfFile) -> NDArray[np.float64]:
+    """Returns the round trips before the blocks of a launch, s, without those that could not be read."""
+    first_samples = np.unique(numbers(file.variables["block"]), return_index=True)[1]
+    trips = numbers(file.variables["canary"])[first_samples]
+    return trips[trips > 0]
+
+
+def judge(trips: NDArray[np.float64], what: str) -> Finding:
+    """Says in how many states round trips are, each in s and of `what`."""
+    if not trips.size:
+        return unwatched("no round trip could be read; ranks share a processor", "see binding")
+    # A state lasts for seconds; what one or two blocks of 20 ms show is an interruption.
+    trips = np.median(sliding_window_view(np.pad(trips, WINDOW // 2, mode="reflect"), WINDOW), axis=1)
+    names = names_of_classes(trips)
+    classes = sorted((trips[names == name] for name in set(names)), key=np.median)
+    medians = [f"{np.median(one) * NANOSECONDS:.0f} ns" for one in classes]
+    if len(classes) == 1:
+        return Finding("states", f"one state: {what} {medians[0]} in {counted(trips.size, 'block')}", "good")
+    shares = " and ".join(f"{median} in {one.size}" for median, one in zip(medians, classes, strict=True))
+    seen = f"the machine changes its state: {what} {shares} of {trips.size} blocks"
+    return Finding("states", seen, "problem", "compare launches within a state, as downbeat run does")
+
+
+def unwatched(why: str, advice: str) -> Finding:
+    """Returns the finding of a machine that was not watched."""
+    return Finding("states", f"not watched: {why}", "notice", advice)

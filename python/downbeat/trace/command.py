@@ -1,0 +1,374 @@
+"""A launcher's command as people write it, and why a run of it left no trace.
+
+The command shows which word is the launcher, what it starts, and variables for all ranks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from downbeat.errors import UsageError
+from downbeat.run.bench import library_of
+from downbeat.run.job import HYDRA_OPTIONS, OPEN_MPI_OPTIONS, SLURM_OPTIONS, is_launcher, is_one_of
+from downbeat.run.libraries import LIBRARIES, packaged_bench
+
+NEXT = ":"  # what follows is another program of the same launch, for all launchers
+PRELOAD = "LD_PRELOAD"
+ASAN = re.compile(r"(libasan|libclang_rt\.asan)[^/]*$")
+ASAN_OPTIONS, ASAN_LATER = "ASAN_OPTIONS", "verify_asan_link_order=0"  # it refuses to come after another library
+LISTED = "mca_base_env_list"
+LISTED_HERE = f"OMPI_MCA_{LISTED}"
+LARGEST = 1 << 16  # bytes of a text file that a command names: programs of a launch, settings, a script
+
+
+def launcher_library(launcher: str) -> str | None:
+    """Returns the name of the MPI library that a launcher belongs to."""
+    if Path(launcher).name.startswith("pr"):  # prterun and prun, whose versions are PRRTE's
+        return "openmpi5"
+    return next((name for name, library in reversed(list(LIBRARIES.items())) if library.owns(launcher)), None)
+
+
+def launcher_place(words: Sequence[str]) -> int | None:
+    """Returns which word of a command is the launcher, as others may be before it: `time`, `env`, `numactl`."""
+    return next((place for place, word in enumerate(words) if is_launcher(word)), None)
+
+
+def narrows(word: str) -> bool:
+    """Whether an option of Hydra says which variables ranks get."""
+    return is_one_of(word, (*HYDRA_OPTIONS.none, *HYDRA_OPTIONS.listed))
+
+
+def text_of(word: str) -> str:
+    """Returns the content of the text file that a word names; "" if there is none."""
+    path = Path(word)
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            content = file.read(LARGEST)
+    except (OSError, ValueError):
+        return ""
+    return "" if b"\0" in content else content.decode("utf-8", errors="replace")
+
+
+def is_script(word: str) -> bool:
+    """Whether a word names a program that is text."""
+    return text_of(word).startswith("#!")
+
+
+def mpi_programs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Returns the programs of a command that are linked with an MPI library, and its name; also those in files.
+
+    The wheel's downbeat-bench is not: it takes its launcher's.
+    """
+    of_wheel = packaged_bench()
+    texts = [word if " " in word else text_of(word) for word in words]  # a shell's command; a file
+    inner = [one for text in texts for one in text.split() if "/" in one]
+    for word in dict.fromkeys([*words, *inner]):
+        found = shutil.which(word)
+        if found and of_wheel and Path(found).resolve() == Path(of_wheel).resolve():
+            continue
+        owner = library_of(found) if found else None
+        if owner:
+            yield word, owner[0]
+
+
+def linked_libraries(words: Sequence[str]) -> list[str]:
+    """Returns the lines of `ldd` for the programs of a command that are linked with an MPI library."""
+    programs = [found for word, _ in mpi_programs(words) if (found := shutil.which(word))]
+    if not programs:
+        return []
+    return subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+def program_library(words: Sequence[str]) -> str | None:
+    """Returns the name of the MPI library that the programs of a command are linked with; None: no program shows it.
+
+    Raises:
+        UsageError: they are linked with several.
+    """
+    first: tuple[str, str] | None = None
+    for context in contexts(words):
+        # The first program of a context decides: the others are its arguments.
+        found = next(mpi_programs(context), None)
+        if first and found and found[1] != first[1]:
+            raise UsageError(
+                f"'{first[0]}' is linked with {first[1]}, '{found[0]}' with {found[1]}; a launch has one MPI library"
+            )
+        first = first or found
+    return first[1] if first else None
+
+
+def contexts(words: Sequence[str]) -> list[list[str]]:
+    """Returns the parts of a launcher's command that each start a program."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == NEXT:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
+
+
+def split_arguments(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Returns words without the arguments of MPI programs, which a launcher does not read, and those per context."""
+    bare: list[list[str]] = []
+    arguments = []
+    for context in contexts(words):
+        found = (shutil.which(word) for word in context)
+        end = next((place for place, path in enumerate(found, 1) if path and library_of(path)), len(context))
+        bare.append(context[:end])
+        arguments.append(context[end:])
+    return joined(bare), arguments
+
+
+def joined(parts: Iterable[Sequence[str]]) -> list[str]:
+    """Returns contexts as one list of words."""
+    return [word for part in parts for word in (*part, NEXT)][:-1]
+
+
+def with_arguments(words: Sequence[str], arguments: Sequence[Sequence[str]]) -> list[str]:
+    """Returns words with what `split_arguments` took away."""
+    return joined([*bare, *own] for bare, own in zip(contexts(words), arguments, strict=True))
+
+
+def with_app_files(words: Sequence[str]) -> list[str]:
+    """Returns words with the content of `--app FILE` in its place, as options hold for none of its lines."""
+    names = (*OPEN_MPI_OPTIONS.programs, *HYDRA_OPTIONS.programs)
+    place = next((place for place, word in enumerate(words[:-1]) if is_one_of(word, names)), None)
+    # After the program, the option is the program's.
+    if place is None or any(shutil.which(word) and not old.startswith("-") for old, word in pairwise(words[:place])):
+        return [*words]
+    file = words[place + 1]
+    text = text_of(file)
+    lines = [line.partition("#")[0].split() for line in text.splitlines()]
+    if not any(lines):
+        raise UsageError(f"'{words[place]} {file}' names no file with programs")
+    if any(quote in text for quote in "'\"\\"):  # which launchers read in ways of their own
+        return [*words]
+    return [*words[:place], *joined(filter(None, lines)), *words[place + 2 :]]
+
+
+def merged(ours: Sequence[str], theirs: str) -> str:
+    """Returns a value of LD_PRELOAD: ours before theirs, as tools stack, but behind ASan, which has to be the first."""
+    others = [one for one in re.split(r"[:\s]+", theirs) if one and one not in ours]
+    first = [one for one in others if ASAN.search(one)]
+    return ":".join([*first, *ours, *(one for one in others if one not in first)])
+
+
+def hydra_words(option: str, variables: Mapping[str, str]) -> list[str]:
+    """Returns options of Hydra that set variables."""
+    return [word for name, value in variables.items() for word in (option, name, value)]
+
+
+class Setter:
+    """Sets variables for all ranks of a command, beside those that the command sets itself.
+
+    Attributes:
+        ours: libraries to preload.
+        variables: name -> value.
+        forced: names that a command must not set.
+    """
+
+    def __init__(
+        self, ours: Sequence[str], variables: Mapping[str, str], forced: Sequence[str], preloaded: str
+    ) -> None:
+        """Takes also the value of LD_PRELOAD that a command starts with."""
+        self.ours = ours
+        self.preloaded = preloaded
+        both = merged(ours, preloaded)
+        self.variables = {**variables, **({PRELOAD: both} if both else {})}
+        self.forced = forced
+
+    def instead(self, name: str, value: str | None) -> str | None:
+        """Returns what a variable gets that the command sets; None: it is not one of ours.
+
+        Raises:
+            UsageError: it is for `downbeat trace` to set.
+        """
+        if name in self.forced:
+            raise UsageError(f"the command sets {name}, which is an option of downbeat trace; leave it out")
+        if name not in self.variables or value is None:
+            return self.variables.get(name)
+        if name == PRELOAD:
+            return merged(self.ours, value)
+        return f"{value}:{ASAN_LATER}" if name == ASAN_OPTIONS else value
+
+    def assignment(self, word: str) -> tuple[str, str]:
+        """Returns a variable's name, and NAME=VALUE or NAME as it has to be; an empty name if it is not one of ours."""
+        name, equals, value = word.partition("=")
+        mine = self.instead(name, value if equals else None)
+        return ("", word) if mine is None else (name, f"{name}={mine}")
+
+    def assignments(self, words: Sequence[str]) -> list[str]:
+        """Returns words with the variables of `env NAME=VALUE` as they have to be."""
+        return [self.assignment(word)[1] if "=" in word else word for word in words]
+
+    def rest(self, names: Iterable[str]) -> dict[str, str]:
+        """Returns the variables that are left to set."""
+        return {name: value for name, value in self.variables.items() if name not in names}
+
+    def listed(self, value: str) -> str:
+        """Returns Open MPI's list of variables, which excludes -x, with ours."""
+        names, own = zip(*map(self.assignment, filter(None, value.split(";"))), strict=True) if value else ((), ())
+        rest = self.rest(names)
+        for name, one in rest.items():
+            if ";" in one:
+                raise UsageError(f"{name}='{one}' cannot be in {LISTED}; set variables of the command with -x")
+        return ";".join([*own, *(f"{name}={one}" for name, one in rest.items())])
+
+    def open_mpi(self, words: Sequence[str]) -> list[str]:
+        """Returns the words after Open MPI's launcher: -x holds for one program of several, so each gets it."""
+        for place, word in enumerate(words[1:-1], 1):
+            if word == LISTED and words[place - 1].endswith("mca"):
+                return self.assignments([*words[: place + 1], self.listed(words[place + 1]), *words[place + 2 :]])
+        whole: list[str] = []
+        for context in contexts(words):
+            names = []
+            for place in range(1, len(context)):
+                if is_one_of(context[place - 1], OPEN_MPI_OPTIONS.assign):
+                    name, context[place] = self.assignment(context[place])
+                    names.append(name)
+            values = [one for name, value in self.rest(names).items() for one in ("-x", f"{name}={value}")]
+            whole += [NEXT] * bool(whole) + values + self.assignments(context)
+        return whole
+
+    def hydra(self, words: Sequence[str]) -> list[str]:
+        """Returns the words after Hydra's launcher: -genv holds for all programs, and must not come twice."""
+        parts = []
+        everywhere: set[str] = set()
+        for context in contexts(words):
+            part, own = self.of_hydra(context)
+            everywhere |= {name for option, name in own if "genv" in option}
+            here = [name for option, name in own if "genv" not in option]
+            # With these options, Intel's launcher ignores -genv.
+            narrow = any(narrows(word) and "genv" not in word for word in context)
+            parts.append(hydra_words("-env", self.rest(here) if narrow else {}) + self.assignments(part))
+        return hydra_words("-genv", self.rest(everywhere)) + joined(parts)
+
+    def of_hydra(self, context: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+        """Returns words of one program with variables as they have to be, and the options that set them, with names."""
+        found: list[str] = []
+        own = []
+        pending = iter(context)
+        for word in pending:
+            found.append(word)
+            if is_one_of(word, HYDRA_OPTIONS.assign):
+                name, equals, value = next(pending, "").partition("=")
+                value = value if equals else next(pending, "")
+                mine = self.instead(name, value)
+                found += [name, value if mine is None else mine]
+                own.append((word, name))
+        return found, own
+
+    def slurm(self, words: Sequence[str]) -> list[str]:
+        """Returns srun's command, whose --export names what it hands on of its environment, which has our variables."""
+        found: list[str] = []
+        pending = iter(words)
+        for word in pending:
+            option, equals, value = word.partition("=")
+            if option == "--export":
+                value = value if equals else next(pending, "")
+                found.append(f"--export={self.exported(value)}")
+            else:
+                found.append(word)
+        return self.assignments(found)
+
+    def exported(self, value: str) -> str:
+        """Returns a list of variables that srun is to hand on, with ours; values may have commas, so without them."""
+        listed = value.split(",")
+        if listed[0].upper() in ("NONE", "NIL"):
+            raise UsageError(f"srun exports '{value}', so variables do not reach the ranks; let it export ALL")
+        names, own = zip(*(self.assignment(one) if "=" in one else (one, one) for one in listed), strict=True)
+        return ",".join([*own, *([] if "ALL" in listed else self.rest(names))])
+
+
+# Options whose values are known: they are added to, or have names alone.
+KNOWN_BEFORE = (*OPEN_MPI_OPTIONS.assign, *HYDRA_OPTIONS.assign, *HYDRA_OPTIONS.listed, *SLURM_OPTIONS.assign)
+
+
+def refuse_hidden(words: Sequence[str], library: str) -> None:
+    """Refuses words by which LD_PRELOAD would not reach the programs, as far as they show it.
+
+    Args:
+        words: those that ranks, or a script's launchers, get.
+        library: to preload; words that name it were written with it in mind.
+
+    Raises:
+        UsageError: a shell's command or a file sets LD_PRELOAD, or it is removed.
+    """
+    for before, word in zip(["", *words], words, strict=False):
+        assigned = word.startswith((f"{PRELOAD}=", "--export=")) and not re.fullmatch(r"-\w*c", before)  # bash -c
+        known = is_one_of(before, KNOWN_BEFORE) or before == LISTED or assigned
+        content = "" if is_script(word) else text_of(word)
+        if any(PRELOAD in one and library not in one for one in ("" if known else word, content)):
+            raise UsageError(
+                f"'{word}' sets or removes {PRELOAD} where downbeat trace cannot add to it; begin its value with "
+                f"'{library}' there, or leave it out"
+            )
+    for place, word in enumerate(words):
+        if Path(word).name != "env":
+            continue
+        for option in words[place + 1 :]:
+            if option in ("-i", "-", "--ignore-environment"):
+                raise UsageError(f"'env {option}' removes {PRELOAD}, so nothing can be recorded; leave it out")
+            if not option.startswith("-") and "=" not in option:
+                break
+
+
+ELF = b"\x7fELF"
+NO_CALL = "did not call MPI_Init or MPI_Init_thread (MPI_Session_init alone is not recorded)"
+
+
+def privileged(program: str) -> bool:
+    """Whether the loader ignores LD_PRELOAD for a program: it is setuid or setgid, or has capabilities."""
+    if Path(program).stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
+        return True
+    try:
+        return "security.capability" in os.listxattr(program)
+    except OSError:
+        return False
+
+
+def is_static(program: str) -> bool:
+    """Whether a program has no loader, which is who heeds LD_PRELOAD."""
+    with Path(program).open("rb") as file:
+        if file.read(len(ELF)) != ELF:
+            return False
+    done = subprocess.run(["ldd", program], capture_output=True, text=True, errors="replace", check=False)
+    return "statically linked" in done.stdout or "not a dynamic" in done.stderr + done.stdout
+
+
+def why_nothing(words: Sequence[str]) -> str:
+    """Returns why the programs of a command may have left nothing: what can be seen, else what it can be.
+
+    Args:
+        words: the command.
+    """
+    programs = [(word, found) for word in words if (found := shutil.which(word))]
+    for word, found in programs:
+        if os.access(found, os.R_OK) and privileged(found):
+            return f"'{word}' is setuid, setgid or has capabilities, so it ignores {PRELOAD}; record it without these"
+    for word in words:
+        if is_script(word) and PRELOAD in text_of(word):
+            return f"the script '{word}' changes {PRELOAD}; let it begin with the value that it has there"
+    linked = next(mpi_programs(words), None)
+    if linked:
+        return f"unless a line above says why, '{linked[0]}' {NO_CALL}, or something removed {PRELOAD} before it began"
+    for word, found in programs:
+        if os.access(found, os.R_OK) and is_static(found):
+            return (
+                f"'{word}' is linked statically, so nothing can be preloaded; link it again with libdownbeat-preload "
+                "before MPI (docs/unmodified-programs.md)"
+            )
+    return (
+        f"no program of the command shows a shared MPI library; unless a line above says why, it {NO_CALL}, has MPI "
+        f"linked statically, or {PRELOAD} did not reach it"
+    )

@@ -1,0 +1,247 @@
+"""Files of libdownbeat-preload: preload/src/trace_file.h says what is in them."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+
+import numpy as np
+
+from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
+from downbeat.files import DamageError
+from downbeat.text import counted
+
+MAGIC = b"DOWNBEAT-TRACE-5"
+HEADER_SIZE = 4096
+NONE = 2**32 - 1
+ENDINGS = {0: "running", 1: "finalized", 2: "aborted"}
+KINDS = ("blocking", "nonblocking", "persistent")
+ENTERED, COMPLETE = 1, 2
+CHECKED = 1 << 32  # in the field `checksum`: the lower half is one
+SUFFIXES = (".trace", ".part")
+# Calls that are added up only, as in the header's field `kinds`; those of requests complete collectives, too.
+SUMS = ("point-to-point", "requests", "one-sided", "files", "communicators")
+SIZE_UNKNOWN = 255
+# Clocks that other tools stamp with: what they showed at each synchronization is in `maps`.
+SYSTEM_CLOCKS = ("realtime", "monotonic", "monotonic_raw", "boottime")
+
+
+def fields(**names: str) -> list[tuple[str, str]]:
+    """Returns the fields of a structure: type=their names."""
+    return [(name, kind) for kind, each in names.items() for name in each.split()]
+
+
+TABLES = {
+    "maps": np.dtype(
+        [
+            *fields(i8="ticks global_ns", f8="ns_per_tick bound_ns growth ramp variance cross rate walk"),
+            *fields(i8=" ".join(f"{clock}_ns {clock}_ticks {clock}_width" for clock in SYSTEM_CLOCKS)),
+        ]
+    ),
+    "communicators": np.dtype(
+        [
+            *fields(u8="identity", i4="size rank", u1="inter second abroad", V1="unused"),
+            *fields(u4="first_row", u1="freed pinned", S70="name"),
+        ]
+    ),
+    "sites": np.dtype(fields(u8="offset", S448="module", S520="symbol", S48="build_id")),
+    "starts": np.dtype(
+        fields(
+            u4="barrier_site communicator",
+            u2="operation kind",
+            i4="unused",
+            i8="size samples valid rejected unresolved skipped",
+            f8="sum_ns min_ns max_ns valid_sum_ns lateness_sum_ns lateness_max_ns bound_max_ns",
+        )
+    ),
+    "phases": np.dtype(fields(i8="begins ends cut strays ticks began", u2="parent", S78="name")),
+    "profile": np.dtype(
+        [
+            *fields(i8="calls ticks waits bytes", u4="site communicator", i4="ranks", u2="operation"),
+            *fields(u1="kind size thinning", V1="unused", u2="phase", u4="held next chain"),
+        ]
+    ),
+    "records": np.dtype(
+        [
+            *fields(i8="entry returned waited exit bytes", u4="sequence round"),
+            *fields(i4="root", u4="row", u2="thread together", u1="level state", V2="unused"),
+        ]
+    ),
+}
+HEADER = np.dtype(
+    [
+        *fields(S16="magic", i8="section_size", i4="world_rank world_size ending abort_code"),
+        *fields(i8="pid began_ns", f8="max_wander"),
+        *fields(i8=" ".join(f"{name}_capacity {name}" for name in TABLES)),
+        *fields(i8="records_dropped communicators_dropped sites_dropped starts_dropped maps_dropped phases_dropped"),
+        ("unplaced", TABLES["profile"]),
+        ("kinds", fields(i8="calls ticks"), (len(SUMS),)),
+        *fields(i8="ready_ns", i4="processors allowed record_size operations"),
+        *fields(S16="clock", S256="host", V2048="names", u8="checksum"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """The recording of one process.
+
+    Attributes:
+        path: the file.
+        job: name of the job; the file's name begins with it.
+        header: the fields of the header, by name.
+        operations: names of operations, by number.
+        tables: structured arrays by name: maps, communicators, sites, starts, phases, profile, records.
+    """
+
+    path: Path
+    job: str
+    header: np.void
+    operations: tuple[str, ...]
+    tables: dict[str, np.ndarray]
+
+    @property
+    def rank(self) -> int:
+        """Rank in MPI_COMM_WORLD."""
+        return int(self.header["world_rank"])
+
+    def of_rows(self, name: str, records: np.ndarray) -> np.ndarray:
+        """Returns a field of the profile for each record: communicator, site, operation, kind."""
+        values: np.ndarray = self.tables["profile"][name][records["row"]]
+        return values
+
+
+def text(value: bytes) -> str:
+    """Returns a string of the file."""
+    return value.decode("utf-8", errors="replace")
+
+
+def check_section(data: np.ndarray, size: int, checksum: int) -> None:
+    """Checks the bytes of a section against its checksum, of the section as it was before the field was written.
+
+    Raises:
+        DamageError: the content is another one.
+    """
+    place = HEADER.fields["checksum"][1] if HEADER.fields else 0
+    content = data.data
+    found = zlib.crc32(bytes(8), zlib.crc32(content[:place]))
+    if len(data) != size or zlib.crc32(content[place + 8 :], found) != checksum:
+        raise DamageError
+
+
+def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, int]:
+    """Returns the section that begins at an offset of a file, and its size in bytes."""
+    begin = bytes(data[offset : offset + len(MAGIC)])
+    if begin != MAGIC and begin[:-1] == MAGIC[:-1]:
+        raise DownbeatError(f"'{path}' was written by another version of libdownbeat-preload")
+    if data.size - offset < HEADER_SIZE or begin != MAGIC:
+        raise DownbeatError(f"'{path}' has no trace at byte {offset}; it is of another program, or was cut off")
+    header = data[offset : offset + HEADER.itemsize].view(HEADER)[0]
+    size = int(header["section_size"])
+    if size < HEADER_SIZE:
+        raise ValueError(f"its section at byte {offset} has {size} bytes")
+    if int(header["checksum"]) & CHECKED:
+        check_section(data[offset : offset + size], size, int(header["checksum"]) - CHECKED)
+    position = offset + HEADER_SIZE
+    tables = {}
+    for name, dtype in TABLES.items():
+        capacity, taken = int(header[f"{name}_capacity"]), int(header[name])
+        if capacity < 0 or taken < 0:
+            raise ValueError(f"it has {min(capacity, taken)} {name}")
+        # A file that a crash left has the size that it had grown to.
+        count = max(0, min(taken, capacity, (data.size - position) // dtype.itemsize))
+        tables[name] = data[position : position + count * dtype.itemsize].view(dtype)
+        position += capacity * dtype.itemsize
+    names = tuple(text(name) for name in bytes(header["names"]).split(b"\0")[: int(header["operations"])])
+    return Section(path, job_of(path), header, names, tables), size
+
+
+def read_sections(path: Path) -> list[Section]:
+    """Returns the sections of a file."""
+    refuse_pipe(path)
+    if path.stat().st_size == 0:
+        return []
+    data = np.memmap(path, dtype=np.uint8, mode="r")
+    sections = []
+    offset = 0
+    with reading(path):
+        while offset < data.size:
+            section, size = read_section(data, offset, path)
+            sections.append(section)
+            offset += size
+    return sections
+
+
+def job_of(file: Path) -> str:
+    """Returns the name of the job that a file is of."""
+    return re.sub(r"-(node|rank)-\d+$", "", file.stem)
+
+
+def is_job(path: Path) -> bool:
+    """Whether a path names a job of a directory: DIR/JOB."""
+    near = path.parent.glob(f"{escape(path.name)}*")
+    return not path.exists() and any(file.suffix in SUFFIXES and job_of(file) == path.name for file in near)
+
+
+def is_trace(path: Path) -> bool:
+    """Whether there is a trace: a file, by its first bytes, a directory of such files, or a job in one, DIR/JOB."""
+    if path.is_dir():
+        return any(file.suffix in SUFFIXES for file in path.iterdir())
+    if not path.exists():
+        return is_job(path)
+    with path.open("rb") as file:
+        return file.read(len(MAGIC))[:-1] == MAGIC[:-1]
+
+
+def sections_in(path: Path) -> list[Section]:
+    """Returns what all processes of all jobs recorded.
+
+    Args:
+        path: the directory of a trace, or one of its files.
+
+    Raises:
+        UsageError: there is no trace.
+    """
+    if not path.exists():
+        raise UsageError(f"'{path}' does not exist; give the directory that libdownbeat-preload wrote to")
+    files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES) if path.is_dir() else [path]
+    sections = [section for file in files for section in read_sections(file)]
+    if not sections:
+        raise UsageError(f"'{path}' has no trace; was the program started with libdownbeat-preload?")
+    return sections
+
+
+def jobs_in(path: Path) -> list[str]:
+    """Returns the names of the jobs of a trace, in the order in which they began."""
+    began: dict[str, int] = {}
+    for section in sections_in(path):
+        time = int(section.header["began_ns"])
+        began[section.job] = min(time, began.get(section.job, time))
+    return sorted(began, key=lambda job: (began[job], job))
+
+
+def read_job(path: Path, job: str | None = None) -> list[Section]:
+    """Returns what all processes of a job recorded, by rank.
+
+    Args:
+        path: the directory of a trace, or one of its files, or DIR/JOB.
+        job: which of several jobs in the directory.
+
+    Raises:
+        UsageError: there is no trace, or there are several jobs and none was named.
+    """
+    if job is None and is_job(path):
+        return read_job(path.parent, path.name)
+    sections = sections_in(path)
+    ranks = Counter(section.job for section in sections)
+    known = ", ".join(f"{name} ({counted(count, 'rank')})" for name, count in sorted(ranks.items()))
+    if job is None and len(ranks) > 1:
+        raise UsageError(f"'{path}' has several jobs; choose one with --job: {known}")
+    chosen = job if job is not None else next(iter(ranks))
+    if chosen not in ranks:
+        raise UsageError(f"'{path}' has no job '{chosen}'; choose one of {known}")
+    return sorted((one for one in sections if one.job == chosen), key=lambda one: one.rank)

@@ -1,0 +1,264 @@
+"""The report of `downbeat arrivals`: text, a page and its pictures."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+
+import numpy as np
+import pandas as pd
+
+from downbeat.report.page import Fact, Page, Section, Table
+from downbeat.text import MICROSECONDS, counted
+from downbeat.trace.arrivals import QUANTILES, Arrivals, percent
+from downbeat.trace.calls import LATER
+from downbeat.trace.patterns import patterns_frame
+from downbeat.trace.pictures import site_pictures, site_title
+from downbeat.trace.verdict import mpi_name, verdict, wait_share
+
+WIDTH = 80
+MOST_SITES = 12  # in the table; JSON has all
+SCHEMA_VERSION = 1
+PLAIN_FROM = 1000.0  # us; longer times need no decimals
+
+
+def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
+    """Returns what is printed.
+
+    Args:
+        found: what was found.
+        baseline: of each site, s; None: none was given.
+        command: that would measure a baseline; empty: none.
+    """
+    lines = [line for sentence in verdict(found) for line in textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")]
+    if len(found.sites):
+        lines += ["", *site_table(found, baseline)]
+        lines += [
+            "",
+            run_line(found),
+        ]
+    if len(found.phases):
+        lines += ["", *phase_table(found)]
+    lines += left_out_lines(found)
+    lines += [line for note in found.notes for line in textwrap.wrap(note, WIDTH, subsequent_indent="  ")]
+    if len(found.kinds):
+        lines += ["", *kinds_lines(found)]
+    if baseline is None and command:
+        lines += ["what the operations take from a common start:", f"  {command}", "  then add --baseline baseline"]
+    return "\n".join(lines)
+
+
+def left_out_lines(found: Arrivals) -> list[str]:
+    """Returns a line for each kind of calls that nothing can be said about."""
+    return [f"left out: {number} records of calls {what}" for what, number in found.left_out.items()]
+
+
+def run_line(found: Arrivals) -> str:
+    """Returns how long the run took, on how many ranks, and how well its times are known."""
+    within = f"timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
+    threads = f", run % is of the time of their {found.threads} threads" if found.threads != found.ranks else ""
+    what = f"phase '{found.phase}', mean of ranks" if found.phase else "run"
+    return f"{what} {found.run:.4g} s, {counted(found.ranks, 'rank')}{threads}; {within}"
+
+
+def phases_frame(found: Arrivals) -> pd.DataFrame:
+    """Returns a row per phase: how long, what part of that is in collectives, what of that is waiting, for whom."""
+    phases = found.phases
+    seconds = phases["seconds"].where(phases["seconds"] > 0)
+    return pd.DataFrame(
+        {
+            "phase": phases["phase"],
+            "ranks": phases["ranks"],
+            "begins": phases["begins"],
+            "seconds": phases["seconds"] / phases["ranks"].clip(lower=1),
+            "calls": phases["calls"],
+            "collectives_percent": 100 * phases["time"] / seconds,
+            "wait_percent": [100 * wait_share(one)[0] for _, one in phases.iterrows()],
+            "last": [
+                f"rank {one['last_rank']}, {percent(one['last_wait'])}" if one["last_rank"] >= 0 else "-"
+                for _, one in phases.iterrows()
+            ],
+        }
+    )
+
+
+def phase_table(found: Arrivals) -> list[str]:
+    """Returns a line per phase."""
+    lines = [f"{'in phases':<30}{'begins':>9}{'s':>9}{'coll. %':>9}{'wait %':>8}{'last, of waiting':>17}"]
+    for _, row in phases_frame(found).iterrows():
+        name = textwrap.shorten(row["phase"], 30, placeholder=" ...")
+        share = "-" if pd.isna(row["collectives_percent"]) else f"{row['collectives_percent']:.1f}"
+        numbers = f"{row['begins']:>9}{row['seconds']:>9.4g}{share:>9}{row['wait_percent']:>8.1f}"
+        lines.append(f"{name:<30}{numbers}{row['last']:>17}")
+    return lines
+
+
+def kinds_frame(found: Arrivals) -> pd.DataFrame:
+    """Returns a row per kind of MPI calls: calls, share of the run (mean, least, most of the ranks), part analyzed."""
+    run = found.run or np.nan
+    rows = []
+    for kind, some in found.kinds.groupby("kind", sort=False):
+        share = 100 * some["time"] / run
+        if some["calls"].any():
+            places = (int(share.argmin()), int(share.argmax()))
+            least, most = (f"{share.iloc[at]:.1f} ({some['rank'].iloc[at]})" for at in places)
+            analyzed = some["analyzed"].sum() / some["time"].sum() if some["time"].any() else 0.0
+            rows.append((kind, int(some["calls"].sum()), share.mean(), least, most, 100 * analyzed))
+    return pd.DataFrame(rows, columns=["calls_of_MPI", "calls", "run_percent", "least", "most", "analyzed_percent"])
+
+
+def kinds_lines(found: Arrivals) -> list[str]:
+    """Returns how long ranks were in MPI calls of each kind."""
+    frame = kinds_frame(found)
+    lines = [f"{'in MPI calls':<17}{'calls':>13}{'run %':>8}{'least (rank)':>15}{'most (rank)':>15}{'analyzed %':>12}"]
+    lines += [
+        f"{row[0]:<17}{row[1]:>13}{row[2]:>8.1f}{row[3]:>15}{row[4]:>15}{row[5]:>12.0f}"
+        for row in frame.itertuples(index=False)
+    ]
+    if "point-to-point" in set(frame["calls_of_MPI"]):
+        lines.append("waiting for late senders or receivers is not looked for")
+    return lines
+
+
+def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
+    """Returns two lines per call site: what and where, and the numbers, times in us."""
+    head = f"{'calls':>7}{'bytes':>9}{'run %':>7}{'wait %':>7}{'operation':>11}"
+    head += f"{'baseline':>10}" if baseline is not None else ""
+    head += f"{'spread p50':>12}{'p95':>9}{'p99':>8}"
+    lines = [head]
+    for place, (_, site) in enumerate(found.sites.head(MOST_SITES).iterrows()):
+        where = f"{mpi_name(site['operation'], site['kind'])}, {counted(int(site['size']), 'rank')}, {site['name']}"
+        where += f", in {site['phase']}" if site["phase"] else ""
+        if site["kind"] in LATER:
+            where += f", overlap {micro(site['overlap'])}"
+        lines.append(textwrap.shorten(f"{place + 1} {where}", WIDTH, placeholder=" ..."))
+        size = "-" if pd.isna(site["bytes"]) else f"{site['bytes']:.0f}"
+        waits = f"{100 * wait_share(site)[0]:.1f}" if site["sampled"] else "-"
+        calls = f"{site['calls']}" if site["calls"] < 10**7 else f"{site['calls'] / 1e6:.4g}M"
+        row = f"{calls:>7}{size:>9}{100 * site['share']:>7.1f}{waits:>7}{micro(site['after_last']):>11}"
+        row += f"{micro(baseline.iloc[place]):>10}" if baseline is not None else ""
+        row += "".join(f"{micro(site[name]):>{width}}" for name, width in zip(QUANTILES, (12, 9, 8), strict=True))
+        lines.append(row)
+    if len(found.sites) > MOST_SITES:
+        lines.append(f"{len(found.sites) - MOST_SITES} more call sites are in JSON (--json)")
+    return lines
+
+
+def micro(seconds: float) -> str:
+    """Returns a time in us; a dash if it is not known."""
+    if pd.isna(seconds):
+        return "-"
+    number = seconds * MICROSECONDS
+    return f"{number:.0f}" if number >= PLAIN_FROM else f"{number:.2f}"
+
+
+def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
+    """Returns what was found, as JSON; times in s, null where nothing is known."""
+    sites = found.sites.assign(baseline=baseline if baseline is not None else np.nan)
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "verdict": verdict(found),
+        "run": found.run,
+        "ranks": found.ranks,
+        "bound": found.bound,
+        "records_left_out": sum(found.left_out.values()),
+        "left_out": dict(found.left_out),
+        "notes": list(found.notes),
+        "phase": found.phase or None,
+        "phases": json.loads(found.phases.to_json(orient="records", double_precision=15)),
+        "kinds": json.loads(found.kinds.to_json(orient="records", double_precision=15)),
+        "sites": json.loads(sites.to_json(orient="records", double_precision=15)),
+    }
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"
+
+
+def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
+    """Returns the table of the page: a row per call site, times in us."""
+    sites = found.sites
+    frame = pd.DataFrame(
+        {
+            "call": [
+                site_title(site) + (f", overlap {micro(site['overlap'])} us" if site["kind"] in LATER else "")
+                for _, site in sites.iterrows()
+            ],
+            "ranks": sites["size"].astype(int),
+            "bytes": sites["bytes"],
+            "calls": sites["calls"],
+            "run_percent": 100 * sites["share"],
+            "wait_percent": [100 * wait_share(site)[0] for _, site in sites.iterrows()],
+            "last": [
+                f"rank {site['last_rank']}, {percent(site['last_share'])}" if site["last_rank"] >= 0 else "-"
+                for _, site in sites.iterrows()
+            ],
+            "operation_us": sites["after_last"] * MICROSECONDS,
+            **{f"{name}_us": sites[name] * MICROSECONDS for name in list(QUANTILES)[:2]},  # all do not fit
+        }
+    )
+    if baseline is not None:
+        names = list(frame.columns)
+        frame.insert(names.index("operation_us") + 1, "baseline_us", baseline * MICROSECONDS)
+    return frame
+
+
+MOST_SECTIONS = 5  # call sites with pictures
+MOST_ROWS = 20  # of the table of call sites
+WIDEST = 16  # ranks whose representative patterns are a table
+TERMS = {
+    "waiting": "time in a call before the process that it needs has entered: in an allreduce the last one",
+    "overlap": "of a nonblocking collective: from the return of the call to the begin of the wait, median",
+    "operation": "time in a call after that; in the table the median, from the last arrival to the last exit",
+    "spread": "from the first arrival at a call to the last one",
+    "bound": "the error of a spread is less; within it nobody is called late",
+}
+PHASE_TERMS = {
+    "seconds": "in the phase, mean of the ranks that began it",
+    "collectives": "part of that time which is in collectives",
+    "waiting": "part of the time in collectives",
+    "last": "the rank that cost most waiting, and its part of it",
+}
+
+
+def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
+    """Returns the page.
+
+    Args:
+        found: what was found.
+        title: of the page.
+        baseline: of each site, s; None: none was given.
+    """
+    sentences = verdict(found)
+    run = (
+        f"{found.run:.4g} s, {found.ranks} ranks; timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
+    )
+    facts = [Fact("found", sentences[0]), *(Fact("also", sentence) for sentence in sentences[1:]), Fact("run", run)]
+    facts += [Fact("note", line) for line in left_out_lines(found)]
+    facts += [Fact("note", note) for note in found.notes]
+    sections = []
+    if len(found.sites):
+        count = len(found.sites)
+        said = (f"The first {MOST_ROWS} of {count} call sites, by time; --json has all.",) if count > MOST_ROWS else ()
+        table = Table("Call sites, by time", sites_for_page(found, baseline).head(MOST_ROWS))
+        terms = {
+            name: text for name, text in TERMS.items() if name != "overlap" or found.sites["overlap"].notna().any()
+        }
+        sections.append(Section("Call sites", said, tables=(table,), definitions=tuple(terms.items())))
+    if len(found.phases):
+        table = Table("Phases by MPI_Pcontrol, with those within them", phases_frame(found))
+        sections.append(Section("Phases", tables=(table,), definitions=tuple(PHASE_TERMS.items())))
+    if len(found.kinds):
+        table = Table("Time in MPI calls by kind, and what part of it is analyzed here", kinds_frame(found))
+        late = ("Waiting for late senders or receivers is not looked for.",)
+        sections.append(Section("Time in MPI", late, tables=(table,)))
+    for number in range(min(MOST_SECTIONS, len(found.sites))):
+        sections.append(site_section(found, number))
+    return Page(title, (), tuple(sections), tuple(facts))
+
+
+def site_section(found: Arrivals, number: int) -> Section:
+    """Returns the pictures of a call site, and the patterns that stand for its calls."""
+    site = found.sites.iloc[number]
+    title = f"{number + 1}. {site_title(site)}"
+    tables: tuple[Table, ...] = ()
+    if 2 <= site["size"] <= WIDEST:
+        tables = (Table("Recorded calls that stand for all, and for how many", patterns_frame(found, number)),)
+    return Section(title, tables=tables, pictures=site_pictures(found, number))

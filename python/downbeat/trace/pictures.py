@@ -1,0 +1,184 @@
+"""Pictures of a call site: who was how late, when, in which pattern."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from downbeat.report.style import COLORS, GRAY, TEXT_POINTS, Picture, finish, log_axis, new_figure, whole_ticks
+from downbeat.text import MICROSECONDS
+from downbeat.trace.arrivals import Arrivals
+from downbeat.trace.calls import LATER
+from downbeat.trace.verdict import mpi_name
+
+COLUMNS = 120  # of the heat map: stretches of time
+MOST_DRAWN = 64  # ranks, or groups of them
+MOST_POINTS = 1000  # calls that are drawn as points; more are added up in stretches
+STRETCHES = 200
+TIMELINES = 4  # calls that are drawn one by one
+LEVELS = (0.05, 0.5, 0.95)
+
+
+def site_title(site: pd.Series) -> str:
+    """Returns what is called where."""
+    where = f"{mpi_name(site['operation'], site['kind'])} at {site['name']}"
+    return f"{where}, in {site['phase']}" if site["phase"] else where
+
+
+def site_pictures(found: Arrivals, number: int) -> tuple[Picture, ...]:
+    """Returns the pictures of a call site of `Arrivals.sites`."""
+    rows = found.rows[found.rows["site"] == number]
+    calls = found.calls[found.calls["site"] == number]
+    site = found.sites.iloc[number]
+    title = site_title(site)
+    if site["size"] < 2 or rows.empty:
+        return ()
+    return (
+        lateness_map(rows, calls, f"{number + 1}", title),
+        spread_over_time(calls, f"{number + 1}", title),
+        pattern_shape(rows, f"{number + 1}", title),
+        timelines(rows, calls, f"{number + 1}", title),
+    )
+
+
+def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) -> Picture:
+    """Draws which rank is late when: the mean lateness of each rank in each stretch of the run."""
+    began = calls["first"]
+    first = rows["call"].map(began).to_numpy()
+    columns = min(COLUMNS, len(calls))
+    place = (rows["call"].map(began.rank(method="first")).to_numpy() - 1) * columns // len(calls)
+    each = int(np.ceil((rows["comm_rank"].max() + 1) / MOST_DRAWN))
+    table = pd.DataFrame(
+        {"stretch": place.astype(int), "rank": (rows["comm_rank"] // each * each).astype(int), "time": first}
+    ).assign(late_us=rows["late"].to_numpy() * MICROSECONDS)
+    numbers = table.groupby(["stretch", "rank"])[["time", "late_us"]].mean().reset_index()
+    numbers = numbers.rename(columns={"time": "time_s"})
+    grid = numbers.pivot(index="rank", columns="stretch", values="late_us")
+    figure = new_figure()
+    axes = figure.subplots()
+    # A stretch begins with its first call, so that pauses between calls are where they were.
+    starts = pd.Series(first - began.min()).groupby(place.astype(int)).min().to_numpy()
+    ends = np.append(starts, max(float(began.max() - began.min()), starts[-1] + 1e-9))
+    ranks = np.append(grid.index.to_numpy(), grid.index.max() + each) - 0.5
+    image = axes.pcolormesh(ends, ranks, grid.to_numpy(), cmap="Blues", vmin=0, rasterized=True)
+    axes.invert_yaxis()
+    bar = figure.colorbar(image, ax=axes, pad=0.02)
+    bar.set_label("after the first rank [us]", fontsize=TEXT_POINTS)
+    bar.ax.tick_params(labelsize=TEXT_POINTS - 0.5, color=GRAY)
+    finish(axes, "time since the first call [s]", "rank")
+    axes.grid(visible=False)
+    whole_ticks(axes.yaxis)
+    groups = f" A row is {each} ranks." if each > 1 else ""
+    caption = (
+        f"How late each rank comes to {title}, after the first rank of the same call: mean over the calls in a stretch "
+        f"of the run. Stretches have the same number of calls.{groups}"
+    )
+    return Picture(f"lateness-{number}", f"{title}: who is late when", caption, figure, numbers)
+
+
+def spread_over_time(calls: pd.DataFrame, number: str, title: str) -> Picture:
+    """Draws the spread of the arrivals over the run, and the bound of its error: of each call, or of stretches."""
+    numbers = pd.DataFrame(
+        {
+            "time_s": calls["first"] - calls["first"].min(),
+            "spread_us": calls["spread"] * MICROSECONDS,
+            "bound_us": calls["spread_bound"] * MICROSECONDS,
+        }
+    )
+    what = "a point per call"
+    columns = {"spread_us": "spread of the arrivals"}
+    if len(numbers) > MOST_POINTS:
+        stretch = np.arange(len(numbers)) * STRETCHES // len(numbers)
+        groups = numbers.sort_values("time_s", ignore_index=True).groupby(stretch)
+        numbers = groups[["time_s", "bound_us"]].first()
+        for level, name in ((0.5, "median"), (0.95, "95 %"), (1.0, "widest")):
+            columns[f"p{100 * level:.0f}_us"] = f"spread of the arrivals, {name}"
+            numbers[f"p{100 * level:.0f}_us"] = groups["spread_us"].quantile(level)
+        del columns["spread_us"]
+        what = f"points of {STRETCHES} stretches with the same number of calls"
+    figure = new_figure()
+    axes = figure.subplots()
+    for color, (name, label) in zip((0, 2, 3), columns.items(), strict=False):
+        shown = numbers[numbers[name] > 0]
+        axes.plot(shown["time_s"], shown[name], ".", color=COLORS[color], markersize=3, label=label)
+    if (numbers["bound_us"] > 0).any():
+        axes.plot(numbers["time_s"], numbers["bound_us"], color=COLORS[1], linewidth=1.2, label="bound of its error")
+    finish(axes, "time since the first call [s]", "first to last arrival [us]")
+    if (numbers[list(columns)] > 0).any(axis=None):
+        log_axis(axes.yaxis)
+    axes.legend(fontsize=TEXT_POINTS, frameon=False, loc="best")
+    caption = (
+        f"From the first rank's arrival at {title} to the last one's, {what}. Below the bound of the clocks' "
+        "error nobody can say who was late."
+    )
+    return Picture(f"spread-{number}", f"{title}: how far apart ranks arrive", caption, figure, numbers)
+
+
+def pattern_shape(rows: pd.DataFrame, number: str, title: str) -> Picture:
+    """Draws the shape of the pattern: each rank's lateness over the calls."""
+    quantiles = rows.groupby("comm_rank")["late"].quantile(np.array(LEVELS)).unstack() * MICROSECONDS
+    numbers = pd.DataFrame(
+        {
+            "rank": quantiles.index.astype(int),
+            **{f"p{100 * level:.0f}_us": quantiles[level].to_numpy() for level in LEVELS},
+        }
+    )
+    figure = new_figure()
+    axes = figure.subplots()
+    low, middle, high = (numbers[f"p{100 * level:.0f}_us"] for level in LEVELS)
+    axes.fill_between(
+        numbers["rank"], low, high, label="5 to 95 % of the calls", color=COLORS[5], alpha=0.35, linewidth=0
+    )
+    axes.plot(numbers["rank"], middle, color=COLORS[0], marker="o", markersize=4, label="median")
+    finish(axes, "rank", "after the first rank [us]")
+    whole_ticks(axes.xaxis)
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize=TEXT_POINTS, frameon=False, loc="best")
+    caption = f"The shape of the arrival pattern at {title}: how late each rank comes after the first of the same call."
+    return Picture(f"shape-{number}", f"{title}: the pattern", caption, figure, numbers)
+
+
+def timelines(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) -> Picture:
+    """Draws single calls: the median one by its spread, and the widest ones."""
+    order = calls["spread"].sort_values(kind="stable").index
+    chosen = list(dict.fromkeys([order[len(order) // 2], *order[::-1][: TIMELINES - 1]]))
+    frames = []
+    blocking = (~rows["kind"].isin(LATER)).all()
+    figure = new_figure(height=1.0 + 1.5 * len(chosen))
+    for position, (axes, call) in enumerate(zip(np.atleast_1d(figure.subplots(len(chosen))), chosen, strict=True)):
+        mine = rows[rows["call"] == call]
+        each = int(np.ceil(len(mine) / MOST_DRAWN))
+        mine = mine.iloc[np.unique([*range(0, len(mine), each), int(mine["entry"].argmax())])]
+        begin = float(mine["entry"].min())
+        entry, returned, waited, end = (
+            (mine[name] - begin) * MICROSECONDS for name in ("entry", "returned", "waited", "exit")
+        )
+        together = mine["together"].clip(lower=1) if "together" in mine else 1
+        starts, waits = entry if blocking else waited, mine["wait"] * together * MICROSECONDS
+        axes.barh(mine["comm_rank"], waits, left=starts, color=COLORS[5], height=0.7, label="waits for late ranks")
+        axes.barh(
+            mine["comm_rank"], end - starts - waits, left=starts + waits, color=COLORS[0], height=0.7, label="operation"
+        )
+        if not blocking:
+            axes.barh(mine["comm_rank"], returned - entry, left=entry, color=COLORS[0], height=0.7)
+        axes.invert_yaxis()
+        what = "median spread" if position == 0 else f"widest spread, {position}"
+        finish(axes, "after the first arrival [us]" if call == chosen[-1] else "", "rank", f"call {call + 1}: {what}")
+        whole_ticks(axes.yaxis)
+        drawn = {
+            "call": call + 1,
+            "rank": mine["comm_rank"],
+            "entry_us": entry,
+            "wait_us": waits,
+            "time_us": mine["time"] * MICROSECONDS,
+            "exit_us": end,
+        }
+        frames.append(pd.DataFrame(drawn))
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=TEXT_POINTS)
+    caption = f"Single calls of {title}: from arrival to exit on each rank. The light part is waiting."
+    if each > 1:
+        caption += f" One in {each} ranks is drawn, and the last to arrive."
+    if not blocking:
+        caption += " Between call and wait, where nothing is drawn, the program computes."
+    return Picture(f"calls-{number}", f"{title}: single calls", caption, figure, pd.concat(frames, ignore_index=True))

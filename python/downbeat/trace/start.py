@@ -1,0 +1,221 @@
+"""Starts a program with libdownbeat-preload: finds the library for its MPI library, and makes its launcher load it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from downbeat.errors import UsageError
+from downbeat.run.bench import how_to_build, library_of, prefixes
+from downbeat.run.job import is_slurm
+from downbeat.run.libraries import LIBRARIES, packaged, packaged_bench
+from downbeat.run.mpi_abi import abi_of, read_object
+from downbeat.trace.command import (
+    ASAN_LATER,
+    ASAN_OPTIONS,
+    LISTED_HERE,
+    PRELOAD,
+    Setter,
+    launcher_library,
+    launcher_place,
+    linked_libraries,
+    narrows,
+    program_library,
+    refuse_hidden,
+    split_arguments,
+    with_app_files,
+    with_arguments,
+)
+
+PRELOAD_LIBRARY = "libdownbeat-preload.so"
+VARIABLE = "DOWNBEAT_PRELOAD_"
+
+
+@dataclass(frozen=True)
+class PreloadedStart:
+    """A launcher's command with libdownbeat-preload.
+
+    Attributes:
+        command: the words.
+        environment: that it is started in.
+    """
+
+    command: list[str]
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True)
+class LaunchCommand:
+    """The parts of a command.
+
+    Attributes:
+        before: words before the launcher.
+        launcher: its path; as it was given if it is srun; None: there is none, `started` is the command.
+        owner: the name of the MPI library that the launcher belongs to; None: no library's.
+        started: words after the launcher, without the arguments of MPI programs.
+        arguments: those, for each program.
+    """
+
+    before: list[str]
+    launcher: str | None
+    owner: str | None
+    started: list[str]
+    arguments: list[list[str]]
+
+
+def find_preload(name: str) -> str:
+    """Returns the path of libdownbeat-preload: of the checkout, of `downbeat build`, else beside downbeat-bench.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for prefix in prefixes(name):
+        for found in (*prefix.glob(f"lib*/{PRELOAD_LIBRARY}"), *prefix.glob(f"lib/*/{PRELOAD_LIBRARY}")):
+            return str(found)
+    raise UsageError(
+        f"found no {PRELOAD_LIBRARY} for {name}; run {how_to_build(name)}, or give its path with --preload PATH"
+    )
+
+
+def mpi_of_wheel(library: str, launcher: str) -> list[str]:
+    """Returns the MPI library of a launcher, if libdownbeat-preload is the wheel's, which names none.
+
+    Programs that load MPI when they run, as Python, and shells before the program have none of their own.
+    """
+    wheel, bench = packaged(), packaged_bench()
+    if not wheel or not bench or wheel not in Path(library).parents:
+        return []
+    said = subprocess.run([bench, "--mpi-library", launcher], capture_output=True, text=True, check=False)
+    if said.returncode:
+        raise UsageError(said.stderr.strip())
+    found = said.stdout.strip()
+    beside = read_object(Path(library).with_name("libdownbeat.so"))  # which has a note
+    if beside is None or beside.note() != abi_of(Path(found)):
+        raise UsageError(
+            f"'{found}' has another ABI than '{library}'; set DOWNBEAT_MPI_LIBRARY to the program's libmpi.so"
+        )
+    return [found]
+
+
+def preloaded(
+    words: Sequence[str],
+    settings: Mapping[str, str],
+    mpi: str | None = None,
+    preload: str | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> PreloadedStart:
+    """Returns a launcher's command that loads libdownbeat-preload into every rank.
+
+    Args:
+        words: the command, e.g. mpirun -n 4 ./application.
+        settings: values of DOWNBEAT_PRELOAD_*, by the rest of the name; those in the environment stay otherwise.
+        mpi: name of the MPI library; None: that of the program, else that of the launcher.
+        preload: path of libdownbeat-preload; None: that of the build or the installation for the MPI library.
+        environment: that the launcher would be started in.
+
+    Raises:
+        UsageError: the launcher is not known, or there is no library for it.
+    """
+    if not shutil.which(words[0], path=environment.get("PATH")):
+        raise UsageError(f"'{words[0]}' is not an executable program; begin with mpirun, mpiexec or srun")
+    if mpi is not None and mpi not in LIBRARIES:
+        raise UsageError(f"unknown MPI library '{mpi}'; choose one of {', '.join(LIBRARIES)}")
+    command = command_of(words, environment)
+    name = mpi or library_name(command)
+    library = preload or find_preload(name)
+    if not Path(library).is_file():
+        raise UsageError(f"'{library}' does not exist; give the path of {PRELOAD_LIBRARY}")
+    library = str(Path(library).absolute())
+    before = [] if command.owner else [*command.before, command.launcher or ""]
+    refuse_hidden([*before, *command.started], library)
+    forced = {VARIABLE + key: value for key, value in settings.items()}
+    if any(map(narrows, command.started)):
+        forced[f"{VARIABLE}LAUNCH"] = uuid.uuid4().hex
+    given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
+    if any("libasan" in one for one in linked_libraries(command.started)):
+        said = [environment[ASAN_OPTIONS]] if ASAN_OPTIONS in environment else []
+        given[ASAN_OPTIONS] = ":".join([*said, ASAN_LATER])
+    # Variables that a wrapper sets before the launcher count as the environment's.
+    preloads = [word.partition("=")[2] for word in command.before if word.startswith(f"{PRELOAD}=")]
+    ours = [library, *mpi_of_wheel(library, command.launcher or words[0])]
+    setter = Setter(ours, given | forced, list(forced), preloads[-1] if preloads else environment.get(PRELOAD, ""))
+    start = with_variables(command, setter, environment)
+    return PreloadedStart(with_arguments(start.command, command.arguments), start.environment)
+
+
+def command_of(words: Sequence[str], environment: Mapping[str, str]) -> LaunchCommand:
+    """Returns the parts of a command.
+
+    Raises:
+        UsageError: its launcher is of no known MPI library.
+    """
+    place = launcher_place(words)
+    launcher = None if place is None else shutil.which(words[place], path=environment.get("PATH"))
+    if place is None or launcher is None:
+        return LaunchCommand([], None, None, *split_arguments(words))
+    after = list(words[place + 1 :])
+    if is_slurm(launcher):
+        return LaunchCommand(list(words[:place]), words[place], None, *split_arguments(after))
+    owner = launcher_library(launcher)
+    if not owner:
+        raise UsageError(f"'{words[place]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
+    bare, arguments = split_arguments(after)
+    if (whole := with_app_files(bare)) != bare:
+        bare, arguments = split_arguments(whole)
+    return LaunchCommand(list(words[:place]), launcher, owner, bare, arguments)
+
+
+def library_name(command: LaunchCommand) -> str:
+    """Returns the name of the MPI library of a command's programs, else of its launcher.
+
+    Raises:
+        UsageError: it cannot be told, or is not the launcher's.
+    """
+    linked = program_library(command.started)
+    name = linked or command.owner
+    if not name and not command.launcher and (program := shutil.which(command.started[0])):
+        owner = library_of(program)
+        name = owner[0] if owner else None  # of the wheel's downbeat-bench, on one rank
+    if not name and command.launcher:
+        raise UsageError(f"found no MPI program in '{' '.join(command.started)}'; name its MPI library with --mpi")
+    if not name:
+        raise UsageError(
+            f"'{command.started[0]}' is not a known launcher, nor an MPI program; use mpirun, mpiexec or srun, or name "
+            "the MPI library of what it starts with --mpi"
+        )
+    if command.owner and LIBRARIES[command.owner].hydra != LIBRARIES[name].hydra:
+        raise UsageError(
+            f"the program is linked with {name}, but '{command.launcher}' is of {command.owner}, under which its ranks "
+            f"are jobs of one rank each; use the launcher of {name}"
+        )
+    return name
+
+
+def with_variables(command: LaunchCommand, setter: Setter, environment: Mapping[str, str]) -> PreloadedStart:
+    """Returns a command that sets variables for all ranks."""
+    variables = dict(environment)
+    if not command.owner:  # srun, or what is started here, e.g. a script with launchers in it
+        if command.launcher and (exported := variables.get("SLURM_EXPORT_ENV")):
+            variables["SLURM_EXPORT_ENV"] = setter.exported(exported)
+        before = setter.assignments(command.before)
+        launcher = [command.launcher] if command.launcher else []
+        after = setter.slurm(command.started) if command.launcher else setter.assignments(command.started)
+        return PreloadedStart([*before, *launcher, *after], variables | setter.variables)
+    assert command.launcher
+    if LIBRARIES[command.owner].hydra:
+        return PreloadedStart([*command.before, command.launcher, *setter.hydra(command.started)], variables)
+    both = [*map("=".join, variables.items()), *command.before]
+    listed = [word for word in both if word.startswith(f"{LISTED_HERE}=")]
+    if listed:
+        variables[LISTED_HERE] = setter.listed(listed[-1].partition("=")[2])
+        before = [word for word in command.before if word not in listed]
+        return PreloadedStart([*before, command.launcher, *setter.assignments(command.started)], variables)
+    before = command.before
+    if command.owner == "openmpi5":  # spawned programs get the launcher's variables, not those of -x
+        before, variables = setter.assignments(before), variables | setter.variables
+    return PreloadedStart([*before, command.launcher, *setter.open_mpi(command.started)], variables)
