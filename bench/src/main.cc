@@ -1,8 +1,8 @@
+#include "experiments/subcommand.h"
 #include "mpi/mpi_tool.h"
-#include "options/algorithm_choices.h"
 #include "output/output.h"
 #include "print_line.h"
-#include "subcommands/subcommand.h"
+#include "run/algorithm_choices.h"
 #include "text/encoding.h"
 #include "text/error.h"
 

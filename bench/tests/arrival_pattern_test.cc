@@ -1,4 +1,4 @@
-#include "patterns/arrival_pattern.h"
+#include "rules/arrival_pattern.h"
 
 #include "expect_usage_error.h"
 #include "text/names.h"

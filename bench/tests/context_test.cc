@@ -1,8 +1,8 @@
-#include "cells/validity.h"
-#include "context/clock_agreement.h"
-#include "context/context.h"
-#include "context/warnings.h"
 #include "fixture.h"
+#include "output/clock_agreement.h"
+#include "output/context.h"
+#include "output/warnings.h"
+#include "rules/validity.h"
 #include "samples.h"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "files.h"
 #include "fixture.h"
 #include "netcdf_reader.h"
-#include "output/sinks/format.h"
+#include "output/format.h"
 #include "text/names.h"
 
 #include <algorithm>

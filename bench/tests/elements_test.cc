@@ -1,4 +1,4 @@
-#include "operations/elements/elements.h"
+#include "operations/elements.h"
 
 #include "expect_usage_error.h"
 #include "text/names.h"

@@ -1,4 +1,4 @@
-#include "statistics/histogram.h"
+#include "rules/histogram.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "statistics/intervals.h"
+#include "rules/intervals.h"
 
 #include "coverage.h"
 

@@ -1,6 +1,6 @@
 // A whole launch of operations whose times are known: what it keeps of every sample, how many it takes, and what it
 // makes of them. Expectations come from the command lines and the stamps, not from the code.
-#include "launch/launch.h"
+#include "run/launch.h"
 
 #include "mpi/communicator.h"
 #include "text/names.h"

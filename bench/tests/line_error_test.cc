@@ -1,4 +1,4 @@
-#include "subcommands/drift/line.h"
+#include "experiments/drift_line.h"
 
 #include <cmath>
 #include <functional>

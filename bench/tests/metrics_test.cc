@@ -1,4 +1,4 @@
-#include "metrics/metric.h"
+#include "rules/metric.h"
 
 #include "samples.h"
 #include "text/names.h"

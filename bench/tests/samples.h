@@ -1,7 +1,7 @@
 #pragma once
 
-#include "metrics/batch.h"
-#include "stopping_rules/stopping_rule.h"
+#include "rules/batch.h"
+#include "rules/stopping_rule.h"
 #include "text/names.h"
 
 #include <cstdint>

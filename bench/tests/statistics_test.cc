@@ -1,6 +1,6 @@
-#include "statistics/shuffle.h"
-#include "statistics/statistics.h"
-#include "statistics/step.h"
+#include "rules/shuffle.h"
+#include "rules/statistics.h"
+#include "rules/step.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "fixture.h"
-#include "output/sinks/format.h"
-#include "output/sinks/launch_writer.h"
+#include "output/format.h"
+#include "output/launch_writer.h"
 #include "text/names.h"
 
 #include <memory>

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "metrics/metric.h"
+#include "rules/metric.h"
+#include "rules/statistics.h"
+#include "rules/stopping_rule.h"
+#include "rules/warmup_rule.h"
 #include "simulated.h"
-#include "statistics/statistics.h"
-#include "stopping_rules/stopping_rule.h"
 #include "text/names.h"
-#include "warmup_rules/warmup_rule.h"
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "statistics/distributions.h"
+#include "rules/distributions.h"
 
 #include <cmath>
 #include <cstdint>

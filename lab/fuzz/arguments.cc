@@ -1,5 +1,5 @@
 // Command lines of downbeat-bench, a word per line: accepted, or refused in one line.
-#include "options/options.h"
+#include "run/options.h"
 #include "text/encoding.h"
 #include "text/error.h"
 

@@ -2,10 +2,10 @@
 
 #include "mpi/mpi_check.h"
 #include "operations/buffer.h"
-#include "operations/collectives/call.h"
-#include "operations/collectives/collective.h"
+#include "operations/call.h"
+#include "operations/collective.h"
 #include "operations/computation.h"
-#include "operations/elements/elements.h"
+#include "operations/elements.h"
 #include "operations/entry_order.h"
 #include "text/error.h"
 

@@ -1,7 +1,7 @@
 #include "operations/computation.h"
 
-#include "clocks/steady_time.h"
 #include "mpi/mpi_check.h"
+#include "mpi/steady_time.h"
 #include "text/error.h"
 #include "text/names.h"
 

@@ -1,7 +1,7 @@
 #include "operations/entry_order.h"
 
-#include "clocks/steady_time.h"
 #include "mpi/mpi_check.h"
+#include "mpi/steady_time.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "context/context.h"
-#include "statistics/histogram.h"
+#include "output/context.h"
+#include "rules/histogram.h"
 #include "text/field.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "context/context.h"
+#include "output/context.h"
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "context/clock_agreement.h"
-#include "context/context.h"
+#include "output/clock_agreement.h"
+#include "output/context.h"
 #include "output/dataset.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "clocks/component_option.h"
+#include "mpi/component_option.h"
 #include "mpi/mpi_check.h"
 #include "synchronizers/synchronizer.h"
 

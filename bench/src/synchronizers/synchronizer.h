@@ -1,9 +1,9 @@
 #pragma once
 
-#include "clocks/clock_error.h"
-#include "clocks/global_clock.h"
-#include "clocks/harmonized_comm.h"
+#include "mpi/clock_error.h"
 #include "mpi/communicator.h"
+#include "mpi/global_clock.h"
+#include "mpi/harmonized_comm.h"
 #include "text/component.h"
 
 #include <algorithm>
