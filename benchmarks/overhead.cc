@@ -14,7 +14,7 @@
 #include "synchronizers/synchronizer.h"
 #include "synchronizers/timing.h"
 #include "text/component.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

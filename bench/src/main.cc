@@ -3,8 +3,8 @@
 #include "output/output.h"
 #include "print_line.h"
 #include "run/algorithm_choices.h"
-#include "text/encoding.h"
 #include "text/error.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <chrono>

@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "netcdf_reader.h"
 #include "output/format.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include "run/launch.h"
 
 #include "mpi/communicator.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <chrono>

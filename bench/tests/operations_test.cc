@@ -6,7 +6,7 @@
 #include "mpi/mpi_check.h"
 #include "mpi/steady_time.h"
 #include "operations/entry_order.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 #include "mpi/mpi_check.h"
 #include "mpi/mpi_info.h"
 #include "run/canary.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,7 +2,7 @@
 
 #include "rules/batch.h"
 #include "rules/stopping_rule.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <cstdint>
 #include <fmt/format.h>

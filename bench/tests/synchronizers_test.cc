@@ -2,7 +2,7 @@
 #include "synchronizers/synchronizer.h"
 
 #include "mpi/mpi_check.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <array>
 #include <chrono>

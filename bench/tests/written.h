@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "output/format.h"
 #include "output/launch_writer.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <memory>
 #include <string>

@@ -5,7 +5,7 @@
 #include "rules/stopping_rule.h"
 #include "rules/warmup_rule.h"
 #include "simulated.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <functional>
 #include <memory>

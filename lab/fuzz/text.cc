@@ -3,9 +3,9 @@
 #include "rules/stopping_rule.h"
 #include "rules/warmup_rule.h"
 #include "text/component.h"
-#include "text/encoding.h"
 #include "text/error.h"
 #include "text/parse.h"
+#include "text/words.h"
 
 #include <cmath>
 #include <cstddef>

@@ -9,8 +9,8 @@
 #include "operations/operation.h"
 #include "run/algorithm_choices.h"
 #include "run/command_line.h"
-#include "text/names.h"
 #include "text/parse.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -5,8 +5,8 @@
 #include "experiments/session.h"
 #include "mpi/component_option.h"
 #include "run/command_line.h"
-#include "text/names.h"
 #include "text/parse.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -14,7 +14,7 @@
 #include "run/command_line.h"
 #include "synchronizers/synchronizer.h"
 #include "synchronizers/timing.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 #include "output/columns.h"
 #include "output/json_records.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <array>

@@ -11,8 +11,7 @@
 #include "run/launch.h"
 #include "run/options.h"
 #include "run/sampler.h"
-#include "text/encoding.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <cstdlib>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #include "output/columns.h"
 #include "output/sections.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

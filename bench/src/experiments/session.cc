@@ -10,7 +10,7 @@
 #include "output/output.h"
 #include "output/sections.h"
 #include "output/warnings.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <ctime>

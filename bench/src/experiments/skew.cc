@@ -12,7 +12,7 @@
 #include "run/launch.h"
 #include "synchronizers/synchronizer.h"
 #include "synchronizers/timing.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <fmt/format.h>
 #include <utility>

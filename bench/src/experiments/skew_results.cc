@@ -1,7 +1,7 @@
 #include "experiments/skew_results.h"
 
 #include "output/warnings.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <fmt/format.h>

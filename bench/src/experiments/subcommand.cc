@@ -1,6 +1,6 @@
 #include "experiments/subcommand.h"
 
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,7 +1,7 @@
 #include "mpi/names.h"
 
 #include "mpi/mpi_check.h"
-#include "text/encoding.h"
+#include "text/words.h"
 
 #include <array>
 #include <fmt/format.h>

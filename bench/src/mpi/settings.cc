@@ -1,6 +1,6 @@
 #include "mpi/settings.h"
 
-#include "text/encoding.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cstdlib>

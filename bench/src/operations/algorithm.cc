@@ -2,7 +2,7 @@
 
 #include "mpi/mpi_tool.h"
 #include "text/error.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,7 +3,7 @@
 #include "mpi/mpi_check.h"
 #include "mpi/steady_time.h"
 #include "text/error.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <cmath>
 #include <fmt/format.h>

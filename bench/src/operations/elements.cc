@@ -2,7 +2,7 @@
 
 #include "mpi/mpi_check.h"
 #include "operations/element_reductions.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 #include "operations/algorithm.h"
 #include "rules/cell.h"
 #include "text/error.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cctype>

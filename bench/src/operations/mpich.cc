@@ -3,7 +3,7 @@
 #include "mpi/mpi_tool.h"
 #include "operations/algorithm.h"
 #include "text/error.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cctype>

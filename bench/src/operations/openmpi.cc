@@ -6,7 +6,7 @@
 #include "operations/rules_file.h"
 #include "rules/cell.h"
 #include "text/error.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 #include "mpi/communicator.h"
 #include "mpi/mpi_check.h"
 #include "output/output.h"
-#include "text/encoding.h"
 #include "text/error.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include "output/sections.h"
 #include "rules/arrival_pattern.h"
 #include "rules/metric.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "output/columns.h"
 
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "output/context.h"
 
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

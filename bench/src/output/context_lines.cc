@@ -1,5 +1,5 @@
 #include "output/sections.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <fmt/format.h>

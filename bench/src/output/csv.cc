@@ -1,6 +1,6 @@
 #include "output/format.h"
 #include "output/output.h"
-#include "text/encoding.h"
+#include "text/words.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "output/sink.h"
 #include "rules/cell.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <memory>
 #include <string>

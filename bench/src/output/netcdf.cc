@@ -1,6 +1,6 @@
 #include "output/format.h"
 #include "output/netcdf_file.h"
-#include "text/encoding.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,8 @@
 #include "output/output.h"
 
 #include "crc32.h"
-#include "text/encoding.h"
 #include "text/error.h"
+#include "text/words.h"
 
 #include <array>
 #include <fmt/format.h>

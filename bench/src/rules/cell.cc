@@ -1,7 +1,7 @@
 #include "rules/cell.h"
 
 #include "rules/metric.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "rules/statistics.h"
 #include "rules/stopping_rule.h"
 #include "text/error.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <fmt/format.h>

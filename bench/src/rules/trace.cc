@@ -1,6 +1,6 @@
 #include "rules/arrival_pattern.h"
-#include "text/names.h"
 #include "text/parse.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "operations/message_counter.h"
 #include "operations/operation.h"
 #include "text/error.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -5,8 +5,7 @@
 #include "operations/user_operation.h"
 #include "run/command_line.h"
 #include "text/error.h"
-#include "text/names.h"
-#include "text/suggestion.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cstddef>

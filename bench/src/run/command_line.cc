@@ -2,8 +2,7 @@
 
 #include "output/format.h"
 #include "text/error.h"
-#include "text/names.h"
-#include "text/suggestion.h"
+#include "text/words.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

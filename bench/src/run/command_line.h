@@ -1,7 +1,7 @@
 #pragma once
 
-#include "text/names.h"
 #include "text/parse.h"
+#include "text/words.h"
 
 #include <cstddef>
 #include <cstdint>

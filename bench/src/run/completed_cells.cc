@@ -2,7 +2,7 @@
 
 #include "output/output.h"
 #include "rules/arrival_pattern.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <fmt/format.h>

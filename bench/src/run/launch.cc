@@ -5,7 +5,7 @@
 #include "rules/metric.h"
 #include "rules/shuffle.h"
 #include "run/completed_cells.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <chrono>

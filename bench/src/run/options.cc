@@ -12,8 +12,8 @@
 #include "synchronizers/synchronizer.h"
 #include "synchronizers/timing.h"
 #include "text/error.h"
-#include "text/names.h"
 #include "text/parse.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -5,7 +5,7 @@
 #include "mpi/simulation.h"
 #include "operations/computation.h"
 #include "synchronizers/synchronizer.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <cmath>
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include "mpi/mpi_check.h"
 #include "mpi/steady_time.h"
 #include "rules/statistics.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,5 +63,31 @@ constexpr std::size_t terminal_width = 80;
 
 /// Wraps words into lines as wide as a terminal with this indent; the first line is `indent` long already.
 std::string fill(const std::string &text, std::size_t indent);
+
+/// The valid name that was probably meant, "" if none is near: "allreduse", "osu_allreduce", "MPI_Allreduce".
+std::string nearest(std::string_view word, const std::vector<std::string> &valid);
+
+/// How an error about an unknown name ends: "did you mean 'allreduce'?", else "choose one of ", and all of them.
+std::string suggestion(std::string_view word, const std::vector<std::string> &valid, const std::string &all);
+
+/// The error about a word that is an option of another benchmark, "OSU's -i is -r here"; "" for other words.
+std::string from_elsewhere(std::string_view word);
+
+/// The index of the first byte that is not valid UTF-8 or is a control character; nothing if there is none. Texts in
+/// files and tables pass, so that every reader can read them.
+std::optional<std::size_t> find_unprintable(std::string_view text);
+
+/// The text with such bytes made visible: "\x1b". Lines are kept.
+std::string printable(std::string_view text);
+
+/// A prefix of at most so many bytes that cuts no character.
+std::string_view cut_off(std::string_view text, std::size_t bytes);
+
+/// A text, quoted if it contains characters that would end the field (RFC 4180), after an apostrophe if a spreadsheet
+/// would take it for a formula.
+std::string csv_field(const std::string &given);
+/// A missing value (NaN) is an empty field, which R and pandas understand.
+std::string csv_field(double number);
+std::string csv_field(std::int64_t number);
 
 } // namespace bench
