@@ -2,7 +2,7 @@
 #include "output/clock_agreement.h"
 #include "output/context.h"
 #include "output/warnings.h"
-#include "rules/validity.h"
+#include "rules/cell.h"
 #include "samples.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "rules/intervals.h"
+#include "rules/statistics.h"
 
 #include "coverage.h"
 

@@ -1,4 +1,4 @@
-#include "rules/round_trips.h"
+#include "rules/statistics.h"
 
 #include "rules/cell.h"
 

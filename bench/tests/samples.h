@@ -1,6 +1,6 @@
 #pragma once
 
-#include "rules/batch.h"
+#include "rules/metric.h"
 #include "rules/stopping_rule.h"
 #include "text/words.h"
 

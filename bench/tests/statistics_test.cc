@@ -1,6 +1,4 @@
-#include "rules/shuffle.h"
 #include "rules/statistics.h"
-#include "rules/step.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "rules/distributions.h"
+#include "rules/statistics.h"
 
 #include <cmath>
 #include <cstdint>

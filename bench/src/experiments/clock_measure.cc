@@ -6,7 +6,6 @@
 #include "mpi/quiet.h"
 #include "mpi/simulation.h"
 #include "mpi/steady_time.h"
-#include "rules/shuffle.h"
 #include "rules/statistics.h"
 
 #include <algorithm>

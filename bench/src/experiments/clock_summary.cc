@@ -1,6 +1,5 @@
 #include "experiments/clock_results.h"
 
-#include "rules/shuffle.h"
 #include "rules/statistics.h"
 
 #include <algorithm>

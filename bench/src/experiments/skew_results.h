@@ -6,7 +6,6 @@
 #include "rules/cell.h"
 #include "rules/histogram.h"
 #include "rules/statistics.h"
-#include "rules/validity.h"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "mpi/global_clock.h"
 
 #include "mpi/mpi_info.h"
-#include "rules/step.h"
+#include "rules/statistics.h"
 #include "text/error.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "rules/validity.h"
+#include "rules/cell.h"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include "output/context.h"
 #include "output/format.h"
-#include "rules/launch_listener.h"
+#include "rules/cell.h"
 
 #include <string>
 #include <vector>

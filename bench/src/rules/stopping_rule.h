@@ -1,6 +1,6 @@
 #pragma once
 
-#include "rules/intervals.h"
+#include "rules/statistics.h"
 #include "text/component.h"
 
 #include <algorithm>

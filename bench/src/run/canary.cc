@@ -3,7 +3,7 @@
 #include "mpi/mpi_check.h"
 #include "mpi/simulation.h"
 #include "mpi/steady_time.h"
-#include "rules/round_trips.h"
+#include "rules/statistics.h"
 
 #include <cmath>
 #include <exception>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "rules/cell.h"
-#include "rules/launch_listener.h"
 #include "text/error.h"
 
 #include <cstddef>

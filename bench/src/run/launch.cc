@@ -3,7 +3,7 @@
 #include "mpi/mpi_check.h"
 #include "output/progress.h"
 #include "rules/metric.h"
-#include "rules/shuffle.h"
+#include "rules/statistics.h"
 #include "run/completed_cells.h"
 #include "text/words.h"
 

@@ -3,7 +3,6 @@
 #include "mpi/communicator.h"
 #include "mpi/global_clock.h"
 #include "rules/cell.h"
-#include "rules/validity.h"
 #include "rules/warmup_rule.h"
 #include "run/canary.h"
 #include "run/completed_cells.h"

@@ -3,7 +3,7 @@
 #include "mpi/communicator.h"
 #include "mpi/global_clock.h"
 #include "operations/operation.h"
-#include "rules/batch.h"
+#include "rules/metric.h"
 #include "synchronizers/synchronizer.h"
 #include "synchronizers/timing.h"
 
