@@ -1,4 +1,4 @@
-#include "output/cell_fields.h"
+#include "output/sink.h"
 
 #include "files.h"
 #include "netcdf_reader.h"

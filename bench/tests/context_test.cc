@@ -1,7 +1,5 @@
 #include "fixture.h"
-#include "output/clock_agreement.h"
 #include "output/context.h"
-#include "output/warnings.h"
 #include "rules/cell.h"
 #include "samples.h"
 

@@ -2,7 +2,7 @@
 #include "files.h"
 #include "fixture.h"
 #include "netcdf_reader.h"
-#include "output/format.h"
+#include "output/sink.h"
 #include "text/words.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "output/clock_agreement.h"
 #include "output/context.h"
 #include "rules/cell.h"
 #include "samples.h"

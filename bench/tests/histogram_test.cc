@@ -1,4 +1,4 @@
-#include "rules/histogram.h"
+#include "output/dataset.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "fixture.h"
-#include "output/format.h"
-#include "output/launch_writer.h"
+#include "output/sink.h"
 #include "text/words.h"
 
 #include <memory>

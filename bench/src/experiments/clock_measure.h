@@ -4,7 +4,7 @@
 #include "experiments/due_events.h"
 #include "mpi/clock_error.h"
 #include "mpi/communicator.h"
-#include "output/progress.h"
+#include "output/output.h"
 #include "text/parse.h"
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include "mpi/offsets.h"
 #include "mpi/quiet.h"
 #include "mpi/steady_time.h"
-#include "output/progress.h"
+#include "output/output.h"
 #include "run/command_line.h"
 
 #include <downbeat/clock.h>

@@ -4,10 +4,8 @@
 
 #include "experiments/list_report.h"
 #include "operations/operation.h"
-#include "output/cell_fields.h"
-#include "output/format.h"
-#include "output/launch_writer.h"
 #include "output/output.h"
+#include "output/sink.h"
 #include "rules/metric.h"
 #include "rules/stopping_rule.h"
 #include "rules/warmup_rule.h"

@@ -1,7 +1,7 @@
 #include "experiments/list_report.h"
 
-#include "output/columns.h"
-#include "output/json_records.h"
+#include "output/json.h"
+#include "output/table.h"
 #include "text/words.h"
 
 #include <algorithm>

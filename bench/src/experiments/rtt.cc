@@ -5,7 +5,7 @@
 #include "mpi/mpi_check.h"
 #include "mpi/offsets.h"
 #include "mpi/quiet.h"
-#include "output/progress.h"
+#include "output/output.h"
 #include "run/command_line.h"
 
 #include <algorithm>

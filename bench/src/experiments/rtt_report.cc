@@ -1,7 +1,6 @@
 #include "experiments/rtt_results.h"
 
-#include "output/columns.h"
-#include "output/sections.h"
+#include "output/table.h"
 #include "text/words.h"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 
 #include "output/context.h"
 #include "output/dataset.h"
-#include "rules/histogram.h"
 #include "rules/statistics.h"
 #include "text/parse.h"
 

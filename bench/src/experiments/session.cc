@@ -6,10 +6,10 @@
 #include "mpi/names.h"
 #include "mpi/settings.h"
 #include "mpi/simulation.h"
-#include "output/format.h"
+#include "output/context.h"
 #include "output/output.h"
-#include "output/sections.h"
-#include "output/warnings.h"
+#include "output/sink.h"
+#include "output/table.h"
 #include "text/words.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "mpi/communicator.h"
 #include "mpi/global_clock.h"
 #include "output/context.h"
-#include "output/format.h"
+#include "output/sink.h"
 #include "run/command_line.h"
 #include "text/error.h"
 

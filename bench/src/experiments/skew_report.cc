@@ -1,7 +1,6 @@
 #include "experiments/skew_results.h"
 
-#include "output/columns.h"
-#include "output/sections.h"
+#include "output/table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "experiments/skew_results.h"
 
-#include "output/warnings.h"
+#include "output/context.h"
 #include "text/words.h"
 
 #include <algorithm>

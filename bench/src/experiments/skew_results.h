@@ -1,10 +1,8 @@
 #pragma once
 
-#include "output/clock_agreement.h"
 #include "output/context.h"
 #include "output/dataset.h"
 #include "rules/cell.h"
-#include "rules/histogram.h"
 #include "rules/statistics.h"
 
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mpi/communicator.h"
-#include "output/clock_agreement.h"
+#include "output/context.h"
 #include "text/parse.h"
 
 #include <cstddef>

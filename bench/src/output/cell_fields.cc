@@ -1,4 +1,4 @@
-#include "output/cell_fields.h"
+#include "output/sink.h"
 
 #include "rules/metric.h"
 

@@ -1,6 +1,5 @@
-#include "output/cell_fields.h"
-#include "output/columns.h"
-#include "output/sections.h"
+#include "output/sink.h"
+#include "output/table.h"
 #include "rules/arrival_pattern.h"
 #include "rules/metric.h"
 #include "text/words.h"

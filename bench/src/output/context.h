@@ -98,4 +98,51 @@ std::string clock_setting(const Context &context, const std::string &name);
 /// The first line of the MPI library's version text, without what follows the first comma.
 std::string short_mpi_library(const std::string &version);
 
+/// One measurement of the offset of a rank's global clock to rank 0's. Seconds.
+struct OffsetRound {
+    double offset;
+    double bound; // of the error of offset
+};
+
+/// The measurements of one rank's global clock. Seconds.
+struct RankOffset {
+    std::vector<OffsetRound> rounds; // one at least
+    double error_bound;              // that the library reports for the rank's clock
+    long long contradictions = 0;    // that it counted
+
+    /// The round with the narrowest bound. The one with the smallest offset could hide a wrong clock: a delayed message
+    /// widens the bound and can shift the offset towards 0.
+    const OffsetRound &surest() const;
+};
+
+/// Whether the clocks of a run still agree at its end, as Niethammer 2016, section III.A asks.
+struct ClockAgreement {
+    int ranks;      // that were compared with rank 0
+    int outside;    // of these, farther off than the bounds allow
+    int worst;      // the rank farthest off among those outside, else among all; 0 if there is no other rank
+    double offset;  // of that rank, seconds
+    double allowed; // to that rank, seconds
+
+    long long contradictions = 0; // of what the library assumes, by the clocks of all ranks in the run
+};
+
+/// `offsets` of ranks 1, 2, ... A rank's clock may be off by its own bound plus that of the surest round.
+ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets);
+
+/// "at most 0.012 us off rank 0 (rank 1), within the bounds (0.034 us)"
+std::string describe(const ClockAgreement &agreement);
+
+// Problems that a reader should know before trusting the numbers. Each is one line: what was seen, why it matters, what
+// to do.
+
+/// About the machine, for every kind of measurement.
+std::vector<std::string> find_machine_warnings(const Context &context, const std::vector<OthersActivity> &others);
+
+/// About clocks that no longer agree at the end.
+void warn_of_agreement(const ClockAgreement &agreement, std::vector<std::string> &warnings);
+
+/// About samples of operations.
+std::vector<std::string> find_warnings(const Context &context, const std::vector<CellResult> &results,
+                                       const std::vector<OthersActivity> &others, const ClockAgreement &agreement);
+
 } // namespace bench

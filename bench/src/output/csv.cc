@@ -1,5 +1,5 @@
-#include "output/format.h"
 #include "output/output.h"
+#include "output/sink.h"
 #include "text/words.h"
 
 #include <fmt/format.h>

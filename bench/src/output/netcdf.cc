@@ -1,5 +1,5 @@
-#include "output/format.h"
 #include "output/netcdf_file.h"
+#include "output/sink.h"
 #include "text/words.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "output/sections.h"
+#include "output/table.h"
 #include "rules/arrival_pattern.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "run/command_line.h"
 
-#include "output/format.h"
+#include "output/sink.h"
 #include "text/error.h"
 #include "text/words.h"
 

@@ -1,7 +1,7 @@
 #include "run/launch.h"
 
 #include "mpi/mpi_check.h"
-#include "output/progress.h"
+#include "output/output.h"
 #include "rules/metric.h"
 #include "rules/statistics.h"
 #include "run/completed_cells.h"

@@ -5,7 +5,7 @@
 #include "mpi/names.h"
 #include "operations/operation.h"
 #include "output/context.h"
-#include "output/format.h"
+#include "output/sink.h"
 #include "rules/arrival_pattern.h"
 #include "rules/stopping_rule.h"
 #include "rules/warmup_rule.h"
