@@ -3,7 +3,6 @@
 
 #include "mpi/communicator.h"
 #include "mpi/global_clock.h"
-#include "mpi/mpi_check.h"
 #include "operations/operation.h"
 #include "output/output.h"
 #include "rules/cell.h"

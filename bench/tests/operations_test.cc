@@ -3,7 +3,6 @@
 #include "operations/operation.h"
 
 #include "mpi/communicator.h"
-#include "mpi/mpi_check.h"
 #include "mpi/steady_time.h"
 #include "operations/entry_order.h"
 #include "text/words.h"

@@ -1,7 +1,6 @@
 #include "run/sampler.h"
 
-#include "mpi/mpi_check.h"
-#include "mpi/mpi_info.h"
+#include "mpi/communicator.h"
 #include "run/canary.h"
 #include "text/words.h"
 

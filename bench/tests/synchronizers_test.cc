@@ -1,7 +1,7 @@
 // Decisions of synchronizers, on clocks of their own; tests/bench runs them on a machine.
 #include "synchronizers/synchronizer.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "text/words.h"
 
 #include <array>

@@ -2,7 +2,7 @@
 
 #include "experiments/algorithms_results.h"
 #include "experiments/session.h"
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "operations/algorithm.h"
 #include "operations/counting_reduction.h"
 #include "operations/message_counter.h"

@@ -3,7 +3,7 @@
 #include "experiments/clock_measure.h"
 #include "experiments/clock_results.h"
 #include "experiments/session.h"
-#include "mpi/component_option.h"
+#include "mpi/global_clock.h"
 #include "run/command_line.h"
 #include "text/parse.h"
 #include "text/words.h"

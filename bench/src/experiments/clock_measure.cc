@@ -1,10 +1,7 @@
 #include "experiments/clock_measure.h"
 
-#include "mpi/mpi_check.h"
-#include "mpi/mpi_info.h"
+#include "mpi/communicator.h"
 #include "mpi/offsets.h"
-#include "mpi/quiet.h"
-#include "mpi/simulation.h"
 #include "mpi/steady_time.h"
 #include "rules/statistics.h"
 

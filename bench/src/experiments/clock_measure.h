@@ -2,8 +2,8 @@
 
 #include "experiments/clock_results.h"
 #include "experiments/due_events.h"
-#include "mpi/clock_error.h"
 #include "mpi/communicator.h"
+#include "mpi/global_clock.h"
 #include "output/output.h"
 #include "text/parse.h"
 

@@ -2,10 +2,9 @@
 
 #include "experiments/drift_results.h"
 #include "experiments/session.h"
-#include "mpi/component_option.h"
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
+#include "mpi/global_clock.h"
 #include "mpi/offsets.h"
-#include "mpi/quiet.h"
 #include "mpi/steady_time.h"
 #include "output/output.h"
 #include "run/command_line.h"

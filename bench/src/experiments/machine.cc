@@ -1,6 +1,6 @@
 #include "experiments/machine.h"
 
-#include "mpi/names.h"
+#include "mpi/library.h"
 #include "text/error.h"
 
 #include <array>

@@ -1,7 +1,7 @@
 #include "experiments/subcommand.h"
 
 #include "experiments/session.h"
-#include "mpi/everywhere.h"
+#include "mpi/communicator.h"
 #include "mpi/offsets.h"
 #include "output/context.h"
 #include "output/sink.h"

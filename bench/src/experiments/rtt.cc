@@ -2,9 +2,8 @@
 
 #include "experiments/rtt_results.h"
 #include "experiments/session.h"
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "mpi/offsets.h"
-#include "mpi/quiet.h"
 #include "output/output.h"
 #include "run/command_line.h"
 

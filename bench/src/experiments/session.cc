@@ -2,10 +2,9 @@
 
 #include "build_info.h"
 #include "experiments/machine.h"
-#include "mpi/everywhere.h"
-#include "mpi/names.h"
-#include "mpi/settings.h"
-#include "mpi/simulation.h"
+#include "mpi/communicator.h"
+#include "mpi/library.h"
+#include "mpi/steady_time.h"
 #include "output/context.h"
 #include "output/output.h"
 #include "output/sink.h"

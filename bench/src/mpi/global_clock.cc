@@ -1,14 +1,34 @@
 #include "mpi/global_clock.h"
 
-#include "mpi/mpi_info.h"
+#include "mpi/communicator.h"
 #include "rules/statistics.h"
 #include "text/error.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <downbeat/clock.h>
 #include <fmt/format.h>
+#include <limits>
+#include <mpi.h>
+#include <mpix_harmonize.h>
 
 namespace bench {
+
+ClockError read_clock_error(MPI_Comm comm) {
+    MPIX_Harmonize_stats stats; // both by one reading of the clock
+    check(MPIX_Harmonize_get_stats(comm, &stats), "MPIX_Harmonize_get_stats");
+    return {stats.error_bound, stats.expected_error};
+}
+
+ClockError chained(const ClockError &a, const ClockError &b) {
+    return {a.bound + b.bound, std::hypot(a.expected, b.expected)};
+}
+
+ClockError larger(const ClockError &a, const ClockError &b) {
+    return {std::max(a.bound, b.bound), std::max(a.expected, b.expected)};
+}
+
 namespace {
 
 std::vector<std::pair<std::string, std::string>> read_settings(MPI_Comm comm) {
@@ -102,6 +122,58 @@ double GlobalClock::tolerance() const { return setting("tolerance"); }
 double GlobalClock::setting(const std::string &name) const {
     const auto found = std::ranges::find_if(settings_, [&](const auto &one) { return one.first == name; });
     return std::stod(found->second);
+}
+
+HarmonizedComm::HarmonizedComm(const Communicator &comm, const GlobalClock &clock, const std::string &slack)
+    : clock_(clock) {
+    check(MPI_Comm_dup(comm.handle(), &comm_), "MPI_Comm_dup");
+    Info info;
+    info.set("slack", slack);
+    info.set("tolerance", fmt::format("{}", clock.tolerance()));
+    check(MPIX_Harmonize_set_info(comm_, info.handle()), "MPIX_Harmonize_set_info");
+}
+
+HarmonizedComm::~HarmonizedComm() { MPI_Comm_free(&comm_); }
+
+double HarmonizedComm::on_clock_of_run(double time) const {
+    // The narrowest of several readings, as any may be interrupted.
+    constexpr int readings = 5;
+    double width = std::numeric_limits<double>::infinity();
+    double ahead = 0.0;
+    for (int i = 0; i < readings; ++i) {
+        const double before = clock_.now();
+        double own = 0.0;
+        check(MPIX_Harmonize_time(comm_, &own), "MPIX_Harmonize_time");
+        const double after = clock_.now();
+        if (after - before < width) {
+            width = after - before;
+            ahead = before + width / 2.0 - own;
+        }
+    }
+    return time + ahead;
+}
+
+std::shared_ptr<const HarmonizedComm> HarmonizedComms::with_slack(const std::string &slack) {
+    std::shared_ptr<const HarmonizedComm> &comm = by_slack_[slack];
+    if (!comm) {
+        comm = std::make_shared<const HarmonizedComm>(comm_, clock_, slack);
+    }
+    return comm;
+}
+
+void check_component(const std::string &option, const char *kind, const std::string &text) {
+    char message[DOWNBEAT_MAX_MESSAGE] = "";
+    if (Downbeat_check(kind, text.c_str(), message) != MPI_SUCCESS) {
+        throw Error::usage(fmt::format("{} cannot be '{}': {}", option, text, message));
+    }
+}
+
+std::vector<std::string> component_names(const char *kind) {
+    std::vector<std::string> names;
+    for (const Downbeat_component *const *component = Downbeat_components(kind); *component != nullptr; ++component) {
+        names.emplace_back((*component)->name);
+    }
+    return names;
 }
 
 } // namespace bench

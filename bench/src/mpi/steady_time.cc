@@ -1,4 +1,5 @@
 #include "mpi/steady_time.h"
+
 #include "text/error.h"
 
 #include <cerrno>
@@ -34,5 +35,7 @@ void work_until(long time, const std::function<void()> &work) {
         work();
     } while (unsteered_nanoseconds() < time);
 }
+
+std::string simulated_platform() { return ""; }
 
 } // namespace bench

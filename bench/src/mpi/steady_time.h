@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 namespace bench {
 
@@ -22,5 +23,9 @@ long unsteered_nanoseconds();
 
 /// Works until that clock reads `time`; in a simulation it only waits that long, since work takes no simulated time.
 void work_until(long time, const std::function<void()> &work);
+
+/// The simulated platform: "fat-tree(nodes=1024,...)" as `downbeat run --simulate` writes it, or the
+/// name of another platform of SimGrid; "" on a machine.
+std::string simulated_platform();
 
 } // namespace bench

@@ -1,6 +1,6 @@
 #include "operations/operation.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "operations/buffer.h"
 #include "operations/call.h"
 #include "operations/collective.h"

@@ -1,6 +1,6 @@
 #include "operations/computation.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "mpi/steady_time.h"
 #include "text/error.h"
 #include "text/words.h"

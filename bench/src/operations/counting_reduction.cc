@@ -1,6 +1,6 @@
 #include "operations/counting_reduction.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "operations/call.h"
 
 #include <string_view>

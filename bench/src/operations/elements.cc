@@ -1,6 +1,6 @@
 #include "operations/elements.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "operations/element_reductions.h"
 #include "text/words.h"
 

@@ -1,6 +1,6 @@
 #include "operations/entry_order.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "mpi/steady_time.h"
 
 #include <algorithm>

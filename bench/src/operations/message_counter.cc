@@ -1,6 +1,6 @@
 #include "operations/message_counter.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "mpi/mpi_tool.h"
 #include "operations/algorithm.h"
 #include "text/error.h"

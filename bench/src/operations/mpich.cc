@@ -1,5 +1,4 @@
-#include "mpi/everywhere.h"
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "mpi/mpi_tool.h"
 #include "operations/algorithm.h"
 #include "text/error.h"

@@ -1,4 +1,4 @@
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "operations/collective.h"
 #include "text/component.h"
 

@@ -1,6 +1,6 @@
 #include "operations/neighbors.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 
 namespace bench {
 

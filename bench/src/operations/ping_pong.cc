@@ -1,4 +1,4 @@
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "operations/buffer.h"
 #include "operations/operation.h"
 #include "text/error.h"

@@ -1,4 +1,4 @@
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "mpi/steady_time.h"
 #include "operations/computation.h"
 #include "operations/operation.h"

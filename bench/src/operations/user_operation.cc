@@ -1,7 +1,6 @@
 #include "operations/user_operation.h"
 
 #include "mpi/communicator.h"
-#include "mpi/mpi_check.h"
 #include "output/output.h"
 #include "text/error.h"
 #include "text/words.h"

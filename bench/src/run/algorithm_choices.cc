@@ -1,6 +1,6 @@
 #include "run/algorithm_choices.h"
 
-#include "mpi/settings.h"
+#include "mpi/library.h"
 #include "operations/message_counter.h"
 #include "operations/operation.h"
 #include "text/error.h"

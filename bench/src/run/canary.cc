@@ -1,7 +1,6 @@
 #include "run/canary.h"
 
-#include "mpi/mpi_check.h"
-#include "mpi/simulation.h"
+#include "mpi/communicator.h"
 #include "mpi/steady_time.h"
 #include "rules/statistics.h"
 

@@ -1,6 +1,6 @@
 #include "run/launch.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "output/output.h"
 #include "rules/metric.h"
 #include "rules/statistics.h"

@@ -1,8 +1,8 @@
 #include "run/options.h"
 
 #include "build_info.h"
-#include "mpi/component_option.h"
-#include "mpi/names.h"
+#include "mpi/global_clock.h"
+#include "mpi/library.h"
 #include "operations/operation.h"
 #include "output/context.h"
 #include "output/sink.h"

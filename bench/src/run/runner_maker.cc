@@ -1,8 +1,7 @@
 #include "run/runner_maker.h"
 
-#include "mpi/everywhere.h"
-#include "mpi/mpi_check.h"
-#include "mpi/simulation.h"
+#include "mpi/communicator.h"
+#include "mpi/steady_time.h"
 #include "operations/computation.h"
 #include "synchronizers/synchronizer.h"
 #include "text/words.h"

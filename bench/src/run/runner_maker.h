@@ -2,7 +2,6 @@
 
 #include "mpi/communicator.h"
 #include "mpi/global_clock.h"
-#include "mpi/harmonized_comm.h"
 #include "operations/algorithm.h"
 #include "operations/operation.h"
 #include "rules/arrival_pattern.h"

@@ -1,6 +1,6 @@
 #include "run/sampler.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "mpi/steady_time.h"
 #include "rules/statistics.h"
 #include "text/words.h"

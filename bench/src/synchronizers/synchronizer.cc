@@ -1,6 +1,6 @@
 #include "synchronizers/synchronizer.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 
 namespace bench {
 namespace {

@@ -1,9 +1,7 @@
 #pragma once
 
-#include "mpi/clock_error.h"
 #include "mpi/communicator.h"
 #include "mpi/global_clock.h"
-#include "mpi/harmonized_comm.h"
 #include "text/component.h"
 
 #include <algorithm>

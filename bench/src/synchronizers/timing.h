@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mpi/stamp_clock.h"
+#include "mpi/global_clock.h"
 #include "operations/operation.h"
 #include "synchronizers/synchronizer.h"
 #include "text/component.h"

@@ -1,4 +1,4 @@
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "rules/window_size.h"
 #include "synchronizers/synchronizer.h"
 

@@ -1,8 +1,9 @@
-#include "mpi/settings.h"
-
+#include "mpi/library.h"
+#include "mpi/communicator.h"
 #include "text/words.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -101,6 +102,29 @@ std::vector<Setting> find_settings() {
         all.push_back(setting);
     }
     return all;
+}
+
+std::string host_name() {
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+    check(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
+    return printable({name, static_cast<std::size_t>(length)});
+}
+
+std::string mpi_library() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+    std::string version(text.data(), static_cast<std::size_t>(length));
+    version.erase(version.find_last_not_of(std::string_view(" \t\n\0", 4)) + 1);
+    return version;
+}
+
+std::string mpi_standard() {
+    int version = 0;
+    int subversion = 0;
+    check(MPI_Get_version(&version, &subversion), "MPI_Get_version");
+    return fmt::format("{}.{}", version, subversion);
 }
 
 } // namespace bench
