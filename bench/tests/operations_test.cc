@@ -4,7 +4,6 @@
 
 #include "mpi/communicator.h"
 #include "mpi/steady_time.h"
-#include "operations/entry_order.h"
 #include "text/words.h"
 
 #include <algorithm>

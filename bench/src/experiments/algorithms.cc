@@ -5,7 +5,6 @@
 #include "mpi/communicator.h"
 #include "operations/algorithm.h"
 #include "operations/counting_reduction.h"
-#include "operations/message_counter.h"
 #include "operations/operation.h"
 #include "run/algorithm_choices.h"
 #include "run/command_line.h"

@@ -1,12 +1,8 @@
 #include "operations/operation.h"
 
 #include "mpi/communicator.h"
-#include "operations/buffer.h"
-#include "operations/call.h"
 #include "operations/collective.h"
-#include "operations/computation.h"
 #include "operations/elements.h"
-#include "operations/entry_order.h"
 #include "text/error.h"
 
 #include <algorithm>

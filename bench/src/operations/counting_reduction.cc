@@ -1,7 +1,7 @@
 #include "operations/counting_reduction.h"
 
 #include "mpi/communicator.h"
-#include "operations/call.h"
+#include "operations/collective.h"
 
 #include <string_view>
 #include <vector>

@@ -1,5 +1,4 @@
 #include "mpi/communicator.h"
-#include "operations/buffer.h"
 #include "operations/operation.h"
 #include "text/error.h"
 

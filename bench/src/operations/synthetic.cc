@@ -1,6 +1,5 @@
 #include "mpi/communicator.h"
 #include "mpi/steady_time.h"
-#include "operations/computation.h"
 #include "operations/operation.h"
 
 #include <algorithm>

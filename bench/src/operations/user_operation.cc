@@ -1,4 +1,4 @@
-#include "operations/user_operation.h"
+#include "operations/operation.h"
 
 #include "mpi/communicator.h"
 #include "output/output.h"

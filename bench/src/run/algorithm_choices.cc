@@ -1,7 +1,7 @@
 #include "run/algorithm_choices.h"
 
 #include "mpi/library.h"
-#include "operations/message_counter.h"
+#include "operations/algorithm.h"
 #include "operations/operation.h"
 #include "text/error.h"
 #include "text/words.h"

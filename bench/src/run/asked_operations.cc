@@ -1,8 +1,7 @@
 #include "run/asked_operations.h"
 
 #include "operations/collective.h"
-#include "operations/computation.h"
-#include "operations/user_operation.h"
+#include "operations/operation.h"
 #include "run/command_line.h"
 #include "text/error.h"
 #include "text/words.h"

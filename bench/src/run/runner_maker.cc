@@ -2,7 +2,7 @@
 
 #include "mpi/communicator.h"
 #include "mpi/steady_time.h"
-#include "operations/computation.h"
+#include "operations/operation.h"
 #include "synchronizers/synchronizer.h"
 #include "text/words.h"
 
