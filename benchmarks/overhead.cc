@@ -11,7 +11,6 @@
 #include "run/canary.h"
 #include "run/sampler.h"
 #include "synchronizers/synchronizer.h"
-#include "synchronizers/timing.h"
 #include "text/component.h"
 #include "text/words.h"
 

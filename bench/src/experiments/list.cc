@@ -11,7 +11,6 @@
 #include "rules/warmup_rule.h"
 #include "run/command_line.h"
 #include "synchronizers/synchronizer.h"
-#include "synchronizers/timing.h"
 #include "text/words.h"
 
 #include <algorithm>

@@ -11,7 +11,6 @@
 #include "run/completed_cells.h"
 #include "run/launch.h"
 #include "synchronizers/synchronizer.h"
-#include "synchronizers/timing.h"
 #include "text/words.h"
 
 #include <fmt/format.h>

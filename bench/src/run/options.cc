@@ -10,7 +10,6 @@
 #include "rules/stopping_rule.h"
 #include "rules/warmup_rule.h"
 #include "synchronizers/synchronizer.h"
-#include "synchronizers/timing.h"
 #include "text/error.h"
 #include "text/parse.h"
 #include "text/words.h"

@@ -9,7 +9,6 @@
 #include "rules/stopping_rule.h"
 #include "run/options.h"
 #include "synchronizers/synchronizer.h"
-#include "synchronizers/timing.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,6 @@
 #include "operations/operation.h"
 #include "rules/metric.h"
 #include "synchronizers/synchronizer.h"
-#include "synchronizers/timing.h"
 
 #include <vector>
 
