@@ -5,7 +5,6 @@
 #include "mpi/offsets.h"
 #include "output/context.h"
 #include "output/sink.h"
-#include "run/completed_cells.h"
 #include "run/launch.h"
 #include "run/options.h"
 #include "run/sampler.h"

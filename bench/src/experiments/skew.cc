@@ -8,7 +8,6 @@
 #include "rules/stopping_rule.h"
 #include "rules/warmup_rule.h"
 #include "run/command_line.h"
-#include "run/completed_cells.h"
 #include "run/launch.h"
 #include "synchronizers/synchronizer.h"
 #include "text/words.h"
