@@ -1,6 +1,6 @@
 #include "clock_fixture.h"
+#include "experiments/clock_measure.h"
 #include "experiments/clock_results.h"
-#include "experiments/due_events.h"
 #include "files.h"
 
 #include <cmath>

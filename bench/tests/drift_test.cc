@@ -1,4 +1,3 @@
-#include "experiments/drift_line.h"
 #include "experiments/drift_results.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "experiments/drift_line.h"
+#include "experiments/drift_results.h"
 
 #include <cmath>
 #include <functional>

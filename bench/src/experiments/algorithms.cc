@@ -1,7 +1,6 @@
 #include "experiments/subcommand.h"
 
 #include "experiments/algorithms_results.h"
-#include "experiments/session.h"
 #include "mpi/communicator.h"
 #include "operations/algorithm.h"
 #include "operations/counting_reduction.h"

@@ -2,7 +2,6 @@
 
 #include "experiments/clock_measure.h"
 #include "experiments/clock_results.h"
-#include "experiments/session.h"
 #include "mpi/global_clock.h"
 #include "run/command_line.h"
 #include "text/parse.h"

@@ -1,7 +1,6 @@
 #include "experiments/subcommand.h"
 
 #include "experiments/drift_results.h"
-#include "experiments/session.h"
 #include "mpi/communicator.h"
 #include "mpi/global_clock.h"
 #include "mpi/offsets.h"

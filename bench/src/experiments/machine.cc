@@ -1,4 +1,4 @@
-#include "experiments/machine.h"
+#include "experiments/subcommand.h"
 
 #include "mpi/library.h"
 #include "text/error.h"

@@ -1,4 +1,4 @@
-#include "experiments/machine.h"
+#include "experiments/subcommand.h"
 
 // All that is known of a simulated host is that each of its ranks has a processor.
 namespace bench {

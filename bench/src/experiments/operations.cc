@@ -1,6 +1,5 @@
 #include "experiments/subcommand.h"
 
-#include "experiments/session.h"
 #include "mpi/communicator.h"
 #include "mpi/offsets.h"
 #include "output/context.h"

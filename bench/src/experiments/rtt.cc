@@ -1,7 +1,6 @@
 #include "experiments/subcommand.h"
 
 #include "experiments/rtt_results.h"
-#include "experiments/session.h"
 #include "mpi/communicator.h"
 #include "mpi/offsets.h"
 #include "output/output.h"

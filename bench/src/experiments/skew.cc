@@ -1,6 +1,5 @@
 #include "experiments/subcommand.h"
 
-#include "experiments/session.h"
 #include "experiments/skew_results.h"
 #include "mpi/offsets.h"
 #include "operations/operation.h"
