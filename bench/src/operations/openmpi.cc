@@ -2,7 +2,6 @@
 #include "mpi/library.h"
 #include "mpi/mpi_tool.h"
 #include "operations/algorithm.h"
-#include "operations/rules_file.h"
 #include "rules/cell.h"
 #include "text/error.h"
 #include "text/words.h"
@@ -45,8 +44,9 @@ private:
     std::stringstream text_;
 };
 
-} // namespace
-
+/// Whether a rules file of coll_tuned, version 1, names an algorithm of a collective on so many ranks, as the library
+/// reads it (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c). An unreadable file has no rules; a file of
+/// another form may have any.
 bool has_rules(const std::string &path, const std::string &collective, long ranks) {
     std::ifstream file(path);
     if (!file) {
@@ -77,8 +77,6 @@ bool has_rules(const std::string &path, const std::string &collective, long rank
         return true;
     }
 }
-
-namespace {
 
 constexpr const char *dynamic_rules = "coll_tuned_use_dynamic_rules";
 constexpr const char *rules_filename = "coll_tuned_dynamic_rules_filename";
