@@ -1,20 +1,18 @@
 // Overhead of the harness: its samples and hand-written loops, in turns in one launch, with the same library and
 // the same buffers, in one state of the machine. Run by `make bench-overhead`.
 
-#include "cells/cell.h"
-#include "clocks/global_clock.h"
-#include "launch/canary.h"
-#include "launch/sampler.h"
-#include "metrics/metric.h"
 #include "mpi/communicator.h"
-#include "mpi/mpi_check.h"
+#include "mpi/global_clock.h"
 #include "operations/operation.h"
 #include "output/output.h"
-#include "statistics/statistics.h"
+#include "rules/cell.h"
+#include "rules/metric.h"
+#include "rules/statistics.h"
+#include "run/canary.h"
+#include "run/sampler.h"
 #include "synchronizers/synchronizer.h"
 #include "text/component.h"
-#include "text/names.h"
-#include "timings/timing.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

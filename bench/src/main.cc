@@ -1,10 +1,10 @@
+#include "experiments/subcommand.h"
 #include "mpi/mpi_tool.h"
-#include "options/algorithm_choices.h"
 #include "output/output.h"
 #include "print_line.h"
-#include "subcommands/subcommand.h"
-#include "text/encoding.h"
+#include "run/algorithm_choices.h"
 #include "text/error.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
-#include "patterns/arrival_pattern.h"
+#include "rules/arrival_pattern.h"
 
 #include "expect_usage_error.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
-#include "cells/cell_fields.h"
+#include "output/sink.h"
 
 #include "files.h"
-#include "metrics/metric.h"
 #include "netcdf_reader.h"
+#include "rules/metric.h"
 #include "written.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "cells/cell.h"
+#include "rules/cell.h"
 
 #include "samples.h"
 

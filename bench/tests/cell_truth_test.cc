@@ -1,7 +1,7 @@
 // The numbers of a cell, against loops over the raw stamps that follow the definitions and share nothing with the code.
-#include "cells/cell.h"
+#include "rules/cell.h"
 
-#include "metrics/metric.h"
+#include "rules/metric.h"
 #include "samples.h"
 
 #include <algorithm>

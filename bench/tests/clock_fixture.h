@@ -1,6 +1,6 @@
 #pragma once
 
-#include "subcommands/clock/results.h"
+#include "experiments/clock_results.h"
 
 #include <limits>
 #include <utility>

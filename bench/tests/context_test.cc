@@ -1,8 +1,6 @@
-#include "cells/validity.h"
-#include "context/clock_agreement.h"
-#include "context/context.h"
-#include "context/warnings.h"
 #include "fixture.h"
+#include "output/context.h"
+#include "rules/cell.h"
 #include "samples.h"
 
 #include <gtest/gtest.h>

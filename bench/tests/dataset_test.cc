@@ -2,8 +2,8 @@
 #include "files.h"
 #include "fixture.h"
 #include "netcdf_reader.h"
-#include "output/sinks/format.h"
-#include "text/names.h"
+#include "output/sink.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cmath>

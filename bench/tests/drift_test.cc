@@ -1,5 +1,4 @@
-#include "subcommands/drift/line.h"
-#include "subcommands/drift/results.h"
+#include "experiments/drift_results.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "operations/elements/elements.h"
+#include "operations/elements.h"
 
 #include "expect_usage_error.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "cells/cell.h"
-#include "context/clock_agreement.h"
-#include "context/context.h"
+#include "output/context.h"
+#include "rules/cell.h"
 #include "samples.h"
 
 namespace bench {

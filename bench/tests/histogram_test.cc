@@ -1,4 +1,4 @@
-#include "statistics/histogram.h"
+#include "output/dataset.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "statistics/intervals.h"
+#include "rules/statistics.h"
 
 #include "coverage.h"
 

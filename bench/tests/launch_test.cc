@@ -1,9 +1,9 @@
 // A whole launch of operations whose times are known: what it keeps of every sample, how many it takes, and what it
 // makes of them. Expectations come from the command lines and the stamps, not from the code.
-#include "launch/launch.h"
+#include "run/launch.h"
 
 #include "mpi/communicator.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "subcommands/drift/line.h"
+#include "experiments/drift_results.h"
 
 #include <cmath>
 #include <functional>

@@ -1,7 +1,7 @@
-#include "metrics/metric.h"
+#include "rules/metric.h"
 
 #include "samples.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <gtest/gtest.h>
 

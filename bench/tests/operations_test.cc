@@ -2,11 +2,9 @@
 // are known.
 #include "operations/operation.h"
 
-#include "clocks/steady_time.h"
 #include "mpi/communicator.h"
-#include "mpi/mpi_check.h"
-#include "operations/entry_order.h"
-#include "text/names.h"
+#include "mpi/steady_time.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cstddef>

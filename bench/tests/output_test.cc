@@ -1,7 +1,6 @@
 #include "crc32.h"
 #include "files.h"
 #include "output/output.h"
-#include "output/progress.h"
 #include "text/error.h"
 #include "written.h"
 

@@ -1,6 +1,6 @@
-#include "launch/round_trips.h"
+#include "rules/statistics.h"
 
-#include "cells/cell.h"
+#include "rules/cell.h"
 
 #include <gtest/gtest.h>
 

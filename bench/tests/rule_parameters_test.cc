@@ -1,5 +1,5 @@
-#include "stopping_rules/stopping_rule.h"
-#include "warmup_rules/warmup_rule.h"
+#include "rules/stopping_rule.h"
+#include "rules/warmup_rule.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

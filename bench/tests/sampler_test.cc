@@ -1,9 +1,8 @@
-#include "launch/sampler.h"
+#include "run/sampler.h"
 
-#include "launch/canary.h"
-#include "mpi/mpi_check.h"
-#include "mpi/mpi_info.h"
-#include "text/names.h"
+#include "mpi/communicator.h"
+#include "run/canary.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "metrics/batch.h"
-#include "stopping_rules/stopping_rule.h"
-#include "text/names.h"
+#include "rules/metric.h"
+#include "rules/stopping_rule.h"
+#include "text/words.h"
 
 #include <cstdint>
 #include <fmt/format.h>

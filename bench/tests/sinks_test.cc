@@ -1,7 +1,7 @@
 #include "expect_usage_error.h"
 #include "files.h"
-#include "metrics/metric.h"
 #include "netcdf_reader.h"
+#include "rules/metric.h"
 #include "text/error.h"
 #include "written.h"
 

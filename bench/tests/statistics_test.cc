@@ -1,6 +1,4 @@
-#include "statistics/shuffle.h"
-#include "statistics/statistics.h"
-#include "statistics/step.h"
+#include "rules/statistics.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

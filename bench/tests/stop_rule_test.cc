@@ -1,4 +1,4 @@
-#include "subcommands/rtt/results.h"
+#include "experiments/rtt_results.h"
 
 #include <cmath>
 #include <deque>

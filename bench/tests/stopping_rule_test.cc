@@ -1,4 +1,4 @@
-#include "stopping_rules/stopping_rule.h"
+#include "rules/stopping_rule.h"
 
 #include "coverage.h"
 

@@ -1,10 +1,10 @@
+#include "experiments/algorithms_results.h"
+#include "experiments/drift_results.h"
+#include "experiments/list_report.h"
+#include "experiments/rtt_results.h"
+#include "experiments/skew_results.h"
 #include "files.h"
 #include "fixture.h"
-#include "subcommands/algorithms/results.h"
-#include "subcommands/drift/results.h"
-#include "subcommands/list/components.h"
-#include "subcommands/rtt/results.h"
-#include "subcommands/skew/results.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

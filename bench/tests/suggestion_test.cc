@@ -1,4 +1,4 @@
-#include "text/suggestion.h"
+#include "text/words.h"
 
 #include <gtest/gtest.h>
 

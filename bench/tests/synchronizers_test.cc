@@ -1,8 +1,8 @@
 // Decisions of synchronizers, on clocks of their own; tests/bench runs them on a machine.
 #include "synchronizers/synchronizer.h"
 
-#include "mpi/mpi_check.h"
-#include "text/names.h"
+#include "mpi/communicator.h"
+#include "text/words.h"
 
 #include <array>
 #include <chrono>

@@ -1,8 +1,7 @@
 #include "expect_usage_error.h"
 #include "text/component.h"
-#include "text/encoding.h"
-#include "text/names.h"
 #include "text/parse.h"
+#include "text/words.h"
 
 #include <gtest/gtest.h>
 #include <limits>

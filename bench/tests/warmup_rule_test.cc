@@ -1,4 +1,4 @@
-#include "warmup_rules/warmup_rule.h"
+#include "rules/warmup_rule.h"
 
 #include "coverage.h"
 

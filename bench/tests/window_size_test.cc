@@ -1,4 +1,4 @@
-#include "synchronizers/window_size.h"
+#include "rules/window_size.h"
 
 #include <gtest/gtest.h>
 #include <vector>

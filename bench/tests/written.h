@@ -1,9 +1,8 @@
 #pragma once
 
 #include "fixture.h"
-#include "output/sinks/format.h"
-#include "output/sinks/launch_writer.h"
-#include "text/names.h"
+#include "output/sink.h"
+#include "text/words.h"
 
 #include <memory>
 #include <string>

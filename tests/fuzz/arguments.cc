@@ -1,7 +1,7 @@
 // Command lines of downbeat-bench, a word per line: accepted, or refused in one line.
-#include "options/options.h"
-#include "text/encoding.h"
+#include "run/options.h"
 #include "text/error.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <cstddef>

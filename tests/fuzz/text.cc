@@ -1,11 +1,11 @@
 // Parsers of words on the command line: the first byte of the input chooses the parser, the rest is its text.
-#include "patterns/arrival_pattern.h"
-#include "stopping_rules/stopping_rule.h"
+#include "rules/arrival_pattern.h"
+#include "rules/stopping_rule.h"
+#include "rules/warmup_rule.h"
 #include "text/component.h"
-#include "text/encoding.h"
 #include "text/error.h"
 #include "text/parse.h"
-#include "warmup_rules/warmup_rule.h"
+#include "text/words.h"
 
 #include <cmath>
 #include <cstddef>

@@ -1,11 +1,10 @@
 #pragma once
 
-#include "metrics/metric.h"
-#include "statistics/distributions.h"
-#include "statistics/statistics.h"
-#include "stopping_rules/stopping_rule.h"
-#include "text/names.h"
-#include "warmup_rules/warmup_rule.h"
+#include "rules/metric.h"
+#include "rules/statistics.h"
+#include "rules/stopping_rule.h"
+#include "rules/warmup_rule.h"
+#include "text/words.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,11 +1,48 @@
 #include "mpi/communicator.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/library.h"
 #include "text/error.h"
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <random>
+#include <unordered_map>
+#include <vector>
 
 namespace bench {
+
+namespace {
+
+// MPICH 4.0 writes beyond MPI_MAX_ERROR_STRING if an error has passed through many of its functions.
+constexpr std::size_t room = std::size_t{8} * MPI_MAX_ERROR_STRING;
+
+} // namespace
+
+std::string mpi_error_text(int code) {
+    std::vector<char> text(room, '\0');
+    int length = 0;
+    if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) {
+        return fmt::format("error code {}", code);
+    }
+    std::string line(text.data());
+    std::ranges::replace(line, '\n', ' ');
+    return line;
+}
+
+void throw_mpi_error(int code, const char *call) {
+    throw Error::here(fmt::format("{} failed: {}", call, mpi_error_text(code)));
+}
+
+void check_everywhere(const Communicator &comm, int code, const std::string &what) {
+    const std::string text = code == MPI_SUCCESS ? "" : mpi_error_text(code);
+    check(MPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm.handle()), "MPI_Allreduce");
+    if (code != MPI_SUCCESS) {
+        throw Error::everywhere(fmt::format("{}: {}", what, text));
+    }
+}
 
 Communicator::Communicator() {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
@@ -66,6 +103,55 @@ std::vector<double> Communicator::gather_values(std::span<const double> values) 
     std::vector<double> all(static_cast<std::size_t>(is_root() ? size_ : 0) * values.size());
     check(MPI_Gather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm_), "MPI_Gather");
     return all;
+}
+
+namespace {
+
+// Delays of 1,000 ranks in 25,000 calls.
+constexpr std::size_t longest_file = std::size_t{256} << 20U;
+
+} // namespace
+
+std::string read_everywhere(const Communicator &comm, const std::string &path) {
+    std::string text;
+    const long length = comm.on_root([&] {
+        if (std::error_code error; std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path)) {
+            throw Error::here(fmt::format("'{}' is not a regular file; give one", path));
+        }
+        std::ifstream file(path);
+        std::vector<char> part(1 << 16);
+        do {
+            file.read(part.data(), static_cast<std::streamsize>(part.size()));
+            text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+        } while (file && text.size() <= longest_file);
+        if (text.empty()) { // no file that is asked for is
+            throw Error::here(fmt::format("'{}' cannot be read, or is empty", path));
+        }
+        if (text.size() > longest_file) {
+            throw Error::here(fmt::format("'{}' has more than {} MiB; give a smaller file", path, longest_file >> 20U));
+        }
+        return static_cast<long>(text.size());
+    });
+    text.resize(static_cast<std::size_t>(length));
+    check(MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, comm.handle()), "MPI_Bcast");
+    return text;
+}
+
+std::vector<int> number_nodes(const Communicator &comm) {
+    const std::vector<std::string> names = comm.gather(host_name());
+    std::vector<int> numbers(static_cast<std::size_t>(comm.size()));
+    std::unordered_map<std::string, int> known;
+    for (std::size_t rank = 0; rank < names.size(); ++rank) { // at rank 0 alone
+        numbers[rank] = known.emplace(names[rank], static_cast<int>(known.size())).first->second;
+    }
+    check(MPI_Bcast(numbers.data(), comm.size(), MPI_INT, 0, comm.handle()), "MPI_Bcast");
+    return numbers;
+}
+
+std::uint64_t choose_seed(const Communicator &comm, const std::optional<std::uint64_t> &given) {
+    return given ? *given : static_cast<std::uint64_t>(comm.on_root([] {
+        return static_cast<long>(std::random_device{}() % 1'000'000);
+    }));
 }
 
 } // namespace bench

@@ -2,14 +2,33 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mpi.h>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace bench {
+
+/// "MPI_ERR_ARG: invalid argument of some other kind", in the library's words, on one line.
+std::string mpi_error_text(int code);
+
+/// Throws Error::here unless an MPI function returned MPI_SUCCESS. `call` is the function's name.
+void throw_mpi_error(int code, const char *call);
+
+inline void check(int code, const char *call) {
+    if (code != MPI_SUCCESS) {
+        throw_mpi_error(code, call);
+    }
+}
+
+class Communicator;
+
+/// Collective. Throws Error::everywhere, on all ranks, unless every rank brings MPI_SUCCESS; `what` begins the message.
+void check_everywhere(const Communicator &comm, int code, const std::string &what);
 
 /// The ranks that take part: a duplicate of MPI_COMM_WORLD that returns errors instead of aborting.
 class Communicator {
@@ -53,6 +72,43 @@ private:
     MPI_Comm comm_ = MPI_COMM_NULL;
     int rank_ = 0;
     int size_ = 0;
+};
+
+// Shares information of one rank with all.
+
+/// Collective. The text of a file, which rank 0 reads. Throws Error::everywhere if it cannot be read.
+std::string read_everywhere(const Communicator &comm, const std::string &path);
+
+/// Collective. The host of each rank, numbered from 0 in order of appearance.
+std::vector<int> number_nodes(const Communicator &comm);
+
+/// Collective. The seed given, else one that rank 0 draws; short, so that people can type it again.
+std::uint64_t choose_seed(const Communicator &comm, const std::optional<std::uint64_t> &given);
+
+/// An info object that is freed with its scope; MPI_INFO_NULL until it is filled.
+class Info {
+public:
+    Info() = default;
+    ~Info() {
+        if (handle_ != MPI_INFO_NULL) {
+            MPI_Info_free(&handle_);
+        }
+    }
+    Info(const Info &) = delete;
+    Info &operator=(const Info &) = delete;
+
+    void set(const std::string &key, const std::string &value) {
+        if (handle_ == MPI_INFO_NULL) {
+            check(MPI_Info_create(&handle_), "MPI_Info_create");
+        }
+        check(MPI_Info_set(handle_, key.c_str(), value.c_str()), "MPI_Info_set");
+    }
+
+    MPI_Info *address() { return &handle_; }
+    MPI_Info handle() const { return handle_; }
+
+private:
+    MPI_Info handle_ = MPI_INFO_NULL;
 };
 
 } // namespace bench

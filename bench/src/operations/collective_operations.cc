@@ -1,12 +1,8 @@
 #include "operations/operation.h"
 
-#include "mpi/mpi_check.h"
-#include "operations/buffer.h"
-#include "operations/collectives/call.h"
-#include "operations/collectives/collective.h"
-#include "operations/computation.h"
-#include "operations/elements/elements.h"
-#include "operations/entry_order.h"
+#include "mpi/communicator.h"
+#include "operations/collective.h"
+#include "operations/elements.h"
 #include "text/error.h"
 
 #include <algorithm>

@@ -1,6 +1,20 @@
 #include "operations/operation.h"
 
+#include "mpi/communicator.h"
+#include "mpi/steady_time.h"
+#include "text/error.h"
+#include "text/words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <new>
+#include <sched.h>
+#include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace bench {
 namespace {
@@ -37,6 +51,177 @@ OperationInfo operations::nothing() {
     return unsized_operation(
         {"nothing", "no operation: the synchronizer alone, and the cost of a timestamp"},
         [](const OperationArguments &) -> std::unique_ptr<Operation> { return std::make_unique<Nothing>(); });
+}
+
+} // namespace bench
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#elif !defined(__aarch64__)
+#include <algorithm>
+#include <vector>
+#endif
+
+namespace bench {
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t line = 64; // bytes; no processor with an instruction to flush has shorter ones
+
+// Read as double or float this is an ordinary positive number (4.8e-4, 0.75), neither denormal nor close to overflow,
+// so that sums take the time they usually take.
+constexpr int fill = 0x3f;
+
+} // namespace
+
+Buffer::Buffer(std::uint64_t size, std::size_t place) : offset_(place % (page / line) * line) {
+    const std::uint64_t rounded = (offset_ + size + page - 1) / page * page; // as aligned_alloc demands
+    data_.reset(static_cast<char *>(std::aligned_alloc(page, rounded)));
+    if (!data_) {
+        throw std::bad_alloc();
+    }
+    std::memset(data_.get(), fill, rounded);
+}
+
+void Buffer::Free::operator()(char *data) const { std::free(data); }
+
+std::uint64_t largest_cache() {
+    const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return size > 0 ? static_cast<std::uint64_t>(size) : std::uint64_t{32} << 20;
+}
+
+void flush_from_caches(const void *data, std::uint64_t size) {
+    const char *const begin = static_cast<const char *>(data);
+#if defined(__x86_64__)
+    for (std::uint64_t at = 0; at < size; at += line) {
+        _mm_clflush(begin + at);
+    }
+    _mm_mfence();
+#elif defined(__aarch64__)
+    for (std::uint64_t at = 0; at < size; at += line) {
+        asm volatile("dc civac, %0" : : "r"(begin + at) : "memory");
+    }
+    asm volatile("dsb ish" : : : "memory");
+#else
+    // No unprivileged instruction for it: other memory evicts it.
+    static std::vector<char> other(2 * largest_cache());
+    std::fill(other.begin(), other.end(), static_cast<char>(begin[0] + static_cast<char>(size)));
+#endif
+}
+
+namespace {
+
+constexpr long nap = 1'000'000; // ns; hundreds of times what a message takes
+constexpr int entering = 1;     // tags
+constexpr int left = 2;
+
+void send(MPI_Comm comm, int to, int tag) { check(MPI_Send(nullptr, 0, MPI_BYTE, to, tag, comm), "MPI_Send"); }
+
+int receive(MPI_Comm comm, int tag) {
+    MPI_Status status;
+    check(MPI_Recv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, tag, comm, &status), "MPI_Recv");
+    return status.MPI_SOURCE;
+}
+
+/// Receives the messages of a nap. Yields the processor meanwhile, as others may need it to make progress.
+std::vector<int> receive_while_napping(MPI_Comm comm, int tag) {
+    std::vector<int> sources;
+    for (const long end = unsteered_nanoseconds() + nap; unsteered_nanoseconds() < end;) {
+        int waiting = 0;
+        check(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &waiting, MPI_STATUS_IGNORE), "MPI_Iprobe");
+        if (waiting != 0) {
+            sources.push_back(receive(comm, tag));
+        }
+        sched_yield();
+    }
+    return sources;
+}
+
+} // namespace
+
+std::optional<std::string> find_early_leaver(MPI_Comm comm, int late, const std::function<void()> &run) {
+    int rank = 0;
+    int ranks = 0;
+    check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
+    if (rank != late) {
+        send(comm, late, entering);
+        run();
+        send(comm, late, left);
+        return std::nullopt;
+    }
+    for (int other = 1; other < ranks; ++other) {
+        receive(comm, entering);
+    }
+    const std::vector<int> early = receive_while_napping(comm, left);
+    run();
+    for (std::size_t others = early.size() + 1; others < static_cast<std::size_t>(ranks); ++others) {
+        receive(comm, left);
+    }
+    if (early.empty()) {
+        return std::nullopt;
+    }
+    return fmt::format("rank {} left before this one entered", *std::ranges::min_element(early));
+}
+
+namespace {
+
+// A parameter of operation synthetic that only matters with computation.
+constexpr const char *hidden = "hidden";
+
+} // namespace
+
+Computation::Computation(const Component &operation)
+    : asked_(operation.is_auto("compute") ? -1.0 : operation.seconds("compute")), tests_(operation.whole("tests")) {
+    numbers_.fill(1.0);
+}
+
+void Computation::choose(double own_time) { seconds_ = asked_ < 0.0 ? own_time : asked_; }
+
+void Computation::run(MPI_Request *request) {
+    const long slice = std::lround(seconds_ * 1e9 / static_cast<double>(tests_ + 1)); // ns
+    const auto work = [this] {
+        for (double &number : numbers_) { // in the innermost cache, and never far from 1
+            number = 0.5 * number + 0.5;
+        }
+    };
+    for (long i = 0; i <= tests_; ++i) {
+        const long begin = unsteered_nanoseconds();
+        work_until(begin + slice, work);
+        computed_ += static_cast<double>(unsteered_nanoseconds() - begin) * 1e-9;
+        if (i < tests_) {
+            int complete = 0;
+            check(MPI_Test(request, &complete, MPI_STATUS_IGNORE), "MPI_Test");
+        }
+    }
+}
+
+double Computation::take() { return std::exchange(computed_, 0.0); }
+
+std::vector<ComponentParameter> computation_parameters() {
+    return {{"compute", "0", "computation between call and wait; auto: as long as the operation takes alone",
+             ComponentValues::duration(0.0, 1.0).or_word("auto")},
+            {"tests", "0", "calls to MPI_Test, spread evenly over the computation", ComponentValues::whole(0, 10000)}};
+}
+
+bool computes(const Component &operation) { return operation.is_auto("compute") || operation.seconds("compute") > 0.0; }
+
+void check_computation(const Component &operation) {
+    if (operation.whole("tests") > 0 && !computes(operation)) {
+        throw Error::usage(fmt::format(
+            "{} has tests, but no computation to spread them over; add compute=auto, or compute with a duration",
+            operation.text()));
+    }
+}
+
+Component without_computation(const Component &operation, const OperationInfo &info) {
+    std::vector<std::string> others;
+    for (const ComponentParameter &parameter : info.parameters) {
+        if (parameter.name != "compute" && parameter.name != "tests" && parameter.name != hidden) {
+            others.push_back(parameter.name + "=" + operation.word(parameter.name));
+        }
+    }
+    return {"operation", others.empty() ? info.name : fmt::format("{}({})", info.name, join(others, ",")), info};
 }
 
 } // namespace bench

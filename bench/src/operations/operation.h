@@ -2,12 +2,15 @@
 
 #include "text/component.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mpi.h>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bench {
@@ -103,5 +106,80 @@ const std::vector<OperationInfo> &all_operations();
 /// For operations without a size.
 OperationInfo unsized_operation(ComponentInfo info,
                                 std::unique_ptr<Operation> (*make)(const OperationArguments &arguments));
+
+/// Memory with every byte written, so that a measurement has no page faults.
+class Buffer {
+public:
+    /// Begins `place` cache lines (modulo those of a page) after the beginning of a page, so that many buffers do not
+    /// share the same few places of a cache.
+    explicit Buffer(std::uint64_t size, std::size_t place = 0);
+    void *data() const { return data_.get() + offset_; }
+
+private:
+    struct Free {
+        void operator()(char *data) const;
+    };
+    std::unique_ptr<char[], Free> data_;
+    std::size_t offset_;
+};
+
+/// Bytes of the largest cache of a processor; 32 MiB if unknown.
+std::uint64_t largest_cache();
+
+/// Flushes the memory from all caches of this processor.
+void flush_from_caches(const void *data, std::uint64_t size);
+
+/// Collective. Calls `run`, the rank `late` last: a barrier guarantees that no rank leaves before that. Returns the
+/// violations that this rank saw: "rank 2 left before this one entered"; nothing on other ranks.
+///
+/// Messages prove it, not clocks: the late rank knows that all others are about to enter and waits a while; if one
+/// reports that it has left, it certainly left too early. Messages that take longer than it waits go unnoticed.
+std::optional<std::string> find_early_leaver(MPI_Comm comm, int late, const std::function<void()> &run);
+
+/// Computation between the start of a nonblocking operation and the wait for it.
+class Computation {
+public:
+    explicit Computation(const Component &operation);
+
+    /// If the operation names no time, its own duration is used.
+    void choose(double own_time);
+    /// Seconds planned; 0: nothing is computed.
+    double seconds() const { return seconds_; }
+
+    /// Computes for that time, and tests now and then whether the operation is complete; the time of the tests does not
+    /// count.
+    void run(MPI_Request *request);
+    /// Seconds that were really computed since the last call of this; the last step ends later than planned.
+    double take();
+
+private:
+    double asked_; // seconds; negative: the operation's own time
+    long tests_;
+    double seconds_ = 0.0;
+    double computed_ = 0.0;
+    std::array<double, 64> numbers_{};
+};
+
+/// Parameters `compute` and `tests`.
+std::vector<ComponentParameter> computation_parameters();
+
+/// Whether the operation, by these parameters, computes.
+bool computes(const Component &operation);
+
+/// Throws Error::usage if they do not go together.
+void check_computation(const Component &operation);
+
+/// The same operation without computation.
+Component without_computation(const Component &operation, const OperationInfo &info);
+
+/// Whether an operation's text names a file: it has a slash before its parameters, or ends in ".so".
+bool is_user_operation(std::string_view text);
+
+/// The operation with its text in parentheses, "my_op(ring)" for "./my_op.so(ring)". Throws Error::usage.
+Component user_operation_component(std::string_view text);
+
+/// Collective over MPI_COMM_WORLD. The operation of a shared object (downbeat/operation.h), which stays loaded. Throws
+/// Error::usage if any rank cannot load it.
+OperationInfo load_user_operation(std::string_view text);
 
 } // namespace bench

@@ -1,5 +1,4 @@
-#include "mpi/mpi_check.h"
-#include "operations/buffer.h"
+#include "mpi/communicator.h"
 #include "operations/operation.h"
 #include "text/error.h"
 

@@ -1,6 +1,5 @@
-#include "clocks/steady_time.h"
-#include "mpi/mpi_check.h"
-#include "operations/computation.h"
+#include "mpi/communicator.h"
+#include "mpi/steady_time.h"
 #include "operations/operation.h"
 
 #include <algorithm>

@@ -1,10 +1,9 @@
-#include "operations/user_operation.h"
+#include "operations/operation.h"
 
 #include "mpi/communicator.h"
-#include "mpi/mpi_check.h"
 #include "output/output.h"
-#include "text/encoding.h"
 #include "text/error.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <array>

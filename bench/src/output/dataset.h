@@ -1,17 +1,35 @@
 #pragma once
 
-#include "context/context.h"
-#include "statistics/histogram.h"
+#include "output/context.h"
 #include "text/field.h"
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace bench {
+
+/// Counts in uniform bins from the smallest value up to a quantile; larger values are counted, not drawn, because the
+/// tail of round trips is so long that all others would fall into one bin.
+struct Histogram {
+    double low;  // of the first bin
+    double high; // of the last bin; the last bin contains it
+    std::vector<std::size_t> counts;
+    std::size_t overflow; // values above `high`
+
+    double width() const { return (high - low) / static_cast<double>(counts.size()); }
+};
+
+/// Values are sorted and not empty. `least_width`: the least width of a bin, for values that are all equal.
+Histogram make_histogram(std::span<const double> sorted, std::size_t bins, double quantile, double least_width);
+
+/// The histogram in `rows` rows of `columns` characters, and an axis. Neighboring bins are merged until the bulk has no
+/// gaps, because clocks may tick in steps wider than a bin.
+std::string draw(const Histogram &histogram, std::size_t columns, std::size_t rows);
 
 constexpr std::size_t unlimited = 0; // length of a dimension that grows
 

@@ -1,5 +1,5 @@
-#include "clocks/steady_time.h"
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
+#include "mpi/steady_time.h"
 #include "synchronizers/synchronizer.h"
 
 #include <bit>

@@ -1,5 +1,5 @@
-#include "clocks/component_option.h"
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
+#include "mpi/global_clock.h"
 #include "synchronizers/synchronizer.h"
 
 #include <mpix_harmonize.h>

@@ -1,4 +1,4 @@
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 #include "synchronizers/synchronizer.h"
 
 #include <fmt/format.h>

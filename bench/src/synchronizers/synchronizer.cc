@@ -1,6 +1,6 @@
 #include "synchronizers/synchronizer.h"
 
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
 
 namespace bench {
 namespace {
@@ -36,6 +36,79 @@ const std::vector<SynchronizerInfo> &all_synchronizers() {
         }
         return found;
     }();
+    return all;
+}
+
+namespace {
+
+class PerCall : public Timing {
+public:
+    Stamps run(Operation &operation, Synchronizer &, const StampClock &clock) override {
+        const std::int64_t entry = clock.read();
+        operation.run();
+        return {entry, clock.read()};
+    }
+};
+
+class Batched : public Timing {
+public:
+    explicit Batched(long calls) : calls_(calls) {}
+    Stamps run(Operation &operation, Synchronizer &, const StampClock &clock) override {
+        const std::int64_t entry = clock.read();
+        operation.repeat(calls_);
+        return {entry, clock.read()};
+    }
+    long calls() const override { return calls_; }
+
+private:
+    long calls_;
+};
+
+class BatchSynced : public Timing {
+public:
+    explicit BatchSynced(long calls) : calls_(calls) {}
+    Stamps run(Operation &operation, Synchronizer &synchronizer, const StampClock &clock) override {
+        const std::int64_t entry = clock.read();
+        for (long i = 0; i < calls_; ++i) {
+            operation.run();
+            synchronizer.start(0.0); // its time counts: that is the scheme's error, and results must show it
+        }
+        return {entry, clock.read()};
+    }
+    long calls() const override { return calls_; }
+    bool synchronizes() const override { return true; }
+
+private:
+    long calls_;
+};
+
+std::unique_ptr<Timing> make_per_call(const Component &) { return std::make_unique<PerCall>(); }
+
+template <typename Kind> std::unique_ptr<Timing> make_batch(const Component &component) {
+    return std::make_unique<Kind>(component.whole("calls"));
+}
+
+} // namespace
+
+const std::vector<TimingInfo> &all_timings() {
+    const ComponentParameter calls = {"calls", "100", "calls of the operation per sample",
+                                      ComponentValues::whole(1, 1e9)};
+    static const std::vector<TimingInfo> all = {
+        {{"per_call", "synchronize and time every call", "Hunold 2015, Fig. 2 (1); OSU"}, make_per_call},
+        {{"batch",
+          "synchronize once, time many calls in a row; calls overlap (pipelining)",
+          "Hunold 2015, Fig. 2 (2); Hoefler 2008, listings 1 to 3; mpptest, IMB, MPBench",
+          {calls}},
+         make_batch<Batched>},
+        {{"batch_synced",
+          "time many calls, each followed by the synchronizer; the synchronizer's time counts",
+          "Hunold 2015, Fig. 2 (3); Phloem, mpiBench",
+          {calls}},
+         make_batch<BatchSynced>},
+        // It differs from per_call in the synchronizer.
+        {{"window", "time every call at the start of its own window; needs synchronizer window",
+          "Hunold 2015, Fig. 2 (4); SKaMPI, NBCBench"},
+         make_per_call}};
     return all;
 }
 

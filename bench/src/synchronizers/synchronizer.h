@@ -1,12 +1,12 @@
 #pragma once
 
-#include "clocks/clock_error.h"
-#include "clocks/global_clock.h"
-#include "clocks/harmonized_comm.h"
 #include "mpi/communicator.h"
+#include "mpi/global_clock.h"
+#include "operations/operation.h"
 #include "text/component.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <mpi.h>
@@ -99,5 +99,36 @@ const std::vector<SynchronizerInfo> &all_barriers();
 /// Collective. Seconds from rank 0's clock reading until a rank has received it: the mean of ten broadcasts, each after
 /// a barrier, for the slowest rank. The same on all ranks. `messages` is a duplicate of `comm`.
 double measure_broadcast_lag(const Communicator &comm, const GlobalClock &clock, MPI_Comm messages);
+
+/// A sample's readings of the local clock.
+struct Stamps {
+    std::int64_t entry;
+    std::int64_t exit;
+};
+
+/// The part of a sample between its two stamps, and these.
+class Timing {
+public:
+    virtual ~Timing() = default;
+
+    /// Collective. The timed part: one or more calls of the operation, right after the first stamp and right before
+    /// the second.
+    virtual Stamps run(Operation &operation, Synchronizer &synchronizer, const StampClock &clock) = 0;
+
+    /// Calls of the operation per sample; times are divided by it.
+    virtual long calls() const { return 1; }
+
+    /// Whether run() uses the synchronizer, whose last start is then no longer that of the sample.
+    virtual bool synchronizes() const { return false; }
+};
+
+struct TimingInfo : ComponentInfo {
+    std::unique_ptr<Timing> (*make)(const Component &component);
+};
+
+const std::vector<TimingInfo> &all_timings();
+
+/// Timing scheme `window` and the synchronizer of that name belong together.
+constexpr const char *window_name = "window";
 
 } // namespace bench

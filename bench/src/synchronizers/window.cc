@@ -1,6 +1,6 @@
-#include "mpi/mpi_check.h"
+#include "mpi/communicator.h"
+#include "rules/window_size.h"
 #include "synchronizers/synchronizer.h"
-#include "synchronizers/window_size.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 #include "component_text.h"
 #include "text/parse.h"
-#include "text/suggestion.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <array>

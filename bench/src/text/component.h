@@ -1,7 +1,7 @@
 #pragma once
 
 #include "text/error.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <map>
 #include <string>

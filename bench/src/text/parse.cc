@@ -1,7 +1,7 @@
 #include "text/parse.h"
 
 #include "text/error.h"
-#include "text/names.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <bit>

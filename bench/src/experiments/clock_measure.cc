@@ -1,0 +1,267 @@
+#include "experiments/clock_measure.h"
+
+#include "mpi/communicator.h"
+#include "mpi/offsets.h"
+#include "mpi/steady_time.h"
+#include "rules/statistics.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <limits>
+#include <mpix_harmonize.h>
+#include <numeric>
+
+namespace bench {
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+// Rank 0's next action, other than an event by its number.
+constexpr long synchronize_next = -1;
+constexpr long finished = -2;
+
+// A synchronization and the check after it rarely take longer than this multiple of its longest duration so far.
+constexpr double margin = 1.5;
+
+// Assumed for the first synchronization of a scheme; enough for few ranks, as default fits span 1 s.
+constexpr double first_seconds = 2.5;
+
+// The number of the first synchronizations, before repetition 0.
+constexpr long first = -1;
+
+double barrier_seconds(const Communicator &comm, long calls) {
+    const double begin = steady_time();
+    for (long i = 0; i < calls; ++i) {
+        check(MPI_Barrier(comm.handle()), "MPI_Barrier");
+    }
+    return (steady_time() - begin) / static_cast<double>(calls);
+}
+
+/// Collective. Mean duration of MPI_Barrier over many calls, in a time that does not matter.
+double measure_barrier(const Communicator &comm) {
+    constexpr long trial_calls = 10;
+    constexpr double enough_seconds = 0.05;
+    const long most_calls = simulated_platform().empty() ? 1000 : trial_calls; // simulated ranks are not interrupted
+    barrier_quietly(comm);
+    const double trial = barrier_seconds(comm, trial_calls);
+    const long calls = std::clamp(static_cast<long>(enough_seconds / trial), trial_calls, most_calls);
+    return barrier_seconds(comm, broadcast_quietly(comm, calls));
+}
+
+MPIX_Harmonize_stats stats_of(MPI_Comm comm) {
+    MPIX_Harmonize_stats stats;
+    check(MPIX_Harmonize_get_stats(comm, &stats), "MPIX_Harmonize_get_stats");
+    return stats;
+}
+
+} // namespace
+
+SchemeClock::SchemeClock(const Communicator &comm, const std::string &scheme) {
+    check(MPI_Comm_dup(comm.handle(), &comm_), "MPI_Comm_dup");
+    check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    Info info;
+    info.set("sync", scheme);
+    const int code = MPIX_Harmonize_set_info(comm_, info.handle());
+    check_everywhere(comm, code, fmt::format("cannot synchronize the clocks with {}", scheme));
+}
+
+SchemeClock::~SchemeClock() { MPI_Comm_free(&comm_); }
+
+void SchemeClock::synchronize() const { check(MPIX_Harmonize_sync(comm_), "MPIX_Harmonize_sync"); }
+
+double SchemeClock::messages() const { return static_cast<double>(stats_of(comm_).sync_messages); }
+
+int SchemeClock::domains() const { return stats_of(comm_).clock_domains; }
+
+ClockEdges SchemeClock::edges(const Communicator &comm) const {
+    constexpr std::size_t most = 32; // of one rank
+    std::array<Downbeat_edge, most> own{};
+    int count = 0;
+    double scatter = 0.0;
+    check(Downbeat_get_edges(comm_, static_cast<int>(own.size()), own.data(), &count, &scatter), "Downbeat_get_edges");
+    std::vector<double> words = {static_cast<double>(count), scatter};
+    for (const Downbeat_edge &edge : own) {
+        words.push_back(edge.partner);
+        words.push_back(edge.residual);
+    }
+    const std::vector<double> all = gather_quietly(comm, words);
+    ClockEdges found;
+    std::vector<double> scatters;
+    for (std::size_t rank = 0; (rank + 1) * words.size() <= all.size(); ++rank) {
+        const double *theirs = &all[rank * words.size()];
+        for (std::size_t i = 0; i < std::min(most, static_cast<std::size_t>(theirs[0])); ++i) {
+            found.edges.push_back({static_cast<int>(rank), static_cast<int>(theirs[2 + 2 * i]), theirs[3 + 2 * i]});
+        }
+        if (theirs[0] > 0.0) {
+            scatters.push_back(theirs[1]);
+        }
+    }
+    if (!scatters.empty()) {
+        found.scatter = summarize(scatters).median;
+    }
+    return found;
+}
+
+bool SchemeClock::knows_truth() const {
+    double error = 0.0;
+    int known = MPIX_Harmonize_true_error(comm_, &error) == MPI_SUCCESS ? 1 : 0;
+    check(MPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MIN, comm_), "MPI_Allreduce");
+    return known == 1;
+}
+
+double SchemeClock::true_error() const {
+    double error = 0.0;
+    check(MPIX_Harmonize_true_error(comm_, &error), "MPIX_Harmonize_true_error");
+    return error;
+}
+
+ClockMeasurement::ClockMeasurement(const Communicator &comm, const ClockOptions &options, bool validation,
+                                   std::uint64_t seed, bool quiet)
+    : comm_(comm), validation_(validation), random_(seed), clocks_(options.schemes.size()),
+      synced_at_(options.schemes.size()),
+      longest_(options.schemes.size(), first_seconds / margin), results_{options, false, 0, {}, {}, {}, {}},
+      progress_(quiet) {
+    for (const int rank : options.checked) {
+        pairs_.push_back({0, rank});
+    }
+    const ClockRun empty{0, 0.0, 0.0, std::vector<ClockEvent>(options.waits.size())};
+    results_.first.assign(options.schemes.size(), empty);
+    results_.runs.assign(options.schemes.size(),
+                         std::vector<ClockRun>(static_cast<std::size_t>(options.repetitions), empty));
+}
+
+ClockResults ClockMeasurement::run() {
+    progress_.start();
+    repeat(first);
+    for (long repetition = 0; repetition < results_.options.repetitions; ++repetition) {
+        results_.barrier.push_back(measure_barrier(comm_));
+        repeat(repetition);
+    }
+    for (const std::unique_ptr<SchemeClock> &clock : clocks_) {
+        results_.edges.push_back(clock->edges(comm_));
+    }
+    if (comm_.is_root()) {
+        progress_.finish(
+            fmt::format("{} of {} repetitions complete", results_.barrier.size(), results_.options.repetitions));
+    }
+    return results_;
+}
+
+ClockRun &ClockMeasurement::run_of(std::size_t scheme, long repetition) {
+    return repetition == first ? results_.first[scheme] : results_.runs[scheme][static_cast<std::size_t>(repetition)];
+}
+
+void ClockMeasurement::repeat(long repetition) {
+    const std::size_t waits = results_.options.waits.size();
+    std::vector<std::size_t> order(clocks_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    shuffle(order, random_);
+    DueEvents pending; // of use at rank 0
+    std::size_t synchronized = 0;
+    for (;;) {
+        const long action = broadcast_quietly(comm_, comm_.is_root() ? choose_action(pending, order, synchronized) : 0);
+        if (action == finished) {
+            return;
+        }
+        if (action == synchronize_next) {
+            synchronize(order[synchronized], repetition, synchronized, pending);
+            ++synchronized;
+        } else {
+            const auto event = static_cast<std::size_t>(action);
+            look(event / waits, repetition, event % waits);
+        }
+    }
+}
+
+/// At rank 0. Synchronizes the next scheme if that will end before the next event is due; else waits for the event.
+long ClockMeasurement::choose_action(DueEvents &pending, const std::vector<std::size_t> &order,
+                                     std::size_t synchronized) const {
+    const bool all_synchronized = synchronized == order.size();
+    if (pending.empty()) {
+        return all_synchronized ? finished : synchronize_next;
+    }
+    const double left = pending.next_due() - steady_time();
+    if (!all_synchronized && left > margin * longest_[order[synchronized]]) {
+        return synchronize_next;
+    }
+    sleep_for(left); // not at all where it is negative
+    return static_cast<long>(pending.take_first());
+}
+
+void ClockMeasurement::synchronize(std::size_t scheme, long repetition, std::size_t position, DueEvents &pending) {
+    barrier_quietly(comm_); // wakes all ranks
+    check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
+    const double messages = repetition == first ? 0.0 : clocks_[scheme]->messages();
+    const double begin = steady_time();
+    if (repetition == first) {
+        clocks_[scheme] = std::make_unique<SchemeClock>(comm_, results_.options.schemes[scheme]);
+    } else {
+        clocks_[scheme]->synchronize();
+    }
+    const SchemeClock &clock = *clocks_[scheme];
+    synced_at_[scheme] = steady_time();
+    const double duration = synced_at_[scheme] - begin;
+    if (repetition == first) {
+        results_.truth = validation_ && clock.knows_truth();
+        results_.clock_domains = clock.domains();
+    }
+
+    const std::vector<double> &waits = results_.options.waits;
+    for (std::size_t wait = 0; wait < waits.size(); ++wait) {
+        if (waits[wait] == 0.0) {
+            look(scheme, repetition, wait); // at once
+        } else {
+            pending.add(synced_at_[scheme] + waits[wait], scheme * waits.size() + wait);
+        }
+    }
+
+    const std::vector<double> all = gather_quietly(comm_, {duration, clock.messages() - messages});
+    ClockRun &run = run_of(scheme, repetition);
+    run.position = static_cast<long>(position);
+    const double lasted = steady_time() - begin;
+    longest_[scheme] = repetition == first ? lasted : std::max(longest_[scheme], lasted);
+    for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
+        run.duration = std::max(run.duration, all[i]);
+        run.messages = std::max(run.messages, all[i + 1]);
+    }
+}
+
+void ClockMeasurement::look(std::size_t scheme, long repetition, std::size_t wait) {
+    const SchemeClock &clock = *clocks_[scheme];
+    const ClockOptions &options = results_.options;
+    const auto ranks = static_cast<std::size_t>(comm_.size());
+    ClockEvent event{steady_time() - synced_at_[scheme],
+                     std::vector<double>(ranks, unknown),
+                     std::vector<double>(ranks, unknown),
+                     std::vector<double>(ranks, unknown),
+                     {},
+                     {},
+                     {}};
+    // The bound after the error, so that it covers the instant of the error.
+    const double error = results_.truth ? clock.true_error() : unknown;
+    const ClockError reported = clock.error();
+    take_turns(comm_, pairs_, [&](std::size_t, const Pair &pair) {
+        const Downbeat_offset found = measure_smallest_offset(
+            clock.handle(), pair, DOWNBEAT_GLOBAL, options.estimator.c_str(), static_cast<int>(options.rounds));
+        const auto rank = static_cast<std::size_t>(pair.answerer);
+        event.offset[rank] = found.offset;
+        event.offset_bound[rank] = found.bound;
+        event.measured_at[rank] = steady_time() - synced_at_[scheme];
+    });
+    const std::vector<double> all = gather_quietly(comm_, {error, reported.bound, reported.expected});
+    for (std::size_t i = 0; i + 2 < all.size(); i += 3) {
+        event.true_error.push_back(all[i]);
+        event.error_bound.push_back(all[i + 1]);
+        event.expected_error.push_back(all[i + 2]);
+    }
+    run_of(scheme, repetition).events[wait] = event;
+    if (comm_.is_root()) {
+        ++looks_;
+        const std::size_t looks =
+            options.schemes.size() * static_cast<std::size_t>(options.repetitions + 1) * options.waits.size();
+        progress_.update(looks_, looks - looks_);
+    }
+}
+
+} // namespace bench

@@ -1,0 +1,118 @@
+#pragma once
+
+#include "output/context.h"
+#include "output/dataset.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// The options of `downbeat-bench clock`.
+struct ClockOptions {
+    std::vector<std::string> schemes;
+    std::vector<double> waits; // seconds after a synchronization
+    long rounds = 10;          // the smallest absolute offset of these counts (Hunold 2015, section 7)
+    long repetitions = 10;
+    std::vector<int> checked; // ranks whose offset to rank 0 is measured; never rank 0
+    std::string estimator;    // of kind "offset"
+};
+
+/// One check of all ranks some time after a synchronization. Seconds; NaN if unknown, e.g. of ranks that are not
+/// checked.
+struct ClockEvent {
+    double achieved_wait;               // from the end of the synchronization to the beginning of this event
+    std::vector<double> measured_at;    // per rank: from the end of the synchronization to the end of its measurement
+    std::vector<double> offset;         // per rank: measured, of the rank's global clock to rank 0's
+    std::vector<double> offset_bound;   // per rank: of the error of offset
+    std::vector<double> error_bound;    // per rank: that the library reports
+    std::vector<double> expected_error; // per rank: the same, one standard deviation
+    std::vector<double> true_error;     // per rank: known under the validation clock alone
+};
+
+/// One synchronization and the events after it.
+struct ClockRun {
+    long position;                  // of the scheme in the random order of the repetition
+    double duration;                // seconds, largest over ranks
+    double messages;                // sent or received, largest over ranks
+    std::vector<ClockEvent> events; // per wait
+};
+
+/// A comparison of a rank's clock with a partner's, and how far it is from what all comparisons agree on.
+struct ClockEdge {
+    int rank;
+    int partner;
+    double residual; // seconds by which the partner seems to be ahead
+};
+
+/// The comparisons of a scheme's last synchronization; none without partners.
+struct ClockEdges {
+    std::vector<ClockEdge> edges;
+    double scatter = 0.0; // seconds, standard deviation: median over ranks
+};
+
+struct ClockResults {
+    ClockOptions options;
+    bool truth;                  // whether true errors are known
+    int clock_domains;           // groups of ranks that share a clock, as the library found
+    std::vector<double> barrier; // per repetition: mean duration of MPI_Barrier, seconds
+    std::vector<ClockRun> first; // [scheme]: the first synchronization of its clock, none of the repetitions
+    std::vector<std::vector<ClockRun>> runs; // [scheme][repetition]
+    std::vector<ClockEdges> edges;           // [scheme]
+};
+
+/// A scheme after a wait, over its repetitions. Seconds; NaN if nothing is known.
+struct WaitSummary {
+    double offset;     // largest absolute measured offset over ranks, median over repetitions
+    double bias;       // signed true error, median over ranks but 0 and repetitions
+    double error;      // largest absolute true error over ranks, median over repetitions
+    double bound;      // largest reported bound over ranks and repetitions
+    double outside;    // share of ranks but 0 and repetitions whose absolute true error exceeds the reported bound
+    double wait_first; // smallest and largest achieved wait
+    double wait_last;
+};
+
+struct SchemeSummary {
+    std::string scheme;
+    double duration; // seconds, median over repetitions
+    double messages; // median over repetitions
+    std::vector<WaitSummary> waits;
+    double first_duration;                // seconds, of the first synchronization with its connections
+    std::vector<WaitSummary> first_waits; // after it
+    bool on_front;                        // no other scheme is better in both duration and error at the deciding wait
+};
+
+struct ClockSummary {
+    std::vector<SchemeSummary> schemes;
+    std::size_t first;    // index of the shortest wait
+    std::size_t deciding; // index of the wait nearest 5 s (Hunold 2015, figure 10)
+    double barrier;       // seconds, mean
+};
+
+ClockSummary summarize(const ClockResults &results);
+
+/// A scheme's quality after a wait: the true error if it is known, else the measured offset.
+double quality(const WaitSummary &summary, bool truth);
+
+/// A point; smaller is better in both coordinates.
+struct Cost {
+    double duration;
+    double error;
+};
+/// The Pareto front: points that no other point beats, i.e. is at least as good in both and better in one. A point with
+/// a NaN is never on it.
+std::vector<bool> pareto_front(const std::vector<Cost> &points);
+
+/// `count` ranks of the upper half, ascending, drawn by the seed (Schuchart 2023, section 6.5: the middle and the high
+/// end of the ranks, since errors grow with the distance from the root). 1 <= count <= upper_half(ranks).
+std::vector<int> draw_sample(int ranks, int count, std::uint64_t seed);
+/// The number of ranks from the middle upwards, without rank 0.
+int upper_half(int ranks);
+
+std::string clock_table(const ClockResults &results, const ClockSummary &summary, std::uint64_t seed,
+                        const std::string &validation);
+Dataset clock_dataset(const Context &context, const ClockResults &results, const ClockSummary &summary);
+std::vector<std::string> find_clock_warnings(const ClockResults &results, const ClockSummary &summary);
+
+} // namespace bench

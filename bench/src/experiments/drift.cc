@@ -1,0 +1,118 @@
+#include "experiments/subcommand.h"
+
+#include "experiments/drift_results.h"
+#include "mpi/communicator.h"
+#include "mpi/global_clock.h"
+#include "mpi/offsets.h"
+#include "mpi/steady_time.h"
+#include "output/output.h"
+#include "run/command_line.h"
+
+#include <downbeat/clock.h>
+#include <fmt/format.h>
+#include <utility>
+
+namespace bench {
+namespace {
+
+constexpr long fewest_measurements = 4; // two on either side of the middle
+constexpr long most_measurements = 10'000'000;
+
+/// Collective. One measurement of every pair.
+void measure(const Communicator &comm, const DriftOptions &options, std::vector<DriftSeries> &series) {
+    std::vector<std::vector<double>> found(series.size(), std::vector<double>(4));
+    take_turns(comm, options.pairs, [&](std::size_t i, const Pair &pair) {
+        const Downbeat_offset offset = measure_surest_offset(
+            comm.handle(), pair, DOWNBEAT_LOCAL, options.estimator.c_str(), static_cast<int>(options.rounds));
+        found[i] = {offset.at, offset.offset, offset.bound, offset.rtt};
+    });
+    for (std::size_t i = 0; i < series.size(); ++i) {
+        bring_to_root(comm, options.pairs[i].asker, found[i]);
+        series[i].at.push_back(found[i][0]);
+        series[i].offset.push_back(found[i][1]);
+        series[i].bound.push_back(found[i][2]);
+        series[i].rtt.push_back(found[i][3]);
+    }
+}
+
+Findings study(const Context &context, const DriftOptions &options, const std::vector<double> &started,
+               std::vector<DriftSeries> series) {
+    std::vector<DriftPair> pairs;
+    for (DriftSeries &one : series) {
+        pairs.push_back(study_drift(std::move(one)));
+    }
+    std::vector<std::string> warnings;
+    if (started.back() > options.duration + options.interval) {
+        warnings.push_back(
+            fmt::format("a round of measurements took longer than the interval of {} s, so the run lasted {:.1f} s; "
+                        "the table shows when each round began; raise --interval or name fewer pairs",
+                        options.interval, started.back()));
+    }
+    return {drift_dataset(context, options, started, pairs), drift_table(options, started, pairs), warnings};
+}
+
+ExitStatus run(const Communicator &comm, const std::string &command, const DriftOptions &options,
+               const CommonOptions &common) {
+    Session session(comm, common, command);
+    std::vector<DriftSeries> series;
+    for (const Pair &pair : options.pairs) {
+        series.push_back({pair, {}, {}, {}, {}});
+    }
+    std::vector<double> started;
+    const auto count = static_cast<std::size_t>(options.count());
+    Progress progress(common.quiet);
+    barrier_quietly(comm);
+    const double begin = steady_time();
+    for (std::size_t i = 0; i < count; ++i) {
+        if (comm.is_root()) {
+            const double left = begin + static_cast<double>(i) * options.interval - steady_time();
+            sleep_for(left); // at once where it is negative
+        }
+        barrier_quietly(comm);
+        started.push_back(steady_time() - begin);
+        measure(comm, options, series);
+        if (comm.is_root()) {
+            progress.update(i + 1, count - i - 1);
+        }
+    }
+    if (comm.is_root()) {
+        progress.finish(fmt::format("{} of {} rounds complete", started.size(), count));
+    }
+    return session.finish([&] { return study(session.context(), options, started, std::move(series)); });
+}
+
+ParsedWork parse(int argc, char **argv, int ranks) {
+    CommandLine line("Measures how the local clocks of pairs of ranks drift apart. Run under mpirun, mpiexec or srun.",
+                     "downbeat-bench drift");
+    DriftOptions options;
+    CommonOptions common;
+    std::string pairs = "0:1";
+    options.estimator = component_names("offset").front();
+    line.word("--pairs", "PAIRS", pairs, "pairs of ranks, asker first, a list, e.g. 0:1,0:2");
+    line.number("--duration", "SECONDS", options.duration, 0.001, 1e6, "length of the run");
+    line.number("--interval", "SECONDS", options.interval, 1e-6, 1e6,
+                "time from one measurement of all pairs to the next");
+    line.word("--estimator", "OFFSET", options.estimator, "offset estimator; downbeat-bench list offset shows them");
+    line.number("--rounds", "N", options.rounds, 1L, 1'000'000L,
+                "measure each offset N times and keep the one with the smallest bound");
+    common.declare(line, "");
+    if (const auto text = line.parse(argc, argv)) {
+        return *text;
+    }
+    options.pairs = parse_pairs(pairs, ranks);
+    if (options.count() < fewest_measurements || options.count() > most_measurements) {
+        throw Error::usage(fmt::format("{} s in steps of {} s make {} measurements; use {} to {}", options.duration,
+                                       options.interval, options.count(), fewest_measurements, most_measurements));
+    }
+    check_component("--estimator", "offset", options.estimator);
+    common.check();
+    return [options, common](const Communicator &comm, const std::string &command) {
+        return run(comm, command, options, common);
+    };
+}
+
+} // namespace
+
+SubcommandInfo subcommands::drift() { return {{"drift", "how the local clocks of pairs of ranks drift apart"}, parse}; }
+
+} // namespace bench

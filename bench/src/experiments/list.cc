@@ -1,0 +1,162 @@
+#include "experiments/subcommand.h"
+#include "operations/algorithm.h"
+#include "rules/arrival_pattern.h"
+
+#include "experiments/list_report.h"
+#include "operations/operation.h"
+#include "output/output.h"
+#include "output/sink.h"
+#include "rules/metric.h"
+#include "rules/stopping_rule.h"
+#include "rules/warmup_rule.h"
+#include "run/command_line.h"
+#include "synchronizers/synchronizer.h"
+#include "text/words.h"
+
+#include <algorithm>
+#include <array>
+#include <downbeat/clock.h>
+
+namespace bench {
+namespace {
+
+/// Entries without parameters.
+template <typename Registry> std::vector<ListedComponent> own_names(const Registry &registry) {
+    std::vector<ListedComponent> components;
+    for (const auto &entry : registry) {
+        components.push_back({{entry.name, entry.description}});
+    }
+    return components;
+}
+
+template <typename Registry> std::vector<ListedComponent> own_components(const Registry &registry) {
+    std::vector<ListedComponent> components;
+    for (const ComponentInfo &entry : registry) {
+        components.push_back({entry});
+    }
+    return components;
+}
+
+/// Entries that are fields.
+template <typename Fields> std::vector<ListedComponent> own_fields(const Fields &fields) {
+    std::vector<ListedComponent> components;
+    for (const Field &field : fields) {
+        components.push_back({{field.name, field.meaning}, {}, field});
+    }
+    return components;
+}
+
+std::vector<ListedComponent> operation_components() {
+    std::vector<ListedComponent> components = own_components(all_operations());
+    for (ListedComponent &component : components) {
+        const OperationInfo &info = find_by_name(all_operations(), component.name);
+        component.call = {info.collective, info.form, info.call, info.size_meaning, info.unavailable};
+    }
+    return components;
+}
+
+std::vector<ListedComponent> library_components(const char *kind) {
+    std::vector<ListedComponent> components;
+    for (const Downbeat_component *const *component = Downbeat_components(kind); *component != nullptr; ++component) {
+        ListedComponent listed{{(*component)->name, (*component)->summary, (*component)->source, {}}};
+        for (const Downbeat_parameter *p = (*component)->parameters; p->name != nullptr; ++p) {
+            listed.parameters.push_back({p->name, p->value, p->meaning,
+                                         std::string(kind) == "published" // what a paper had
+                                             ? ComponentValues::choice({p->value})
+                                             : p->kind != nullptr ? ComponentValues::component(p->kind)
+                                               : p->whole != 0    ? ComponentValues::whole(p->low, p->high)
+                                                                  : ComponentValues::real(p->low, p->high)});
+        }
+        components.push_back(listed);
+    }
+    return components;
+}
+
+/// The algorithms that this MPI library lets its user choose, by collective.
+std::vector<ListedComponent> library_algorithms() {
+    std::vector<ListedComponent> components;
+    if (const auto family = find_algorithm_family()) {
+        for (const SelectableCollective &collective : family->collectives()) {
+            components.push_back({{collective.name, join(algorithm_names(collective)), collective.variable, {}}});
+        }
+    }
+    return components;
+}
+
+/// A kind of names, in the order in which they are listed.
+struct Kind {
+    std::string name;
+    std::string description;
+    std::vector<ListedComponent> (*components)();
+};
+
+const std::array<Kind, 16> &all_kinds() {
+    static const std::array<Kind, 16> all = {{
+        {"scheme", "clock synchronization schemes (setting sync)", [] { return library_components("scheme"); }},
+        {"offset", "estimators of the offset between two clocks", [] { return library_components("offset"); }},
+        {"clock", "local clocks (setting clock)", [] { return library_components("clock"); }},
+        {"slack", "methods that choose how far ahead MPIX_Harmonize sets the deadline (setting slack)",
+         [] { return library_components("slack"); }},
+        {"published", "configurations of papers, whole (--published, setting published)",
+         [] { return library_components("published"); }},
+        {"operation", "operations to measure", operation_components},
+        {"algorithm", "algorithms of this MPI library, by collective (--algorithm)", library_algorithms},
+        {"synchronizer", "synchronizers that run before each sample (--sync)",
+         [] { return own_components(all_synchronizers()); }},
+        {"timing", "timing schemes: which calls a sample's timestamps enclose (--timing)",
+         [] { return own_components(all_timings()); }},
+        {"pattern", "arrival patterns (--pattern)", [] { return own_components(all_patterns()); }},
+        {"stopping", "stopping rules: how long a cell is measured (--stop)",
+         [] { return own_components(all_stopping_rules()); }},
+        {"warmup", "warm-up rules: calls to discard before each block of samples (--warmup)",
+         [] { return own_components(all_warmup_rules()); }},
+        {"metric", "metrics computed from each sample", [] { return own_fields(all_metrics()); }},
+        {"field", "fields of a cell in files, other than the statistics of its metrics",
+         [] { return own_fields(cell_fields()); }},
+        {"sample", "variables of a sample in netCDF files", [] { return own_fields(sample_fields()); }},
+        {"format", "formats of standard output and files (--format, --output)",
+         [] { return own_names(all_formats()); }},
+    }};
+    return all;
+}
+
+ExitStatus run(const Communicator &comm, const std::vector<std::string> &kinds, bool json) {
+    comm.on_root([&] {
+        std::vector<ListedKind> listed;
+        for (const Kind &kind : all_kinds()) {
+            if (kinds.empty() || contains(kinds, kind.name)) {
+                listed.push_back({kind.name, kind.description, kind.components()});
+            }
+        }
+        Output(standard_output).finish(json ? list_json(listed) : list_table(listed));
+        return 0;
+    });
+    return ExitStatus::success;
+}
+
+ParsedWork parse(int argc, char **argv, int) {
+    CommandLine line("Lists every component by name, with its parameters: clock synchronization schemes, operations, "
+                     "synchronizers, metrics, formats and more. Needs no launcher.",
+                     "downbeat-bench list");
+    std::vector<std::string> kinds;
+    std::string format = "table";
+    line.positional("kind", kinds, "kinds to list [default: all]");
+    line.word("--format", "FORMAT", format, "table or json");
+    line.footer("Kinds:\n" + describe_entries(all_kinds()));
+    if (const auto text = line.parse(argc, argv)) {
+        return *text;
+    }
+    check_names("kind", kinds, names_of(all_kinds()));
+    check_names("format", {format}, {"table", "json"});
+    return [kinds, json = format == "json"](const Communicator &comm, const std::string &) {
+        return run(comm, kinds, json);
+    };
+}
+
+} // namespace
+
+SubcommandInfo subcommands::list() {
+    return {{"list", "all components by name: schemes, estimators, clocks, operations, with their parameters"}, parse};
+}
+
+} // namespace bench

@@ -1,0 +1,193 @@
+#include "experiments/subcommand.h"
+
+#include "mpi/library.h"
+#include "text/error.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <fmt/format.h>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sched.h>
+#include <set>
+#include <sstream>
+#include <system_error>
+#include <unistd.h>
+
+namespace bench {
+namespace {
+
+/// The processors that the process may run on. The kernel's set may be larger than cpu_set_t.
+std::set<int> read_affinity() {
+    for (int capacity = CPU_SETSIZE;; capacity *= 2) {
+        const std::size_t size = CPU_ALLOC_SIZE(capacity);
+        std::vector<unsigned long> words(size / sizeof(unsigned long));
+        auto *set = reinterpret_cast<cpu_set_t *>(words.data());
+        if (sched_getaffinity(0, size, set) == 0) {
+            std::set<int> processors;
+            for (int processor = 0; processor < capacity; ++processor) {
+                if (CPU_ISSET_S(static_cast<std::size_t>(processor), size, set)) {
+                    processors.insert(processor);
+                }
+            }
+            return processors;
+        }
+        if (errno != EINVAL || capacity > CPU_SETSIZE * 1024) {
+            throw Error::here(fmt::format("sched_getaffinity failed: {}", std::generic_category().message(errno)));
+        }
+    }
+}
+
+std::string to_list(const std::set<int> &processors) {
+    std::string text;
+    for (auto one = processors.begin(); one != processors.end();) {
+        const int first = *one;
+        int last = first;
+        for (++one; one != processors.end() && *one == last + 1; ++one) {
+            last = *one;
+        }
+        text += fmt::format("{}{}{}", text.empty() ? "" : ",", first, last > first ? fmt::format("-{}", last) : "");
+    }
+    return text;
+}
+
+std::set<int> parse_list(const std::string &text) {
+    std::set<int> processors;
+    std::istringstream ranges(text);
+    for (std::string range; std::getline(ranges, range, ',');) {
+        const std::size_t dash = range.find('-');
+        const int first = std::stoi(range);
+        const int last = dash == std::string::npos ? first : std::stoi(range.substr(dash + 1));
+        for (int processor = first; processor <= last; ++processor) {
+            processors.insert(processor);
+        }
+    }
+    return processors;
+}
+
+/// The kernel lists with each processor the hardware threads of its core. Where it does not, each is its own core.
+int count_cores(const std::set<int> &processors) {
+    std::set<std::string> cores;
+    for (const int processor : processors) {
+        std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor));
+        std::string threads;
+        cores.insert(file >> threads ? threads : fmt::format("{}", processor));
+    }
+    return static_cast<int>(cores.size());
+}
+
+std::string read_cpu_model() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+        const std::size_t colon = line.find(": ");
+        // x86, s390 and RISC-V; ARM in old kernels; POWER.
+        if (colon != std::string::npos &&
+            (line.starts_with("model name") || line.starts_with("Processor") || line.starts_with("cpu\t"))) {
+            return line.substr(colon + 2);
+        }
+    }
+    return "unknown";
+}
+
+/// All time but idle and iowait since the boot, from the first line of /proc/stat (proc(5)): user, nice, system, idle,
+/// iowait, irq, softirq, steal. Steal is what a hypervisor gave to others. Guest times are contained in user.
+double read_busy_seconds() {
+    std::ifstream file("/proc/stat");
+    std::string label;
+    file >> label;
+    double ticks = 0.0;
+    for (int field = 0; field < 8; ++field) {
+        double value = 0.0;
+        file >> value;
+        ticks += field == 3 || field == 4 ? 0.0 : value;
+    }
+    return file ? ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) : std::numeric_limits<double>::quiet_NaN();
+}
+
+double read_own_seconds() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+} // namespace
+
+Binding read_binding() {
+    const std::set<int> processors = read_affinity();
+    return {to_list(processors), count_cores(processors), read_cpu_model()};
+}
+
+int count_processors(const std::vector<std::string> &cpusets) {
+    std::set<int> all;
+    for (const std::string &cpuset : cpusets) {
+        all.merge(parse_list(cpuset));
+    }
+    return static_cast<int>(all.size());
+}
+
+double read_load() {
+    double load = 0.0;
+    return getloadavg(&load, 1) == 1 ? load : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string read_governor() {
+    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", sched_getcpu()));
+    std::string governor;
+    return file >> governor ? governor : "unknown";
+}
+
+std::string read_virtual_machine() {
+#if defined(__x86_64__) || defined(__i386__)
+    // CPUID leaf 1, ECX bit 31, as the kernel lists it.
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string word; file >> word;) {
+        if (word == "hypervisor") {
+            return "yes";
+        }
+    }
+    return file.eof() ? "no" : "unknown";
+#else
+    return "unknown";
+#endif
+}
+
+ActivityWatch::ActivityWatch() : start_(read()) {}
+
+ActivityWatch::Reading ActivityWatch::read() {
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now().time_since_epoch();
+    return {wall.count(), read_own_seconds(), read_busy_seconds()};
+}
+
+std::vector<OthersActivity> ActivityWatch::finish(const Communicator &comm) const {
+    const Reading now = read();
+    const std::vector<std::string> hosts = comm.gather(host_name());
+    const auto readings = comm.gather(std::array{now.wall - start_.wall, now.own - start_.own, now.host - start_.host,
+                                                 static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN))});
+
+    // Busy time of each host, as its first rank read it, without that of its ranks.
+    std::map<std::string, double> others;
+    std::map<std::string, double> period;
+    std::map<std::string, double> processors;
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+        const auto &[wall, own, busy, online] = readings[rank];
+        if (period.emplace(hosts[rank], wall).second) {
+            others[hosts[rank]] = busy;
+            processors[hosts[rank]] = online;
+        }
+        others[hosts[rank]] -= own;
+    }
+    std::vector<OthersActivity> activities;
+    for (const auto &[host, seconds] : others) {
+        if (const auto busy = busy_processors(seconds, period[host], processors[host])) {
+            activities.push_back({host, *busy});
+        }
+    }
+    return activities;
+}
+
+} // namespace bench

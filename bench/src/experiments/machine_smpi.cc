@@ -1,0 +1,23 @@
+#include "experiments/subcommand.h"
+
+// All that is known of a simulated host is that each of its ranks has a processor.
+namespace bench {
+
+Binding read_binding() { return {"", 1, "simulated"}; }
+
+int count_processors(const std::vector<std::string> &cpusets) { return static_cast<int>(cpusets.size()); }
+
+double read_load() { return 0.0; }
+
+std::string read_governor() { return "unknown"; }
+
+std::string read_virtual_machine() { return "no"; }
+
+// A simulation has no other processes.
+ActivityWatch::ActivityWatch() : start_(read()) {}
+
+ActivityWatch::Reading ActivityWatch::read() { return {}; }
+
+std::vector<OthersActivity> ActivityWatch::finish(const Communicator &) const { return {}; }
+
+} // namespace bench

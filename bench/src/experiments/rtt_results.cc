@@ -1,0 +1,252 @@
+#include "experiments/rtt_results.h"
+
+#include "output/table.h"
+#include "text/words.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+#include <random>
+#include <span>
+#include <utility>
+
+namespace bench {
+namespace {
+
+constexpr std::size_t bins = 200; // Hoefler 2008, figure 4
+constexpr double drawn_quantile = 0.99;
+constexpr double least_bin = 1e-9; // seconds; timestamps are nanoseconds
+
+struct Run {
+    double minimum;
+    long draws;
+};
+
+Run draw_until_stop(std::span<const double> rtts, long n, std::mt19937_64 &random) {
+    const auto draw = [&] { return rtts[random() % rtts.size()]; };
+    Run run{draw(), 1};
+    for (long without = 0; without < n;) {
+        const double rtt = draw();
+        ++run.draws;
+        without = rtt < run.minimum ? 0 : without + 1;
+        run.minimum = std::min(run.minimum, rtt);
+    }
+    return run;
+}
+
+} // namespace
+
+std::span<const long> stop_rule_ns() {
+    static constexpr std::array<long, 10> ns = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
+    return ns;
+}
+
+std::vector<StopRule> study_stop_rule(std::span<const double> rtts, std::span<const long> ns, long resamples,
+                                      std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const double smallest = *std::ranges::min_element(rtts);
+    const auto runs = static_cast<double>(resamples);
+    std::vector<StopRule> study;
+    for (const long n : ns) {
+        double excess = 0.0;
+        long draws = 0;
+        for (long i = 0; i < resamples; ++i) {
+            const Run run = draw_until_stop(rtts, n, random);
+            excess += (run.minimum - smallest) / smallest;
+            draws += run.draws;
+        }
+        study.push_back({n, excess / runs, static_cast<double>(draws) / runs});
+    }
+    return study;
+}
+
+RttPair study_rtts(const Pair &pair, RoundTrips trips, long resamples, std::uint64_t seed) {
+    std::vector<double> sorted = trips.rtt;
+    std::ranges::sort(sorted);
+    const Summary summary = summarize(trips.rtt, equal_parts(trips.rtt.size()));
+    const double p999 = quantile_of_sorted(sorted, 0.999);
+    const Histogram histogram = make_histogram(sorted, bins, drawn_quantile, least_bin);
+    std::vector<StopRule> stop_rule = study_stop_rule(trips.rtt, stop_rule_ns(), resamples, seed);
+    return {pair, std::move(trips), summary, p999, histogram, std::move(stop_rule)};
+}
+
+namespace {
+
+using P = RttPair;
+using Fields = std::vector<FieldOf<P>>;
+
+auto in_histogram(auto get) {
+    return [get](const P &pair) { return std::invoke(get, pair.histogram); };
+}
+
+auto series(std::vector<double> RoundTrips::*member) {
+    return [member](const P &pair) { return pair.trips.*member; };
+}
+
+auto by_rule(double StopRule::*member) {
+    return [member](const P &pair) {
+        std::vector<double> values;
+        for (const StopRule &rule : pair.stop_rule) {
+            values.push_back(rule.*member);
+        }
+        return values;
+    };
+}
+
+const FieldOf<P> name_field =
+    field_of<P>("pair", "", "the two ranks, asker first", [](const P &pair) { return describe(pair.pair); },
+                {"", "pair", ColumnKind::name});
+
+/// Of a statistic of the round trips.
+FieldOf<P> statistic_field(const Statistic &statistic, const Column &column = {}) {
+    return field_of<P>(
+        "rtt_" + statistic.name, statistic.has_unit ? "s" : "", statistic.name + " of the round trip times",
+        [value = statistic.value](const P &pair) { return pair.summary.*value; }, column);
+}
+
+/// The statistics of round trips that the table shows.
+std::vector<ColumnOf<P>> shown_statistics() {
+    constexpr const char *legend = "from sending the request to receiving the answer, on the asker's clock";
+    std::vector<ColumnOf<P>> columns = {column_of(name_field)};
+    columns.back().legend = "";
+    for (const char *const one : {"min", "median", "mean", "p95", "p99", "max"}) {
+        columns.push_back(column_of(
+            statistic_field(find_by_name(statistics(), one), {"round trip", one, ColumnKind::microseconds, legend})));
+    }
+    const FieldOf<P> p999 =
+        field_of<P>("", "s", "", &P::p999, {"round trip", "p99.9", ColumnKind::microseconds, legend});
+    columns.insert(columns.end() - 1, column_of(p999));
+    return columns;
+}
+
+} // namespace
+
+Dataset rtt_dataset(const Context &context, const RttOptions &options, const std::vector<RttPair> &pairs) {
+    static const Fields of_samples = {
+        field_of<P>("sent", "s", "time at which the request was sent, from the first one", series(&RoundTrips::sent)),
+        field_of<P>("rtt", "s", "round trip time", series(&RoundTrips::rtt)),
+        field_of<P>("clock_difference", "s",
+                    "the answerer's local clock when it answered - the asker's when it sent (t_diff, Hoefler 2008, "
+                    "section 2.2)",
+                    series(&RoundTrips::difference))};
+    static const Fields of_bins = {
+        field_of<P>("histogram_left", "s", "left edge of the bin", in_histogram(bin_edges)),
+        field_of<P>("histogram_count", "", "round trips in the bin", in_histogram(&Histogram::counts))};
+    static const Fields of_rules = {
+        field_of<P>("stop_rule_excess", "1",
+                    "mean over resamples of (shortest found - shortest of all) / shortest of all",
+                    by_rule(&StopRule::quality)),
+        field_of<P>("stop_rule_cost", "", "mean over resamples of the round trips until the rule stopped",
+                    by_rule(&StopRule::cost))};
+    Fields whole = {
+        field_of<P>("asker", "", "rank that asked; times are on its clock",
+                    [](const P &pair) { return pair.pair.asker; }),
+        field_of<P>("answerer", "", "rank that answered", [](const P &pair) { return pair.pair.answerer; }),
+        field_of<P>("histogram_width", "s", "width of a bin", in_histogram(&Histogram::width)),
+        field_of<P>("histogram_overflow", "", "round trips beyond the last bin", in_histogram(&Histogram::overflow)),
+        field_of<P>("rtt_p999", "s", "99.9th percentile of the round trip times", &P::p999)};
+    if (!std::isnan(pairs.front().trips.true_before)) {
+        whole.push_back(field_of<P>("true_offset_before", "s",
+                                    "lead of the answerer's local clock over the asker's before the first round trip, "
+                                    "known from the validation clock",
+                                    [](const P &pair) { return pair.trips.true_before; }));
+        whole.push_back(field_of<P>("true_offset_after", "s", "lead after the last round trip",
+                                    [](const P &pair) { return pair.trips.true_after; }));
+    }
+    for (const Statistic &statistic : statistics()) {
+        whole.push_back(statistic_field(statistic));
+    }
+    const auto count = static_cast<std::size_t>(options.count);
+    Dataset data;
+    data.title = "Round trips between pairs of ranks, recorded by downbeat-bench rtt";
+    data.attributes = {{"experiment", std::string("rtt")},
+                       {"count", options.count},
+                       {"interval_s", options.interval},
+                       {"resamples", options.resamples}};
+    data.dimensions = {{"pair", pairs.size()},
+                       {"sample", count},
+                       {"bin", pairs.front().histogram.counts.size()},
+                       {"n", stop_rule_ns().size()}};
+    data.add<P>({name_field}, {"pair"}, pairs);
+    data.add({"sample", "", "round trips in the order in which they were made", FieldType::count}, {"sample"},
+             count_up(count));
+    data.add(
+        {"n", "", "N of the stop rule: stop after N consecutive round trips that were no shorter", FieldType::count},
+        {"n"}, std::vector<std::int64_t>(stop_rule_ns().begin(), stop_rule_ns().end()));
+    data.add(whole, {"pair"}, pairs);
+    data.add(of_samples, {"pair"}, pairs, {"sample"});
+    data.add(of_bins, {"pair"}, pairs, {"bin"});
+    data.add(of_rules, {"pair"}, pairs, {"n"});
+    add_ranks(data, context);
+    return data;
+}
+
+namespace {
+
+constexpr std::size_t picture_columns = 67; // of three of the 200 bins
+constexpr std::size_t picture_rows = 8;
+
+std::string draw_pair(const RttPair &pair) {
+    const Histogram &histogram = pair.histogram;
+    const std::string picture = draw(histogram, picture_columns, picture_rows);
+    const std::string left = fmt::format("{:.3f}", histogram.low * 1e6);
+    const std::string right = fmt::format("{:.3f} us", histogram.high * 1e6);
+    const auto beyond = static_cast<double>(histogram.overflow) / static_cast<double>(pair.trips.rtt.size());
+    return fmt::format("\n"
+                       "pair {}: histogram of round-trip times; {} bins of {:.2f} ns;\n"
+                       "{} ({:.1f} %) beyond them\n"
+                       "{}   {}{:>{}}\n",
+                       describe(pair.pair), histogram.counts.size(), histogram.width() * 1e9, histogram.overflow,
+                       beyond * 100, picture, left, right, picture_columns - left.size());
+}
+
+std::string stop_rule_table(std::span<const RttPair> pairs) {
+    std::vector<Column> columns = {{"", "N", ColumnKind::text}};
+    for (const RttPair &pair : pairs) {
+        const std::string name = "pair " + describe(pair.pair);
+        columns.push_back({name, "excess%", ColumnKind::percent});
+        columns.push_back({name, "cost", ColumnKind::text});
+    }
+    ColumnTable table(columns);
+    for (std::size_t i = 0; i < stop_rule_ns().size(); ++i) {
+        std::vector<ColumnEntry> row = {fmt::format("{}", stop_rule_ns()[i])};
+        for (const RttPair &pair : pairs) {
+            row.emplace_back(pair.stop_rule[i].quality);
+            row.emplace_back(fmt::format("{:.1f}", pair.stop_rule[i].cost));
+        }
+        table.add(std::move(row));
+    }
+    return "\nstop rule\n" + table.text();
+}
+
+} // namespace
+
+std::string rtt_table(const RttOptions &options, std::uint64_t seed, const std::vector<RttPair> &pairs) {
+    std::string text =
+        line_above("samples", fmt::format("{} round trips per pair, {}; seed {}", options.count,
+                                          options.interval > 0.0 ? fmt::format("one every {} s", options.interval)
+                                                                 : std::string("back to back"),
+                                          seed));
+    const std::vector<ColumnOf<P>> columns = shown_statistics();
+    text += fmt::format("\n{}"
+                        "  stop rule   stop after N consecutive round trips no shorter than the shortest\n"
+                        "              so far (Hoefler 2008, section 3.1); means over {} resamples\n"
+                        "              of the recording\n"
+                        "  excess%     (shortest found - shortest of all) / shortest of all\n"
+                        "  cost        round trips until the rule stopped, including the first\n"
+                        "\n",
+                        legend_of(columns), options.resamples);
+    text += table_of(columns, pairs);
+    for (const RttPair &pair : pairs) {
+        text += draw_pair(pair);
+    }
+    constexpr std::size_t abreast = 4; // pairs fit side by side
+    for (std::size_t i = 0; i < pairs.size(); i += abreast) {
+        text += stop_rule_table(std::span(pairs).subspan(i, std::min(abreast, pairs.size() - i)));
+    }
+    return text;
+}
+
+} // namespace bench

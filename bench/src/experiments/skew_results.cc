@@ -1,0 +1,276 @@
+#include "experiments/skew_results.h"
+
+#include "output/context.h"
+#include "output/table.h"
+#include "text/words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+#include <map>
+#include <span>
+#include <utility>
+
+namespace bench {
+namespace {
+
+constexpr std::size_t bins = 100;
+constexpr double drawn = 0.99;       // quantile up to which the bins reach
+constexpr double least_width = 1e-9; // of a bin, seconds: finer than any clock ticks
+
+// An error of the clock adds to a skew in full.
+constexpr double small_share = 0.1;
+
+} // namespace
+
+Skew study_skew(SkewRecording recording, const CellResult &cell, std::size_t ranks) {
+    std::vector<double> skews;
+    std::map<std::size_t, long> valid; // by block, in order
+    std::vector<std::vector<double>> after_first(ranks);
+    for (std::size_t i = 0; i < recording.verdict.size(); ++i) {
+        if (recording.verdict[i] != Verdict::valid) {
+            continue;
+        }
+        const auto exits = std::span(recording.exit).subspan(i * ranks, ranks);
+        const auto [first, last] = std::minmax_element(exits.begin(), exits.end());
+        skews.push_back(*last - *first);
+        ++valid[recording.block[i]];
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            after_first[rank].push_back(exits[rank] - *first);
+        }
+    }
+    std::vector<long> blocks;
+    for (const auto &[block, size] : valid) {
+        blocks.push_back(size);
+    }
+    Skew result{
+        std::move(recording), cell, summarize(skews, blocks), {0.0, 0.0, std::vector<std::size_t>(bins, 0), 0}, {}};
+    if (!skews.empty()) {
+        std::ranges::sort(skews);
+        result.histogram = make_histogram(skews, bins, drawn, least_width);
+    }
+    for (const std::vector<double> &values : after_first) {
+        result.exits.push_back(mean_interval(values, blocks, 0.95));
+    }
+    return result;
+}
+
+std::vector<std::string> find_skew_warnings(const std::vector<Skew> &skews, const ClockAgreement &agreement) {
+    std::vector<std::string> warnings;
+    std::vector<std::string> uncertain;
+    for (const Skew &skew : skews) {
+        if (skew.cell.error_bound > small_share * skew.skew.median) { // false if there is no median
+            uncertain.push_back(fmt::format("{} ({:.3f} us)", skew.cell.cell.synchronizer, skew.skew.median * 1e6));
+        }
+    }
+    if (!uncertain.empty()) {
+        double bound = 0.0;
+        for (const Skew &skew : skews) {
+            bound = std::max(bound, skew.cell.error_bound);
+        }
+        warnings.push_back(fmt::format("the clock's error bound, up to {:.3f} us, is more than 10 % of the median skew "
+                                       "of {}: a skew may be off by that much at either end; set DOWNBEAT_SYNC to a "
+                                       "scheme with a narrower bound (downbeat-bench clock compares them)",
+                                       bound * 1e6,
+                                       uncertain.size() == skews.size() ? "any synchronizer" : join(uncertain)));
+    }
+    warn_of_agreement(agreement, warnings);
+    return warnings;
+}
+
+namespace {
+
+using Fields = std::vector<FieldOf<Skew>>;
+constexpr auto us = ColumnKind::microseconds;
+
+auto of_cell(auto member) {
+    return [member](const Skew &skew) { return std::invoke(member, skew.cell); };
+}
+
+auto in_histogram(auto member) {
+    return [member](const Skew &skew) { return std::invoke(member, skew.histogram); };
+}
+
+auto recorded(std::vector<double> SkewRecording::*member) {
+    return [member](const Skew &skew) { return skew.recording.*member; };
+}
+
+auto exits(double MeanInterval::*member) {
+    return [member](const Skew &skew) {
+        std::vector<double> values;
+        for (const MeanInterval &exit : skew.exits) {
+            values.push_back(exit.*member);
+        }
+        return values;
+    };
+}
+
+std::vector<std::int64_t> valid(const Skew &skew) {
+    std::vector<std::int64_t> values;
+    for (const Verdict verdict : skew.recording.verdict) {
+        values.push_back(verdict == Verdict::valid ? 1 : 0);
+    }
+    return values;
+}
+
+const FieldOf<Skew> name_field =
+    field_of<Skew>("synchronizer", "", "name, with parameters that differ from their defaults",
+                   [](const Skew &skew) { return skew.cell.cell.synchronizer; },
+                   {"", "synchronizer", ColumnKind::name, "what processes leave"});
+
+Fields skew_statistics() {
+    constexpr const char *legend = "time between the first and the last rank's exit from the synchronizer";
+    const std::map<std::string, std::string> headings = {{"median", "median"}, {"mean", "mean"}, {"p5", "5%"},
+                                                         {"p95", "95%"},       {"p99", "99%"},   {"max", "max"}};
+    Fields fields;
+    for (const Statistic &statistic : statistics()) {
+        const auto heading = headings.find(statistic.name);
+        fields.push_back(field_of<Skew>(
+            "skew_" + statistic.name, statistic.has_unit ? "s" : "",
+            statistic.name + " of the exit skew: last exit - first exit, over the valid attempts",
+            [value = statistic.value](const Skew &skew) { return skew.skew.*value; },
+            heading == headings.end() ? Column{} : Column{"exit skew", heading->second, us, legend}));
+    }
+    return fields;
+}
+
+const Fields &whole_fields() {
+    static const Fields all = [] {
+        Fields fields = skew_statistics();
+        const Fields others = {
+            field_of<Skew>("error_bound", "s", "largest error bound of the global clock over ranks",
+                           of_cell(&CellResult::error_bound),
+                           {"", "bound", us, "of the clock's error: either end of a skew may be off by this much"}),
+            field_of<Skew>("rejected_share", "1", "attempts whose synchronization failed; each was repeated",
+                           of_cell(rejected_share), {"", "rej.%", ColumnKind::percent}),
+            field_of<Skew>("valid_count", "", "valid attempts", of_cell(&CellResult::valid)),
+            field_of<Skew>("rejected", "", "rejected attempts", of_cell(&CellResult::rejected)),
+            field_of<Skew>("expected_error", "s",
+                           "largest expected error of the global clock over ranks, one standard deviation",
+                           of_cell(&CellResult::expected_error)),
+            field_of<Skew>("histogram_width", "s", "width of a bin", in_histogram(&Histogram::width)),
+            field_of<Skew>("histogram_overflow", "", "valid attempts beyond the last bin",
+                           in_histogram(&Histogram::overflow))};
+        fields.insert(fields.end(), others.begin(), others.end());
+        return fields;
+    }();
+    return all;
+}
+
+} // namespace
+
+Dataset skew_dataset(const Context &context, const SkewOptions &options, const std::vector<Skew> &skews) {
+    const std::size_t bins = skews.front().histogram.counts.size();
+    const Fields of_attempts = {
+        field_of<Skew>("valid", "", "1 if it counts, 0 if it was rejected, -1 if there was no such attempt", valid),
+        field_of<Skew>("block", "", "position of the attempt's block in the launch, -1 if there was no such attempt",
+                       [](const Skew &skew) { return skew.recording.block; }),
+        field_of<Skew>("deadline", "s",
+                       "instant that all ranks waited for, global clock; NaN if the synchronizer has none",
+                       recorded(&SkewRecording::deadline))};
+    Fields of_exits = {
+        field_of<Skew>("entry", "s", "entry into the synchronizer, global clock", recorded(&SkewRecording::entry)),
+        field_of<Skew>("exit", "s", "exit from the synchronizer, global clock", recorded(&SkewRecording::exit))};
+    if (!skews.front().recording.true_exit.empty()) {
+        of_exits.push_back(field_of<Skew>("true_exit", "s", "exit from the synchronizer, true time of the simulation",
+                                          recorded(&SkewRecording::true_exit)));
+    }
+    const Fields of_ranks = {
+        field_of<Skew>("exit_mean", "s", "mean time from the first rank's exit to this rank's",
+                       exits(&MeanInterval::mean)),
+        field_of<Skew>("exit_half", "s", "half the width of the 95 % confidence interval of exit_mean",
+                       exits(&MeanInterval::half)),
+        field_of<Skew>("exit_effective", "", "effective number of independent exits", exits(&MeanInterval::effective))};
+    const Fields of_bins = {
+        field_of<Skew>("histogram_left", "s", "left edge of the bin of skews",
+                       [bins](const Skew &skew) {
+                           return skew.cell.valid == 0 ? std::vector<double>(bins, std::nan(""))
+                                                       : bin_edges(skew.histogram);
+                       }),
+        field_of<Skew>("histogram_count", "", "valid attempts in the bin", in_histogram(&Histogram::counts))};
+    std::size_t attempts = 0;
+    for (const Skew &skew : skews) {
+        attempts = std::max(attempts, skew.recording.verdict.size());
+    }
+    Dataset data;
+    data.title = "How processes leave synchronizers, measured by downbeat-bench skew";
+    data.attributes = {{"experiment", std::string("skew")},
+                       {"repetitions", options.repetitions},
+                       {"max_attempts", options.max_attempts},
+                       {"warmup", options.warmup}};
+    data.dimensions = {
+        {"synchronizer", skews.size()}, {"attempt", attempts}, {"rank", context.ranks.size()}, {"bin", bins}};
+    data.add<Skew>({name_field}, {"synchronizer"}, skews);
+    data.add({"attempt", "", "attempts in the order they were made", FieldType::count}, {"attempt"},
+             count_up(attempts));
+    data.add(whole_fields(), {"synchronizer"}, skews);
+    data.add(of_attempts, {"synchronizer"}, skews, {"attempt"});
+    data.add(of_exits, {"synchronizer"}, skews, {"attempt", "rank"});
+    data.add(of_ranks, {"synchronizer"}, skews, {"rank"});
+    data.add(of_bins, {"synchronizer"}, skews, {"bin"});
+    add_ranks(data, context);
+    return data;
+}
+
+namespace {
+
+constexpr std::size_t most_ranks = 7; // side by side
+
+/// All ranks where they fit, else some from the first to the last, evenly spread.
+std::vector<std::size_t> shown_ranks(std::size_t ranks) {
+    const std::size_t count = std::min(ranks, most_ranks);
+    std::vector<std::size_t> shown;
+    for (std::size_t i = 0; i < count; ++i) {
+        shown.push_back(count == 1 ? 0 : i * (ranks - 1) / (count - 1));
+    }
+    return shown;
+}
+
+std::string rows_of_exits(const std::vector<Skew> &skews, const std::vector<std::size_t> &ranks) {
+    std::vector<Column> columns = {{"", "synchronizer", ColumnKind::name}};
+    for (const std::size_t rank : ranks) {
+        columns.push_back({"rank", fmt::format("{}", rank), ColumnKind::microseconds});
+    }
+    columns.push_back({"", "+-", ColumnKind::microseconds});
+    ColumnTable table(columns);
+    for (const Skew &skew : skews) {
+        double widest = 0.0; // of all ranks; NaN if one has none
+        for (const MeanInterval &exit : skew.exits) {
+            widest = std::isnan(exit.half) ? exit.half : std::max(widest, exit.half);
+        }
+        std::vector<ColumnEntry> row = {skew.cell.cell.synchronizer};
+        for (const std::size_t rank : ranks) {
+            row.emplace_back(skew.exits[rank].mean);
+        }
+        row.emplace_back(widest);
+        table.add(std::move(row));
+    }
+    return table.text();
+}
+
+} // namespace
+
+std::string skew_table(const Context &context, const std::vector<Skew> &skews, const ClockAgreement &agreement) {
+    const std::size_t all = skews.front().exits.size();
+    const std::vector<std::size_t> ranks = shown_ranks(all);
+    Fields shown = {name_field};
+    shown.insert(shown.end(), whole_fields().begin(), whole_fields().end());
+    const std::vector<ColumnOf<Skew>> columns = columns_of(shown);
+    return line_above("clock", fmt::format("{}, synchronized by {}", clock_setting(context, "clock"),
+                                           clock_setting(context, "sync"))) +
+           line_above("", fmt::format("at the end of the run {}", describe(agreement))) +
+           line_above("samples",
+                      fmt::format("{} valid ones after each synchronizer, in blocks in random order, seed {}",
+                                  skews.front().cell.requested, context.seed)) +
+           fmt::format("\n{}\n{}"
+                       "\n"
+                       "when each rank leaves: mean after the first that left [us]; +-: 95 % interval,\n"
+                       "the widest of all ranks\n"
+                       "{}{}",
+                       table_of(columns, skews), legend_of(columns),
+                       ranks.size() < all ? fmt::format("{} of {} ranks; files hold all\n", ranks.size(), all) : "",
+                       rows_of_exits(skews, ranks));
+}
+
+} // namespace bench

@@ -1,0 +1,141 @@
+#include "experiments/subcommand.h"
+
+#include "build_info.h"
+#include "mpi/communicator.h"
+#include "mpi/library.h"
+#include "mpi/steady_time.h"
+#include "output/context.h"
+#include "output/output.h"
+#include "output/sink.h"
+#include "output/table.h"
+#include "text/words.h"
+
+#include <algorithm>
+#include <ctime>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <map>
+#include <string_view>
+
+namespace bench {
+
+const std::vector<SubcommandInfo> &all_subcommands() {
+    static const std::vector<SubcommandInfo> all = {subcommands::list(), subcommands::clock(),
+                                                    subcommands::rtt(),  subcommands::drift(),
+                                                    subcommands::skew(), subcommands::algorithms()};
+    return all;
+}
+
+ParsedWork parse_command_line(int argc, char **argv, int ranks) {
+    std::vector<char *> words(argv, argv + argc);
+    const auto is_check = [](const char *word) { return std::string_view(word) == "--check"; };
+    if (std::erase_if(words, is_check) > 0) {
+        argc = static_cast<int>(words.size());
+        words.push_back(nullptr);
+        const ParsedWork parsed = parse_command_line(argc, words.data(), ranks > 1 ? ranks : unknown_ranks);
+        return std::holds_alternative<std::string>(parsed) ? parsed : "";
+    }
+    const std::vector<std::string> names = names_of(all_subcommands());
+    if (argc > 1 && contains(names, argv[1])) {
+        return find_by_name(all_subcommands(), argv[1]).parse(argc - 1, argv + 1, ranks);
+    }
+    return parse_operations(argc, argv, ranks);
+}
+
+namespace {
+
+// Ranks per host are counted by host names; the first rank of each host provides the rest.
+void gather_places(const Communicator &comm, Context &context) {
+    const Binding mine = read_binding();
+    const auto texts =
+        comm.gather(std::array{host_name(), mine.cpuset, read_governor(), mine.cpu_model, read_virtual_machine()});
+    const auto values = comm.gather(std::array{static_cast<double>(mine.cores), read_load()});
+
+    std::map<std::string, std::vector<std::string>> cpusets_of_host;
+    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+        const auto &[name, cpuset, governor, model, machine] = texts[rank];
+        const auto &[cores, load] = values[rank];
+        context.ranks.push_back({name, cpuset, static_cast<int>(cores)});
+        if (cpusets_of_host[name].empty()) {
+            context.hosts.push_back({name, 0, 0, load, governor, model, machine});
+        }
+        cpusets_of_host[name].push_back(cpuset);
+    }
+    for (HostInfo &host : context.hosts) {
+        host.ranks = static_cast<int>(cpusets_of_host[host.name].size());
+        host.processors = count_processors(cpusets_of_host[host.name]);
+    }
+}
+
+} // namespace
+
+Context gather_context(const Communicator &comm, const GlobalClock &clock, const CommonOptions &options,
+                       std::uint64_t seed, const std::string &command_line) {
+    if (comm.size() == 1) { // now, because the launcher of another MPI library starts many of these
+        print_error("warning: there is only one rank, so no message is sent; start the program with the launcher of "
+                    "its MPI library, e.g. mpirun -n 2");
+    }
+    Context context;
+    context.version = build_version;
+    context.revision = build_revision;
+    context.compiler = build_compiler;
+    context.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    context.command_line = command_line;
+    context.mpi_library = mpi_library();
+    context.mpi_standard = mpi_standard();
+    context.simulated = simulated_platform();
+    gather_places(comm, context);
+    context.clock = clock.settings();
+    const ClockError error = clock.largest(clock.error());
+    context.error_bound = error.bound;
+    context.expected_error = error.expected;
+    context.clock_resolution = clock.resolution();
+    for (const Setting &one : find_settings()) {
+        context.environment.emplace_back(one.name,
+                                         one.value + (one.place.empty() ? "" : fmt::format(" ({})", one.place)));
+    }
+    context.seed = seed;
+    context.outputs = options.outputs;
+    return context;
+}
+
+Session::Session(const Communicator &comm, const CommonOptions &options, const std::string &command)
+    : comm_(comm), options_(options), seed_(choose_seed(comm, options.seed)) {
+    comm.on_root([&] {
+        sinks_ = open_sinks(options.outputs, options.format);
+        return 0;
+    });
+    const GlobalClock clock(comm, std::nullopt);
+    context_ = gather_context(comm, clock, options, seed_, command);
+    watch_ = ActivityWatch(); // from here on
+}
+
+ExitStatus Session::finish(const std::function<Findings()> &find) {
+    const std::vector<OthersActivity> others = watch_.finish(comm_);
+    comm_.on_root([&] {
+        Findings found = find();
+        const std::vector<std::string> of_machine = find_machine_warnings(context_, others);
+        found.warnings.insert(found.warnings.begin(), of_machine.begin(), of_machine.end());
+        const ContextValues values = context_values(context_);
+        found.data.attributes.insert(found.data.attributes.begin(), values.begin(), values.end());
+        const RunEnd end{std::nullopt, found.warnings,
+                         table_machine(context_) + found.table + closing_lines(found.warnings, context_.outputs)};
+        for (const auto &sink : sinks_) {
+            write_dataset(*sink, context_, found.data, end);
+        }
+        print_warnings(options_.format, found.warnings);
+        return 0;
+    });
+    return ExitStatus::success;
+}
+
+void print_warnings(const std::string &format, const std::vector<std::string> &warnings) {
+    if (find_by_name(all_formats(), format).shows_warnings) {
+        return;
+    }
+    for (const std::string &warning : warnings) {
+        print_error(fmt::format("warning: {}", warning));
+    }
+}
+
+} // namespace bench

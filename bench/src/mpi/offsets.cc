@@ -1,0 +1,177 @@
+#include "mpi/offsets.h"
+
+#include "mpi/communicator.h"
+#include "mpi/steady_time.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mpix_harmonize.h>
+#include <sched.h>
+#include <thread>
+
+namespace bench {
+
+void wait_quietly(MPI_Request *request) {
+    if (!simulated_platform().empty()) { // a simulated rank that waits takes no processor time from others
+        check(MPI_Wait(request, MPI_STATUS_IGNORE), "MPI_Wait");
+        return;
+    }
+    constexpr int most_yields = 50;
+    constexpr std::chrono::microseconds longest_nap{1000};
+    std::chrono::microseconds nap{50};
+    for (int polls = 0;; ++polls) {
+        int done = 0;
+        check(MPI_Test(request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        if (done != 0) {
+            return;
+        }
+        if (polls < most_yields) {
+            sched_yield();
+        } else {
+            std::this_thread::sleep_for(nap);
+            nap = std::min(2 * nap, longest_nap);
+        }
+    }
+}
+
+void barrier_quietly(const Communicator &comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibarrier(comm.handle(), &request), "MPI_Ibarrier");
+    wait_quietly(&request);
+}
+
+long broadcast_quietly(const Communicator &comm, long value) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibcast(&value, 1, MPI_LONG, 0, comm.handle(), &request), "MPI_Ibcast");
+    wait_quietly(&request);
+    return value;
+}
+
+std::vector<double> gather_quietly(const Communicator &comm, const std::vector<double> &values) {
+    const int count = static_cast<int>(values.size());
+    std::vector<double> all(comm.is_root() ? values.size() * static_cast<std::size_t>(comm.size()) : 0);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Igather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm.handle(), &request),
+          "MPI_Igather");
+    wait_quietly(&request);
+    return all;
+}
+
+void bring_to_root(const Communicator &comm, int source, std::vector<double> &values) {
+    constexpr int tag = 3; // take_turns() has 1 and 2
+    const int count = static_cast<int>(values.size());
+    if (source == 0 || (comm.rank() != 0 && comm.rank() != source)) {
+        return;
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (comm.is_root()) {
+        check(MPI_Irecv(values.data(), count, MPI_DOUBLE, source, tag, comm.handle(), &request), "MPI_Irecv");
+    } else {
+        check(MPI_Isend(values.data(), count, MPI_DOUBLE, 0, tag, comm.handle(), &request), "MPI_Isend");
+    }
+    wait_quietly(&request);
+}
+
+namespace {
+
+// Rank 0 signals the two ranks of a pair to begin; both report when they are done.
+constexpr int begin_tag = 1;
+constexpr int done_tag = 2;
+
+void tell(const Communicator &comm, int rank, int tag) {
+    if (rank != comm.rank()) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(MPI_Isend(nullptr, 0, MPI_BYTE, rank, tag, comm.handle(), &request), "MPI_Isend");
+        wait_quietly(&request);
+    }
+}
+
+void hear(const Communicator &comm, int rank, int tag) {
+    if (rank != comm.rank()) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(MPI_Irecv(nullptr, 0, MPI_BYTE, rank, tag, comm.handle(), &request), "MPI_Irecv");
+        wait_quietly(&request);
+    }
+}
+
+} // namespace
+
+void take_turns(const Communicator &comm, const std::vector<Pair> &pairs,
+                const std::function<void(std::size_t, const Pair &)> &work) {
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const Pair &pair = pairs[i];
+        const bool mine = comm.rank() == pair.asker || comm.rank() == pair.answerer;
+        if (comm.is_root()) {
+            tell(comm, pair.asker, begin_tag);
+            tell(comm, pair.answerer, begin_tag);
+        } else if (mine) {
+            hear(comm, 0, begin_tag);
+        }
+        if (mine) {
+            work(i, pair);
+        }
+        if (comm.is_root()) {
+            hear(comm, pair.asker, done_tag);
+            hear(comm, pair.answerer, done_tag);
+        } else if (mine) {
+            tell(comm, 0, done_tag);
+        }
+    }
+}
+
+std::vector<Downbeat_offset> measure_offsets(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
+                                             int rounds) {
+    std::vector<Downbeat_offset> found(static_cast<std::size_t>(rounds));
+    for (Downbeat_offset &one : found) {
+        check(Downbeat_measure(comm, pair.asker, pair.answerer, timeline, estimator, &one), "Downbeat_measure");
+    }
+    return found;
+}
+
+Downbeat_offset measure_smallest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
+                                        int rounds) {
+    const std::vector<Downbeat_offset> found = measure_offsets(comm, pair, timeline, estimator, rounds);
+    return *std::ranges::min_element(found, [](const Downbeat_offset &a, const Downbeat_offset &b) {
+        return std::abs(a.offset) < std::abs(b.offset);
+    });
+}
+
+Downbeat_offset measure_surest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
+                                      int rounds) {
+    const std::vector<Downbeat_offset> found = measure_offsets(comm, pair, timeline, estimator, rounds);
+    return *std::ranges::min_element(found, {}, &Downbeat_offset::bound);
+}
+
+std::vector<RankOffset> measure_agreement(const Communicator &comm) {
+    constexpr int rounds = 3; // a delayed message widens the bound of its round; judge_clocks takes the narrowest
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    std::vector<std::vector<OffsetRound>> found(ranks);
+    std::vector<Pair> pairs;
+    for (int rank = 1; rank < comm.size(); ++rank) {
+        pairs.push_back({0, rank});
+    }
+    take_turns(comm, pairs, [&](std::size_t, const Pair &pair) {
+        for (const Downbeat_offset &one : measure_offsets(comm.handle(), pair, DOWNBEAT_GLOBAL, nullptr, rounds)) {
+            found[static_cast<std::size_t>(pair.answerer)].push_back({one.offset, one.bound});
+        }
+    });
+    double bound = 0.0; // after the measurement, so that it covers the drift until then
+    check(MPIX_Harmonize_error_bound(comm.handle(), &bound), "MPIX_Harmonize_error_bound");
+    const std::vector<double> bounds = gather_quietly(comm, {bound});
+    MPIX_Harmonize_stats stats{};
+    check(MPIX_Harmonize_get_stats(comm.handle(), &stats), "MPIX_Harmonize_get_stats");
+    const double unsure = static_cast<double>(stats.unsure_clocks) / std::max(1.0, static_cast<double>(stats.calls));
+    constexpr std::size_t width = 5;
+    const std::vector<double> all = gather_quietly(
+        comm,
+        {static_cast<double>(stats.contradictions), unsure, stats.sync_error, stats.flag_error, stats.tolerance});
+    std::vector<RankOffset> offsets;
+    for (std::size_t rank = 1; rank < bounds.size(); ++rank) {
+        const double *one = &all[width * rank];
+        offsets.push_back({found[rank], bounds[rank], std::llround(one[0]), one[1], one[2], one[3], one[4]});
+    }
+    return offsets;
+}
+
+} // namespace bench

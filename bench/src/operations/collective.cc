@@ -1,0 +1,167 @@
+#include "operations/collective.h"
+
+#include "mpi/communicator.h"
+
+#include <dlfcn.h>
+#include <string>
+
+namespace bench {
+
+std::vector<ComponentParameter> neighbor_parameters() {
+    return {
+        {"topology", "cartesian",
+         "a periodic grid of ranks, or a distributed graph in which each rank sends to the next ones",
+         ComponentValues::choice({"cartesian", "graph"})},
+        {"dimensions", "2", "dimensions of the grid; MPI_Dims_create sets its extents", ComponentValues::whole(1, 8)},
+        {"degree", "4", "ranks that each rank sends to in the graph", ComponentValues::whole(1, 1000)}};
+}
+
+bool is_cartesian(const Component &component) { return component.word("topology") == "cartesian"; }
+
+int neighbor_count(const Component &component) {
+    return static_cast<int>(is_cartesian(component) ? 2 * component.whole("dimensions") : component.whole("degree"));
+}
+
+Neighbors::Neighbors(MPI_Comm parent, int rank, int ranks, const Component &component) {
+    if (is_cartesian(component)) {
+        make_cartesian(parent, ranks, static_cast<int>(component.whole("dimensions")));
+    } else {
+        make_graph(parent, rank, ranks, neighbor_count(component));
+    }
+}
+
+Neighbors::~Neighbors() { MPI_Comm_free(&comm_); }
+
+// MPI 4.0, section 8.6: first the neighbor in the negative direction, then that in the positive one. Data sent in one
+// direction comes from the other, even where both are the same rank (MPI 4.0, Annex B.1.1, item 1).
+void Neighbors::make_cartesian(MPI_Comm parent, int ranks, int dimensions) {
+    std::vector<int> extents(static_cast<std::size_t>(dimensions));
+    const std::vector<int> periodic(extents.size(), 1);
+    check(MPI_Dims_create(ranks, dimensions, extents.data()), "MPI_Dims_create");
+    check(MPI_Cart_create(parent, dimensions, extents.data(), periodic.data(), 0, &comm_), "MPI_Cart_create");
+    for (int dimension = 0; dimension < dimensions; ++dimension) {
+        int before = 0;
+        int behind = 0;
+        check(MPI_Cart_shift(comm_, dimension, 1, &before, &behind), "MPI_Cart_shift");
+        destinations_.insert(destinations_.end(), {before, behind});
+        sources_.push_back({before, 2 * dimension + 1});
+        sources_.push_back({behind, 2 * dimension});
+    }
+}
+
+// Where ranks repeat, their messages match in the order of the lists (MPI 4.0, section 8.6).
+void Neighbors::make_graph(MPI_Comm parent, int rank, int ranks, int degree) {
+    std::vector<int> from;
+    for (int block = 0; block < degree; ++block) {
+        const int distance = (block + 1) % ranks;
+        destinations_.push_back((rank + distance) % ranks);
+        from.push_back((rank + ranks - distance) % ranks);
+        sources_.push_back({from.back(), block});
+    }
+    check(MPI_Dist_graph_create_adjacent(parent, degree, from.data(), MPI_UNWEIGHTED, degree, destinations_.data(),
+                                         MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm_),
+          "MPI_Dist_graph_create_adjacent");
+}
+
+namespace {
+
+void *find(const char *prefix, const char *name) {
+    return dlsym(RTLD_DEFAULT, (std::string(prefix) + "_" + name + "_init").c_str());
+}
+
+} // namespace
+
+const char *persistent_prefix() {
+    for (const char *const prefix : {"MPI", "MPIX"}) {
+        if (find(prefix, "Barrier") != nullptr) {
+            return prefix;
+        }
+    }
+    return nullptr;
+}
+
+void *find_persistent(const char *name) {
+    static const char *const prefix = persistent_prefix();
+    return prefix == nullptr ? nullptr : find(prefix, name);
+}
+
+namespace {
+
+constexpr const char *rising_counts = "rising";
+
+} // namespace
+
+void Blocks::add(std::uint64_t count, std::uint64_t at) {
+    counts.push_back(static_cast<int>(count));
+    displacements.push_back(static_cast<int>(at));
+}
+
+ComponentParameter counts_parameter() {
+    return {"counts", "equal",
+            "block sizes: equal for all ranks, or growing with the rank; their mean is the message size",
+            ComponentValues::choice({"equal", rising_counts})};
+}
+
+Collective::Collective(const CollectiveInfo &described, const CollectiveArguments &arguments)
+    : CollectiveArguments(arguments), info(described),
+      rising(described.traits.irregular && component.word("counts") == rising_counts) {
+    if (info.traits.neighbors) {
+        neighbors.emplace(comm, rank, ranks, component);
+    }
+    info.divide(*this);
+    for (const int displacement : send.displacements) {
+        types.push_back(type());
+        addresses.push_back(displacement * static_cast<MPI_Aint>(elements->extent()));
+        bytes.push_back(static_cast<int>(addresses.back()));
+    }
+}
+
+Layout Collective::layout(int root) const { return info.layout(*this, root); }
+
+std::unique_ptr<Call> Collective::bind(const CallBuffers &buffers, int root) const {
+    return info.bind(*this, buffers, root);
+}
+
+Layout Collective::bring(std::uint64_t brought, bool stays, std::uint64_t at) const {
+    Layout layout;
+    if (stays) {
+        layout.initial = {{at, brought, 0, rank, rank}};
+    } else {
+        layout.send = brought;
+    }
+    return layout;
+}
+
+Blocks Collective::share(std::uint64_t total) const {
+    const auto all = static_cast<std::uint64_t>(ranks);
+    const auto begin = [&](std::uint64_t of) {
+        return rising ? total * (of * (of + 1) / 2) / (all * (all + 1) / 2) : total * of / all;
+    };
+    Blocks blocks;
+    for (std::uint64_t of = 0; of < all; ++of) {
+        blocks.add(begin(of + 1) - begin(of));
+    }
+    return blocks;
+}
+
+std::uint64_t Collective::pair_count(int a, int b) const {
+    return rising ? count * static_cast<std::uint64_t>(1 + a + b) / static_cast<std::uint64_t>(ranks) : count;
+}
+
+void share_messages(Collective &collective) {
+    collective.send = collective.receive =
+        collective.share(collective.count * static_cast<std::uint64_t>(collective.ranks));
+}
+
+const std::vector<CollectiveInfo> &all_collectives() {
+    static const std::vector<CollectiveInfo> all = [] {
+        std::vector<CollectiveInfo> found = collectives::data_movement();
+        for (const auto &others : {collectives::reductions(), collectives::neighborhood()}) {
+            found.insert(found.end(), others.begin(), others.end());
+        }
+        return found;
+    }();
+    return all;
+}
+
+} // namespace bench

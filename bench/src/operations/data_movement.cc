@@ -1,0 +1,148 @@
+#include "mpi/communicator.h"
+#include "operations/collective.h"
+
+namespace bench {
+namespace {
+
+Layout no_layout(const Collective &, int) { return {}; }
+
+/// One buffer: the root sends from where all others receive.
+Layout broadcast(const Collective &c, int root) {
+    Layout layout = c.rank == root ? c.bring(c.count, true) : Layout{};
+    layout.receive = c.count;
+    layout.result = {{0, c.count, 0, root, root}};
+    return layout;
+}
+
+std::size_t own(const Collective &c) { return static_cast<std::size_t>(c.rank); }
+
+/// At the root; at all ranks where there is none.
+Layout gathered(const Collective &c, int root) {
+    if (c.info.traits.rooted && c.rank != root) {
+        return c.bring(c.send.count(own(c)));
+    }
+    Layout layout = c.bring(c.send.count(own(c)), c.in_place, c.receive.at(own(c)));
+    layout.receive = c.receive.end();
+    for (int rank = 0; rank < c.ranks; ++rank) {
+        const auto block = static_cast<std::size_t>(rank);
+        layout.result.push_back({c.receive.at(block), c.receive.count(block), 0, rank, rank});
+    }
+    return layout;
+}
+
+/// In place, the root leaves its own block where it is.
+bool stays(const Collective &c, int root) { return c.in_place && c.rank == root; }
+
+Layout scattered(const Collective &c, int root) {
+    Layout layout = c.rank == root ? c.bring(c.send.end()) : Layout{};
+    if (!stays(c, root)) {
+        layout.receive = c.receive.count(own(c));
+        layout.result = {{0, layout.receive, c.send.at(own(c)), root, root}};
+    }
+    return layout;
+}
+
+void exchange_pairs(Collective &c) {
+    for (int other = 0; other < c.ranks; ++other) {
+        c.send.add(c.pair_count(c.rank, other));
+    }
+    c.receive = c.send;
+}
+
+Layout exchanged(const Collective &c, int) {
+    Layout layout = c.bring(c.send.end(), c.in_place);
+    layout.receive = c.receive.end();
+    for (int rank = 0; rank < c.ranks; ++rank) {
+        const auto block = static_cast<std::size_t>(rank);
+        std::uint64_t from = c.count * own(c);
+        if (c.rising) {
+            from = 0;
+            for (int before = 0; before < c.rank; ++before) {
+                from += c.pair_count(rank, before);
+            }
+        }
+        layout.result.push_back({c.receive.at(block), c.receive.count(block), from, rank, rank});
+    }
+    return layout;
+}
+
+std::uint64_t reach_pairs(const Component &component, int ranks) {
+    return reach_all_ranks(component, ranks) * (component.word("counts") == "equal" ? 1 : 2);
+}
+
+/// For gather, scatter and allgather: whether the persistent form sends the contents of the buffers from when it was
+/// made, not from when it is started. MPICH up to 4.2 does, in the algorithms that all three share.
+std::string find_stale_copies(const Component &, int, Form form) {
+    if (form != Form::persistent) {
+        return "";
+    }
+    int sent = 1;
+    int received = 0;
+    const auto call =
+        bind_call(BENCH_FORMS(Gather, gather), &sent, 1, MPI_INT, &received, 1, MPI_INT, 0, MPI_COMM_SELF);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(call->init(&request), "MPI_Gather_init");
+    sent = 2;
+    check(MPI_Start(&request), "MPI_Start");
+    check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+    check(MPI_Request_free(&request), "MPI_Request_free");
+    return received == sent ? ""
+                            : "this MPI library copies some data when the request is made, not when it is started "
+                              "(pmodels/mpich#7078)";
+}
+
+} // namespace
+
+std::vector<CollectiveInfo> collectives::data_movement() {
+    return {
+        {BENCH_COLLECTIVE(Barrier, barrier, c.comm), .description = "no rank leaves before all have entered",
+         .size_meaning = "", .layout = no_layout},
+        {BENCH_COLLECTIVE(Bcast, bcast, b.receive, c.number(), c.type(), root, c.comm),
+         .description = "one message from the root to all", .size_meaning = "of the message",
+         .traits = {.rooted = true}, .layout = broadcast},
+        {BENCH_COLLECTIVE(Gather, gather, b.send, c.number(), c.type(), b.receive, c.number(), c.type(), root, c.comm),
+         .description = "one message from each rank to the root", .size_meaning = "from each rank",
+         .traits = {.rooted = true, .in_place = true}, .layout = gathered, .divide = share_messages,
+         .reach = reach_all_ranks, .fault = find_stale_copies},
+        {BENCH_COLLECTIVE(Gatherv, gatherv, b.send, c.send.counts[own(c)], c.type(), b.receive, c.receive.counts.data(),
+                          c.receive.displacements.data(), c.type(), root, c.comm),
+         .description = "one message from each rank to the root", .size_meaning = "from each rank",
+         .traits = {.rooted = true, .in_place = true, .irregular = true}, .layout = gathered, .divide = share_messages,
+         .reach = reach_all_ranks},
+        {BENCH_COLLECTIVE(Scatter, scatter, b.send, c.number(), c.type(), stays(c, root) ? MPI_IN_PLACE : b.receive,
+                          c.number(), c.type(), root, c.comm),
+         .description = "one message from the root to each rank", .size_meaning = "to each rank",
+         .traits = {.rooted = true, .in_place = true}, .layout = scattered, .divide = share_messages,
+         .reach = reach_all_ranks, .fault = find_stale_copies},
+        {BENCH_COLLECTIVE(Scatterv, scatterv, b.send, c.send.counts.data(), c.send.displacements.data(), c.type(),
+                          stays(c, root) ? MPI_IN_PLACE : b.receive, c.receive.counts[own(c)], c.type(), root, c.comm),
+         .description = "one message from the root to each rank", .size_meaning = "to each rank",
+         .traits = {.rooted = true, .in_place = true, .irregular = true}, .layout = scattered, .divide = share_messages,
+         .reach = reach_all_ranks},
+        {BENCH_COLLECTIVE(Allgather, allgather, b.send, c.number(), c.type(), b.receive, c.number(), c.type(), c.comm),
+         .description = "one message from each rank to all", .size_meaning = "from each rank",
+         .traits = {.in_place = true}, .layout = gathered, .divide = share_messages, .reach = reach_all_ranks,
+         .fault = find_stale_copies},
+        {BENCH_COLLECTIVE(Allgatherv, allgatherv, b.send, c.send.counts[own(c)], c.type(), b.receive,
+                          c.receive.counts.data(), c.receive.displacements.data(), c.type(), c.comm),
+         .description = "one message from each rank to all", .size_meaning = "from each rank",
+         .traits = {.in_place = true, .irregular = true}, .layout = gathered, .divide = share_messages,
+         .reach = reach_all_ranks},
+        {BENCH_COLLECTIVE(Alltoall, alltoall, b.send, c.number(), c.type(), b.receive, c.number(), c.type(), c.comm),
+         .description = "one message from each rank to every rank", .size_meaning = "from each to each",
+         .traits = {.in_place = true}, .layout = exchanged, .divide = exchange_pairs, .reach = reach_all_ranks},
+        {BENCH_COLLECTIVE(Alltoallv, alltoallv, b.send, c.send.counts.data(), c.send.displacements.data(), c.type(),
+                          b.receive, c.receive.counts.data(), c.receive.displacements.data(), c.type(), c.comm),
+         .description = "one message from each rank to every rank", .size_meaning = "from each to each",
+         .traits = {.in_place = true, .irregular = true}, .layout = exchanged, .divide = exchange_pairs,
+         .reach = reach_pairs},
+        {BENCH_COLLECTIVE(Alltoallw, alltoallw, b.send, c.send.counts.data(), c.bytes.data(), c.types.data(), b.receive,
+                          c.receive.counts.data(), c.bytes.data(), c.types.data(), c.comm),
+         .description = "one message from each rank to every rank, each with its own datatype",
+         .size_meaning = "from each to each",
+         .traits = {.in_place = true, .irregular = true, .byte_displacements = true}, .layout = exchanged,
+         .divide = exchange_pairs, .reach = reach_pairs},
+    };
+}
+
+} // namespace bench

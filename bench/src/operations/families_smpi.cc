@@ -1,0 +1,149 @@
+#include "operations/algorithm.h"
+#include "rules/cell.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <simgrid/barrier.h>
+
+// SimGrid exports these and declares them in no header that is installed.
+namespace simgrid::smpi::colls {
+void set_allreduce(const std::string &name);
+void set_barrier(const std::string &name);
+void set_bcast(const std::string &name);
+void set_reduce(const std::string &name);
+} // namespace simgrid::smpi::colls
+
+namespace bench {
+namespace {
+
+namespace colls = simgrid::smpi::colls;
+
+/// An algorithm by the name that its MPI library gives it, and by SMPI's.
+struct Simulated {
+    const char *name;
+    const char *smpi;
+};
+
+struct SimulatedCollective {
+    const char *name;
+    void (*set)(const std::string &name);
+    const char *usual; // as passed to smpirun (python/downbeat/run/simulation.py)
+    std::vector<Simulated> algorithms;
+};
+
+/// Open MPI's, by its names, and what MVAPICH2 would select.
+const std::vector<SimulatedCollective> &simulated_collectives() {
+    static const std::vector<SimulatedCollective> all = {
+        {"allreduce",
+         colls::set_allreduce,
+         "ompi",
+         {{"nonoverlapping", "redbcast"}, {"recursive_doubling", "rdb"}, {"ring", "lr"}}},
+        {"barrier",
+         colls::set_barrier,
+         "ompi",
+         {{"linear", "ompi_basic_linear"},
+          {"double_ring", "ompi_doublering"},
+          {"recursive_doubling", "ompi_recursivedoubling"},
+          {"bruck", "ompi_bruck"},
+          {"tree", "ompi_tree"},
+          {"mvapich2", "mvapich2"}}},
+        {"bcast",
+         colls::set_bcast,
+         "binomial_tree",
+         {{"linear", "flattree"},
+          {"binomial", "binomial_tree"},
+          {"knomial", "mvapich2_knomial_intra_node"},
+          {"pipeline", "ompi_pipeline"},
+          {"mvapich2", "mvapich2"}}},
+        {"reduce",
+         colls::set_reduce,
+         "ompi",
+         {{"linear", "ompi_basic_linear"},
+          {"chain", "ompi_chain"},
+          {"pipeline", "ompi_pipeline"},
+          {"binary", "ompi_binary"},
+          {"binomial", "ompi_binomial"},
+          {"in_order_binary", "ompi_in_order_binary"},
+          {"mvapich2", "mvapich2"}}},
+    };
+    return all;
+}
+
+/// Waits until all ranks are here. They are in one process, so one object serves all, and it takes no simulated time.
+void meet(int ranks) {
+    static std::map<int, sg_bar_t> places;
+    sg_bar_t &place = places[ranks];
+    if (place == nullptr) {
+        place = sg_barrier_init(static_cast<unsigned>(ranks));
+    }
+    sg_barrier_wait(place);
+}
+
+/// The ranks share the choice, so it changes when all have made their calls under the old one.
+class SharedChoice : public AlgorithmInForce {
+public:
+    SharedChoice(const Communicator &comm, const SimulatedCollective &collective, const Simulated &algorithm)
+        : AlgorithmInForce(comm.handle(), fmt::format("SMPI's {}, set for all ranks", algorithm.smpi)),
+          ranks_(comm.size()), collective_(collective), algorithm_(algorithm) {}
+
+    void enter(bool) override {
+        meet(ranks_);
+        collective_.set(algorithm_.smpi);
+    }
+
+    void leave() override {
+        meet(ranks_);
+        collective_.set(collective_.usual);
+    }
+
+private:
+    int ranks_;
+    const SimulatedCollective &collective_;
+    const Simulated &algorithm_;
+};
+
+class SimGrid : public AlgorithmFamily {
+public:
+    SimGrid() {
+        for (const SimulatedCollective &one : simulated_collectives()) {
+            SelectableCollective collective{one.name, fmt::format("smpi/{}", one.name), {}};
+            for (const Simulated &algorithm : one.algorithms) {
+                const int number = static_cast<int>(collective.algorithms.size());
+                collective.algorithms.push_back({algorithm.name, number});
+            }
+            collectives_.push_back(collective);
+        }
+    }
+
+    bool chosen_per_communicator(const SelectableCollective &) const override { return false; }
+    bool switchable(const SelectableCollective &) const override { return true; }
+
+    std::unique_ptr<AlgorithmInForce> choose(const Communicator &comm, const SelectableCollective &collective,
+                                             const Algorithm &algorithm) const override {
+        const auto &all = simulated_collectives();
+        const auto found =
+            std::ranges::find_if(all, [&](const SimulatedCollective &one) { return one.name == collective.name; });
+        return std::make_unique<SharedChoice>(comm, *found,
+                                              found->algorithms.at(static_cast<std::size_t>(algorithm.number)));
+    }
+};
+
+} // namespace
+
+const std::vector<AlgorithmFamilyInfo> &all_algorithm_families() {
+    static const std::vector<AlgorithmFamilyInfo> all = {
+        {[](const AlgorithmRequests &) {},
+         []() -> std::unique_ptr<AlgorithmFamily> { return std::make_unique<SimGrid>(); }}};
+    return all;
+}
+
+} // namespace bench
+
+// SMPI counts no messages.
+namespace bench {
+
+void prepare_message_counter() {}
+
+std::unique_ptr<MessageCounter> find_message_counter(const Communicator &) { return nullptr; }
+
+} // namespace bench

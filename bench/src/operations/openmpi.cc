@@ -1,0 +1,288 @@
+#include "mpi/communicator.h"
+#include "mpi/library.h"
+#include "mpi/mpi_tool.h"
+#include "operations/algorithm.h"
+#include "rules/cell.h"
+#include "text/error.h"
+#include "text/words.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+namespace bench {
+namespace {
+
+/// By number: COLLTYPE of ompi/mca/coll/base/coll_base_functions.h.
+constexpr const char *collectives[] = {"allgather", "allgatherv", "allreduce", "alltoall",       "alltoallv",
+                                       "alltoallw", "barrier",    "bcast",     "exscan",         "gather",
+                                       "gatherv",   "reduce",     "scan",      "reduce_scatter", "reduce_scatter_block",
+                                       "scatter",   "scatterv"};
+
+/// The numbers of a file without its comments.
+class Numbers {
+public:
+    explicit Numbers(std::istream &file) {
+        for (std::string line; std::getline(file, line);) {
+            text_ << line.substr(0, line.find('#')) << '\n';
+        }
+    }
+
+    long next() {
+        long number = 0;
+        if (!(text_ >> number)) {
+            throw std::invalid_argument("no number");
+        }
+        return number;
+    }
+
+private:
+    std::stringstream text_;
+};
+
+/// Whether a rules file of coll_tuned, version 1, names an algorithm of a collective on so many ranks, as the library
+/// reads it (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c). An unreadable file has no rules; a file of
+/// another form may have any.
+bool has_rules(const std::string &path, const std::string &collective, long ranks) {
+    std::ifstream file(path);
+    if (!file) {
+        return false;
+    }
+    const auto number = std::distance(std::begin(collectives), std::ranges::find(collectives, collective));
+    Numbers numbers(file);
+    try {
+        bool found = false;
+        for (long left = numbers.next(); left > 0; --left) {
+            const bool wanted = numbers.next() == number;
+            const long sizes = numbers.next();
+            for (long size = 0; size < sizes; ++size) {
+                // Each replaces the one before. The first is for fewer ranks as well.
+                const bool reaches = (numbers.next() <= ranks) || size == 0;
+                bool any = false;
+                for (long rules = numbers.next(); rules > 0; --rules) {
+                    numbers.next(); // bytes
+                    any = numbers.next() != 0 || any;
+                    numbers.next(); // fan in or out
+                    numbers.next(); // segment
+                }
+                found = wanted && reaches ? any : found;
+            }
+        }
+        return found;
+    } catch (const std::invalid_argument &) {
+        return true;
+    }
+}
+
+constexpr const char *dynamic_rules = "coll_tuned_use_dynamic_rules";
+constexpr const char *rules_filename = "coll_tuned_dynamic_rules_filename";
+constexpr const char *suffix = "_algorithm";
+constexpr const char *components[] = {"coll_tuned_", "coll_libnbc_"}; // blocking and nonblocking collectives
+constexpr const char *tuned = components[0];
+/// Priorities of components for communicators of one process, for intercommunicators, and for calls passed on.
+const std::vector<std::string> no_rivals = {"coll_self_priority", "coll_inter_priority", "coll_sync_priority"};
+
+/// Priorities of components without nonblocking collectives.
+const std::vector<std::string> blocking_alone = {"coll_tuned_priority", "coll_basic_priority", "coll_han_priority",
+                                                 "coll_sm_priority"};
+
+constexpr int ignore = 0; // the value of every variable that leaves the choice to the library
+
+// The highest priority that a component of framework coll can have.
+constexpr int highest_priority = 100;
+
+/// Open MPI 4.1 and 5 register this one as a constant: it can be set by the environment alone.
+constexpr const char *constant_collective = "allgatherv";
+
+std::string component_of(const std::string &variable) {
+    return variable.substr(0, variable.find('_', std::string("coll_").size()));
+}
+
+/// A variable with another value until the end of the scope.
+class TemporaryValue {
+public:
+    TemporaryValue(const ControlVariable &variable, int value) : variable_(variable), before_(variable.read()) {
+        variable_.write(value);
+    }
+    ~TemporaryValue() noexcept(false) { variable_.write(before_); }
+    TemporaryValue(const TemporaryValue &) = delete;
+    TemporaryValue &operator=(const TemporaryValue &) = delete;
+
+private:
+    const ControlVariable &variable_;
+    int before_;
+};
+
+/// A duplicate of a communicator. coll_tuned reads its variables when it is made, and keeps their values for it.
+class OwnCommunicator : public AlgorithmInForce {
+public:
+    OwnCommunicator(const Communicator &parent, const std::string &evidence)
+        : AlgorithmInForce(MPI_COMM_NULL, evidence) {
+        check(MPI_Comm_dup(parent.handle(), &comm_), "MPI_Comm_dup");
+    }
+    ~OwnCommunicator() override { MPI_Comm_free(&comm_); }
+};
+
+/// coll_libnbc reads its variables in every call.
+class ReadInEveryCall : public OwnCommunicator {
+public:
+    ReadInEveryCall(const Communicator &parent, const ControlVariable &variable, int number,
+                    const std::string &evidence)
+        : OwnCommunicator(parent, evidence), variable_(variable), number_(number) {}
+
+    void enter(bool) override {
+        before_ = variable_.read();
+        variable_.write(number_);
+    }
+    void leave() override { variable_.write(before_); }
+
+private:
+    ControlVariable variable_;
+    int number_;
+    int before_ = 0;
+};
+
+class OpenMpi : public AlgorithmFamily {
+public:
+    OpenMpi() {
+        for (const std::string &name : control_variable_names()) {
+            for (const std::string component : components) {
+                if (name.starts_with(component) && name.ends_with(suffix)) {
+                    add(name, component);
+                }
+            }
+        }
+        std::ranges::sort(collectives_, {}, &SelectableCollective::name);
+    }
+
+    bool chosen_per_communicator(const SelectableCollective &collective) const override {
+        return collective.variable.starts_with(tuned) && switchable(collective);
+    }
+
+    bool switchable(const SelectableCollective &collective) const override {
+        return ControlVariable::get(collective.variable).writable();
+    }
+
+    std::unique_ptr<AlgorithmInForce> choose(const Communicator &comm, const SelectableCollective &collective,
+                                             const Algorithm &algorithm) const override {
+        const ControlVariable variable = ControlVariable::get(collective.variable);
+        const std::string component = component_of(collective.variable);
+        const ControlVariable priority = ControlVariable::get(component + "_priority");
+        // Open MPI 5 lets a priority change for the one communicator that is made next, 4.1 does not.
+        const int rank = priority.writable() ? highest_priority : priority.read();
+        if (const std::string rival = rival_of(priority, rank); !rival.empty()) {
+            throw Error::usage(fmt::format("Open MPI may ignore algorithm {} of {}: {} is {}, so a component "
+                                           "other than {} serves communicators; set it below {}",
+                                           algorithm.name, collective.name, rival, ControlVariable::get(rival).read(),
+                                           component, rank));
+        }
+        std::string evidence = fmt::format("{}={}", variable.name(), algorithm.number);
+        if (collective.variable.starts_with(tuned)) {
+            if (ControlVariable::get(dynamic_rules).read() == 0) {
+                throw Error::usage(fmt::format("Open MPI would ignore algorithm {} of {}: {} is 0; unset OMPI_MCA_{}",
+                                               algorithm.name, collective.name, dynamic_rules, dynamic_rules));
+            }
+            refuse_rules_file(comm, collective, algorithm);
+            evidence += fmt::format(", {}=1", dynamic_rules);
+        }
+        // The components of highest priority serve a communicator: without this, han or sm might.
+        evidence +=
+            fmt::format(", {}={} when the communicator was made, higher than all others", priority.name(), rank);
+        std::optional<TemporaryValue> first;
+        if (priority.writable()) {
+            first.emplace(priority, rank);
+        }
+        if (!collective.variable.starts_with(tuned)) {
+            return std::make_unique<ReadInEveryCall>(comm, variable, algorithm.number,
+                                                     "set before each block and read back: " + evidence);
+        }
+        if (!variable.writable()) {
+            if (variable.read() != algorithm.number) {
+                throw Error::usage(
+                    fmt::format("{} is {}, not {}, and cannot be changed after MPI_Init; set OMPI_MCA_{}={}",
+                                variable.name(), variable.read(), algorithm.number, variable.name(), algorithm.number));
+            }
+            return std::make_unique<OwnCommunicator>(comm, "set before MPI_Init and read back: " + evidence);
+        }
+        const TemporaryValue chosen(variable, algorithm.number);
+        return std::make_unique<OwnCommunicator>(comm, "set at MPI_Comm_dup and read back: " + evidence);
+    }
+
+private:
+    void add(const std::string &name, const std::string &component) {
+        const auto variable = ControlVariable::find(name);
+        if (!variable || variable->values().empty()) {
+            return;
+        }
+        SelectableCollective collective{
+            name.substr(component.size(), name.size() - component.size() - std::string(suffix).size()), name, {}};
+        for (const auto &[number, value] : variable->values()) {
+            if (number != ignore) {
+                std::string spelled = value;
+                std::ranges::replace(spelled, '-', '_');
+                if (spelled == default_algorithm) { // of allgatherv: not what default means here
+                    spelled += fmt::format("_{}", number);
+                }
+                collective.algorithms.push_back({spelled, number});
+            }
+        }
+        collectives_.push_back(collective);
+    }
+
+    /// In 4.1 a site's rules come before the variable of a collective; in 5 they come after it.
+    static void refuse_rules_file(const Communicator &comm, const SelectableCollective &collective,
+                                  const Algorithm &algorithm) {
+        const std::string variable = fmt::format("OMPI_MCA_{}", rules_filename);
+        for (const Setting &setting : find_settings()) {
+            if (setting.name == variable && mpi_library().find("Open MPI v4.") != std::string::npos &&
+                has_rules(setting.value, collective.name, comm.size())) {
+                throw Error::usage(fmt::format(
+                    "Open MPI would ignore algorithm {} of {}: rules for it on {} ranks are in '{}' ({}{}) and come "
+                    "first; set {}= (empty) in the environment to put that file aside",
+                    algorithm.name, collective.name, comm.size(), setting.value, rules_filename,
+                    setting.place.empty() ? ", environment" : ", set in " + setting.place, variable));
+            }
+        }
+    }
+
+    /// A component of at least this priority, which would serve instead.
+    static std::string rival_of(const ControlVariable &own, int rank) {
+        for (const std::string &name : control_variable_names()) {
+            const bool rival = name.starts_with("coll_") && name.ends_with("_priority") && name != own.name() &&
+                               !contains(no_rivals, name) &&
+                               !(!own.name().starts_with(tuned) && contains(blocking_alone, name));
+            if (rival && ControlVariable::get(name).read() >= rank) {
+                return name;
+            }
+        }
+        return "";
+    }
+};
+
+} // namespace
+
+AlgorithmFamilyInfo algorithm_families::openmpi() {
+    return {[](const AlgorithmRequests &requests) {
+                // Without it coll_tuned ignores all its other variables.
+                set_unless_set(fmt::format("OMPI_MCA_{}", dynamic_rules), "1");
+                const auto constant = requests.find(constant_collective);
+                if (constant != requests.end() && constant->second.size() == 1 &&
+                    constant->second.front() != default_algorithm) {
+                    set_unless_set(fmt::format("OMPI_MCA_{}{}{}", tuned, constant_collective, suffix),
+                                   constant->second.front());
+                }
+            },
+            []() -> std::unique_ptr<AlgorithmFamily> {
+                // A variable of the framework: it exists even where the components are excluded.
+                if (!ControlVariable::find("coll_base_verbose")) {
+                    return nullptr;
+                }
+                return std::make_unique<OpenMpi>();
+            }};
+}
+
+} // namespace bench

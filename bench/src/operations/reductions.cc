@@ -1,0 +1,92 @@
+#include "operations/collective.h"
+
+namespace bench {
+namespace {
+
+/// A vector of every rank, and a result as long: the vectors of these ranks.
+Layout reduced(const Collective &c, int first, int last) {
+    Layout layout = c.bring(c.count, c.in_place);
+    layout.receive = c.count;
+    layout.result = {{0, c.count, 0, first, last}};
+    return layout;
+}
+
+Layout reduced_at_root(const Collective &c, int root) {
+    return c.rank == root ? reduced(c, 0, c.ranks - 1) : c.bring(c.count);
+}
+
+Layout reduced_at_all(const Collective &c, int) { return reduced(c, 0, c.ranks - 1); }
+
+Layout reduced_up_to_own(const Collective &c, int) { return reduced(c, 0, c.rank); }
+
+Layout reduced_before_own(const Collective &c, int) {
+    Layout layout = reduced(c, 0, c.rank - 1);
+    if (c.rank == 0) {
+        layout.result.clear(); // what rank 0 receives is not defined
+    }
+    return layout;
+}
+
+void share_vector(Collective &c) { c.receive = c.share(c.count); }
+
+Layout reduced_and_scattered(const Collective &c, int) {
+    const auto own = static_cast<std::size_t>(c.rank);
+    Layout layout = c.bring(c.receive.end(), c.in_place);
+    layout.receive = c.in_place ? c.receive.end() : c.receive.count(own);
+    layout.result = {{0, c.receive.count(own), c.receive.at(own), 0, c.ranks - 1}};
+    return layout;
+}
+
+/// The second vector, which becomes the result, is the one that the next rank would bring.
+Layout reduced_here(const Collective &c, int) {
+    return {.send = c.count,
+            .receive = c.count,
+            .initial = {{0, c.count, 0, c.rank + 1, c.rank + 1}},
+            .result = {{0, c.count, 0, c.rank, c.rank + 1}}};
+}
+
+} // namespace
+
+std::vector<CollectiveInfo> collectives::reductions() {
+    return {
+        {BENCH_COLLECTIVE(Reduce, reduce, b.send, b.receive, c.number(), c.type(), c.op(), root, c.comm),
+         .description = "the vectors of all ranks combined; the root gets the result",
+         .size_meaning = "of each rank's vector", .traits = {.rooted = true, .reduces = true, .in_place = true},
+         .layout = reduced_at_root},
+        {BENCH_COLLECTIVE(Allreduce, allreduce, b.send, b.receive, c.number(), c.type(), c.op(), c.comm),
+         .description = "the vectors of all ranks combined; all ranks get the result",
+         .size_meaning = "of each rank's vector", .traits = {.reduces = true, .in_place = true},
+         .layout = reduced_at_all},
+        {BENCH_COLLECTIVE(Reduce_scatter, reduce_scatter, b.send, b.receive, c.receive.counts.data(), c.type(), c.op(),
+                          c.comm),
+         .description = "the vectors of all ranks combined; each rank gets a part of the result",
+         .size_meaning = "of each rank's vector", .traits = {.reduces = true, .in_place = true, .irregular = true},
+         .layout = reduced_and_scattered, .divide = share_vector},
+        {BENCH_COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, b.send, b.receive, c.number(), c.type(), c.op(),
+                          c.comm),
+         .description = "the vectors of all ranks combined; each rank gets an equal part of the result",
+         .size_meaning = "of each rank's result", .traits = {.reduces = true, .in_place = true},
+         .layout = reduced_and_scattered, .divide = share_messages, .reach = reach_all_ranks},
+        {BENCH_COLLECTIVE(Scan, scan, b.send, b.receive, c.number(), c.type(), c.op(), c.comm),
+         .description = "each rank gets the combined vectors of all ranks up to its own",
+         .size_meaning = "of each rank's vector", .traits = {.reduces = true, .in_place = true},
+         .layout = reduced_up_to_own},
+        {BENCH_COLLECTIVE(Exscan, exscan, b.send, b.receive, c.number(), c.type(), c.op(), c.comm),
+         .description = "each rank gets the combined vectors of all ranks before it",
+         .size_meaning = "of each rank's vector", .traits = {.reduces = true, .in_place = true},
+         .layout = reduced_before_own},
+        {.name = "reduce_local",
+         .mpi_name = "Reduce_local",
+         .bind =
+             [](const Collective &c, const CallBuffers &b, int) {
+                 return bind_call(Forms{MPI_Reduce_local, nullptr, "Reduce_local"}, b.send, b.receive, c.number(),
+                                  c.type(), c.op());
+             },
+         .description = "two vectors of a rank combined, without communication",
+         .size_meaning = "of each vector",
+         .traits = {.reduces = true, .blocking_only = true},
+         .layout = reduced_here},
+    };
+}
+
+} // namespace bench

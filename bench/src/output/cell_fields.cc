@@ -1,0 +1,170 @@
+#include "output/sink.h"
+
+#include "rules/metric.h"
+
+#include <fmt/format.h>
+#include <functional>
+#include <map>
+#include <type_traits>
+
+namespace bench {
+namespace {
+
+/// `get`: a member, or a function, of a cell (then the field is planned) or of its result.
+template <typename Get>
+CellField field(const std::string &name, const std::string &unit, const std::string &meaning, Get get,
+                const Column &column = {}) {
+    constexpr bool planned = std::is_invocable_v<Get, const Cell &>;
+    const auto value = [get](const CellResult &result) {
+        if constexpr (planned) {
+            return std::invoke(get, result.cell);
+        } else {
+            return std::invoke(get, result);
+        }
+    };
+    return {field_of<CellResult>(name, unit, meaning, value, column), planned};
+}
+
+CellField with_flags(CellField field, const std::vector<std::string> &flags) {
+    field.flags = flags;
+    return field;
+}
+
+/// The headings of a metric in tables: group, and heading where it is not the statistic's.
+struct MetricShown {
+    std::string group;
+    std::string heading;
+};
+const std::map<std::string, MetricShown> &shown_metrics() {
+    static const std::map<std::string, MetricShown> all = {
+        {"latency_avg", {"latency", ""}},
+        {"latency_max", {"latency", "slowest"}},
+        {"makespan", {"", "makespan"}},
+        {"exit_skew", {"exit skew", ""}},
+        {"global_time", {"global", "time"}},
+        {"after_last_entry", {"after", "last"}},
+        {"imbalance_worst", {"imbalance", "worst"}},
+        {"imbalance_mean", {"imbalance", "mean"}},
+    };
+    return all;
+}
+
+std::vector<CellField> summary_fields() {
+    std::vector<CellField> fields;
+    for (std::size_t m = 0; m < all_metrics().size(); ++m) {
+        const Metric &metric = all_metrics()[m];
+        const auto shown = shown_metrics().find(metric.name);
+        for (const Statistic &statistic : statistics()) {
+            Column in_table;
+            if (shown != shown_metrics().end()) {
+                in_table = {.group = shown->second.group,
+                            .heading = shown->second.heading.empty() ? statistic.name : shown->second.heading,
+                            .legend = metric.meaning};
+            }
+            fields.push_back(field(
+                fmt::format("{}_{}", metric.name, statistic.name), statistic.has_unit ? metric.unit : "",
+                fmt::format("{} over valid samples of: {}", statistic.name, metric.meaning),
+                [m, value = statistic.value](const CellResult &result) { return result.metrics.at(m).*value; },
+                in_table));
+        }
+    }
+    return fields;
+}
+
+} // namespace
+
+const std::vector<CellField> &cell_fields() {
+    using Result = CellResult;
+    static const std::vector<CellField> all = {
+        field("operation", "", "MPI operation", &Cell::operation),
+        field("algorithm", "", "algorithm of the MPI library for the operation", &Cell::algorithm),
+        field("size", "byte", "message size; 0 if the operation has none", &Cell::size),
+        field("size_meaning", "", "meaning of the message size", &Cell::size_meaning),
+        field("datatype", "", "datatype, and operator of a reduction", &Cell::datatype),
+        field("synchronizer", "", "synchronizer that ran before each sample", &Cell::synchronizer),
+        field("barrier_algorithm", "", "algorithm of the MPI library for the synchronizer's MPI_Barrier",
+              &Cell::barrier_algorithm),
+        field("timing", "", "timing scheme: which calls a sample's timestamps enclose", &Cell::timing),
+        field("pattern", "", "arrival pattern", &Cell::pattern),
+        field("largest_delay", "s", "largest delay of the pattern, as requested", &Cell::delay, {"", "delay"}),
+        field("computation", "s", "planned computation during the operation, per call", &Cell::computation),
+        with_flags(field("status", "", "ok, incomplete, failed or wrong", &Result::status), cell_status_names()),
+        field("requested", "", "valid samples that a complete cell needs", &Result::requested),
+        field("valid_count", "", "valid samples", &Result::valid),
+        field("rejected", "", "samples that were rejected and repeated", &Result::rejected),
+        field("late_flag", "", "rejected: the synchronizer reported a late start", &Result::late_flag),
+        field("late_entry", "", "rejected: entered later than the tolerance after the deadline, not reported",
+              &Result::late_entry),
+        field("overrun", "", "rejected: started on time, but ended after the synchronizer's window", &Result::overrun),
+        field("blocks", "", "blocks with measured samples", &Result::blocks),
+        field("canary_low", "s",
+              "smallest round trip of a cache line between neighboring ranks, before and after the blocks; nan if not "
+              "measured",
+              &Result::canary_low),
+        field("canary_high", "s", "largest round trip of a cache line, before and after the blocks",
+              &Result::canary_high),
+        field("slope", "", "latency_avg of the last half of a block over that of its first, less 1: median over blocks",
+              &Result::slope),
+        field("discarded", "", "warm-up samples", &Result::discarded),
+        field("unsettled", "", "blocks whose warm-up reached its limit before latencies settled", &Result::unsettled),
+        field("calls", "", "calls of the operation per sample; metrics are per call", &Result::calls),
+        field("validated", "", "calls whose results were checked", &Result::validated),
+        field("wrong", "", "checked calls with wrong results", &Result::wrong),
+        field("error", "", "first wrong result, and its rank", &Result::error),
+        field("error_bound", "s", "largest error bound of the global clock", &Result::error_bound),
+        field("expected_error", "s", "largest expected error of the global clock, one standard deviation",
+              &Result::expected_error),
+        field("lateness_max", "s", "largest lateness of a rank's start in the valid samples; nan without a deadline",
+              &Result::lateness),
+        field("slack_median", "s", "median of slack over valid samples", &Result::slack),
+        field("wall_time", "s", "time spent on the cell, including warm-up and rejected samples", &Result::wall_time),
+        field("mean_of_means", "s", "mean over ranks of the mean over valid samples of the time in the operation",
+              &Result::mean_of_means),
+        field("max_of_means", "s", "largest over ranks of the mean over valid samples of the time in the operation",
+              &Result::max_of_means),
+        field("min_of_means", "s", "smallest over ranks of the mean over valid samples of the time in the operation",
+              &Result::min_of_means),
+        field("overlap_benefit_median", "", "delay overlap benefit (Niethammer 2016, Eq. 5), from medians",
+              [](const Result &r) { return r.overlap_median.benefit; },
+              {"", "benefit", ColumnKind::ratio,
+               "(t0 + delay - t) / t (Niethammer 2016, Eq. 5), of medians; t0, t: global time without and with delay; "
+               "t - "
+               "delay is after last"}),
+        field(
+            "overlap_share_median", "", "hidden time / the shorter of operation and delay, from medians",
+            [](const Result &r) { return r.overlap_median.share; },
+            {"", "hidden", ColumnKind::ratio, "(t0 + delay - t) / the shorter of t0 and delay; 1: hidden completely"}),
+        field("overlap_benefit_min", "", "delay overlap benefit, from minima",
+              [](const Result &r) { return r.overlap_min.benefit; }),
+        field("overlap_share_min", "", "hidden time / the shorter of operation and delay, from minima",
+              [](const Result &r) { return r.overlap_min.share; }),
+        field("computed", "s", "actual computation during the operation, per call: mean over valid samples and ranks",
+              &Result::computed, {"", "compute"}),
+        field("overlap_osu", "", "overlap of operation and computation as OSU defines it",
+              [](const Result &r) { return r.computation_overlap.osu; },
+              {"overlap", "OSU", ColumnKind::ratio,
+               "1 - (with - compute) / alone, not below 0, of latency: as osu_i* define it"}),
+        field("overlap_imb", "", "overlap of operation and computation as IMB-NBC defines it",
+              [](const Result &r) { return r.computation_overlap.imb; },
+              {"overlap", "IMB", ColumnKind::ratio,
+               "(alone + compute - with) / the shorter of alone and compute, from 0 to 1, of latency, as IMB-NBC"}),
+        field("overlap_window", "",
+              "overlap of operation and computation, from times between the common start and the last exit",
+              [](const Result &r) { return r.computation_overlap.window; },
+              {"overlap", "window", ColumnKind::ratio,
+               "the same of makespan, not cut off: 1 where the shorter of the two is hidden completely"}),
+    };
+    return all;
+}
+
+const std::vector<CellField> &cell_columns() {
+    static const std::vector<CellField> all = [] {
+        std::vector<CellField> columns = cell_fields();
+        const std::vector<CellField> summaries = summary_fields();
+        columns.insert(columns.end(), summaries.begin(), summaries.end());
+        return columns;
+    }();
+    return all;
+}
+
+} // namespace bench

@@ -1,0 +1,88 @@
+#include "output/output.h"
+#include "output/sink.h"
+#include "text/words.h"
+
+#include <fmt/format.h>
+
+namespace bench {
+namespace {
+
+std::string csv_value(const Value &value, const Field &field) {
+    if (!field.flags.empty()) {
+        return field.flags.at(static_cast<std::size_t>(std::get<std::int64_t>(value)));
+    }
+    return std::visit([](const auto &typed) { return csv_field(typed); }, value);
+}
+
+/// A table after the other with an empty line between, one row per cell, units in the column names. The context is in
+/// the JSON and netCDF files, except for the platform of a simulation.
+class CsvSink : public Sink {
+public:
+    explicit CsvSink(const std::string &path) : output_(path) {}
+
+    void open(const Context &context, const Dataset &described) override {
+        described_ = &described;
+        simulated_ = context.simulated.empty() ? "" : "," + csv_field(context.simulated);
+        output_.write(heading(described.tables().front()));
+    }
+
+    void row(const Rows &rows) override {
+        if (rows.partial) {
+            return;
+        }
+        const std::vector<std::string> &along = described_->variables[rows.columns.front().first].dimensions;
+        std::string text;
+        if (along != along_) {
+            std::vector<std::size_t> table;
+            for (const auto &[index, values] : rows.columns) {
+                table.push_back(index);
+            }
+            text = "\n" + heading(table);
+        }
+        for (std::size_t i = 0; i < size_of(rows.columns.front().second); ++i) {
+            std::vector<std::size_t> place = described_->unravel(along, i);
+            place[0] += rows.first;
+            std::vector<std::string> fields;
+            for (std::size_t d = 0; d < along.size(); ++d) {
+                const Variable *const names = described_->coordinates(along[d]);
+                fields.push_back(names == nullptr ? fmt::format("{}", place[d])
+                                                  : csv_value(element(names->values, place[d]), *names));
+            }
+            for (const auto &[index, values] : rows.columns) {
+                fields.push_back(csv_value(element(values, i), described_->variables[index]));
+            }
+            text += join(fields, ",") + simulated_ + "\n";
+        }
+        output_.write(text);
+    }
+
+    void close(const RunEnd &) override { output_.finish(); }
+
+private:
+    std::string heading(const std::vector<std::size_t> &table) {
+        along_ = described_->variables[table.front()].dimensions;
+        std::vector<std::string> names = along_;
+        for (const std::size_t index : table) {
+            const Variable &variable = described_->variables[index];
+            names.push_back(variable.name + (variable.unit.empty() ? "" : "_" + variable.unit));
+        }
+        return join(names, ",") + (simulated_.empty() ? "" : ",simulated") + "\n";
+    }
+
+    Output output_;
+    const Dataset *described_ = nullptr;
+    std::vector<std::string> along_; // dimensions of the table under way
+    std::string simulated_;          // the last field of each row, if anything is
+};
+
+} // namespace
+
+Format formats::csv() {
+    return {.name = "csv",
+            .description = "one row per cell; .csv",
+            .suffix = ".csv",
+            .on_stdout = true,
+            .make = Make<CsvSink>{}};
+}
+
+} // namespace bench

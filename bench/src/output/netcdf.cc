@@ -1,0 +1,161 @@
+#include "output/netcdf_file.h"
+#include "output/sink.h"
+#include "text/words.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace bench {
+namespace {
+
+/// The longest text of the variable, at least 1.
+std::size_t text_length(const Variable &variable) {
+    std::size_t longest = std::max<std::size_t>(variable.text_length, 1);
+    if (const auto *const texts = std::get_if<std::vector<std::string>>(&variable.values)) {
+        for (const std::string &text : *texts) {
+            longest = std::max(longest, text.size());
+        }
+    }
+    return longest;
+}
+
+/// All variables, those that are set aside too; docs/data.md lists those of a launch. Brought to disk with each
+/// row. Texts are characters with a dimension of their own, which xarray makes strings of again.
+class NetcdfSink : public Sink {
+public:
+    explicit NetcdfSink(const std::string &path) : file_(path) {}
+
+    void open(const Context &context, const Dataset &described) override {
+        described_ = &described;
+        for (const Dimension &dimension : described.dimensions) {
+            dimensions_[dimension.name] = file_.dimension(dimension.name, dimension.length);
+        }
+        for (const Variable &variable : described.variables) {
+            ids_.push_back(variable.in == Variable::In::rows ? -1 : define(variable));
+        }
+        constexpr int global = NetcdfFile::global;
+        file_.attribute(global, "title", described.title);
+        file_.attribute(global, "schema", std::string("downbeat-bench"));
+        file_.attribute(global, "schema_version", std::int64_t{schema_version});
+        for (const auto &[name, value] : described.attributes) {
+            std::visit([&, &of = name](const auto &typed) { file_.attribute(global, of, typed); }, value);
+        }
+        for (const auto &[name, value] : context.clock) {
+            file_.attribute(global, "clock_" + name, value);
+        }
+        file_.attribute(global, "environment", describe_environment(context));
+        file_.attribute(global, "hosts", describe_hosts(context));
+        file_.end_definitions();
+    }
+
+    void row(const Rows &rows) override {
+        for (const auto &[index, values] : rows.columns) {
+            if (ids_[index] >= 0) {
+                write(index, rows.first, values);
+            }
+        }
+        file_.sync();
+    }
+
+    void close(const RunEnd &end) override {
+        file_.define_late([&] {
+            constexpr int global = NetcdfFile::global;
+            if (end.agreement) {
+                const ClockAgreement &agreement = *end.agreement;
+                file_.attribute(global, "clock_check", describe(agreement));
+                file_.attribute(global, "clock_check_offset_s", agreement.offset);
+                file_.attribute(global, "clock_check_allowed_s", agreement.allowed);
+                file_.attribute(global, "clock_check_ranks_outside", std::int64_t{agreement.outside});
+                file_.attribute(global, "clock_check_contradictions", std::int64_t{agreement.contradictions});
+            }
+            file_.attribute(global, "warnings", join(end.warnings, "\n"));
+        });
+        file_.close();
+    }
+
+private:
+    int define(const Variable &variable) {
+        std::vector<int> along;
+        for (const std::string &name : variable.dimensions) {
+            along.push_back(dimensions_.at(name));
+        }
+        if (variable.type == FieldType::text) {
+            const std::size_t length = text_length(variable);
+            const std::string name = "text_" + std::to_string(length) + "_len"; // shared by texts of one length
+            if (!dimensions_.contains(name)) {
+                dimensions_[name] = file_.dimension(name, length);
+            }
+            along.push_back(dimensions_.at(name));
+        }
+        constexpr NetcdfType types[] = {NetcdfType::text, NetcdfType::int64, NetcdfType::real64, NetcdfType::byte};
+        const int id = file_.variable(variable.name, types[static_cast<std::size_t>(variable.type)], along);
+        file_.attribute(id, "long_name", variable.meaning);
+        if (!variable.unit.empty()) {
+            file_.attribute(id, "units", variable.unit);
+        }
+        if (variable.type == FieldType::text) {
+            file_.attribute(id, "_Encoding", std::string("utf-8"));
+        }
+        for (const auto &[name, value] : variable.attributes) {
+            if (const auto *const text = std::get_if<std::string>(&value)) {
+                file_.attribute(id, name, *text);
+            } else {
+                file_.attribute(id, name, std::int64_t{std::get<long>(value)});
+            }
+        }
+        if (!variable.flags.empty()) { // in the form of the CF conventions (section 3.5)
+            std::vector<signed char> numbers(variable.flags.size());
+            std::iota(numbers.begin(), numbers.end(), static_cast<signed char>(0));
+            file_.attribute(id, "flag_values", numbers);
+            file_.attribute(id, "flag_meanings", join(variable.flags, " "));
+        }
+        return id;
+    }
+
+    void write(std::size_t index, std::size_t first, const Values &values) {
+        const Variable &variable = described_->variables[index];
+        const int id = ids_[index];
+        if (const auto *const texts = std::get_if<std::vector<std::string>>(&values)) {
+            for (std::size_t row = 0; row < texts->size(); ++row) { // they have one dimension
+                file_.write_text(id, first + row, cut_off((*texts)[row], text_length(variable)));
+            }
+            return;
+        }
+        const std::vector<std::string> inner(variable.dimensions.begin() + 1, variable.dimensions.end());
+        const std::size_t in_row = described_->size(inner);
+        std::vector<std::size_t> start(variable.dimensions.size(), 0);
+        std::vector<std::size_t> count = {in_row == 0 ? 0 : size_of(values) / in_row};
+        start[0] = first;
+        for (const std::string &name : inner) {
+            count.push_back(described_->length(name));
+        }
+        if (const auto *const whole = std::get_if<std::vector<std::int64_t>>(&values)) {
+            if (variable.type == FieldType::flag) {
+                file_.write(id, start, count, std::vector<signed char>(whole->begin(), whole->end()));
+            } else {
+                file_.write(id, start, count, *whole);
+            }
+        } else if (const auto *const span = std::get_if<std::span<const double>>(&values)) {
+            file_.write(id, start, count, *span);
+        } else {
+            file_.write(id, start, count, std::get<std::vector<double>>(values));
+        }
+    }
+
+    NetcdfFile file_;
+    const Dataset *described_ = nullptr;
+    std::map<std::string, int> dimensions_;
+    std::vector<int> ids_; // of the variables
+};
+
+} // namespace
+
+Format formats::netcdf() {
+    return {.name = "netcdf",
+            .description = "every sample with every rank's entry and exit, file only; .nc",
+            .suffix = ".nc",
+            .make = Make<NetcdfSink>{}};
+}
+
+} // namespace bench

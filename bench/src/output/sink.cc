@@ -1,0 +1,261 @@
+#include "output/sink.h"
+#include "output/output.h"
+#include "rules/metric.h"
+#include "text/error.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <functional>
+#include <span>
+#include <utility>
+
+namespace bench {
+
+const std::vector<Format> &all_formats() {
+    static const std::vector<Format> all = {
+        formats::table(), formats::csv(), formats::json(), formats::netcdf(), formats::osu(),
+    };
+    return all;
+}
+
+const Format &find_format(const std::string &path, bool of_cells) {
+    if (path.ends_with(".perfetto.json") || path.ends_with(".otf2")) {
+        throw Error::usage(
+            fmt::format("'{}': timelines are exported; write a file .nc, then run: downbeat export FILE.nc "
+                        "--to perfetto or otf2",
+                        path));
+    }
+    const std::string file = std::filesystem::path(path).filename();
+    std::vector<std::string> valid;
+    const Format *found = nullptr;
+    for (const Format &entry : all_formats()) {
+        if (entry.suffix.empty() || (!of_cells && entry.of_cells_alone)) {
+            continue;
+        }
+        valid.push_back(entry.suffix);
+        if (file.size() > entry.suffix.size() && file.ends_with(entry.suffix)) {
+            found = &entry;
+        }
+    }
+    if (found == nullptr) {
+        throw Error::usage(
+            fmt::format("the file type of '{}' is unknown; use one of the suffixes {}", path, join(valid)));
+    }
+    return *found;
+}
+
+std::vector<std::string> printed_formats(bool of_cells) {
+    std::vector<std::string> names;
+    for (const Format &format : all_formats()) {
+        if (format.on_stdout && (of_cells || !format.of_cells_alone)) {
+            names.push_back(format.name);
+        }
+    }
+    return names;
+}
+
+Sinks open_sinks(const std::vector<std::string> &files, const std::string &format) {
+    Sinks sinks;
+    for (const std::string &path : files) {
+        sinks.push_back(find_format(path).make(path));
+    }
+    sinks.push_back(find_by_name(all_formats(), format).make(standard_output));
+    return sinks;
+}
+
+void write_dataset(Sink &sink, const Context &context, const Dataset &data, const RunEnd &end) {
+    sink.open(context, data);
+    const auto borrowed = [&](std::size_t index) -> Values {
+        const Values &values = data.variables[index].values;
+        const auto *const numbers = std::get_if<std::vector<double>>(&values);
+        return numbers == nullptr ? values : Values(std::span(*numbers));
+    };
+    for (std::size_t i = 0; i < data.variables.size(); ++i) {
+        if (is_coordinate(data.variables[i])) {
+            sink.row({0, {{i, borrowed(i)}}, true});
+        }
+    }
+    for (const std::vector<std::size_t> &table : data.tables()) {
+        Rows rows;
+        for (const std::size_t index : table) {
+            rows.columns.emplace_back(index, borrowed(index));
+        }
+        sink.row(rows);
+    }
+    sink.close(end);
+}
+
+namespace {
+
+constexpr std::size_t longest_found = 200; // what is longer of texts that are not known beforehand is cut off
+
+/// One value per sample, by its index in the batch.
+template <typename Get> auto per_sample(Get get) {
+    return [get](const BatchReport &report) -> Values {
+        std::vector<Stored<decltype(get(report, std::size_t{}))>> values(report.batch.size());
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = static_cast<Stored<decltype(get(report, i))>>(get(report, i));
+        }
+        return values;
+    };
+}
+
+auto array(std::vector<double> Batch::*series) {
+    return [series](const BatchReport &report) -> Values { return std::span(report.batch.*series); };
+}
+
+} // namespace
+
+const std::vector<SampleField> &sample_fields() {
+    using Report = BatchReport;
+    using Index = std::size_t;
+    constexpr auto count = FieldType::count;
+    constexpr auto flag = FieldType::flag;
+    constexpr auto number = FieldType::number;
+    static const std::vector<SampleField> all = [] {
+        std::vector<SampleField> fields = {
+            {{{"cell_index", "", "cell that the sample belongs to", count},
+              per_sample([](const Report &r, Index) { return r.cell; })}},
+            {{{"block", "", "position of the sample's block in the order of the launch", count},
+              per_sample([](const Report &r, Index) { return r.block; })}},
+            {{{"canary", "s", "round trip of a cache line between neighboring ranks before the sample's block", number},
+              per_sample([](const Report &r, Index) { return r.canary; })}},
+            {{{"attempt", "", "number of the sample within its cell, in order", count},
+              per_sample([](const Report &r, Index i) { return r.first_attempt + static_cast<long>(i); })}},
+            {{{"valid", "", "1 if the sample counts", flag},
+              per_sample([](const Report &r, Index i) { return r.verdicts[i] == Verdict::valid; })}},
+            {{{"deadline", "s", "common start on the global clock", number}, array(&Batch::deadline)}},
+            {{{"begin", "s", "first entry into the operation, global clock", number},
+              per_sample([](const Report &r, Index i) { return first_entry(r.batch[i]); })}},
+            {{{"slack", "s", "time from the decision on the deadline to it", number}, array(&Batch::slack)}},
+            {{{"lateness", "s", "from the planned start of the latest rank to its entry into the operation", number},
+              per_sample([](const Report &r, Index i) { return lateness(r.batch[i]); })}},
+            {{{"verdict", "", "why the sample counts or not", flag, {}, verdict_names()},
+              per_sample([](const Report &r, Index i) { return static_cast<int>(r.verdicts[i]); })}},
+            {{{"sync_entry", "s", "entry into the synchronizer, global clock", number}, array(&Batch::sync_entry)},
+             true},
+            {{{"entry", "s", "entry into the operation, global clock", number}, array(&Batch::entry)}, true},
+            {{{"exit", "s", "exit from the operation, global clock", number}, array(&Batch::exit)}, true},
+            {{{"delay", "s", "planned start after the common one, as asked for", number}, array(&Batch::delay)}, true},
+            {{{"flag", "", "0 if the synchronizer reported a failed start", flag},
+              [](const Report &r) -> Values {
+                  return std::vector<std::int64_t>(r.batch.flag.begin(), r.batch.flag.end());
+              }},
+             true},
+            {{{"computed_time", "s", "computation between entry and exit, all calls", number}, array(&Batch::computed)},
+             true}};
+        for (const Metric &metric : all_metrics()) {
+            fields.push_back(
+                {{metric, per_sample([value = metric.value](const Report &r, Index i) { return value(r.batch[i]); })}});
+        }
+        return fields;
+    }();
+    return all;
+}
+
+namespace {
+
+/// The description of a launch's results.
+Dataset describe_launch(const SamplingContext &context, const std::vector<Cell> &cells) {
+    Dataset data;
+    data.title = "Samples of MPI operations measured by downbeat-bench";
+    data.attributes = context_values(context);
+    data.dimensions = {{"sample", unlimited}, {"cell", cells.size()}};
+    add_ranks(data, context);
+    for (Variable &variable : data.variables) {
+        variable.in = Variable::In::netcdf;
+    }
+    std::erase_if(data.variables, is_coordinate);
+    const bool computes = std::ranges::any_of(cells, [](const Cell &one) { return one.computation > 0.0; });
+    for (const SampleField &field : sample_fields()) {
+        if (field.name != "computed_time" || computes) {
+            data.add(field,
+                     field.per_rank ? std::vector<std::string>{"sample", "rank"} : std::vector<std::string>{"sample"},
+                     {});
+            data.variables.back().in = Variable::In::netcdf;
+        }
+    }
+    data.add({"timed", "", "1 if the rank's time in the operation is its latency", FieldType::flag}, {"cell", "rank"},
+             {});
+    data.variables.back().in = Variable::In::netcdf;
+    std::vector<CellResult> planned;
+    for (const Cell &cell : cells) {
+        planned.emplace_back().cell = cell;
+    }
+    for (const CellField &field : cell_columns()) {
+        if (field.planned) {
+            data.add<CellResult>({field}, {"cell"}, planned);
+        } else {
+            data.add(field, {"cell"}, {});
+            data.variables.back().text_length = longest_found;
+            if (&field >= &cell_columns()[cell_fields().size()]) { // a statistic: netCDF has every sample
+                data.variables.back().in = Variable::In::rows;
+            }
+        }
+    }
+    return data;
+}
+
+} // namespace
+
+LaunchWriter::LaunchWriter(Sinks sinks, const SamplingContext &context, const std::vector<Cell> &cells)
+    : sinks_(std::move(sinks)), described_(describe_launch(context, cells)) {
+    for (const auto &sink : sinks_) {
+        sink->open(context, described_);
+    }
+    Rows known{.partial = true}; // the plan, and where ranks are
+    for (std::size_t i = 0; i < described_.variables.size(); ++i) {
+        if (size_of(described_.variables[i].values) > 0) {
+            known.columns.emplace_back(i, described_.variables[i].values);
+        }
+    }
+    write(known);
+    timed_ = index_of("timed");
+    calls_ = index_of("calls");
+    first_sample_field_ = index_of(sample_fields().front().name);
+}
+
+void LaunchWriter::samples(const BatchReport &report) {
+    // With these the samples of an interrupted run are usable.
+    std::vector<std::int64_t> timed(report.batch.ranks, 0);
+    for (const std::size_t rank : report.batch.timed) {
+        timed[rank] = 1;
+    }
+    write({report.cell, {{timed_, timed}, {calls_, std::vector<std::int64_t>{report.batch.calls}}}, true});
+    Rows rows{.first = samples_written_, .partial = true};
+    std::size_t index = first_sample_field_;
+    for (const SampleField &field : sample_fields()) {
+        if (described_.variables[index].name == field.name) { // else nothing computes
+            rows.columns.emplace_back(index++, field.values(report));
+        }
+    }
+    write(rows);
+    samples_written_ += report.batch.size();
+}
+
+void LaunchWriter::cell(const CellResult &result) {
+    Rows rows{.first = result.index};
+    for (const CellField &field : cell_columns()) {
+        rows.columns.emplace_back(index_of(field.name), field.values(result));
+    }
+    write(rows);
+}
+
+void LaunchWriter::end(const RunEnd &end) {
+    for (const auto &sink : sinks_) {
+        sink->close(end);
+    }
+}
+
+void LaunchWriter::write(const Rows &rows) {
+    for (const auto &sink : sinks_) {
+        sink->row(rows);
+    }
+}
+
+std::size_t LaunchWriter::index_of(const std::string &name) const {
+    return static_cast<std::size_t>(&find_by_name(described_.variables, name) - described_.variables.data());
+}
+
+} // namespace bench

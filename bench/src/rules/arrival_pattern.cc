@@ -1,0 +1,311 @@
+#include "rules/arrival_pattern.h"
+
+#include "rules/statistics.h"
+#include "text/parse.h"
+#include "text/words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <numbers>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+namespace bench {
+namespace {
+
+/// Replays recorded delays: a line per call; a single line applies to all calls.
+class Trace : public ArrivalPattern {
+public:
+    explicit Trace(std::vector<std::vector<double>> delays) : delays_(std::move(delays)) {
+        for (const std::vector<double> &call : delays_) {
+            largest_ = std::max(largest_, *std::ranges::max_element(call));
+        }
+    }
+    double share(int place, long call) const override {
+        const auto calls = static_cast<long>(delays_.size());
+        const long line = (call % calls + calls) % calls;
+        return delays_[static_cast<std::size_t>(line)][static_cast<std::size_t>(place)] / largest_;
+    }
+    std::optional<double> own_delay() const override { return largest_; }
+
+private:
+    std::vector<std::vector<double>> delays_; // seconds, [call][place]
+    double largest_ = 0.0;
+};
+
+double parse_delay(const std::string &word, const std::string &where) {
+    const std::optional<double> seconds = read_number<double>(word);
+    if (!seconds || !(*seconds >= 0.0 && *seconds <= 3600.0)) { // more than an hour is a mistake
+        throw Error::usage(fmt::format("{}: '{}' is not a delay; use seconds from 0 to 3600, e.g. 1e-05", where, word));
+    }
+    return *seconds;
+}
+
+std::vector<std::vector<double>> parse_trace(const std::string &path, const std::string &text, int ranks) {
+    std::vector<std::vector<double>> delays;
+    int number = 0;
+    for (std::string &line : split(text, '\n')) {
+        const std::string where = fmt::format("'{}', line {}", path, ++number);
+        line = line.substr(0, line.find('#'));
+        std::ranges::replace(line, ',', ' ');
+        std::istringstream words(line);
+        std::vector<double> call;
+        for (std::string word; words >> word;) {
+            call.push_back(parse_delay(word, where));
+        }
+        if (!call.empty() && call.size() != static_cast<std::size_t>(ranks)) {
+            throw Error::usage(
+                fmt::format("{}: {} delays for {} ranks; give one delay per rank", where, call.size(), ranks));
+        }
+        if (!call.empty()) {
+            delays.push_back(std::move(call));
+        }
+    }
+    const auto delays_any = [](const std::vector<double> &call) {
+        return std::ranges::any_of(call, [](double delay) { return delay > 0.0; });
+    };
+    if (std::ranges::none_of(delays, delays_any)) {
+        throw Error::usage(fmt::format(
+            "'{}' has no delay above 0; write one line per call with a delay in seconds for each rank", path));
+    }
+    return delays;
+}
+
+} // namespace
+
+PatternInfo patterns::trace() {
+    return {{"trace",
+             "delays from a file, replayed in a loop: seconds, one per rank, one line per call",
+             "",
+             {{"file", "", "path of the file; # starts a comment", ComponentValues::text()}}},
+            [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
+                const std::string &path = arguments.component.word("file");
+                return std::make_unique<Trace>(parse_trace(path, arguments.read(path), arguments.ranks));
+            },
+            true};
+}
+
+namespace {
+
+/// SplitMix64 (Steele, Lea, Flood 2014): the `index`-th number of a stream, from the seed and the index alone, so that
+/// each rank computes the same numbers by itself.
+std::uint64_t draw_bits(std::uint64_t seed, std::uint64_t index) {
+    std::uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+}
+
+/// Between 0 and 1, both excluded.
+double draw(std::uint64_t seed, std::uint64_t index) {
+    return (static_cast<double>(draw_bits(seed, index) >> 11) + 0.5) * 0x1p-53;
+}
+
+/// Turns two independent uniform numbers into a share.
+using Distribution = double (*)(const Component &component, double u, double v);
+
+class Random : public ArrivalPattern {
+public:
+    Random(const PatternArguments &arguments, Distribution distribution)
+        : component_(arguments.component), calls_(arguments.component.whole("calls")), seed_(arguments.seed),
+          ranks_(static_cast<std::uint64_t>(arguments.ranks)), distribution_(distribution) {}
+
+    double share(int place, long call) const override {
+        const auto round = static_cast<std::uint64_t>(calls_ == 0 ? 0 : call / calls_);
+        const std::uint64_t index = 2 * (round * ranks_ + static_cast<std::uint64_t>(place));
+        return distribution_(component_, draw(seed_, index), draw(seed_, index + 1));
+    }
+
+private:
+    Component component_;
+    long calls_;
+    std::uint64_t seed_;
+    std::uint64_t ranks_;
+    Distribution distribution_;
+};
+
+ComponentParameter calls_until_redrawn() {
+    return {"calls", "1", "calls until new delays are drawn; 0: draw once", ComponentValues::whole(0, 1e9)};
+}
+
+} // namespace
+
+std::vector<PatternInfo> patterns::random() {
+    return {
+        {{"uniform", "delays drawn uniformly from 0 to the largest", "", {calls_until_redrawn()}},
+         [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
+             return std::make_unique<Random>(arguments, [](const Component &, double u, double) { return u; });
+         }},
+        {{"normal",
+          "delays drawn from a normal distribution around half the largest, cut to 0 and the largest",
+          "",
+          {{"deviation", "0.15", "standard deviation, relative to the largest delay", ComponentValues::real(1e-6, 1)},
+           calls_until_redrawn()}},
+         [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
+             return std::make_unique<Random>(arguments, [](const Component &component, double u, double v) {
+                 // Box and Muller 1958
+                 const double z = std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
+                 return std::clamp(0.5 + component.real("deviation") * z, 0.0, 1.0);
+             });
+         }},
+        {{"exponential",
+          "delays drawn from an exponential distribution, cut off at the largest",
+          "",
+          {{"mean", "0.2", "mean before the cut, relative to the largest delay", ComponentValues::real(1e-3, 10)},
+           calls_until_redrawn()}},
+         [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
+             return std::make_unique<Random>(arguments, [](const Component &component, double u, double) {
+                 const double mean = component.real("mean");
+                 return -mean * std::log1p(u * std::expm1(-1.0 / mean));
+             });
+         }},
+    };
+}
+
+} // namespace bench
+
+// Patterns that depend on the place alone.
+namespace bench {
+namespace {
+
+/// `share` is a function of the place.
+template <typename Share> class Shape : public ArrivalPattern {
+public:
+    explicit Shape(Share share) : share_(std::move(share)) {}
+    double share(int place, long) const override { return share_(place); }
+
+private:
+    Share share_;
+};
+
+template <typename Share> std::unique_ptr<ArrivalPattern> make_shape(Share share) {
+    return std::make_unique<Shape<Share>>(std::move(share));
+}
+
+ComponentParameter single_rank_parameter(const char *meaning) {
+    return {"rank", "0", meaning, ComponentValues::whole(0, 1e9)};
+}
+
+/// Throws Error::usage if the rank is not in the communicator.
+int single_rank(const PatternArguments &arguments) {
+    const long rank = arguments.component.whole("rank");
+    if (rank >= arguments.ranks) {
+        throw Error::usage(fmt::format("arrival pattern cannot be '{}'; use a rank from 0 to {}",
+                                       arguments.component.text(), arguments.ranks - 1));
+    }
+    return static_cast<int>(rank);
+}
+
+/// A normal density over the ranks, three standard deviations to either end, moved and scaled to reach 0 and 1.
+double bell_share(int ranks, int place) {
+    const auto density = [middle = (ranks - 1) / 2.0](int at) {
+        const double deviations = 3.0 * (at - middle) / middle;
+        return std::exp(-0.5 * deviations * deviations);
+    };
+    const double end = density(0);
+    return (density(place) - end) / (density(ranks / 2) - end);
+}
+
+/// `arguments.ranks`, enough for a bell.
+int bell_ranks(const PatternArguments &arguments) {
+    constexpr int fewest_ranks = 3; // of two, either would be at an end
+    if (arguments.ranks < fewest_ranks) {
+        throw Error::usage(fmt::format("arrival pattern {} needs at least {} ranks; there are {}",
+                                       arguments.component.name(), fewest_ranks, arguments.ranks));
+    }
+    return arguments.ranks;
+}
+
+} // namespace
+
+std::vector<PatternInfo> patterns::shapes() {
+    return {
+        {{"none", "no delays: all ranks together"},
+         [](const PatternArguments &) { return make_shape([](int) { return 0.0; }); }},
+        {{"one_late",
+          "one rank late, all others together",
+          "Niethammer 2016, section III.D",
+          {single_rank_parameter("the late rank")}},
+         [](const PatternArguments &arguments) {
+             return make_shape([late = single_rank(arguments)](int place) { return place == late ? 1.0 : 0.0; });
+         }},
+        {{"one_early", "one rank on time, all others late together", "", {single_rank_parameter("the early rank")}},
+         [](const PatternArguments &arguments) {
+             return make_shape([early = single_rank(arguments)](int place) { return place == early ? 0.0 : 1.0; });
+         }},
+        {{"ascending", "each rank later than the one before, in equal steps"},
+         [](const PatternArguments &arguments) {
+             return make_shape(
+                 [last = std::max(arguments.ranks - 1, 1)](int place) { return static_cast<double>(place) / last; });
+         }},
+        {{"descending", "each rank earlier than the one before, in equal steps"},
+         [](const PatternArguments &arguments) {
+             return make_shape([last = std::max(arguments.ranks - 1, 1)](int place) {
+                 return static_cast<double>(last - place) / last;
+             });
+         }},
+        {{"half_late",
+          "half of the ranks late",
+          "",
+          {{"layout", "blocked", "the upper half, or every second rank",
+            ComponentValues::choice({"blocked", "alternating"})}}},
+         [](const PatternArguments &arguments) {
+             const bool alternating = arguments.component.word("layout") == "alternating";
+             return make_shape([alternating, early = (arguments.ranks + 1) / 2](int place) {
+                 return (alternating ? place % 2 == 1 : place >= early) ? 1.0 : 0.0;
+             });
+         }},
+        {{"bell", "ranks in the middle late, those at both ends on time, following a normal density"},
+         [](const PatternArguments &arguments) {
+             return make_shape([ranks = bell_ranks(arguments)](int place) { return bell_share(ranks, place); });
+         }},
+        {{"inverse_bell", "ranks at both ends late, those in the middle on time"},
+         [](const PatternArguments &arguments) {
+             return make_shape([ranks = bell_ranks(arguments)](int place) { return 1.0 - bell_share(ranks, place); });
+         }},
+        {{"node_steps", "the ranks of a node together, each node later than the one before"},
+         [](const PatternArguments &arguments) {
+             if (std::ranges::count(arguments.nodes, 0) == arguments.ranks) {
+                 throw Error::usage("arrival pattern node_steps needs ranks on at least 2 nodes, but all are on one");
+             }
+             const int last = *std::ranges::max_element(arguments.nodes);
+             return make_shape([nodes = arguments.nodes, last](int place) {
+                 return static_cast<double>(nodes[static_cast<std::size_t>(place)]) / last;
+             });
+         }},
+    };
+}
+
+const std::vector<PatternInfo> &all_patterns() {
+    static const std::vector<PatternInfo> all = [] {
+        std::vector<PatternInfo> found = patterns::shapes();
+        const std::vector<PatternInfo> drawn = patterns::random();
+        found.insert(found.end(), drawn.begin(), drawn.end());
+        found.push_back(patterns::trace());
+        return found;
+    }();
+    return all;
+}
+
+PlannedDelays::PlannedDelays(std::shared_ptr<const ArrivalPattern> pattern, double delay, int place)
+    : pattern_(std::move(pattern)), delay_(delay), place_(place) {}
+
+std::vector<double> PlannedDelays::of_calls(long first, long count) const {
+    std::vector<double> delays(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < delays.size(); ++i) {
+        delays[i] = delay_ > 0.0 ? delay_ * pattern_->share(place_, first + static_cast<long>(i)) : 0.0;
+    }
+    return delays;
+}
+
+std::vector<int> permuted_places(int ranks, std::uint64_t seed) {
+    std::vector<int> places(static_cast<std::size_t>(ranks));
+    std::iota(places.begin(), places.end(), 0);
+    std::mt19937_64 random(seed);
+    shuffle(places, random);
+    return places;
+}
+
+} // namespace bench

@@ -1,0 +1,147 @@
+#include "run/asked_operations.h"
+
+#include "operations/collective.h"
+#include "operations/operation.h"
+#include "run/command_line.h"
+#include "text/error.h"
+#include "text/words.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <iterator>
+
+namespace bench {
+namespace {
+
+/// Operations other than collectives and their forms.
+std::vector<std::string> other_operations() {
+    std::vector<std::string> others = names_of(all_operations());
+    for (const CollectiveInfo &collective : all_collectives()) {
+        std::erase_if(others, [&](const std::string &name) {
+            return name == collective.name || name == "i" + collective.name || name == collective.name + "_init";
+        });
+    }
+    return others;
+}
+
+/// The operation with those parameters of --with that it has and does not name itself. Marks what it takes in `used`.
+std::string with_parameters(const std::string &operation, const OperationInfo &info,
+                            const std::vector<std::string> &parameters, std::vector<bool> &used) {
+    std::string own = operation.substr(component_name(operation).size());
+    std::vector<std::string> added;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const std::string name = parameters[i].substr(0, parameters[i].find('='));
+        const bool has = std::ranges::any_of(
+            info.parameters, [&](const ComponentParameter &parameter) { return parameter.name == name; });
+        if (!has) {
+            continue;
+        }
+        used[i] = true;
+        if (own.find("(" + name + "=") == std::string::npos && own.find("," + name + "=") == std::string::npos) {
+            added.push_back(parameters[i]);
+        }
+    }
+    if (added.empty()) {
+        return operation;
+    }
+    if (own.ends_with(')')) {
+        own.pop_back();
+        return info.name + own + (own == "(" ? "" : ",") + join(added, ",") + ")";
+    }
+    return info.name + "(" + join(added, ",") + ")";
+}
+
+/// An operation with computation is compared with the operation alone.
+void add_pure(std::vector<AskedOperation> &operations) {
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+        const AskedOperation operation = operations[i];
+        if (!operation.info.computes || !computes(operation.component)) {
+            continue;
+        }
+        const Component pure = without_computation(operation.component, operation.info);
+        const auto known = std::ranges::find_if(
+            operations, [&](const AskedOperation &other) { return other.component.text() == pure.text(); });
+        if (known == operations.end()) {
+            operations.insert(operations.begin() + static_cast<std::ptrdiff_t>(i), {pure, operation.info});
+            ++i;
+        }
+    }
+}
+
+} // namespace
+
+std::string valid_operations() {
+    return fmt::format("{}, each also nonblocking (ibcast) and persistent (bcast_init); {}; or a file with your own "
+                       "operation (./my_op.so)",
+                       join(names_of(all_collectives())), join(other_operations()));
+}
+
+std::vector<AskedOperation> parse_operations(const std::vector<std::string> &words,
+                                             const std::vector<std::string> &parameters,
+                                             const std::vector<std::string> &subcommands) {
+    if (words.empty()) {
+        throw Error::usage(fmt::format("no operation is given; choose from {}; or give a subcommand instead: {}",
+                                       valid_operations(), join(subcommands)));
+    }
+    for (const std::string &name : words) {
+        if (contains(subcommands, name)) {
+            throw Error::usage(fmt::format(
+                "{} is a subcommand, not an operation; give it as the first word, without operations", name));
+        }
+    }
+    std::vector<bool> used(parameters.size());
+    std::vector<AskedOperation> operations;
+    std::vector<std::string> texts;
+    for (const std::string &text : split_outside_parentheses(join(words, ","))) {
+        if (is_user_operation(text)) {
+            operations.push_back({user_operation_component(text), load_user_operation(text)});
+            texts.push_back(operations.back().component.text());
+            continue;
+        }
+        const std::string name = component_name(text);
+        if (auto known = names_of(all_operations()); !contains(known, name)) {
+            known.insert(known.end(), subcommands.begin(), subcommands.end());
+            throw Error::usage(
+                fmt::format("unknown operation '{}'; {}", name, suggestion(name, known, valid_operations())));
+        }
+        const OperationInfo &info = find_by_name(all_operations(), name);
+        if (!info.unavailable.empty()) {
+            throw Error::usage(fmt::format("{} cannot be measured: {}", info.name, info.unavailable));
+        }
+        operations.push_back({Component("operation", with_parameters(text, info, parameters, used), info), info});
+        texts.push_back(operations.back().component.text());
+    }
+    check_names("operation", texts, texts); // none twice
+    add_pure(operations);
+    const auto unused = std::ranges::find(used, false);
+    if (unused != used.end()) {
+        throw Error::usage(
+            fmt::format("--with '{}' has no effect: no operation given here has that parameter; remove it",
+                        parameters[static_cast<std::size_t>(std::distance(used.begin(), unused))]));
+    }
+    return operations;
+}
+
+bool any_sized(const std::vector<AskedOperation> &operations) {
+    return std::ranges::any_of(operations, [](const AskedOperation &operation) { return operation.info.sized(); });
+}
+
+void check_sizes(const std::vector<AskedOperation> &operations, const std::vector<std::uint64_t> &sizes, int ranks) {
+    for (const auto &[component, info] : operations) {
+        const SizeLimits limits = info.limits(component, ranks);
+        for (const std::uint64_t size : info.sized() ? sizes : std::vector<std::uint64_t>{}) {
+            if (size % limits.divisor != 0) {
+                throw Error::usage(fmt::format("{} cannot take messages of {} bytes; use a multiple of {} bytes",
+                                               component.text(), size, limits.divisor));
+            }
+            // Many limits are shared among the ranks.
+            if (size > limits.most && (ranks != unknown_ranks || limits.most >= unknown_ranks)) {
+                throw Error::usage(fmt::format("{} cannot take messages of {} bytes; use at most {} bytes",
+                                               component.text(), size, limits.most));
+            }
+        }
+    }
+}
+
+} // namespace bench

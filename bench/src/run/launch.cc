@@ -1,0 +1,282 @@
+#include "run/launch.h"
+
+#include "mpi/communicator.h"
+#include "output/output.h"
+#include "rules/arrival_pattern.h"
+#include "rules/metric.h"
+#include "rules/statistics.h"
+#include "text/words.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace bench {
+namespace {
+
+std::string describe_cells(const std::vector<const CellResult *> &cells) {
+    constexpr std::size_t most_named = 3;
+    std::vector<std::string> named;
+    for (const CellResult *result : cells) {
+        if (named.size() == most_named) {
+            named.emplace_back("...");
+            break;
+        }
+        named.push_back(fmt::format("{}: {}", describe(result->cell), describe_shortfall(*result)));
+    }
+    return join(named);
+}
+
+} // namespace
+
+void CompletedCells::add(CellResult result) {
+    waiting_.push_back(std::move(result));
+    report();
+}
+
+std::vector<CellResult> CompletedCells::take() {
+    std::ranges::sort(results_, {}, &CellResult::index);
+    return std::move(results_);
+}
+
+const CellResult *CompletedCells::find(std::size_t index) const {
+    const auto known = std::ranges::find(results_, index, &CellResult::index);
+    return known == results_.end() ? nullptr : &*known;
+}
+
+bool CompletedCells::compare(CellResult &result, bool (*same)(const Cell &, const Cell &),
+                             bool (*is_reference)(const Cell &),
+                             void (*fill_in)(CellResult &, const CellResult &)) const {
+    const auto reference =
+        std::ranges::find_if(cells_, [&](const Cell &cell) { return is_reference(cell) && same(cell, result.cell); });
+    if (is_reference(result.cell) || reference == cells_.end()) {
+        return true;
+    }
+    const CellResult *known = find(static_cast<std::size_t>(reference - cells_.begin()));
+    if (known != nullptr) {
+        fill_in(result, *known);
+    }
+    return known != nullptr;
+}
+
+void CompletedCells::report() {
+    for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
+        const auto is_undelayed = [](const Cell &cell) { return cell.pattern == no_pattern; };
+        const auto is_pure = [](const Cell &cell) { return cell.computation == 0.0; };
+        if (!compare(*waiting, same_but_for_arrival, is_undelayed, compare_with_undelayed) ||
+            !compare(*waiting, same_but_for_computation, is_pure, compare_with_pure)) {
+            ++waiting;
+            continue;
+        }
+        results_.push_back(std::move(*waiting));
+        waiting_.erase(waiting);
+        for (LaunchListener *const listener : listeners_) {
+            listener->cell(results_.back());
+        }
+        waiting = waiting_.begin(); // one before it may have waited for it
+    }
+}
+
+ExitStatus judge_run(const std::vector<CellResult> &results) {
+    std::vector<const CellResult *> wrong;
+    std::vector<const CellResult *> unmeasured;
+    std::vector<std::string> advice;
+    for (const CellResult &result : results) {
+        if (result.status == CellStatus::ok) {
+            continue;
+        }
+        if (result.status == CellStatus::wrong) {
+            wrong.push_back(&result);
+            continue;
+        }
+        unmeasured.push_back(&result);
+        const std::string help = result.valid < result.requested
+                                     ? result.advice
+                                     : "more samples or a wider interval (max and width of precision)";
+        if (!contains(advice, help)) {
+            advice.push_back(help);
+        }
+    }
+    if (!wrong.empty()) {
+        print_error(
+            fmt::format("{} of {} cells have wrong results ({})", wrong.size(), results.size(), describe_cells(wrong)));
+    }
+    if (unmeasured.empty()) {
+        return wrong.empty() ? ExitStatus::success : ExitStatus::wrong_results;
+    }
+    print_error(fmt::format("{} of {} cells are incomplete ({}); try {}", unmeasured.size(), results.size(),
+                            describe_cells(unmeasured), join(advice, "; ")));
+    return wrong.empty() ? ExitStatus::unmeasured : ExitStatus::wrong_results;
+}
+
+namespace {
+
+// Samples between two checks of the clocks' age, and in the memory of every rank at a time.
+constexpr long largest_batch = 1000;
+
+using Seconds = std::chrono::duration<double>;
+
+} // namespace
+
+Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed)
+    : comm_(comm), options_(options), seed_(seed),
+      warmup_(find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup)),
+      maker_(comm, clock, options, seed), sampler_(comm, clock, options.observed), canary_(comm),
+      limits_(options.start_limits(clock.tolerance())) {}
+
+void Launch::prepare() { runners_ = maker_.make(); }
+
+std::vector<Cell> Launch::cells() const {
+    std::vector<Cell> cells;
+    for (const Runner &runner : runners_) {
+        cells.push_back(runner.cell);
+    }
+    return cells;
+}
+
+std::vector<CellResult> Launch::run(const LaunchListeners &listeners) {
+    listeners_ = &listeners;
+    CompletedCells completed(cells(), listeners);
+    Progress progress(options_.quiet);
+    std::vector<std::size_t> open(runners_.size());
+    std::iota(open.begin(), open.end(), 0);
+    std::mt19937_64 random(seed_);
+    canary_reading_ = canary_.read();
+    while (!open.empty()) {
+        std::vector<std::size_t> order = open;
+        shuffle(order, random);
+        open.clear();
+        for (const std::size_t cell : order) {
+            Runner &runner = runners_[cell];
+            measure_block(runner);
+            if (runner.wanted > 0) {
+                open.push_back(cell);
+            }
+            comm_.on_root([&] {
+                if (runner.wanted == 0) {
+                    CellResult result = runner.record.summarize(*runner.stopping);
+                    result.advice = runner.synchronizer->advice();
+                    completed.add(std::move(result));
+                }
+                const std::size_t left = blocks_left();
+                const std::size_t percent = 100 * position_ / (position_ + left);
+                progress.update(
+                    position_, left,
+                    fmt::format("{} % of {} cells measured, {} samples rejected", percent, runners_.size(), rejected_),
+                    runner.stopping->open_ended());
+                return 0;
+            });
+        }
+        std::ranges::sort(open);
+    }
+    comm_.on_root([&] {
+        progress.finish(
+            fmt::format("{} of {} cells complete, {} samples rejected", completed.count(), runners_.size(), rejected_));
+        return 0;
+    });
+    return completed.take();
+}
+
+std::size_t Launch::blocks_left() const {
+    long left = 0;
+    for (const Runner &runner : runners_) {
+        left += runner.wanted == 0 ? 0 : runner.stopping->blocks_left(runner.record.progress());
+    }
+    return static_cast<std::size_t>(left);
+}
+
+void Launch::measure_block(Runner &runner) {
+    if (options_.validate) {
+        validate(runner);
+    }
+    long missing = runner.wanted;
+    long attempts_left = runner.wanted * options_.max_attempts;
+    long discarded = warm_up(runner);
+    while (missing > 0 && attempts_left > 0) {
+        const long count = std::min({missing, attempts_left, largest_batch});
+        const Batch batch = sample(runner, runner.attempts - discarded, discarded + count);
+        missing -= comm_.on_root([&] { return take(batch, runner, discarded); });
+        runner.attempts += count;
+        attempts_left -= count;
+        discarded = 0;
+    }
+    const double after = canary_.read();
+    runner.record.add_canary(canary_reading_, after);
+    canary_reading_ = after;
+    runner.record.end_block(missing > 0);
+    ++position_;
+    runner.wanted = next_block(comm_, runner);
+}
+
+void Launch::validate(Runner &runner) {
+    const std::optional<Validation> own = runner.subject.operation->validate();
+    if (!own) {
+        return;
+    }
+    long wrong = own->wrong;
+    check(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG, MPI_MAX, comm_.handle()), "MPI_Allreduce");
+    if (wrong == 0) {
+        runner.record.add_validation(own->calls, 0, "");
+        return;
+    }
+    const std::vector<std::string> errors = comm_.gather(own->error);
+    const auto first = std::ranges::find_if(errors, [](const std::string &e) { return !e.empty(); });
+    const std::string error =
+        first == errors.end() ? "" : fmt::format("rank {}: {}", std::distance(errors.begin(), first), *first);
+    runner.record.add_validation(own->calls, wrong, error);
+}
+
+long Launch::warm_up(Runner &runner) {
+    if (const auto calls = warmup_->number()) {
+        return *calls;
+    }
+    const Metric &latency = find_by_name(all_metrics(), "latency_avg");
+    std::vector<double> times; // at rank 0
+    for (;;) {
+        const long count = comm_.on_root([&] { return warmup_->next(times); });
+        if (count == 0) {
+            comm_.on_root([&] {
+                runner.record.end_warmup(warmup_->settled(times));
+                return 0;
+            });
+            return 0;
+        }
+        const Batch batch = sample(runner, runner.attempts, count);
+        comm_.on_root([&] {
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                times.push_back(latency.value(batch[i]));
+            }
+            return take(batch, runner, count);
+        });
+    }
+}
+
+Batch Launch::sample(Runner &runner, long first, long count) {
+    const auto begin = std::chrono::steady_clock::now();
+    const AlgorithmScope operation(*runner.subject.algorithm);
+    const AlgorithmScope barrier(*runner.barrier);
+    Batch batch = sampler_.sample(*runner.synchronizer, *runner.subject.operation, *runner.timing,
+                                  runner.delays.of_calls(first, count), runner.duration);
+    runner.record.add_time(Seconds(std::chrono::steady_clock::now() - begin).count());
+    return batch;
+}
+
+long Launch::take(const Batch &batch, Runner &runner, long discarded) {
+    std::vector<Verdict> verdicts(static_cast<std::size_t>(discarded), Verdict::warmup);
+    for (std::size_t i = verdicts.size(); i < batch.size(); ++i) {
+        verdicts.push_back(judge(batch[i], limits_));
+    }
+    const BatchReport report{runner.index, position_, runner.record.recorded(), batch, verdicts, canary_reading_};
+    for (LaunchListener *const listener : *listeners_) {
+        listener->samples(report);
+    }
+    runner.record.add(batch, verdicts);
+    const long valid = std::ranges::count(verdicts, Verdict::valid);
+    rejected_ += static_cast<long>(batch.size()) - discarded - valid;
+    return valid;
+}
+
+} // namespace bench

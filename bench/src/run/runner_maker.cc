@@ -1,0 +1,217 @@
+#include "run/runner_maker.h"
+
+#include "mpi/communicator.h"
+#include "mpi/steady_time.h"
+#include "operations/operation.h"
+#include "synchronizers/synchronizer.h"
+#include "text/words.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <utility>
+
+namespace bench {
+namespace {
+
+// Calls to estimate the time of an operation from, after as many warm-up calls.
+constexpr std::size_t estimate_calls = 20;
+// The same if the first call takes longer than this, e.g. 12 ms with more ranks than processors under MPICH, or in a
+// simulation, where ranks are not interrupted and a call of 4,096 ranks takes seconds.
+constexpr std::size_t slow_estimate_calls = 2;
+constexpr double slow = 1e-3; // s
+
+} // namespace
+
+RunnerMaker::RunnerMaker(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed)
+    : comm_(comm), clock_(clock), options_(options), seed_(seed), harmonized_(comm, clock) {
+    check(MPI_Comm_dup(comm.handle(), &messages_), "MPI_Comm_dup");
+}
+
+RunnerMaker::~RunnerMaker() {
+    chosen_.clear();
+    MPI_Comm_free(&messages_);
+}
+
+std::vector<Runner> RunnerMaker::make() {
+    runners_.clear();
+    make_patterns();
+    try_barriers();
+    for (const AskedOperation &operation : options_.operations) {
+        for (const std::uint64_t size : operation.info.sized() ? options_.sizes : std::vector<std::uint64_t>{0}) {
+            for (const std::string &algorithm : options_.algorithms.of(operation.component.name())) {
+                add_cells(operation, size, algorithm);
+            }
+        }
+    }
+    return std::move(runners_);
+}
+
+void RunnerMaker::make_patterns() {
+    const std::vector<int> nodes = number_nodes(comm_);
+    const auto read = [this](const std::string &path) { return read_everywhere(comm_, path); };
+    for (const Component &component : options_.patterns) {
+        patterns_.push_back(
+            find_by_name(all_patterns(), component.name()).make({component, comm_.size(), nodes, seed_, read}));
+    }
+    place_ =
+        options_.permuted ? permuted_places(comm_.size(), seed_)[static_cast<std::size_t>(comm_.rank())] : comm_.rank();
+}
+
+std::shared_ptr<AlgorithmInForce> RunnerMaker::choose(const std::string &collective, const std::string &algorithm) {
+    std::shared_ptr<AlgorithmInForce> &chosen = chosen_[{collective, algorithm}];
+    if (chosen) {
+        return chosen;
+    }
+    if (algorithm == default_algorithm) {
+        chosen = std::make_shared<AlgorithmInForce>(comm_.handle(), "the library's own choice");
+        return chosen;
+    }
+    const AlgorithmFamily &family = *options_.algorithms.family;
+    const SelectableCollective &selectable = *find_collective(family, collective);
+    chosen = family.choose(comm_, selectable, find_by_name(selectable.algorithms, algorithm));
+    algorithm_evidence_.emplace_back(fmt::format("{}[{}]", collective, algorithm), chosen->evidence());
+    return chosen;
+}
+
+void RunnerMaker::try_out(AlgorithmInForce &algorithm, const std::string &what,
+                          const std::function<void()> &call) const {
+    std::string refusal;
+    try {
+        const AlgorithmScope scope(algorithm, true);
+        call();
+    } catch (const Error &error) {
+        refusal = error.what();
+    }
+    const std::vector<std::string> refusals = comm_.gather(refusal);
+    comm_.on_root([&] {
+        for (std::size_t rank = 0; rank < refusals.size(); ++rank) {
+            if (!refusals[rank].empty()) {
+                throw Error::here(
+                    fmt::format("{} cannot run on {} ranks: rank {}: {}", what, comm_.size(), rank, refusals[rank]));
+            }
+        }
+        return 0;
+    });
+}
+
+void RunnerMaker::try_barriers() {
+    for (const std::string &algorithm : options_.algorithms.barrier) {
+        if (algorithm != default_algorithm) {
+            const auto chosen = choose("barrier", algorithm);
+            try_out(*chosen, fmt::format("barrier[{}]", algorithm),
+                    [&] { check(MPI_Barrier(chosen->comm()), "MPI_Barrier"); });
+        }
+    }
+}
+
+std::vector<std::string> RunnerMaker::barrier_algorithms(const Component &synchronizer) const {
+    const bool calls = find_by_name(all_synchronizers(), synchronizer.name()).calls_mpi_barrier(synchronizer);
+    return calls ? options_.algorithms.barrier : std::vector<std::string>{default_algorithm};
+}
+
+Subject RunnerMaker::make_subject(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm) {
+    Subject subject;
+    subject.algorithm = choose(operation.component.name(), algorithm);
+    {
+        const AlgorithmScope scope(*subject.algorithm); // persistent operations choose when they are made
+        subject.operation = operation.info.make({subject.algorithm->comm(), size, operation.component});
+    }
+    if (algorithm != default_algorithm) {
+        try_out(*subject.algorithm, fmt::format("{}[{}] of {} bytes", operation.component.name(), algorithm, size),
+                [&] { subject.operation->run(); });
+    }
+    const AlgorithmScope scope(*subject.algorithm);
+    subject.time = estimate_time(*subject.operation);
+    subject.operation->choose_computation(subject.time);
+    if (subject.operation->computation() > 0.0) {
+        subject.time = estimate_time(*subject.operation);
+    }
+    return subject;
+}
+
+double RunnerMaker::estimate_time(Operation &operation) {
+    // Seconds of each call, the slowest rank's.
+    const auto time_calls = [&](std::size_t calls) {
+        std::vector<double> times;
+        for (std::size_t i = 0; i < calls; ++i) {
+            check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
+            operation.prepare();
+            const double begin = clock_.now();
+            operation.run();
+            times.push_back(clock_.now() - begin);
+        }
+        check(MPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(calls), MPI_DOUBLE, MPI_MAX, comm_.handle()),
+              "MPI_Allreduce");
+        return times;
+    };
+    time_calls(1);
+    const bool few = !simulated_platform().empty() || time_calls(1).front() > slow;
+    const std::size_t calls = few ? slow_estimate_calls : estimate_calls;
+    time_calls(calls);
+    return summarize(time_calls(calls)).median;
+}
+
+void RunnerMaker::add_cells(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm) {
+    // The cells of one operation, size and algorithm share their buffers, so that synchronizers are compared on the
+    // same memory.
+    const Subject subject = make_subject(operation, size, algorithm);
+    Cell cell;
+    cell.operation = operation.component.text();
+    cell.algorithm = algorithm;
+    cell.size = size;
+    cell.size_meaning = operation.info.size_meaning;
+    cell.datatype = operation.info.datatype(operation.component, size);
+    cell.computation = subject.operation->computation();
+    cell.pure_operation =
+        operation.info.computes ? without_computation(operation.component, operation.info).text() : cell.operation;
+    for (const SynchronizedTiming &timing : options_.timings) {
+        for (const std::string &barrier : barrier_algorithms(timing.synchronizer)) {
+            cell.barrier_algorithm = barrier;
+            add_patterns(cell, subject, timing);
+        }
+    }
+}
+
+void RunnerMaker::add_patterns(Cell cell, const Subject &subject, const SynchronizedTiming &timing) {
+    for (std::size_t pattern = 0; pattern < patterns_.size(); ++pattern) {
+        if (options_.patterns[pattern].name() == no_pattern || options_.delays.empty()) {
+            cell.delay = patterns_[pattern]->own_delay().value_or(0.0);
+            add_cell(cell, subject, timing, pattern);
+            continue;
+        }
+        for (const AskedDelay &delay : options_.delays) {
+            cell.delay = delay.seconds ? *delay.seconds : *delay.multiple * subject.time;
+            add_cell(cell, subject, timing, pattern);
+        }
+    }
+}
+
+void RunnerMaker::add_cell(Cell cell, const Subject &subject, const SynchronizedTiming &start, std::size_t pattern) {
+    const auto &[synchronizer, timing] = start;
+    const std::shared_ptr<AlgorithmInForce> barrier = choose("barrier", cell.barrier_algorithm);
+    cell.synchronizer = synchronizer.text();
+    cell.timing = timing.text();
+    cell.pattern = options_.patterns[pattern].text();
+    Runner runner{.index = runners_.size(),
+                  .cell = cell,
+                  .subject = subject,
+                  .barrier = barrier,
+                  .synchronizer = find_by_name(all_synchronizers(), synchronizer.name())
+                                      .make({comm_, clock_, messages_, barrier->comm(), harmonized_, synchronizer}),
+                  .timing = find_by_name(all_timings(), timing.name()).make(timing),
+                  .delays = PlannedDelays(patterns_[pattern], cell.delay, place_),
+                  .stopping = nullptr,
+                  .record = CellRecord(runners_.size(), cell)};
+    const auto budget = runner.synchronizer->budget();
+    const Component stopping =
+        budget ? parse_component("stopping rule", fmt::format("budget(time={}ns)", std::llround(*budget * 1e9)),
+                                 all_stopping_rules())
+               : options_.stopping;
+    runner.stopping = find_by_name(all_stopping_rules(), stopping.name()).make(stopping);
+    const long calls_per_start = runner.timing->synchronizes() ? 1 : runner.timing->calls();
+    runner.duration = cell.delay + subject.time * static_cast<double>(calls_per_start);
+    runner.wanted = next_block(comm_, runner);
+    runners_.push_back(std::move(runner));
+}
+
+} // namespace bench

@@ -1,0 +1,230 @@
+#include "text/words.h"
+#include "component_text.h"
+#include "text/error.h"
+#include "utf8_length.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <limits>
+#include <regex>
+#include <string_view>
+
+namespace bench {
+
+std::string join(const std::vector<std::string> &names, std::string_view separator) {
+    return fmt::format("{}", fmt::join(names, separator));
+}
+
+std::vector<std::string> split(std::string_view list, char separator) {
+    std::vector<std::string> components;
+    for (;;) {
+        const std::size_t end = list.find(separator);
+        components.emplace_back(list.substr(0, end));
+        if (end == std::string_view::npos) {
+            return components;
+        }
+        list.remove_prefix(end + 1);
+    }
+}
+
+std::vector<std::string> split_outside_parentheses(std::string_view list) {
+    std::vector<std::string> components;
+    db_part rest = db_part_of(list.data(), list.size());
+    for (db_part word{}; db_next_word(&rest, &word) != 0;) {
+        components.emplace_back(word.text, word.length);
+    }
+    return components;
+}
+
+void check_names(std::string_view what, const std::vector<std::string> &names, const std::vector<std::string> &valid) {
+    for (auto name = names.begin(); name != names.end(); ++name) {
+        if (!contains(valid, *name)) {
+            throw Error::usage(fmt::format("unknown {} '{}'; {}", what, *name, suggestion(*name, valid, join(valid))));
+        }
+        if (std::find(names.begin(), name, *name) != name) {
+            throw Error::usage(fmt::format("{} '{}' is given twice; give it once", what, *name));
+        }
+    }
+}
+
+std::vector<std::vector<std::string>> match_groups(const std::string &text, const std::string &expression) {
+    const std::regex pattern(expression);
+    std::vector<std::vector<std::string>> matches;
+    for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
+        matches.emplace_back();
+        for (std::size_t group = 1; group < match->size(); ++group) {
+            matches.back().push_back((*match)[group].str());
+        }
+    }
+    return matches;
+}
+
+std::string fill(const std::string &text, std::size_t indent) {
+    std::string result;
+    std::size_t column = indent;
+    std::size_t start = 0;
+    while (start < text.size()) {
+        const std::size_t end = std::min(text.find(' ', start), text.size());
+        const std::size_t length = end - start;
+        if (column > indent && column + 1 + length > terminal_width) {
+            result += "\n" + std::string(indent, ' ');
+            column = indent;
+        } else if (column > indent) {
+            result += ' ';
+            ++column;
+        }
+        result += text.substr(start, length);
+        column += length;
+        start = end + 1;
+    }
+    return result;
+}
+
+namespace {
+
+std::string form_of(std::string_view word) {
+    std::string form(word);
+    std::ranges::transform(form, form.begin(),
+                           [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });
+    return form.erase(0, std::min(form.find_first_not_of('_'), form.size()));
+}
+
+/// The form of a name that other benchmarks or MPI have.
+std::string without_prefix(const std::string &form) {
+    for (const std::string_view prefix : {"osu_", "mpi_", "imb_"}) {
+        if (form.starts_with(prefix)) {
+            return form == "osu_latency" ? "ping_pong" : form.substr(prefix.size());
+        }
+    }
+    return form == "latency" ? "ping_pong" : form;
+}
+
+/// How many characters are added, left out, replaced or swapped with the next one.
+std::size_t distance(std::string_view one, std::string_view other) {
+    const std::size_t width = other.size() + 1;
+    std::vector<std::size_t> steps((one.size() + 1) * width);
+    for (std::size_t i = 0; i <= one.size(); ++i) {
+        for (std::size_t j = 0; j <= other.size(); ++j) {
+            std::size_t &here = steps[i * width + j];
+            if (i == 0 || j == 0) {
+                here = i + j;
+                continue;
+            }
+            const std::size_t replaced = steps[(i - 1) * width + j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+            here = std::min({steps[(i - 1) * width + j] + 1, steps[i * width + j - 1] + 1, replaced});
+            if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1]) {
+                here = std::min(here, steps[(i - 2) * width + j - 2] + 1);
+            }
+        }
+    }
+    return steps.back();
+}
+
+} // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string> &valid) {
+    std::string best;
+    std::size_t least = std::numeric_limits<std::size_t>::max();
+    const std::string whole = form_of(word);
+    for (const std::string &meant : {whole, without_prefix(whole)}) {
+        for (const std::string &name : valid) {
+            const std::string form = form_of(name);
+            // The beginning of a name is meant rather than its end, and that rather than a name with two slips.
+            const bool begins = meant.size() > 1 && form.starts_with(meant);
+            const bool ends = meant.size() > 2 && form.ends_with("_" + meant);
+            const std::size_t away = begins ? (form == meant ? 0 : 1) : ends ? 1 : distance(meant, form);
+            if (away < least && (begins || ends || 3 * away <= form.size())) {
+                least = away;
+                best = name;
+            }
+        }
+    }
+    return best;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string> &valid, const std::string &all) {
+    const std::string meant = nearest(word, valid);
+    return meant.empty() ? fmt::format("choose one of {}", all) : fmt::format("did you mean '{}'?", meant);
+}
+
+std::string from_elsewhere(std::string_view word) {
+    struct Elsewhere {
+        std::string_view option, program, here;
+    };
+    static constexpr std::array table = {
+#define ELSEWHERE(option, program, here) Elsewhere{option, program, here},
+#include "options_elsewhere.h"
+#undef ELSEWHERE
+    };
+    const auto *const found = std::ranges::find(table, word, &Elsewhere::option);
+    if (found == table.end()) {
+        return "";
+    }
+    return fmt::format("{}'s {} is {} here", found->program, found->option,
+                       found->here == "RANKS" ? "an option of the launcher, e.g. mpirun -n 4," : found->here);
+}
+
+namespace {
+
+std::uint8_t byte(char c) { return static_cast<std::uint8_t>(c); }
+
+bool continues(char c) { return (byte(c) & 0xc0U) == 0x80U; }
+
+} // namespace
+
+std::optional<std::size_t> find_unprintable(std::string_view text) {
+    for (std::size_t place = 0; place < text.size();) {
+        const std::size_t length = utf8_length(text.data() + place, text.size() - place);
+        if (length == 0) {
+            return place;
+        }
+        place += length;
+    }
+    return std::nullopt;
+}
+
+std::string printable(std::string_view text) {
+    std::string result;
+    while (const std::optional<std::size_t> place = find_unprintable(text)) {
+        const char bad = text[*place];
+        result += text.substr(0, *place);
+        result += bad == '\n' ? "\n" : fmt::format("\\x{:02x}", byte(bad));
+        text.remove_prefix(*place + 1);
+    }
+    return result.append(text);
+}
+
+std::string_view cut_off(std::string_view text, std::size_t bytes) {
+    if (text.size() <= bytes) {
+        return text;
+    }
+    while (bytes > 0 && continues(text[bytes])) {
+        --bytes;
+    }
+    return text.substr(0, bytes);
+}
+
+std::string csv_field(const std::string &given) {
+    // Spreadsheets would take it for a formula (OWASP, "CSV Injection").
+    const bool formula = !given.empty() && std::string_view("=+-@\t\r").find(given.front()) != std::string_view::npos;
+    const std::string text = formula ? "'" + given : given;
+    if (text.find_first_of(",\"\r\n") == std::string::npos) {
+        return text;
+    }
+    std::string result = "\"";
+    for (const char c : text) {
+        result += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    return result + "\"";
+}
+
+std::string csv_field(double number) { return std::isnan(number) ? "" : fmt::format("{}", number); }
+
+std::string csv_field(std::int64_t number) { return fmt::format("{}", number); }
+
+} // namespace bench
