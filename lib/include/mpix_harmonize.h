@@ -192,10 +192,10 @@ typedef struct MPIX_Harmonize_stats {
     double error_bound;        /* as MPIX_Harmonize_error_bound, now */
     double expected_error;     /* as MPIX_Harmonize_expected_error, now */
     double sync_error;         /* the same directly after the last synchronization, without what no exchange shows: */
-    double flag_error;         /*   while it is larger than this, flags are 0 here; infinite: they do not depend on it */
-    double tolerance;          /* seconds, in force: changes with the setting tolerance=auto */
-    int clock_domains;         /* groups of processes verified to share a clock; one of each is synchronized */
-    int oversubscribed;        /* 1 if a node has more processes than processors: waits yield the processor */
+    double flag_error;  /*   while it is larger than this, flags are 0 here; infinite: they do not depend on it */
+    double tolerance;   /* seconds, in force: changes with the setting tolerance=auto */
+    int clock_domains;  /* groups of processes verified to share a clock; one of each is synchronized */
+    int oversubscribed; /* 1 if a node has more processes than processors: waits yield the processor */
 } MPIX_Harmonize_stats;
 
 /* MPIX_Harmonize_get_stats: statistics of a communicator.

@@ -69,7 +69,8 @@ ClockError larger(const ClockError &a, const ClockError &b);
 class GlobalClock {
 public:
     /// Collective. Prepares the library on `comm`; a `tolerance` (seconds) becomes the library's too; one that is
-    /// automatic is found once, in 3 s, and stays. Throws Error::everywhere if a setting from the environment is invalid.
+    /// automatic is found once, in 3 s, and stays. Throws Error::everywhere if a setting from the environment is
+    /// invalid.
     GlobalClock(const Communicator &comm, std::optional<double> tolerance);
 
     /// Seconds since the clock's epoch.

@@ -164,8 +164,7 @@ std::vector<RankOffset> measure_agreement(const Communicator &comm) {
     const double unsure = static_cast<double>(stats.unsure_clocks) / std::max(1.0, static_cast<double>(stats.calls));
     constexpr std::size_t width = 5;
     const std::vector<double> all = gather_quietly(
-        comm,
-        {static_cast<double>(stats.contradictions), unsure, stats.sync_error, stats.flag_error, stats.tolerance});
+        comm, {static_cast<double>(stats.contradictions), unsure, stats.sync_error, stats.flag_error, stats.tolerance});
     std::vector<RankOffset> offsets;
     for (std::size_t rank = 1; rank < bounds.size(); ++rank) {
         const double *one = &all[width * rank];

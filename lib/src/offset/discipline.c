@@ -384,8 +384,8 @@ double db_history_add(struct db_history *history, const struct db_offset *offset
 
 /* Two clocks cannot tell from an offset what the directions of their path differ by for good; many clocks see it
  * (consensus.h). One standard deviation of half of that: so much of the shortest round trip on any path, and so much of
- * what is seen to move, since what divides a delay unequally for seconds does so for longer, too. Measured between hosts
- * of one kernel. */
+ * what is seen to move, since what divides a delay unequally for seconds does so for longer, too. Measured between
+ * hosts of one kernel. */
 #define UNSEEN 0.008
 #define UNSEEN_OF_MOVING 0.7
 

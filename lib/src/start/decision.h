@@ -20,11 +20,11 @@ struct db_report {
 struct db_decision {
     int64_t deadline_ns; /* on the global clock; has no meaning if `synchronize` */
     int64_t slack_ns;
-    int64_t lateness_ns; /* of the latest process in the last call */
-    int64_t invalid;     /* 1 if any process's flag was 0 in it */
+    int64_t lateness_ns;  /* of the latest process in the last call */
+    int64_t invalid;      /* 1 if any process's flag was 0 in it */
     int64_t tolerance_ns; /* in force from this call on */
-    int64_t patience;    /* of the messages from then on: enum db_patience */
-    int64_t synchronize; /* not 0: clocks first, in a tree of this many levels, then agree again */
+    int64_t patience;     /* of the messages from then on: enum db_patience */
+    int64_t synchronize;  /* not 0: clocks first, in a tree of this many levels, then agree again */
 };
 
 /* Returns at process 0 when all have reported. `all` is set there only. */

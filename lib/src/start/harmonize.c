@@ -81,8 +81,8 @@ static void tell_unknown(struct db_state *state, double error_ns) {
     db_tell(reason.text);
 }
 
-/* An automatic tolerance doubles after so many synchronizations in a row that leave a larger expected error than it asks
- * for, and halves after so many that would leave a smaller one still. */
+/* An automatic tolerance doubles after so many synchronizations in a row that leave a larger expected error than it
+ * asks for, and halves after so many that would leave a smaller one still. */
 #define WIDENING_SYNCS 8
 #define NARROWING_SYNCS 16
 #define MARGIN 0.8

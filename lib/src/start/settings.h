@@ -20,9 +20,9 @@ struct db_settings {
     int share; /* processes verified to share a clock are synchronized as one */
     struct db_validation validation;
     const struct db_slack_type *slack;
-    int64_t slack_ns; /* from decision to deadline where it is fixed, else 0 */
+    int64_t slack_ns;     /* from decision to deadline where it is fixed, else 0 */
     int64_t tolerance_ns; /* DB_TOLERANCE_AUTO: follows from what the clocks can be known to */
-    double max_age_ns; /* 0: follows from scheme and slack, as the next two */
+    double max_age_ns;    /* 0: follows from scheme and slack, as the next two */
     double max_error_ns;
     double target_error_ns;
     double flag_error_ns; /* a process whose expected error is above has flag 0 */

@@ -48,8 +48,7 @@ int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_re
 }
 
 void db_state_tolerate(struct db_state *state, int64_t automatic_ns) {
-    state->thresholds =
-        db_settings_thresholds(&state->settings, state->size, state->clocks.domain.count, automatic_ns);
+    state->thresholds = db_settings_thresholds(&state->settings, state->size, state->clocks.domain.count, automatic_ns);
 }
 
 /* May leave some of it undone where the scheme refuses the clocks. */
