@@ -32,7 +32,7 @@ LAUNCHES = 10
 
 
 def deviations(session: float) -> Deviations:
-    """Returns those of the table in docs/compare.md."""
+    """Returns those of the table in docs/statistics.md."""
     return Deviations(launch=0.02, session=session, drift=session)
 
 
