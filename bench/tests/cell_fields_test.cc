@@ -1,9 +1,8 @@
 #include "output/sink.h"
 
 #include "files.h"
-#include "netcdf_reader.h"
+#include "fixture.h"
 #include "rules/metric.h"
-#include "written.h"
 
 #include <cmath>
 #include <map>

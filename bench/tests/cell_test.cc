@@ -1,6 +1,7 @@
 #include "rules/cell.h"
 
-#include "samples.h"
+#include "fixture.h"
+#include "text/words.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -18,44 +19,6 @@ void add(CellRecord &record, double latency, Verdict verdict) {
     batch.error_bound = latency;
     batch.expected_error = latency / 4.0;
     record.add(batch, {verdict});
-}
-
-TEST(CellRecord, OnlyValidSamplesEnterTheStatistics) {
-    CellRecord record(4, bcast_cell());
-    add(record, 1.0, Verdict::valid);
-    add(record, 100.0, Verdict::late_flag);
-    add(record, 200.0, Verdict::late_entry);
-    add(record, 50.0, Verdict::overrun);
-    add(record, 3.0, Verdict::valid);
-    EXPECT_EQ(record.recorded(), 5);
-
-    const CellResult result = record.summarize(*wanting(2));
-    EXPECT_EQ(result.status, CellStatus::ok);
-    EXPECT_EQ(result.index, 4U);
-    EXPECT_EQ(result.valid, 2);
-    EXPECT_EQ(result.rejected(), 3);
-    EXPECT_EQ(result.late_flag, 1);
-    EXPECT_EQ(result.late_entry, 1);
-    EXPECT_EQ(result.overrun, 1);
-    EXPECT_DOUBLE_EQ(result.metric("latency_avg").mean, 2.0);
-    EXPECT_DOUBLE_EQ(result.metric("latency_avg").max, 3.0);
-    EXPECT_DOUBLE_EQ(result.slack, 6.0);
-    EXPECT_DOUBLE_EQ(result.error_bound, 200.0); // a bound holds for the batch, valid or not
-    EXPECT_DOUBLE_EQ(result.expected_error, 50.0);
-}
-
-TEST(CellRecord, LatenessIsThatOfTheLatestStartThatCounts) {
-    CellRecord record(0, bcast_cell());
-    Batch batch = samples(2, {10.0, 20.0, 30.0}, {none, none, none}, {10.0, 13.0, 20.5, 20.0, 30.0, 39.0},
-                          {14.0, 14.0, 24.0, 24.0, 40.0, 40.0}, {1, 1, 1, 1, 1, 0});
-    batch.delay = {0.0, 2.0, 0.0, 0.0, 0.0, 0.0};
-    record.add(batch, {Verdict::valid, Verdict::valid, Verdict::late_flag});
-    EXPECT_DOUBLE_EQ(record.summarize(*wanting(2)).lateness,
-                     1.0); // 1 after its own start, 0.5, and 9 in one that fails
-
-    CellRecord barrier(0, bcast_cell());
-    barrier.add(one_sample(none, {1.0, 2.0}, {3.0, 3.0}, {1, 1}), {Verdict::valid});
-    EXPECT_TRUE(std::isnan(barrier.summarize(*wanting(1)).lateness));
 }
 
 TEST(CellRecord, TheIntervalOfTheMedianKnowsTheBlocks) {
@@ -91,6 +54,18 @@ TEST(CellRecord, TheMedianIsInterpolatedWithinTheStepOfTheClock) {
     EXPECT_NEAR(result.metric("latency_avg").median, 7.5 + 5.0 * 2 / 3, 1e-6); // of two ranks
     EXPECT_EQ(result.metric("makespan").median, 10.0);                         // clocks with steps of their own
     EXPECT_EQ(result.metric("latency_max").p25, 10.0);
+}
+
+TEST(Metrics, ValuesAreOnAGridWhereTheStampsAre) {
+    Batch batch = one_sample(9.0, {10.0, 11.0, 10.5}, {12.0, 14.0, 12.5}, {1, 1, 1});
+    batch.resolution = 6.0;
+    batch.calls = 2;
+    EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "latency_avg").step(batch), 1.0);
+    batch.timed = {1};
+    for (const char *metric : {"latency_avg", "latency_max", "latency_min", "latency_observed"}) {
+        EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), metric).step(batch), 3.0);
+    }
+    EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "makespan").step(batch), 0.0);
 }
 
 TEST(CellRecord, CanariesTellBlocksOfTwoStates) {
@@ -171,26 +146,6 @@ TEST(CellRecord, NoneIsAFailureAndNotZero) {
     EXPECT_EQ(result.status, CellStatus::failed);
     EXPECT_TRUE(std::isnan(result.metric("latency_avg").mean));
     EXPECT_TRUE(std::isnan(result.slack));
-}
-
-TEST(CellRecord, WithoutSlackThereIsNone) {
-    CellRecord record(0, bcast_cell());
-    record.add(one_sample(none, {0.0}, {1.0}, {1}), {Verdict::valid});
-    EXPECT_TRUE(std::isnan(record.summarize(*wanting(1)).slack));
-}
-
-TEST(CellRecord, MeansAreTakenPerRankFirst) {
-    CellRecord record(0, bcast_cell());
-    record.add(one_sample(none, {0.0, 0.0}, {1.0, 5.0}, {1, 1}), {Verdict::valid});
-    record.add(one_sample(none, {0.0, 0.0}, {3.0, 1.0}, {1, 1}), {Verdict::valid});
-    record.add(one_sample(none, {0.0, 0.0}, {99.0, 99.0}, {1, 1}), {Verdict::warmup});
-    const CellResult result = record.summarize(*wanting(2));
-    EXPECT_DOUBLE_EQ(result.mean_of_means, 2.5); // of 2 and 3
-    EXPECT_DOUBLE_EQ(result.max_of_means, 3.0);  // where the mean of the largest is 4
-    EXPECT_DOUBLE_EQ(result.min_of_means, 2.0);
-    EXPECT_DOUBLE_EQ(result.metric("latency_max").mean, 4.0);
-    EXPECT_EQ(result.discarded, 1);
-    EXPECT_EQ(result.valid, 2);
 }
 
 CellResult delayed_by(double delay, double time) {

@@ -1,8 +1,8 @@
 // The numbers of a cell, against loops over the raw stamps that follow the definitions and share nothing with the code.
 #include "rules/cell.h"
 
+#include "fixture.h"
 #include "rules/metric.h"
-#include "samples.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-#include "clock_fixture.h"
 #include "experiments/clock_measure.h"
 #include "experiments/clock_results.h"
 #include "files.h"
+#include "fixture.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,7 +1,6 @@
 #include "fixture.h"
 #include "output/context.h"
 #include "rules/cell.h"
-#include "samples.h"
 
 #include <gtest/gtest.h>
 #include <limits>

@@ -1,5 +1,5 @@
 #include "files.h"
-#include "written.h"
+#include "fixture.h"
 
 #include <gtest/gtest.h>
 #include <iterator>

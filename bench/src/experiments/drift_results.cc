@@ -19,7 +19,7 @@ namespace {
 using Vector = std::vector<double>;
 
 // Few waves make intervals wider, many are faster than what disturbs the line: with four they cover what
-// line_error_test.cc says, and are 1.3 times as wide as if the variance were known.
+// drift_test.cc says, and are 1.3 times as wide as if the variance were known.
 constexpr std::size_t waves = 4;
 
 // The 97.5 % quantiles of Student's distribution for 2, 3 and 4 degrees of freedom.
