@@ -58,12 +58,12 @@ TEST(Histogram, RoundingTakesNoValueOffTheEdgeOfItsBin) {
 
 TEST(Histogram, IsDrawnInProportion) {
     const Histogram histogram{0.0, 4.0, {4, 2, 1, 0}, 0};
-    EXPECT_EQ(draw(histogram, 4, 4), "  |#\n"
-                                     "  |#\n"
-                                     "  |##\n"
-                                     "  |###\n"
-                                     "  +----\n");
-    EXPECT_EQ(draw(histogram, 4, 1), "  |##.\n  +----\n"); // one of four is there, but less than half a row
+    EXPECT_EQ(draw_histogram(histogram, 4, 4), "  |#\n"
+                                               "  |#\n"
+                                               "  |##\n"
+                                               "  |###\n"
+                                               "  +----\n");
+    EXPECT_EQ(draw_histogram(histogram, 4, 1), "  |##.\n  +----\n"); // one of four is there, but less than half a row
 }
 
 /// A histogram of a clock that ticks in steps of some bins, drawn in one row.
@@ -72,7 +72,7 @@ std::string draw_steps(std::size_t bars, std::size_t step) {
     for (std::size_t bin = 0; bin < bars * step; bin += step) {
         histogram.counts[bin] = 10;
     }
-    const std::string text = draw(histogram, bars * step, 1);
+    const std::string text = draw_histogram(histogram, bars * step, 1);
     return text.substr(3, text.find('\n') - 3); // what is drawn in the row
 }
 
@@ -88,10 +88,10 @@ TEST(Histogram, GapsBeforeOutliersStay) {
     Histogram histogram{0.0, 20.0, std::vector<std::size_t>(20, 0), 0};
     histogram.counts.front() = 9; // nine tenths
     histogram.counts.back() = 1;
-    EXPECT_EQ(draw(histogram, 20, 1), "  |#" + std::string(18, ' ') + ".\n" + line);
+    EXPECT_EQ(draw_histogram(histogram, 20, 1), "  |#" + std::string(18, ' ') + ".\n" + line);
     histogram.counts.front() = 8;
     histogram.counts.back() = 2;
-    EXPECT_EQ(draw(histogram, 20, 1), "  |##" + std::string(16, ' ') + "..\n" + line);
+    EXPECT_EQ(draw_histogram(histogram, 20, 1), "  |##" + std::string(16, ' ') + "..\n" + line);
 }
 
 Dataset dataset() {
@@ -183,7 +183,7 @@ TEST_F(Datasets, OfSubcommandClockAreConsistent) {
     SamplingContext context = fixture_context();
     context.ranks.push_back({"node2", "0", 1});
     const ClockResults results = clock_fixture();
-    const Dataset data = clock_dataset(context, results, summarize(results));
+    const Dataset data = clock_dataset(context, results, summarize_clocks(results));
     for (const Variable &variable : data.variables) {
         EXPECT_EQ(size_of(variable.values), data.size(variable.dimensions)) << variable.name;
         EXPECT_FALSE(variable.meaning.empty()) << variable.name;

@@ -171,7 +171,7 @@ inline void write_fixture(const Format &format, const std::string &file, const s
     std::vector<CellResult> results;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         if (cells[i].synchronizer != without) {
-            results.push_back(records[i].summarize(*wanting(2)));
+            results.push_back(records[i].result(*wanting(2)));
             writer.cell(results.back());
         }
     }

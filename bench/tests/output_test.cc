@@ -276,7 +276,7 @@ TEST_F(SinksTest, NetcdfHoldsContextAndRanks) {
     EXPECT_EQ(reader.attribute("environment"), "DOWNBEAT_CLOCK=tsc");
     EXPECT_EQ(reader.attribute("seed"), "7");
     EXPECT_EQ(reader.attribute("warnings"), fixture_warning);
-    EXPECT_EQ(reader.attribute("clock_check"), describe(fixture_agreement()));
+    EXPECT_EQ(reader.attribute("clock_check"), describe_agreement(fixture_agreement()));
     EXPECT_NE(reader.attribute("hosts").find("governor performance"), std::string::npos);
 }
 

@@ -64,7 +64,7 @@ TEST(Sizes, WhatIsNoSizeIsRefused) {
 TEST(Pairs, AreParsedInOrder) {
     EXPECT_EQ(parse_pairs("0:1,2:0", 3), (std::vector<Pair>{{0, 1}, {2, 0}}));
     EXPECT_EQ(parse_pairs("0:1,1:0", 2).size(), 2U); // the other direction is another pair
-    EXPECT_EQ(describe(Pair{2, 0}), "2:0");
+    EXPECT_EQ(describe_pair(Pair{2, 0}), "2:0");
 }
 
 TEST(Pairs, WhatIsNoPairIsRefused) {
