@@ -1,4 +1,5 @@
 #include "output/table.h"
+
 #include "output/output.h"
 #include "output/sink.h"
 #include "text/words.h"
