@@ -1,9 +1,8 @@
 #include "output/sink.h"
 
 #include "files.h"
-#include "netcdf_reader.h"
+#include "fixture.h"
 #include "rules/metric.h"
-#include "written.h"
 
 #include <cmath>
 #include <map>
@@ -32,7 +31,7 @@ CellResult result() {
     }
     record.add_time(0.5);
     record.add_validation(3, 1, nasty_error);
-    return record.summarize(*wanting(2));
+    return record.result(*wanting(2));
 }
 
 /// Records of comma-separated values, by RFC 4180.

@@ -1,6 +1,7 @@
 #include "rules/cell.h"
 
-#include "samples.h"
+#include "fixture.h"
+#include "text/words.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -20,44 +21,6 @@ void add(CellRecord &record, double latency, Verdict verdict) {
     record.add(batch, {verdict});
 }
 
-TEST(CellRecord, OnlyValidSamplesEnterTheStatistics) {
-    CellRecord record(4, bcast_cell());
-    add(record, 1.0, Verdict::valid);
-    add(record, 100.0, Verdict::late_flag);
-    add(record, 200.0, Verdict::late_entry);
-    add(record, 50.0, Verdict::overrun);
-    add(record, 3.0, Verdict::valid);
-    EXPECT_EQ(record.recorded(), 5);
-
-    const CellResult result = record.summarize(*wanting(2));
-    EXPECT_EQ(result.status, CellStatus::ok);
-    EXPECT_EQ(result.index, 4U);
-    EXPECT_EQ(result.valid, 2);
-    EXPECT_EQ(result.rejected(), 3);
-    EXPECT_EQ(result.late_flag, 1);
-    EXPECT_EQ(result.late_entry, 1);
-    EXPECT_EQ(result.overrun, 1);
-    EXPECT_DOUBLE_EQ(result.metric("latency_avg").mean, 2.0);
-    EXPECT_DOUBLE_EQ(result.metric("latency_avg").max, 3.0);
-    EXPECT_DOUBLE_EQ(result.slack, 6.0);
-    EXPECT_DOUBLE_EQ(result.error_bound, 200.0); // a bound holds for the batch, valid or not
-    EXPECT_DOUBLE_EQ(result.expected_error, 50.0);
-}
-
-TEST(CellRecord, LatenessIsThatOfTheLatestStartThatCounts) {
-    CellRecord record(0, bcast_cell());
-    Batch batch = samples(2, {10.0, 20.0, 30.0}, {none, none, none}, {10.0, 13.0, 20.5, 20.0, 30.0, 39.0},
-                          {14.0, 14.0, 24.0, 24.0, 40.0, 40.0}, {1, 1, 1, 1, 1, 0});
-    batch.delay = {0.0, 2.0, 0.0, 0.0, 0.0, 0.0};
-    record.add(batch, {Verdict::valid, Verdict::valid, Verdict::late_flag});
-    EXPECT_DOUBLE_EQ(record.summarize(*wanting(2)).lateness,
-                     1.0); // 1 after its own start, 0.5, and 9 in one that fails
-
-    CellRecord barrier(0, bcast_cell());
-    barrier.add(one_sample(none, {1.0, 2.0}, {3.0, 3.0}, {1, 1}), {Verdict::valid});
-    EXPECT_TRUE(std::isnan(barrier.summarize(*wanting(1)).lateness));
-}
-
 TEST(CellRecord, TheIntervalOfTheMedianKnowsTheBlocks) {
     // Blocks of 10 that lie apart, with the same values in any order of the blocks: as one series they are worth less
     // than 4, as two blocks more than that cannot be said.
@@ -70,7 +33,7 @@ TEST(CellRecord, TheIntervalOfTheMedianKnowsTheBlocks) {
             }
             record.end_block(false);
         }
-        const CellResult result = record.summarize(*wanting(40));
+        const CellResult result = record.result(*wanting(40));
         EXPECT_EQ(result.blocks, 4);
         return result.metric("latency_avg").median_high;
     };
@@ -86,23 +49,35 @@ TEST(CellRecord, TheMedianIsInterpolatedWithinTheStepOfTheClock) {
         batch.resolution = 10.0;
         record.add(batch, {Verdict::valid});
     }
-    const CellResult result = record.summarize(*wanting(4));
+    const CellResult result = record.result(*wanting(4));
     EXPECT_NEAR(result.metric("latency_max").median, 5.0 + 10.0 * 2 / 3, 1e-6);
     EXPECT_NEAR(result.metric("latency_avg").median, 7.5 + 5.0 * 2 / 3, 1e-6); // of two ranks
     EXPECT_EQ(result.metric("makespan").median, 10.0);                         // clocks with steps of their own
     EXPECT_EQ(result.metric("latency_max").p25, 10.0);
 }
 
+TEST(Metrics, ValuesAreOnAGridWhereTheStampsAre) {
+    Batch batch = one_sample(9.0, {10.0, 11.0, 10.5}, {12.0, 14.0, 12.5}, {1, 1, 1});
+    batch.resolution = 6.0;
+    batch.calls = 2;
+    EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "latency_avg").step(batch), 1.0);
+    batch.timed = {1};
+    for (const char *metric : {"latency_avg", "latency_max", "latency_min", "latency_observed"}) {
+        EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), metric).step(batch), 3.0);
+    }
+    EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "makespan").step(batch), 0.0);
+}
+
 TEST(CellRecord, CanariesTellBlocksOfTwoStates) {
     CellRecord record(0, bcast_cell());
-    EXPECT_TRUE(std::isnan(record.summarize(*wanting(1)).canary_low));
+    EXPECT_TRUE(std::isnan(record.result(*wanting(1)).canary_low));
     record.add_canary(none, none);
-    EXPECT_TRUE(std::isnan(record.summarize(*wanting(1)).canary_high));
+    EXPECT_TRUE(std::isnan(record.result(*wanting(1)).canary_high));
     for (const auto &[before, after] : {std::pair(2.0, 3.0), std::pair(3.0, 4.75), std::pair(4.75, none),
                                         std::pair(none, 1.0), std::pair(3.0, 1.875)}) {
         record.add_canary(before, after);
     }
-    const CellResult result = record.summarize(*wanting(1));
+    const CellResult result = record.result(*wanting(1));
     EXPECT_EQ(result.canary_low, 1.0);
     EXPECT_EQ(result.canary_high, 4.75);
 }
@@ -118,7 +93,7 @@ CellResult of_blocks(int size, double change) {
         }
         record.end_block(false);
     }
-    return record.summarize(*wanting(1));
+    return record.result(*wanting(1));
 }
 
 TEST(CellRecord, ProgressIsThatOfCompleteBlocks) {
@@ -155,48 +130,28 @@ TEST(CellRecord, SlopeIsFinerThanTheStepOfTheClock) {
         }
         record.end_block(false);
     }
-    EXPECT_NEAR(record.summarize(*wanting(1)).slope, (1.5 + 1.0 / 6) / (0.5 + 5.0 / 6) - 1.0, 1e-6);
+    EXPECT_NEAR(record.result(*wanting(1)).slope, (1.5 + 1.0 / 6) / (0.5 + 5.0 / 6) - 1.0, 1e-6);
 }
 
 TEST(CellRecord, FewerThanRequestedIsIncomplete) {
     CellRecord record(0, bcast_cell());
     add(record, 1.0, Verdict::valid);
-    EXPECT_EQ(record.summarize(*wanting(2)).status, CellStatus::incomplete);
+    EXPECT_EQ(record.result(*wanting(2)).status, CellStatus::incomplete);
 }
 
 TEST(CellRecord, NoneIsAFailureAndNotZero) {
     CellRecord record(0, bcast_cell());
     add(record, 1.0, Verdict::late_flag);
-    const CellResult result = record.summarize(*wanting(2));
+    const CellResult result = record.result(*wanting(2));
     EXPECT_EQ(result.status, CellStatus::failed);
     EXPECT_TRUE(std::isnan(result.metric("latency_avg").mean));
     EXPECT_TRUE(std::isnan(result.slack));
 }
 
-TEST(CellRecord, WithoutSlackThereIsNone) {
-    CellRecord record(0, bcast_cell());
-    record.add(one_sample(none, {0.0}, {1.0}, {1}), {Verdict::valid});
-    EXPECT_TRUE(std::isnan(record.summarize(*wanting(1)).slack));
-}
-
-TEST(CellRecord, MeansAreTakenPerRankFirst) {
-    CellRecord record(0, bcast_cell());
-    record.add(one_sample(none, {0.0, 0.0}, {1.0, 5.0}, {1, 1}), {Verdict::valid});
-    record.add(one_sample(none, {0.0, 0.0}, {3.0, 1.0}, {1, 1}), {Verdict::valid});
-    record.add(one_sample(none, {0.0, 0.0}, {99.0, 99.0}, {1, 1}), {Verdict::warmup});
-    const CellResult result = record.summarize(*wanting(2));
-    EXPECT_DOUBLE_EQ(result.mean_of_means, 2.5); // of 2 and 3
-    EXPECT_DOUBLE_EQ(result.max_of_means, 3.0);  // where the mean of the largest is 4
-    EXPECT_DOUBLE_EQ(result.min_of_means, 2.0);
-    EXPECT_DOUBLE_EQ(result.metric("latency_max").mean, 4.0);
-    EXPECT_EQ(result.discarded, 1);
-    EXPECT_EQ(result.valid, 2);
-}
-
 CellResult delayed_by(double delay, double time) {
     CellRecord record(0, bcast_cell());
     record.add(one_sample(none, {0.0, delay}, {time, time}, {1, 1}), {Verdict::valid});
-    return record.summarize(*wanting(1));
+    return record.result(*wanting(1));
 }
 
 TEST(Overlap, IsWhatNiethammersEquationFiveSays) {
@@ -222,7 +177,7 @@ TEST(Overlap, DoesNotMixDelaysOfDifferentSamples) {
     for (const auto &[delay, after] : std::vector<std::pair<double, double>>{{0.0, 4.0}, {10.0, 4.0}, {1.0, 30.0}}) {
         record.add(one_sample(none, {0.0, delay}, {delay + after, delay + after}, {1, 1}), {Verdict::valid});
     }
-    CellResult result = record.summarize(*wanting(3));
+    CellResult result = record.result(*wanting(3));
     compare_with_undelayed(result, delayed_by(0.0, 4.0));
     EXPECT_DOUBLE_EQ(result.overlap_median.benefit, 0.0);
     EXPECT_DOUBLE_EQ(result.overlap_median.share, 0.0);
@@ -234,7 +189,7 @@ CellResult computing(double time, double computed) {
     Batch batch = one_sample(none, {0.0, 0.0}, {time, time}, {1, 1});
     batch.computed = {computed, computed};
     record.add(batch, {Verdict::valid});
-    return record.summarize(*wanting(1));
+    return record.result(*wanting(1));
 }
 
 TEST(ComputationOverlap, IsWhatItsAuthorsSay) {
@@ -280,10 +235,10 @@ TEST(CellRecord, WrongResultsAreAFailureOfTheirOwn) {
     CellRecord record(0, bcast_cell());
     add(record, 1.0, Verdict::valid);
     record.add_validation(4, 0, "");
-    EXPECT_EQ(record.summarize(*wanting(1)).status, CellStatus::ok);
+    EXPECT_EQ(record.result(*wanting(1)).status, CellStatus::ok);
     record.add_validation(4, 2, "rank 1: element 3 is 5 instead of 6");
     record.add_validation(4, 1, "rank 0: element 0 is 1 instead of 2");
-    const CellResult result = record.summarize(*wanting(1));
+    const CellResult result = record.result(*wanting(1));
     EXPECT_EQ(result.status, CellStatus::wrong);
     EXPECT_EQ(describe_shortfall(result),
               "wrong results in 3 of 12 validated calls, rank 1: element 3 is 5 instead of 6");
@@ -292,19 +247,19 @@ TEST(CellRecord, WrongResultsAreAFailureOfTheirOwn) {
 TEST(CellRecord, WhatIsMissingIsSaid) {
     CellRecord record(0, bcast_cell());
     add(record, 1.0, Verdict::valid);
-    EXPECT_EQ(describe_shortfall(record.summarize(*wanting(2))), "1 of 2 samples valid");
-    CellResult enough = record.summarize(*wanting(1));
+    EXPECT_EQ(describe_shortfall(record.result(*wanting(2))), "1 of 2 samples valid");
+    CellResult enough = record.result(*wanting(1));
     EXPECT_EQ(describe_shortfall(enough), "1 samples valid, but less precise than requested");
 }
 
 TEST(Cell, Describes) {
-    EXPECT_EQ(describe(bcast_cell()), "bcast of 8 bytes after harmonize");
-    EXPECT_EQ(describe({"barrier", 0, "none", "mpi_barrier"}), "barrier after mpi_barrier");
+    EXPECT_EQ(describe_cell(bcast_cell()), "bcast of 8 bytes after harmonize");
+    EXPECT_EQ(describe_cell({"barrier", 0, "none", "mpi_barrier"}), "barrier after mpi_barrier");
     Cell cell = bcast_cell();
     cell.timing = "batch";
     cell.pattern = "one_late(rank=1)";
     cell.delay = 20e-6;
-    EXPECT_EQ(describe(cell), "bcast of 8 bytes after harmonize, batch, one_late(rank=1) by 20 us");
+    EXPECT_EQ(describe_cell(cell), "bcast of 8 bytes after harmonize, batch, one_late(rank=1) by 20 us");
 }
 
 } // namespace

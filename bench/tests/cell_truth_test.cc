@@ -1,8 +1,8 @@
 // The numbers of a cell, against loops over the raw stamps that follow the definitions and share nothing with the code.
 #include "rules/cell.h"
 
+#include "fixture.h"
 #include "rules/metric.h"
-#include "samples.h"
 
 #include <algorithm>
 #include <cmath>
@@ -171,7 +171,7 @@ protected:
             record_.end_block(false);
         }
         ASSERT_EQ(valid_.size() % 2, 1U);
-        result_ = record_.summarize(*wanting(static_cast<long>(valid_.size())));
+        result_ = record_.result(*wanting(static_cast<long>(valid_.size())));
     }
 
     /// A number of each valid sample.
@@ -246,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(Starts, CellTruth, testing::Bool());
 CellResult of(const Drawn &drawn) {
     CellRecord record(0, {"ibcast", 8, "MPI_BYTE", "harmonize"});
     record.add(batch_of({drawn}), {Verdict::valid});
-    return record.summarize(*wanting(1));
+    return record.result(*wanting(1));
 }
 
 TEST(CellOfBatches, ComparesCallsWithCallsAndDelaysWithSamples) {

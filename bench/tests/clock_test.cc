@@ -1,7 +1,7 @@
-#include "clock_fixture.h"
 #include "experiments/clock_measure.h"
 #include "experiments/clock_results.h"
 #include "files.h"
+#include "fixture.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Clock, SummarizesOverRanksThenRepetitions) {
-    const ClockSummary summary = summarize(clock_fixture());
+    const ClockSummary summary = summarize_clocks(clock_fixture());
     EXPECT_EQ(summary.first, 0U);
     EXPECT_EQ(summary.deciding, 1U); // 4 s is nearest to 5 s
     EXPECT_DOUBLE_EQ(summary.barrier, 2e-6);
@@ -42,7 +42,7 @@ TEST(Clock, SummarizesOverRanksThenRepetitions) {
 TEST(Clock, WithoutTruthTheMeasuredOffsetDecides) {
     ClockResults results = clock_fixture();
     results.truth = false;
-    const ClockSummary summary = summarize(results);
+    const ClockSummary summary = summarize_clocks(results);
     EXPECT_TRUE(std::isnan(summary.schemes[0].waits[1].error));
     EXPECT_TRUE(std::isnan(summary.schemes[0].waits[1].bias));
     EXPECT_TRUE(std::isnan(summary.schemes[0].waits[1].outside));
@@ -91,7 +91,7 @@ TEST(Clock, EventsComeByDueTime) {
 }
 
 std::vector<std::string> warnings_of(const ClockResults &results) {
-    return find_clock_warnings(results, summarize(results));
+    return find_clock_warnings(results, summarize_clocks(results));
 }
 
 TEST(Clock, WarnsOfBoundsThatDoNotHold) {
@@ -104,7 +104,7 @@ TEST(Clock, WarnsOfASharedClock) {
     ClockResults results = clock_fixture();
     results.clock_domains = 1;
     EXPECT_NE(warnings_of(results)[0].find("DOWNBEAT_SHARE=never"), std::string::npos);
-    EXPECT_NE(clock_table(results, summarize(results), 7, "off").find("verdict   none"), std::string::npos);
+    EXPECT_NE(clock_table(results, summarize_clocks(results), 7, "off").find("verdict   none"), std::string::npos);
 }
 
 TEST(Clock, WarnsOfLateLooks) {
@@ -119,7 +119,7 @@ using ClockTable = Files;
 
 TEST_F(ClockTable, TheVerdictPrefersTheQuickerOfTwoThatAreAboutAsGood) {
     ClockResults results = clock_fixture();
-    const auto verdict = [&] { return clock_table(results, summarize(results), 7, ""); };
+    const auto verdict = [&] { return clock_table(results, summarize_clocks(results), 7, ""); };
     EXPECT_NE(verdict().find("most accurate slow:"), std::string::npos);
     EXPECT_NE(verdict().find("fastest quick:"), std::string::npos);
     for (ClockRun &run : results.runs[1]) {
@@ -131,7 +131,7 @@ TEST_F(ClockTable, TheVerdictPrefersTheQuickerOfTwoThatAreAboutAsGood) {
 
 TEST_F(ClockTable, UnderTheValidationClock) {
     const ClockResults results = clock_fixture();
-    const std::string text = clock_table(results, summarize(results), 7, "offset=1,skew=1e-05");
+    const std::string text = clock_table(results, summarize_clocks(results), 7, "offset=1,skew=1e-05");
     expect_golden(text, "clock_truth.txt");
     expect_narrow(text);
 }
@@ -139,7 +139,7 @@ TEST_F(ClockTable, UnderTheValidationClock) {
 TEST_F(ClockTable, WithoutTruthHasNoNumberOfIt) {
     ClockResults results = clock_fixture();
     results.truth = false;
-    const std::string text = clock_table(results, summarize(results), 7, "off");
+    const std::string text = clock_table(results, summarize_clocks(results), 7, "off");
     expect_narrow(text);
     EXPECT_EQ(text.find("nan"), std::string::npos);
     EXPECT_NE(text.find("true errors are unknown"), std::string::npos) << text;

@@ -1,7 +1,6 @@
 #include "fixture.h"
 #include "output/context.h"
 #include "rules/cell.h"
-#include "samples.h"
 
 #include <gtest/gtest.h>
 #include <limits>
@@ -37,7 +36,7 @@ TEST(ClockAgreement, ARankOutsideItsBoundsIsWorseThanAFartherOneWithin) {
     EXPECT_EQ(agreement.outside, 2);
     EXPECT_EQ(agreement.worst, 2);
     EXPECT_EQ(agreement.offset, -4e-8);
-    EXPECT_EQ(describe(agreement), "at most 0.040 us off rank 0 (rank 2), outside the bounds (0.030 us)");
+    EXPECT_EQ(describe_agreement(agreement), "at most 0.040 us off rank 0 (rank 2), outside the bounds (0.030 us)");
 }
 
 TEST(ClockAgreement, WhatIsJustAllowedIsWithin) {
@@ -63,7 +62,7 @@ TEST(ClockAgreement, ARoundThatWasHeldUpDoesNotAccuseAClockThatIsRight) {
 
 TEST(ClockAgreement, OneRankHasNobodyToAgreeWith) {
     EXPECT_EQ(judge_clocks({}).ranks, 0);
-    EXPECT_EQ(describe(judge_clocks({})), "nothing to compare it with: only one rank");
+    EXPECT_EQ(describe_agreement(judge_clocks({})), "nothing to compare it with: only one rank");
 }
 
 const ClockAgreement agreeing{.ranks = 1, .outside = 0, .worst = 1, .offset = 1e-8, .allowed = 2e-8};
@@ -112,10 +111,10 @@ TEST(Warnings, ErrorBoundBesideWhatIsMeasured) {
     Batch batch = one_sample(0.0, {0.0, 0.0}, {4e-6, 4e-6}, {1, 1});
     batch.error_bound = 0.3e-6;
     record.add(batch, {Verdict::valid});
-    EXPECT_TRUE(find_warnings(fixture_context(), {record.summarize(*wanting(1))}, idle(), agreeing).empty());
+    EXPECT_TRUE(find_warnings(fixture_context(), {record.result(*wanting(1))}, idle(), agreeing).empty());
     batch.error_bound = 1e-6;
     record.add(batch, {Verdict::valid});
-    expect_one(find_warnings(fixture_context(), {record.summarize(*wanting(1))}, idle(), agreeing),
+    expect_one(find_warnings(fixture_context(), {record.result(*wanting(1))}, idle(), agreeing),
                {"1.000 us", "25 % of the makespan of bcast of 8 bytes"});
 }
 
@@ -123,7 +122,7 @@ TEST(Warnings, TwoStatesOfTheMachine) {
     const auto result = [](double before, double after) {
         CellRecord record(0, fixture_cells()[0]);
         record.add_canary(before, after);
-        return record.summarize(*wanting(1));
+        return record.result(*wanting(1));
     };
     const auto warnings = [](const std::vector<CellResult> &results) {
         return find_warnings(fixture_context(), results, idle(), agreeing);
@@ -141,7 +140,7 @@ TEST(Warnings, TwoStatesOfTheMachine) {
 
 TEST(Warnings, LatenciesThatChangeWithinBlocks) {
     const auto warnings = [](double slope, double by_chance) {
-        CellResult result = CellRecord(0, fixture_cells()[1]).summarize(*wanting(1));
+        CellResult result = CellRecord(0, fixture_cells()[1]).result(*wanting(1));
         result.slope = slope;
         result.slope_by_chance = by_chance;
         return find_warnings(fixture_context(), {result}, idle(), agreeing);
@@ -161,7 +160,7 @@ TEST(Warnings, WarmupThatReachedItsMaximum) {
         record.add(one_sample(0.0, {0.0, 0.0}, {4e-6, 4e-6}, {1, 1}), {Verdict::valid});
         record.end_block(false);
     }
-    const CellResult result = record.summarize(*wanting(1));
+    const CellResult result = record.result(*wanting(1));
     EXPECT_EQ(result.unsettled, 2);
     expect_one(find_warnings(fixture_context(), {result}, idle(), agreeing),
                {"warm-up of 1 of 1 cells", "2 of 3 blocks of bcast of 8 bytes", "may still speed up", "raise max"});

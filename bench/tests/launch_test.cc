@@ -110,7 +110,7 @@ Verdict judged(const Sample &sample, double late) {
 /// Counts, verdicts and errors of a cell, from its batches.
 void check_counts(const Measured &run, std::size_t cell) {
     const CellResult &result = run.results.at(cell);
-    const std::string name = describe(result.cell);
+    const std::string name = describe_cell(result.cell);
     std::map<Verdict, long> counts;
     std::map<std::size_t, long> valid; // by block
     std::map<std::size_t, long> attempts;
@@ -176,7 +176,7 @@ void check_counts(const Measured &run, std::size_t cell) {
 
 /// Every rank's time in the operation and planned delay, in all samples.
 void check_times(const Measured &run, std::size_t cell, double first, double step, long calls, double late) {
-    const std::string name = describe(run.results.at(cell).cell);
+    const std::string name = describe_cell(run.results.at(cell).cell);
     EXPECT_EQ(run.results.at(cell).calls, calls) << name;
     std::vector<double> shortest;
     for (const Kept *const kept : run.of(cell)) {
@@ -228,13 +228,13 @@ TEST(Launch, KeepsCountsAndJudgesWhatItMeasures) {
     }
 }
 
-/// The runners of these arguments, which estimate the times of calls.
-std::vector<Runner> made(const Communicator &comm, const GlobalClock &clock, const Options &options) {
-    return RunnerMaker(comm, clock, options, 3).make();
+/// The runs of these arguments, which estimate the times of calls.
+std::vector<CellRun> made(const Communicator &comm, const GlobalClock &clock, const Options &options) {
+    return LaunchPlan(comm, clock, options, 3).cell_runs();
 }
 
 // No estimate is shorter than the call, and that of an undisturbed try is it; what rests on it follows exactly.
-TEST(RunnerMaker, EstimatesWhatTheSlowestRankTakes) {
+TEST(LaunchPlan, EstimatesWhatTheSlowestRankTakes) {
     const Communicator comm;
     const GlobalClock clock(comm, std::nullopt);
     const Options options = options_of(comm, {"synthetic(duration=150us,step=50us,compute=auto)", "--sync", "none",
@@ -244,23 +244,23 @@ TEST(RunnerMaker, EstimatesWhatTheSlowestRankTakes) {
     const double slowest = 150 * us + step;
     double least = 1.0; // most that an estimate is too long by, in the best try
     for (int i = 0; i < 10 && least > 0.4; ++i) {
-        const std::vector<Runner> runners = made(comm, clock, options);
-        ASSERT_EQ(runners.size(), 18U); // the call without computation comes along
+        const std::vector<CellRun> runs = made(comm, clock, options);
+        ASSERT_EQ(runs.size(), 18U); // the call without computation comes along
         double most = 0.0;
         int computing = 0;
-        for (const Runner &runner : runners) {
-            const std::string name = describe(runner.cell);
+        for (const CellRun &run : runs) {
+            const std::string name = describe_cell(run.cell);
             // With computation the shorter of both is hidden, the 150 us: it takes what it computes and the step.
-            const bool computes = runner.cell.operation != runner.cell.pure_operation;
-            const double planned = computes ? slowest + step : slowest;
-            EXPECT_GE(runner.subject.time, planned * (1 - 2e-3)) << name; // clocks that may drift by 1e-3
-            EXPECT_GE(runner.cell.computation, computes ? slowest * (1 - 2e-3) : 0.0) << name;
-            most = std::max({most, runner.subject.time / planned - 1, runner.cell.computation / slowest - 1});
+            const bool computes = run.cell.operation != run.cell.pure_operation;
+            const double least = computes ? slowest + step : slowest;
+            EXPECT_GE(run.planned.time, least * (1 - 2e-3)) << name; // clocks that may drift by 1e-3
+            EXPECT_GE(run.cell.computation, computes ? slowest * (1 - 2e-3) : 0.0) << name;
+            most = std::max({most, run.planned.time / least - 1, run.cell.computation / slowest - 1});
             computing += computes ? 1 : 0;
-            const std::vector<double> delays = {0.0, 0.5 * runner.subject.time, 70 * us};
-            EXPECT_DOUBLE_EQ(runner.cell.delay, delays[runner.index % 3]) << name;
-            const bool batch = runner.cell.timing == "batch(calls=5)"; // of several calls from one start
-            EXPECT_DOUBLE_EQ(runner.duration, runner.cell.delay + (batch ? 5 : 1) * runner.subject.time) << name;
+            const std::vector<double> delays = {0.0, 0.5 * run.planned.time, 70 * us};
+            EXPECT_DOUBLE_EQ(run.cell.delay, delays[run.index % 3]) << name;
+            const bool batch = run.cell.timing == "batch(calls=5)"; // of several calls from one start
+            EXPECT_DOUBLE_EQ(run.duration, run.cell.delay + (batch ? 5 : 1) * run.planned.time) << name;
         }
         EXPECT_EQ(computing, 9);
         MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, comm.handle());
@@ -270,14 +270,14 @@ TEST(RunnerMaker, EstimatesWhatTheSlowestRankTakes) {
 }
 
 // Neither the mean nor the largest: a few slow calls do not count.
-TEST(RunnerMaker, EstimatesByTheMedian) {
+TEST(LaunchPlan, EstimatesByTheMedian) {
     const Communicator comm;
     const GlobalClock clock(comm, std::nullopt);
     const Options options = options_of(comm, {"exscan", "-m", "8", "--sync", "none"});
     double shortest = 1.0;
     for (int i = 0; i < 10 && shortest > 0.2e-3; ++i) {
         exscans = 0;
-        shortest = std::min(shortest, made(comm, clock, options).front().subject.time); // the same on all ranks
+        shortest = std::min(shortest, made(comm, clock, options).front().planned.time); // the same on all ranks
     }
     EXPECT_LE(shortest, 0.2e-3); // of the 2 ms
 }

@@ -1,5 +1,5 @@
 #include "files.h"
-#include "written.h"
+#include "fixture.h"
 
 #include <gtest/gtest.h>
 #include <iterator>
@@ -39,7 +39,7 @@ protected:
             const Cell &cell = measured[i].cell;
             CellRecord record(i, cell);
             record.add(measure(measured[i]), {Verdict::valid, Verdict::valid});
-            results.push_back(record.summarize(*wanting(2)));
+            results.push_back(record.result(*wanting(2)));
             for (const CellResult &other : results) { // cells without delay come first
                 if (cell.pattern != "none" && other.cell.pattern == "none" && same_but_for_arrival(other.cell, cell)) {
                     compare_with_undelayed(results.back(), other);

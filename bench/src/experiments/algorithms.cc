@@ -11,6 +11,7 @@
 #include "text/words.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <fmt/format.h>
 #include <functional>
 #include <utility>

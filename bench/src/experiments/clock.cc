@@ -36,7 +36,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Reque
     const ClockResults results =
         ClockMeasurement(comm, options, validation != "off", session.seed(), request.common.quiet).run();
     return session.finish([&]() -> Findings {
-        const ClockSummary summary = summarize(results);
+        const ClockSummary summary = summarize_clocks(results);
         return {clock_dataset(session.context(), results, summary),
                 clock_table(results, summary, session.seed(), validation), find_clock_warnings(results, summary)};
     });

@@ -88,7 +88,7 @@ std::vector<bool> pareto_front(const std::vector<Cost> &points) {
     return front;
 }
 
-ClockSummary summarize(const ClockResults &results) {
+ClockSummary summarize_clocks(const ClockResults &results) {
     const std::vector<double> &waits = results.options.waits;
     ClockSummary summary{};
     const auto nearest = std::min_element(waits.begin(), waits.end(), [](double a, double b) {
@@ -96,7 +96,7 @@ ClockSummary summarize(const ClockResults &results) {
     });
     summary.first = static_cast<std::size_t>(std::min_element(waits.begin(), waits.end()) - waits.begin());
     summary.deciding = static_cast<std::size_t>(nearest - waits.begin());
-    summary.barrier = bench::summarize(results.barrier).mean;
+    summary.barrier = summarize(results.barrier).mean;
     std::vector<Cost> costs;
     for (std::size_t i = 0; i < results.runs.size(); ++i) {
         summary.schemes.push_back(summarize_scheme(results.options.schemes[i], results.first[i], results.runs[i],

@@ -90,7 +90,7 @@ struct ClockSummary {
     double barrier;       // seconds, mean
 };
 
-ClockSummary summarize(const ClockResults &results);
+ClockSummary summarize_clocks(const ClockResults &results);
 
 /// A scheme's quality after a wait: the true error if it is known, else the measured offset.
 double quality(const WaitSummary &summary, bool truth);

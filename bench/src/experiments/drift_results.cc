@@ -19,7 +19,7 @@ namespace {
 using Vector = std::vector<double>;
 
 // Few waves make intervals wider, many are faster than what disturbs the line: with four they cover what
-// line_error_test.cc says, and are 1.3 times as wide as if the variance were known.
+// drift_test.cc says, and are 1.3 times as wide as if the variance were known.
 constexpr std::size_t waves = 4;
 
 // The 97.5 % quantiles of Student's distribution for 2, 3 and 4 degrees of freedom.
@@ -203,7 +203,7 @@ auto series(std::vector<double> DriftSeries::*member) {
 }
 
 const FieldOf<P> name_field =
-    field_of<P>("pair", "", "the two ranks, asker first", [](const P &pair) { return describe(pair.series.pair); },
+    field_of<P>("pair", "", "the two ranks, asker first", [](const P &pair) { return describe_pair(pair.series.pair); },
                 {"", "pair", ColumnKind::name});
 
 const Fields &whole_fields() {
@@ -274,7 +274,7 @@ constexpr std::size_t abreast = 3; // pairs side by side
 std::string over_time(const std::vector<double> &started, std::span<const DriftPair> pairs) {
     std::vector<Column> columns = {{"", "time [s]", ColumnKind::text}};
     for (const DriftPair &pair : pairs) {
-        const std::string group = "pair " + describe(pair.series.pair);
+        const std::string group = "pair " + describe_pair(pair.series.pair);
         columns.push_back({group, "drift", us});
         columns.push_back({group, "residual", us});
     }

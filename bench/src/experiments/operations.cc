@@ -63,7 +63,7 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
 
 } // namespace
 
-ParsedWork parse_operations(int argc, char **argv, int ranks) {
+ParsedWork parse_measurement(int argc, char **argv, int ranks) {
     const auto parsed = parse_options(argc, argv, ranks, {all_subcommands().begin(), all_subcommands().end()});
     if (const std::string *text = std::get_if<std::string>(&parsed)) {
         return *text;

@@ -96,7 +96,7 @@ auto by_rule(double StopRule::*member) {
 }
 
 const FieldOf<P> name_field =
-    field_of<P>("pair", "", "the two ranks, asker first", [](const P &pair) { return describe(pair.pair); },
+    field_of<P>("pair", "", "the two ranks, asker first", [](const P &pair) { return describe_pair(pair.pair); },
                 {"", "pair", ColumnKind::name});
 
 /// Of a statistic of the round trips.
@@ -190,7 +190,7 @@ constexpr std::size_t picture_rows = 8;
 
 std::string draw_pair(const RttPair &pair) {
     const Histogram &histogram = pair.histogram;
-    const std::string picture = draw(histogram, picture_columns, picture_rows);
+    const std::string picture = draw_histogram(histogram, picture_columns, picture_rows);
     const std::string left = fmt::format("{:.3f}", histogram.low * 1e6);
     const std::string right = fmt::format("{:.3f} us", histogram.high * 1e6);
     const auto beyond = static_cast<double>(histogram.overflow) / static_cast<double>(pair.trips.rtt.size());
@@ -198,14 +198,14 @@ std::string draw_pair(const RttPair &pair) {
                        "pair {}: histogram of round-trip times; {} bins of {:.2f} ns;\n"
                        "{} ({:.1f} %) beyond them\n"
                        "{}   {}{:>{}}\n",
-                       describe(pair.pair), histogram.counts.size(), histogram.width() * 1e9, histogram.overflow,
+                       describe_pair(pair.pair), histogram.counts.size(), histogram.width() * 1e9, histogram.overflow,
                        beyond * 100, picture, left, right, picture_columns - left.size());
 }
 
 std::string stop_rule_table(std::span<const RttPair> pairs) {
     std::vector<Column> columns = {{"", "N", ColumnKind::text}};
     for (const RttPair &pair : pairs) {
-        const std::string name = "pair " + describe(pair.pair);
+        const std::string name = "pair " + describe_pair(pair.pair);
         columns.push_back({name, "excess%", ColumnKind::percent});
         columns.push_back({name, "cost", ColumnKind::text});
     }

@@ -259,7 +259,7 @@ std::string skew_table(const Context &context, const std::vector<Skew> &skews, c
     const std::vector<ColumnOf<Skew>> columns = columns_of(shown);
     return line_above("clock", fmt::format("{}, synchronized by {}", clock_setting(context, "clock"),
                                            clock_setting(context, "sync"))) +
-           line_above("", fmt::format("at the end of the run {}", describe(agreement))) +
+           line_above("", fmt::format("at the end of the run {}", describe_agreement(agreement))) +
            line_above("samples",
                       fmt::format("{} valid ones after each synchronizer, in blocks in random order, seed {}",
                                   skews.front().cell.requested, context.seed)) +

@@ -39,7 +39,7 @@ ParsedWork parse_command_line(int argc, char **argv, int ranks) {
     if (argc > 1 && contains(names, argv[1])) {
         return find_by_name(all_subcommands(), argv[1]).parse(argc - 1, argv + 1, ranks);
     }
-    return parse_operations(argc, argv, ranks);
+    return parse_measurement(argc, argv, ranks);
 }
 
 namespace {

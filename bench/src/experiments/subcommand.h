@@ -79,7 +79,7 @@ SubcommandInfo algorithms();
 const std::vector<SubcommandInfo> &all_subcommands();
 
 /// Without a subcommand: measures operations after synchronizers. Throws Error::usage.
-ParsedWork parse_operations(int argc, char **argv, int ranks);
+ParsedWork parse_measurement(int argc, char **argv, int ranks);
 
 /// The subcommand that the first word names, else the measurement of the operations that the words name. With --check,
 /// which may be anywhere, an empty text. Throws Error::usage.

@@ -17,6 +17,21 @@
 
 namespace bench {
 
+/// Error of a rank's readings of a global clock against rank 0's, in seconds.
+struct ClockError {
+    double bound = 0.0;    // hard
+    double expected = 0.0; // one standard deviation
+};
+
+/// Local. The error of libdownbeat's clock for a communicator, from the last synchronization until now.
+ClockError read_clock_error(MPI_Comm comm);
+
+/// The error of two clocks in a chain: bounds add up, independent errors add in quadrature.
+ClockError chained(const ClockError &a, const ClockError &b);
+
+/// The larger of each.
+ClockError larger(const ClockError &a, const ClockError &b);
+
 /// Stamps: readings of this rank's local clock, which cost the reading and nothing else, and are converted to the
 /// global clock when time no longer counts. It converts as the last clock synchronization before it was got left it;
 /// reading works as long as the communicator does.
@@ -49,21 +64,6 @@ private:
 
     Downbeat_clock clock_;
 };
-
-/// Error of a rank's readings of a global clock against rank 0's, in seconds.
-struct ClockError {
-    double bound = 0.0;    // hard
-    double expected = 0.0; // one standard deviation
-};
-
-/// Local. The error of libdownbeat's clock for a communicator, from the last synchronization until now.
-ClockError read_clock_error(MPI_Comm comm);
-
-/// The error of two clocks in a chain: bounds add up, independent errors add in quadrature.
-ClockError chained(const ClockError &a, const ClockError &b);
-
-/// The larger of each.
-ClockError larger(const ClockError &a, const ClockError &b);
 
 /// The global clock that libdownbeat keeps for a communicator; all timestamps are on it.
 class GlobalClock {

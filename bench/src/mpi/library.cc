@@ -1,4 +1,5 @@
 #include "mpi/library.h"
+
 #include "mpi/communicator.h"
 #include "text/words.h"
 

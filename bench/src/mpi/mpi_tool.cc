@@ -41,7 +41,7 @@ struct Description {
 };
 
 /// None if the library has withdrawn the variable, as that of a component that it closed.
-std::optional<Description> describe(int index) {
+std::optional<Description> describe_variable(int index) {
     int name_length = 0;
     int description_length = 0;
     int verbosity = 0;
@@ -107,7 +107,7 @@ std::optional<ControlVariable> ControlVariable::find(const std::string &name) {
     if (MPI_T_cvar_get_index(name.c_str(), &variable.index_) != MPI_SUCCESS) {
         return std::nullopt;
     }
-    const std::optional<Description> found = describe(variable.index_);
+    const std::optional<Description> found = describe_variable(variable.index_);
     if (!found) {
         return std::nullopt;
     }
@@ -146,7 +146,7 @@ std::vector<std::string> control_variable_names() {
     check_tool(MPI_T_cvar_get_num(&count), "MPI_T_cvar_get_num", "control variables");
     std::vector<std::string> names;
     for (int i = 0; i < count; ++i) {
-        if (const auto found = describe(i)) {
+        if (const auto found = describe_variable(i)) {
             names.push_back(found->name);
         }
     }

@@ -137,11 +137,7 @@ const std::vector<AlgorithmFamilyInfo> &all_algorithm_families() {
     return all;
 }
 
-} // namespace bench
-
 // SMPI counts no messages.
-namespace bench {
-
 void prepare_message_counter() {}
 
 std::unique_ptr<MessageCounter> find_message_counter(const Communicator &) { return nullptr; }

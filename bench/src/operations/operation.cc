@@ -16,6 +16,10 @@
 #include <utility>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
 namespace bench {
 namespace {
 
@@ -53,16 +57,6 @@ OperationInfo operations::nothing() {
         [](const OperationArguments &) -> std::unique_ptr<Operation> { return std::make_unique<Nothing>(); });
 }
 
-} // namespace bench
-
-#if defined(__x86_64__)
-#include <emmintrin.h>
-#elif !defined(__aarch64__)
-#include <algorithm>
-#include <vector>
-#endif
-
-namespace bench {
 namespace {
 
 constexpr std::uint64_t page = 4096;
@@ -70,7 +64,7 @@ constexpr std::uint64_t line = 64; // bytes; no processor with an instruction to
 
 // Read as double or float this is an ordinary positive number (4.8e-4, 0.75), neither denormal nor close to overflow,
 // so that sums take the time they usually take.
-constexpr int fill = 0x3f;
+constexpr int filler = 0x3f;
 
 } // namespace
 
@@ -80,7 +74,7 @@ Buffer::Buffer(std::uint64_t size, std::size_t place) : offset_(place % (page / 
     if (!data_) {
         throw std::bad_alloc();
     }
-    std::memset(data_.get(), fill, rounded);
+    std::memset(data_.get(), filler, rounded);
 }
 
 void Buffer::Free::operator()(char *data) const { std::free(data); }

@@ -290,7 +290,7 @@ std::string unmeasured(const std::vector<CellResult> &results) {
     std::string text;
     for (const CellResult &result : results) {
         if (result.status != CellStatus::ok) {
-            text += fmt::format("{}: {}: {}\n", to_string(result.status), describe(result.cell),
+            text += fmt::format("{}: {}: {}\n", to_string(result.status), describe_cell(result.cell),
                                 describe_shortfall(result));
         }
     }

@@ -133,7 +133,7 @@ ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets) {
     return agreement;
 }
 
-std::string describe(const ClockAgreement &agreement) {
+std::string describe_agreement(const ClockAgreement &agreement) {
     if (agreement.ranks == 0) {
         return "nothing to compare it with: only one rank";
     }
@@ -211,7 +211,7 @@ void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::stri
         warnings.push_back(fmt::format(
             "the clock's error bound, {:.3f} us, is {:.0f} % of the makespan of {}: makespan and exit skew may be off "
             "by that much at either end; lower DOWNBEAT_MAX_AGE, or use latencies, which need no common clock",
-            worst->error_bound * 1e6, worst_share * 100, describe(worst->cell)));
+            worst->error_bound * 1e6, worst_share * 100, describe_cell(worst->cell)));
     }
 }
 
@@ -261,7 +261,7 @@ void warn_of_slopes(const std::vector<CellResult> &results, std::vector<std::str
         "had "
         "not settled when samples began, and the median depends on the length of a block; discard more calls, e.g. "
         "--warmup 'stationary(max=1000)'",
-        drifting, results.size(), worst->slope * 100, describe(worst->cell)));
+        drifting, results.size(), worst->slope * 100, describe_cell(worst->cell)));
 }
 
 void warn_of_warmup(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
@@ -275,7 +275,7 @@ void warn_of_warmup(const std::vector<CellResult> &results, std::vector<std::str
         fmt::format("the warm-up of {} of {} cells reached its limit before latencies settled, in {} of {} blocks of "
                     "{}: its samples may still speed up or slow down; raise max in --warmup 'stationary(max=...)', or "
                     "raise change if so small a trend does not matter",
-                    unsettled, results.size(), worst->unsettled, worst->blocks, describe(worst->cell)));
+                    unsettled, results.size(), worst->unsettled, worst->blocks, describe_cell(worst->cell)));
 }
 
 } // namespace

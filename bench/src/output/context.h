@@ -138,7 +138,7 @@ struct ClockAgreement {
 ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets);
 
 /// "at most 0.012 us off rank 0 (rank 1), within the bounds (0.034 us)"
-std::string describe(const ClockAgreement &agreement);
+std::string describe_agreement(const ClockAgreement &agreement);
 
 // Problems that a reader should know before trusting the numbers. Each is one line: what was seen, why it matters, what
 // to do.

@@ -62,7 +62,7 @@ bool has_gaps(const std::vector<std::size_t> &groups) {
 
 } // namespace
 
-std::string draw(const Histogram &histogram, std::size_t columns, std::size_t rows) {
+std::string draw_histogram(const Histogram &histogram, std::size_t columns, std::size_t rows) {
     const std::size_t bins = histogram.counts.size();
     std::size_t per_group = (bins + columns - 1) / columns;
     std::vector<std::size_t> groups = take_together(histogram.counts, per_group);

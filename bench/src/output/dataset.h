@@ -29,7 +29,7 @@ Histogram make_histogram(std::span<const double> sorted, std::size_t bins, doubl
 
 /// The histogram in `rows` rows of `columns` characters, and an axis. Neighboring bins are merged until the bulk has no
 /// gaps, because clocks may tick in steps wider than a bin.
-std::string draw(const Histogram &histogram, std::size_t columns, std::size_t rows);
+std::string draw_histogram(const Histogram &histogram, std::size_t columns, std::size_t rows);
 
 constexpr std::size_t unlimited = 0; // length of a dimension that grows
 

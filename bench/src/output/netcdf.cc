@@ -63,7 +63,7 @@ public:
             constexpr int global = NetcdfFile::global;
             if (end.agreement) {
                 const ClockAgreement &agreement = *end.agreement;
-                file_.attribute(global, "clock_check", describe(agreement));
+                file_.attribute(global, "clock_check", describe_agreement(agreement));
                 file_.attribute(global, "clock_check_offset_s", agreement.offset);
                 file_.attribute(global, "clock_check_allowed_s", agreement.allowed);
                 file_.attribute(global, "clock_check_ranks_outside", std::int64_t{agreement.outside});

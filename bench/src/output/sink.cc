@@ -1,4 +1,5 @@
 #include "output/sink.h"
+
 #include "output/output.h"
 #include "rules/metric.h"
 #include "text/error.h"

@@ -1,4 +1,5 @@
 #include "output/table.h"
+
 #include "output/output.h"
 #include "output/sink.h"
 #include "text/words.h"
@@ -295,7 +296,7 @@ std::string table_context(const SamplingContext &context, const ClockAgreement &
            line_above("clock", fmt::format("{}, synchronized by {}, error bound {:.3f} us, expected error {:.3f} us",
                                            clock_setting(context, "clock"), clock_setting(context, "sync"),
                                            context.error_bound * 1e6, context.expected_error * 1e6)) +
-           line_above("", fmt::format("at the end of the run {}", describe(agreement))) +
+           line_above("", fmt::format("at the end of the run {}", describe_agreement(agreement))) +
            (context.stamp_cost > 0.0
                 ? line_above("", fmt::format("an empty pair of stamps takes {:.1f} ns, in steps of {:.1f} ns",
                                              context.stamp_cost * 1e9, context.clock_resolution * 1e9))

@@ -164,10 +164,7 @@ std::vector<PatternInfo> patterns::random() {
     };
 }
 
-} // namespace bench
-
 // Patterns that depend on the place alone.
-namespace bench {
 namespace {
 
 /// `share` is a function of the place.

@@ -99,7 +99,7 @@ std::string describe_start(const Cell &cell) {
     return single ? describe_synchronizer(cell) : fmt::format("{}, {}", describe_synchronizer(cell), cell.timing);
 }
 
-std::string describe(const Cell &cell) {
+std::string describe_cell(const Cell &cell) {
     const std::string size = cell.size == 0 ? "" : fmt::format(" of {} bytes", cell.size);
     const std::string pattern =
         cell.pattern == "none" ? "" : fmt::format(", {} by {:g} us", cell.pattern, cell.delay * 1e6);
@@ -234,7 +234,7 @@ CellProgress CellRecord::progress() const {
             .steps = steps_};
 }
 
-CellResult CellRecord::summarize(const StoppingRule &rule) const {
+CellResult CellRecord::result(const StoppingRule &rule) const {
     CellResult result = result_;
     result.requested = rule.least();
     result.blocks = static_cast<long>(blocks_.size()) - 1;
@@ -242,15 +242,15 @@ CellResult CellRecord::summarize(const StoppingRule &rule) const {
                     : result.valid == 0           ? CellStatus::failed
                     : !rule.satisfied(progress()) ? CellStatus::incomplete
                                                   : CellStatus::ok;
-    result.slack = bench::summarize(slack_).median;
+    result.slack = summarize(slack_).median;
     result.computed /= static_cast<double>(result.valid);
-    result.uncomputed = bench::summarize(uncomputed_).median;
+    result.uncomputed = summarize(uncomputed_).median;
     for (std::size_t m = 0; m < values_.size(); ++m) {
-        result.metrics.push_back(bench::summarize(values_[m], blocks_, steps_[m]));
+        result.metrics.push_back(summarize(values_[m], blocks_, steps_[m]));
     }
     const auto latency = static_cast<std::size_t>(&find_by_name(all_metrics(), "latency_avg") - all_metrics().data());
     const std::vector<double> slopes = slopes_within(values_[latency], blocks_, steps_[latency]);
-    result.slope = bench::summarize(slopes).median;
+    result.slope = summarize(slopes).median;
     result.slope_by_chance = mean_interval(slopes, {}, 0.999).half;
     const auto valid = static_cast<double>(result.valid); // without any the means are 0 / 0, NaN
     result.mean_of_means = std::accumulate(time_.begin(), time_.end(), 0.0) / static_cast<double>(time_.size()) / valid;

@@ -69,7 +69,7 @@ std::string describe_synchronizer(const Cell &cell);
 std::string describe_start(const Cell &cell);
 
 /// "bcast of 8 bytes after harmonize, one_late by 50 us"
-std::string describe(const Cell &cell);
+std::string describe_cell(const Cell &cell);
 
 /// Whether the two differ only in the planned arrival of ranks, if at all.
 bool same_but_for_arrival(const Cell &a, const Cell &b);
@@ -179,7 +179,7 @@ public:
     long recorded() const { return result_.valid + result_.rejected() + result_.discarded; }
     CellProgress progress() const;
 
-    CellResult summarize(const StoppingRule &rule) const;
+    CellResult result(const StoppingRule &rule) const;
 
 private:
     CellResult result_{};

@@ -25,7 +25,7 @@ std::string describe_cells(const std::vector<const CellResult *> &cells) {
             named.emplace_back("...");
             break;
         }
-        named.push_back(fmt::format("{}: {}", describe(result->cell), describe_shortfall(*result)));
+        named.push_back(fmt::format("{}: {}", describe_cell(result->cell), describe_shortfall(*result)));
     }
     return join(named);
 }
@@ -124,15 +124,15 @@ using Seconds = std::chrono::duration<double>;
 Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed)
     : comm_(comm), options_(options), seed_(seed),
       warmup_(find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup)),
-      maker_(comm, clock, options, seed), sampler_(comm, clock, options.observed), canary_(comm),
+      plan_(comm, clock, options, seed), sampler_(comm, clock, options.observed), canary_(comm),
       limits_(options.start_limits(clock.tolerance())) {}
 
-void Launch::prepare() { runners_ = maker_.make(); }
+void Launch::prepare() { runs_ = plan_.cell_runs(); }
 
 std::vector<Cell> Launch::cells() const {
     std::vector<Cell> cells;
-    for (const Runner &runner : runners_) {
-        cells.push_back(runner.cell);
+    for (const CellRun &run : runs_) {
+        cells.push_back(run.cell);
     }
     return cells;
 }
@@ -141,7 +141,7 @@ std::vector<CellResult> Launch::run(const LaunchListeners &listeners) {
     listeners_ = &listeners;
     CompletedCells completed(cells(), listeners);
     Progress progress(options_.quiet);
-    std::vector<std::size_t> open(runners_.size());
+    std::vector<std::size_t> open(runs_.size());
     std::iota(open.begin(), open.end(), 0);
     std::mt19937_64 random(seed_);
     canary_reading_ = canary_.read();
@@ -150,23 +150,23 @@ std::vector<CellResult> Launch::run(const LaunchListeners &listeners) {
         shuffle(order, random);
         open.clear();
         for (const std::size_t cell : order) {
-            Runner &runner = runners_[cell];
-            measure_block(runner);
-            if (runner.wanted > 0) {
+            CellRun &run = runs_[cell];
+            measure_block(run);
+            if (run.wanted > 0) {
                 open.push_back(cell);
             }
             comm_.on_root([&] {
-                if (runner.wanted == 0) {
-                    CellResult result = runner.record.summarize(*runner.stopping);
-                    result.advice = runner.synchronizer->advice();
+                if (run.wanted == 0) {
+                    CellResult result = run.record.result(*run.stopping);
+                    result.advice = run.synchronizer->advice();
                     completed.add(std::move(result));
                 }
                 const std::size_t left = blocks_left();
                 const std::size_t percent = 100 * position_ / (position_ + left);
                 progress.update(
                     position_, left,
-                    fmt::format("{} % of {} cells measured, {} samples rejected", percent, runners_.size(), rejected_),
-                    runner.stopping->open_ended());
+                    fmt::format("{} % of {} cells measured, {} samples rejected", percent, runs_.size(), rejected_),
+                    run.stopping->open_ended());
                 return 0;
             });
         }
@@ -174,7 +174,7 @@ std::vector<CellResult> Launch::run(const LaunchListeners &listeners) {
     }
     comm_.on_root([&] {
         progress.finish(
-            fmt::format("{} of {} cells complete, {} samples rejected", completed.count(), runners_.size(), rejected_));
+            fmt::format("{} of {} cells complete, {} samples rejected", completed.count(), runs_.size(), rejected_));
         return 0;
     });
     return completed.take();
@@ -182,54 +182,54 @@ std::vector<CellResult> Launch::run(const LaunchListeners &listeners) {
 
 std::size_t Launch::blocks_left() const {
     long left = 0;
-    for (const Runner &runner : runners_) {
-        left += runner.wanted == 0 ? 0 : runner.stopping->blocks_left(runner.record.progress());
+    for (const CellRun &run : runs_) {
+        left += run.wanted == 0 ? 0 : run.stopping->blocks_left(run.record.progress());
     }
     return static_cast<std::size_t>(left);
 }
 
-void Launch::measure_block(Runner &runner) {
+void Launch::measure_block(CellRun &run) {
     if (options_.validate) {
-        validate(runner);
+        validate(run);
     }
-    long missing = runner.wanted;
-    long attempts_left = runner.wanted * options_.max_attempts;
-    long discarded = warm_up(runner);
+    long missing = run.wanted;
+    long attempts_left = run.wanted * options_.max_attempts;
+    long discarded = warm_up(run);
     while (missing > 0 && attempts_left > 0) {
         const long count = std::min({missing, attempts_left, largest_batch});
-        const Batch batch = sample(runner, runner.attempts - discarded, discarded + count);
-        missing -= comm_.on_root([&] { return take(batch, runner, discarded); });
-        runner.attempts += count;
+        const Batch batch = sample(run, run.attempts - discarded, discarded + count);
+        missing -= comm_.on_root([&] { return take(batch, run, discarded); });
+        run.attempts += count;
         attempts_left -= count;
         discarded = 0;
     }
     const double after = canary_.read();
-    runner.record.add_canary(canary_reading_, after);
+    run.record.add_canary(canary_reading_, after);
     canary_reading_ = after;
-    runner.record.end_block(missing > 0);
+    run.record.end_block(missing > 0);
     ++position_;
-    runner.wanted = next_block(comm_, runner);
+    run.wanted = next_block(comm_, run);
 }
 
-void Launch::validate(Runner &runner) {
-    const std::optional<Validation> own = runner.subject.operation->validate();
+void Launch::validate(CellRun &run) {
+    const std::optional<Validation> own = run.planned.operation->validate();
     if (!own) {
         return;
     }
     long wrong = own->wrong;
     check(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG, MPI_MAX, comm_.handle()), "MPI_Allreduce");
     if (wrong == 0) {
-        runner.record.add_validation(own->calls, 0, "");
+        run.record.add_validation(own->calls, 0, "");
         return;
     }
     const std::vector<std::string> errors = comm_.gather(own->error);
     const auto first = std::ranges::find_if(errors, [](const std::string &e) { return !e.empty(); });
     const std::string error =
         first == errors.end() ? "" : fmt::format("rank {}: {}", std::distance(errors.begin(), first), *first);
-    runner.record.add_validation(own->calls, wrong, error);
+    run.record.add_validation(own->calls, wrong, error);
 }
 
-long Launch::warm_up(Runner &runner) {
+long Launch::warm_up(CellRun &run) {
     if (const auto calls = warmup_->number()) {
         return *calls;
     }
@@ -239,41 +239,41 @@ long Launch::warm_up(Runner &runner) {
         const long count = comm_.on_root([&] { return warmup_->next(times); });
         if (count == 0) {
             comm_.on_root([&] {
-                runner.record.end_warmup(warmup_->settled(times));
+                run.record.end_warmup(warmup_->settled(times));
                 return 0;
             });
             return 0;
         }
-        const Batch batch = sample(runner, runner.attempts, count);
+        const Batch batch = sample(run, run.attempts, count);
         comm_.on_root([&] {
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 times.push_back(latency.value(batch[i]));
             }
-            return take(batch, runner, count);
+            return take(batch, run, count);
         });
     }
 }
 
-Batch Launch::sample(Runner &runner, long first, long count) {
+Batch Launch::sample(CellRun &run, long first, long count) {
     const auto begin = std::chrono::steady_clock::now();
-    const AlgorithmScope operation(*runner.subject.algorithm);
-    const AlgorithmScope barrier(*runner.barrier);
-    Batch batch = sampler_.sample(*runner.synchronizer, *runner.subject.operation, *runner.timing,
-                                  runner.delays.of_calls(first, count), runner.duration);
-    runner.record.add_time(Seconds(std::chrono::steady_clock::now() - begin).count());
+    const AlgorithmScope operation(*run.planned.algorithm);
+    const AlgorithmScope barrier(*run.barrier);
+    Batch batch = sampler_.sample(*run.synchronizer, *run.planned.operation, *run.timing,
+                                  run.delays.of_calls(first, count), run.duration);
+    run.record.add_time(Seconds(std::chrono::steady_clock::now() - begin).count());
     return batch;
 }
 
-long Launch::take(const Batch &batch, Runner &runner, long discarded) {
+long Launch::take(const Batch &batch, CellRun &run, long discarded) {
     std::vector<Verdict> verdicts(static_cast<std::size_t>(discarded), Verdict::warmup);
     for (std::size_t i = verdicts.size(); i < batch.size(); ++i) {
         verdicts.push_back(judge(batch[i], limits_));
     }
-    const BatchReport report{runner.index, position_, runner.record.recorded(), batch, verdicts, canary_reading_};
+    const BatchReport report{run.index, position_, run.record.recorded(), batch, verdicts, canary_reading_};
     for (LaunchListener *const listener : *listeners_) {
         listener->samples(report);
     }
-    runner.record.add(batch, verdicts);
+    run.record.add(batch, verdicts);
     const long valid = std::ranges::count(verdicts, Verdict::valid);
     rejected_ += static_cast<long>(batch.size()) - discarded - valid;
     return valid;

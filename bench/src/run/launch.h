@@ -5,8 +5,8 @@
 #include "rules/cell.h"
 #include "rules/warmup_rule.h"
 #include "run/canary.h"
+#include "run/launch_plan.h"
 #include "run/options.h"
-#include "run/runner_maker.h"
 #include "run/sampler.h"
 #include "text/error.h"
 
@@ -66,20 +66,20 @@ public:
     std::vector<Cell> cells() const;
 
     /// The algorithms that were chosen, for example "reduce[binary]", and how it is known that they hold.
-    const std::vector<std::pair<std::string, std::string>> &algorithms() const { return maker_.algorithms(); }
+    const std::vector<std::pair<std::string, std::string>> &algorithms() const { return plan_.algorithms(); }
 
     /// Collective. The results of all cells, in that order, at rank 0. `listeners` hear of samples
     /// and cells as they come.
     std::vector<CellResult> run(const LaunchListeners &listeners);
 
 private:
-    void measure_block(Runner &runner);
-    void validate(Runner &runner);
+    void measure_block(CellRun &run);
+    void validate(CellRun &run);
     /// Returns how many attempts of the next batch are to be discarded.
-    long warm_up(Runner &runner);
-    Batch sample(Runner &runner, long first, long count);
+    long warm_up(CellRun &run);
+    Batch sample(CellRun &run, long first, long count);
     /// The number of valid samples; the first `discarded` are warm-up.
-    long take(const Batch &batch, Runner &runner, long discarded);
+    long take(const Batch &batch, CellRun &run, long discarded);
     /// As far as the stopping rule knows, at rank 0.
     std::size_t blocks_left() const;
 
@@ -87,8 +87,8 @@ private:
     const Options &options_;
     std::uint64_t seed_;
     std::unique_ptr<WarmupRule> warmup_;
-    RunnerMaker maker_;           // outlives the runners
-    std::vector<Runner> runners_; // synchronizers may communicate when they are destroyed
+    LaunchPlan plan_;           // outlives the runs
+    std::vector<CellRun> runs_; // synchronizers may communicate when they are destroyed
     Sampler sampler_;
     Canary canary_;
     StartLimits limits_;

@@ -93,8 +93,8 @@ std::vector<std::string> delaying_patterns() {
 
 /// Every timing scheme with every synchronizer, except timing scheme window, which needs synchronizer window and adds
 /// it.
-std::vector<SynchronizedTiming> pair_timings(const CommandLine &line, std::vector<Component> synchronizers,
-                                             const std::vector<Component> &timings) {
+std::vector<AskedStart> pair_timings(const CommandLine &line, std::vector<Component> synchronizers,
+                                     const std::vector<Component> &timings) {
     const auto is_window = [](const Component &component) { return component.name() == window_name; };
     const bool windows = std::ranges::any_of(timings, is_window);
     if (windows && timings.size() == 1) {
@@ -118,7 +118,7 @@ std::vector<SynchronizedTiming> pair_timings(const CommandLine &line, std::vecto
                                        "per_call, batch or window with it",
                                        several->text(), repeats->text()));
     }
-    std::vector<SynchronizedTiming> pairs;
+    std::vector<AskedStart> pairs;
     for (const Component &synchronizer : synchronizers) {
         for (const Component &timing : timings) {
             const bool same = windows && is_window(synchronizer) && timing.name() == "per_call"; // as window

@@ -23,7 +23,7 @@ struct AskedDelay {
 };
 
 /// The start of a sample, and the calls that its timestamps enclose.
-struct SynchronizedTiming {
+struct AskedStart {
     Component synchronizer;
     Component timing;
 };
@@ -33,7 +33,7 @@ struct Options : CommonOptions, SamplingSettings {
     std::vector<AskedOperation> operations;
     std::vector<std::uint64_t> sizes; // bytes; OperationInfo::size_meaning says of what
     bool validate = false;            // results, before each block of samples
-    std::vector<SynchronizedTiming> timings;
+    std::vector<AskedStart> timings;
     AlgorithmChoices algorithms;
     std::vector<Component> patterns; // with one that delays, also the one that does not
     std::vector<AskedDelay> delays;  // for the patterns that delay

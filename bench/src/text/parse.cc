@@ -99,7 +99,7 @@ int parse_rank(const std::string &text, const std::string &token, int ranks) {
 
 } // namespace
 
-std::string describe(const Pair &pair) { return fmt::format("{}:{}", pair.asker, pair.answerer); }
+std::string describe_pair(const Pair &pair) { return fmt::format("{}:{}", pair.asker, pair.answerer); }
 
 std::vector<Pair> parse_pairs(const std::string &text, int ranks) {
     if (ranks < 2) {

@@ -49,7 +49,7 @@ struct Pair {
 };
 
 /// "0:1"
-std::string describe(const Pair &pair);
+std::string describe_pair(const Pair &pair);
 
 /// Pairs from text such as "0:1,0:2", asker first. Throws Error::usage on anything else, on ranks that are not below
 /// `ranks`, and on a pair given twice.

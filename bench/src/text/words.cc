@@ -1,4 +1,5 @@
 #include "text/words.h"
+
 #include "component_text.h"
 #include "text/error.h"
 #include "utf8_length.h"

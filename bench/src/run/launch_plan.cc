@@ -1,4 +1,4 @@
-#include "run/runner_maker.h"
+#include "run/launch_plan.h"
 
 #include "mpi/communicator.h"
 #include "mpi/steady_time.h"
@@ -22,18 +22,18 @@ constexpr double slow = 1e-3; // s
 
 } // namespace
 
-RunnerMaker::RunnerMaker(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed)
+LaunchPlan::LaunchPlan(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed)
     : comm_(comm), clock_(clock), options_(options), seed_(seed), harmonized_(comm, clock) {
     check(MPI_Comm_dup(comm.handle(), &messages_), "MPI_Comm_dup");
 }
 
-RunnerMaker::~RunnerMaker() {
+LaunchPlan::~LaunchPlan() {
     chosen_.clear();
     MPI_Comm_free(&messages_);
 }
 
-std::vector<Runner> RunnerMaker::make() {
-    runners_.clear();
+std::vector<CellRun> LaunchPlan::cell_runs() {
+    runs_.clear();
     make_patterns();
     try_barriers();
     for (const AskedOperation &operation : options_.operations) {
@@ -43,10 +43,10 @@ std::vector<Runner> RunnerMaker::make() {
             }
         }
     }
-    return std::move(runners_);
+    return std::move(runs_);
 }
 
-void RunnerMaker::make_patterns() {
+void LaunchPlan::make_patterns() {
     const std::vector<int> nodes = number_nodes(comm_);
     const auto read = [this](const std::string &path) { return read_everywhere(comm_, path); };
     for (const Component &component : options_.patterns) {
@@ -57,7 +57,7 @@ void RunnerMaker::make_patterns() {
         options_.permuted ? permuted_places(comm_.size(), seed_)[static_cast<std::size_t>(comm_.rank())] : comm_.rank();
 }
 
-std::shared_ptr<AlgorithmInForce> RunnerMaker::choose(const std::string &collective, const std::string &algorithm) {
+std::shared_ptr<AlgorithmInForce> LaunchPlan::choose(const std::string &collective, const std::string &algorithm) {
     std::shared_ptr<AlgorithmInForce> &chosen = chosen_[{collective, algorithm}];
     if (chosen) {
         return chosen;
@@ -73,8 +73,8 @@ std::shared_ptr<AlgorithmInForce> RunnerMaker::choose(const std::string &collect
     return chosen;
 }
 
-void RunnerMaker::try_out(AlgorithmInForce &algorithm, const std::string &what,
-                          const std::function<void()> &call) const {
+void LaunchPlan::try_out(AlgorithmInForce &algorithm, const std::string &what,
+                         const std::function<void()> &call) const {
     std::string refusal;
     try {
         const AlgorithmScope scope(algorithm, true);
@@ -94,7 +94,7 @@ void RunnerMaker::try_out(AlgorithmInForce &algorithm, const std::string &what,
     });
 }
 
-void RunnerMaker::try_barriers() {
+void LaunchPlan::try_barriers() {
     for (const std::string &algorithm : options_.algorithms.barrier) {
         if (algorithm != default_algorithm) {
             const auto chosen = choose("barrier", algorithm);
@@ -104,32 +104,33 @@ void RunnerMaker::try_barriers() {
     }
 }
 
-std::vector<std::string> RunnerMaker::barrier_algorithms(const Component &synchronizer) const {
+std::vector<std::string> LaunchPlan::barrier_algorithms(const Component &synchronizer) const {
     const bool calls = find_by_name(all_synchronizers(), synchronizer.name()).calls_mpi_barrier(synchronizer);
     return calls ? options_.algorithms.barrier : std::vector<std::string>{default_algorithm};
 }
 
-Subject RunnerMaker::make_subject(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm) {
-    Subject subject;
-    subject.algorithm = choose(operation.component.name(), algorithm);
+PlannedOperation LaunchPlan::plan_operation(const AskedOperation &operation, std::uint64_t size,
+                                            const std::string &algorithm) {
+    PlannedOperation planned;
+    planned.algorithm = choose(operation.component.name(), algorithm);
     {
-        const AlgorithmScope scope(*subject.algorithm); // persistent operations choose when they are made
-        subject.operation = operation.info.make({subject.algorithm->comm(), size, operation.component});
+        const AlgorithmScope scope(*planned.algorithm); // persistent operations choose when they are made
+        planned.operation = operation.info.make({planned.algorithm->comm(), size, operation.component});
     }
     if (algorithm != default_algorithm) {
-        try_out(*subject.algorithm, fmt::format("{}[{}] of {} bytes", operation.component.name(), algorithm, size),
-                [&] { subject.operation->run(); });
+        try_out(*planned.algorithm, fmt::format("{}[{}] of {} bytes", operation.component.name(), algorithm, size),
+                [&] { planned.operation->run(); });
     }
-    const AlgorithmScope scope(*subject.algorithm);
-    subject.time = estimate_time(*subject.operation);
-    subject.operation->choose_computation(subject.time);
-    if (subject.operation->computation() > 0.0) {
-        subject.time = estimate_time(*subject.operation);
+    const AlgorithmScope scope(*planned.algorithm);
+    planned.time = estimate_time(*planned.operation);
+    planned.operation->choose_computation(planned.time);
+    if (planned.operation->computation() > 0.0) {
+        planned.time = estimate_time(*planned.operation);
     }
-    return subject;
+    return planned;
 }
 
-double RunnerMaker::estimate_time(Operation &operation) {
+double LaunchPlan::estimate_time(Operation &operation) {
     // Seconds of each call, the slowest rank's.
     const auto time_calls = [&](std::size_t calls) {
         std::vector<double> times;
@@ -151,67 +152,67 @@ double RunnerMaker::estimate_time(Operation &operation) {
     return summarize(time_calls(calls)).median;
 }
 
-void RunnerMaker::add_cells(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm) {
+void LaunchPlan::add_cells(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm) {
     // The cells of one operation, size and algorithm share their buffers, so that synchronizers are compared on the
     // same memory.
-    const Subject subject = make_subject(operation, size, algorithm);
+    const PlannedOperation planned = plan_operation(operation, size, algorithm);
     Cell cell;
     cell.operation = operation.component.text();
     cell.algorithm = algorithm;
     cell.size = size;
     cell.size_meaning = operation.info.size_meaning;
     cell.datatype = operation.info.datatype(operation.component, size);
-    cell.computation = subject.operation->computation();
+    cell.computation = planned.operation->computation();
     cell.pure_operation =
         operation.info.computes ? without_computation(operation.component, operation.info).text() : cell.operation;
-    for (const SynchronizedTiming &timing : options_.timings) {
+    for (const AskedStart &timing : options_.timings) {
         for (const std::string &barrier : barrier_algorithms(timing.synchronizer)) {
             cell.barrier_algorithm = barrier;
-            add_patterns(cell, subject, timing);
+            add_patterns(cell, planned, timing);
         }
     }
 }
 
-void RunnerMaker::add_patterns(Cell cell, const Subject &subject, const SynchronizedTiming &timing) {
+void LaunchPlan::add_patterns(Cell cell, const PlannedOperation &planned, const AskedStart &timing) {
     for (std::size_t pattern = 0; pattern < patterns_.size(); ++pattern) {
         if (options_.patterns[pattern].name() == no_pattern || options_.delays.empty()) {
             cell.delay = patterns_[pattern]->own_delay().value_or(0.0);
-            add_cell(cell, subject, timing, pattern);
+            add_cell(cell, planned, timing, pattern);
             continue;
         }
         for (const AskedDelay &delay : options_.delays) {
-            cell.delay = delay.seconds ? *delay.seconds : *delay.multiple * subject.time;
-            add_cell(cell, subject, timing, pattern);
+            cell.delay = delay.seconds ? *delay.seconds : *delay.multiple * planned.time;
+            add_cell(cell, planned, timing, pattern);
         }
     }
 }
 
-void RunnerMaker::add_cell(Cell cell, const Subject &subject, const SynchronizedTiming &start, std::size_t pattern) {
+void LaunchPlan::add_cell(Cell cell, const PlannedOperation &planned, const AskedStart &start, std::size_t pattern) {
     const auto &[synchronizer, timing] = start;
     const std::shared_ptr<AlgorithmInForce> barrier = choose("barrier", cell.barrier_algorithm);
     cell.synchronizer = synchronizer.text();
     cell.timing = timing.text();
     cell.pattern = options_.patterns[pattern].text();
-    Runner runner{.index = runners_.size(),
-                  .cell = cell,
-                  .subject = subject,
-                  .barrier = barrier,
-                  .synchronizer = find_by_name(all_synchronizers(), synchronizer.name())
-                                      .make({comm_, clock_, messages_, barrier->comm(), harmonized_, synchronizer}),
-                  .timing = find_by_name(all_timings(), timing.name()).make(timing),
-                  .delays = PlannedDelays(patterns_[pattern], cell.delay, place_),
-                  .stopping = nullptr,
-                  .record = CellRecord(runners_.size(), cell)};
-    const auto budget = runner.synchronizer->budget();
+    CellRun run{.index = runs_.size(),
+                .cell = cell,
+                .planned = planned,
+                .barrier = barrier,
+                .synchronizer = find_by_name(all_synchronizers(), synchronizer.name())
+                                    .make({comm_, clock_, messages_, barrier->comm(), harmonized_, synchronizer}),
+                .timing = find_by_name(all_timings(), timing.name()).make(timing),
+                .delays = PlannedDelays(patterns_[pattern], cell.delay, place_),
+                .stopping = nullptr,
+                .record = CellRecord(runs_.size(), cell)};
+    const auto budget = run.synchronizer->budget();
     const Component stopping =
         budget ? parse_component("stopping rule", fmt::format("budget(time={}ns)", std::llround(*budget * 1e9)),
                                  all_stopping_rules())
                : options_.stopping;
-    runner.stopping = find_by_name(all_stopping_rules(), stopping.name()).make(stopping);
-    const long calls_per_start = runner.timing->synchronizes() ? 1 : runner.timing->calls();
-    runner.duration = cell.delay + subject.time * static_cast<double>(calls_per_start);
-    runner.wanted = next_block(comm_, runner);
-    runners_.push_back(std::move(runner));
+    run.stopping = find_by_name(all_stopping_rules(), stopping.name()).make(stopping);
+    const long calls_per_start = run.timing->synchronizes() ? 1 : run.timing->calls();
+    run.duration = cell.delay + planned.time * static_cast<double>(calls_per_start);
+    run.wanted = next_block(comm_, run);
+    runs_.push_back(std::move(run));
 }
 
 } // namespace bench

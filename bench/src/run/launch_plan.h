@@ -23,17 +23,17 @@
 namespace bench {
 
 /// An operation with a size and an algorithm.
-struct Subject {
+struct PlannedOperation {
     std::shared_ptr<AlgorithmInForce> algorithm; // outlives the operation, which uses its communicator
     std::shared_ptr<Operation> operation;
     double time; // seconds that it takes, estimated
 };
 
 /// A cell with everything needed to measure it.
-struct Runner {
+struct CellRun {
     std::size_t index;
     Cell cell;
-    Subject subject;
+    PlannedOperation planned;
     std::shared_ptr<AlgorithmInForce> barrier; // of the synchronizer; outlives it
     std::shared_ptr<Synchronizer> synchronizer;
     std::shared_ptr<Timing> timing;
@@ -46,24 +46,24 @@ struct Runner {
 };
 
 /// Collective. The number of valid samples that the next block needs; 0 if the cell is complete.
-inline long next_block(const Communicator &comm, const Runner &runner) {
-    return comm.on_root([&] { return runner.stopping->next_block(runner.record.progress()); });
+inline long next_block(const Communicator &comm, const CellRun &run) {
+    return comm.on_root([&] { return run.stopping->next_block(run.record.progress()); });
 }
 
-/// Makes the runners of a launch, and owns the communicators and algorithms in force that they share. So it outlives
-/// them.
-class RunnerMaker {
+/// What a launch measures. Makes its cell runs, and owns the communicators and algorithms in force that they share. So
+/// it outlives them.
+class LaunchPlan {
 public:
     /// Collective.
-    RunnerMaker(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed);
-    ~RunnerMaker();
-    RunnerMaker(const RunnerMaker &) = delete;
-    RunnerMaker &operator=(const RunnerMaker &) = delete;
+    LaunchPlan(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed);
+    ~LaunchPlan();
+    LaunchPlan(const LaunchPlan &) = delete;
+    LaunchPlan &operator=(const LaunchPlan &) = delete;
 
     /// Collective. Operation x size x algorithm x synchronizer x timing scheme x algorithm of its barrier x pattern x
     /// delay, in the order of the command line. Runs every operation, to estimate how long it takes. Throws Error if
     /// something cannot run.
-    std::vector<Runner> make();
+    std::vector<CellRun> cell_runs();
 
     /// The algorithms that were chosen, for example "reduce[binary]", and how it is known that they hold.
     const std::vector<std::pair<std::string, std::string>> &algorithms() const { return algorithm_evidence_; }
@@ -71,15 +71,15 @@ public:
 private:
     void make_patterns();
     void add_cells(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm);
-    void add_patterns(Cell cell, const Subject &subject, const SynchronizedTiming &timing);
-    void add_cell(Cell cell, const Subject &subject, const SynchronizedTiming &start, std::size_t pattern);
+    void add_patterns(Cell cell, const PlannedOperation &planned, const AskedStart &timing);
+    void add_cell(Cell cell, const PlannedOperation &planned, const AskedStart &start, std::size_t pattern);
     std::vector<std::string> barrier_algorithms(const Component &synchronizer) const;
     /// Collective. Each choice is made only once. Throws Error if it would not take effect.
     std::shared_ptr<AlgorithmInForce> choose(const std::string &collective, const std::string &algorithm);
     /// Collective. Throws Error::everywhere if the library refuses to run it.
     void try_out(AlgorithmInForce &algorithm, const std::string &what, const std::function<void()> &call) const;
     void try_barriers();
-    Subject make_subject(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm);
+    PlannedOperation plan_operation(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm);
     double estimate_time(Operation &operation);
 
     const Communicator &comm_;
@@ -92,7 +92,7 @@ private:
     int place_ = 0; // of this rank in patterns
     std::map<std::pair<std::string, std::string>, std::shared_ptr<AlgorithmInForce>> chosen_; // by collective and name
     std::vector<std::pair<std::string, std::string>> algorithm_evidence_;
-    std::vector<Runner> runners_; // made so far
+    std::vector<CellRun> runs_; // made so far
 };
 
 } // namespace bench
