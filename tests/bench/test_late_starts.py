@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 from conftest import ONE_LIBRARY, Bench, read_dataset
-
 from downbeat.data.cells import summarize_cells
 
 pytestmark = ONE_LIBRARY

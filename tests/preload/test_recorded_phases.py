@@ -15,6 +15,8 @@ from downbeat.traces.arrivals import find_arrivals
 from downbeat.traces.phases import phase_problems
 from programs import preload_library, program, run_preloaded
 
+pytestmark = pytest.mark.thorough
+
 STEPS = 40
 SOLVER, WRITING = "step > solver", "step > input and output"
 BARE = """
