@@ -12,13 +12,9 @@ heed_signals()
 
 ROOT = Path(__file__).parents[1]
 # In these folders processes are measured, or there are more of them than processors.
-ALONE = {ROOT / "tests" / name for name in ("bench", "conformance", "preload", "smoke")}
+ALONE = {ROOT / "tests" / "bench", ROOT / "tests" / "preload"}
 # Left to make test-all: installation, packages, and tests that take long.
-THOROUGH = {
-    ROOT / "tests" / name
-    for name in ("abi", "bench", "conformance", "docs", "faults", "hosts", "install", "languages", "packaging")
-}
-THOROUGH |= {ROOT / "benchmarks"}
+THOROUGH = {ROOT / "benchmarks", *(ROOT / "tests" / name for name in ("bench", "faults", "hosts", "install"))}
 # There, one library of each family decides by day, and the others are left to make nightly; tests of each_library run
 # under all five by day.
 DECIDED = {ROOT / "tests" / "preload", ROOT / "tools" / "tests"}

@@ -13,6 +13,8 @@ from downbeat.launchers.launch import choose_launcher, environment, places_of
 from downbeat.timebase import open_timebase
 from downbeat.traces.file import SYSTEM_CLOCKS as CLOCKS
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).resolve().parents[2]
 DOWNBEAT = (sys.executable, "-m", "downbeat", "timebase")
 

@@ -7,6 +7,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).resolve().parents[2]
 # By which each clock is too fast in wtime.c; the counter is not.
 RATES = {"realtime": 0.02, "monotonic": 0.05, "monotonic_raw": 0.1, "counter": 0.0}
