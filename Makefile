@@ -34,8 +34,9 @@ define configure
 	    >build/$(1)/configure.log 2>&1 || { cat build/$(1)/configure.log; exit 1; }
 endef
 
-# tools/stages shows how far a build is.
+# tools/stages shows how far a build is, and builds no more than is tested.
 QUIET ?= --quiet
+TARGETS :=
 
 # $(call build,preset,targets): all targets if none is named. A preset x-nightly builds other targets in the tree of preset x.
 define build
@@ -72,8 +73,8 @@ run: ## install what is missing, build, measure barrier, bcast, reduce and allre
 
 dev: ## in a warm tree: build, run the tests without MPI, and those of what differs from the last commit
 test: ## install what is missing, build for one MPI library, Open MPI or MPI=, run its brief tests, check the format
-test-all: ## run what make test leaves out: all five MPI libraries, simulations, sanitizers, installation, site, browser
-nightly: ## run what test-all leaves out: analyzer, valgrind, thread sanitizer, many more inputs, faults and conditions
+test-all: ## run what make test leaves out: all five MPI libraries, sanitizers, installation, site, browser
+nightly: ## run what test-all leaves out: analyzer, valgrind, thread sanitizer, simulations, many more inputs, faults and conditions
 dev test test-all nightly:
 	@tools/stages $@ $(if $(CHOSEN),--mpi $(CHOSEN))
 
@@ -193,7 +194,7 @@ setup-all:
 	@tools/setup build downbeat $(or $(CHOSEN),$(MPIS))
 
 $(TREES:%=build-%): build-%:
-	$(call build,$*)
+	$(call build,$*,$(TARGETS))
 
 ifeq ($(CHOSEN),)
 build-mpich5 build-intelmpi: build-mpich

@@ -12,13 +12,13 @@ heed_signals()
 
 ROOT = Path(__file__).parents[1]
 # In these folders processes are measured, or there are more of them than processors.
-ALONE = {ROOT / "tests" / name for name in ("bench", "conformance", "preload", "smoke")}
+ALONE = {ROOT / "tests" / "bench", ROOT / "tests" / "preload"}
 # Left to make test-all: installation, packages, and tests that take long.
-THOROUGH = {
-    ROOT / "tests" / name
-    for name in ("abi", "bench", "conformance", "docs", "faults", "hosts", "install", "languages", "packaging")
-}
-THOROUGH |= {ROOT / "benchmarks", ROOT / "papers" / "tests" / "test_simulated_figures.py"}
+THOROUGH = {ROOT / "benchmarks", *(ROOT / "tests" / name for name in ("bench", "faults", "hosts", "install"))}
+# There, one library of each family decides by day, and the others are left to make nightly; tests of each_library run
+# under all five by day.
+DECIDED = {ROOT / "tests" / "preload", ROOT / "tools" / "tests"}
+DECIDING = {"openmpi", "mpich"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,16 +33,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.alone)
         if not THOROUGH.isdisjoint((item.path, *item.path.parents)):
             item.add_marker(pytest.mark.thorough)
-        if is_brief(item, config.getoption("--mpi")):
+        chosen, named = config.getoption("--mpi"), libraries_of(item)
+        if (
+            named
+            and named.isdisjoint(DECIDING | {chosen})
+            and not DECIDED.isdisjoint(item.path.parents)
+            and "each_library" not in getattr(item, "fixturenames", ())
+        ):
+            item.add_marker(pytest.mark.nightly)
+        if is_brief(item, named, chosen):
             item.add_marker(pytest.mark.brief)
 
 
-def is_brief(item: pytest.Item, chosen: str) -> bool:
+def libraries_of(item: pytest.Item) -> set[str]:
+    """Returns the MPI libraries that the parameters of a test name."""
+    values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    return {value for value in values if isinstance(value, str)} & set(LIBRARIES)
+
+
+def is_brief(item: pytest.Item, named: set[str], chosen: str) -> bool:
     """Whether make test runs it: under the chosen library, or under Open MPI where the test does not name one."""
     if item.get_closest_marker("thorough") or item.get_closest_marker("nightly"):
         return False
-    values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
-    named = {value for value in values if isinstance(value, str)} & set(LIBRARIES)
     return named <= {chosen} if named else chosen == "openmpi" or "library" in getattr(item, "fixturenames", ())
 
 

@@ -21,7 +21,7 @@ int MPIX_Harmonize(MPI_Comm comm, int *flag);
 #define SLOT 2e-3       /* of the defect `slots` */
 #define WAIT_STEP 20e-6 /* of more processes than processors: let the others run */
 
-/* In the order of their names; tests/conformance has the check that finds each. */
+/* In the order of their names; tests/chain/test_conformance.py has the check that finds each. */
 #define DEFECTS(X)                                                                                                     \
     X(none)            /* a correct implementation */                                                                  \
     X(always_true)     /* the flag is true whatever happened: a barrier in disguise */                                 \

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +100,16 @@ def test_an_unknown_figure_is_one_line_with_near_names(asked: str, hint: str) ->
 # Claims and pictures of figures.
 
 
-@pytest.mark.parametrize("name", WORLDS)
+# The first figure of each kind.
+FIRST = {type(figure.kind): name for name, figure in reversed(FIGURES.items())}.values()
+
+
+def figures(names: Iterable[str], later: pytest.MarkDecorator) -> pytest.MarkDecorator:
+    """Runs a test on figures, later on all but the first of each kind."""
+    return pytest.mark.parametrize("name", [pytest.param(one, marks=[] if one in FIRST else later) for one in names])
+
+
+@figures(WORLDS, pytest.mark.thorough)
 def test_claims_are_seen_with_the_papers_effect_and_not_without(name: str) -> None:
     """`make bench-statistics` does the same with many more experiments."""
     found = shares(name, WORLDS[name], np.random.default_rng(1), EXPERIMENTS, LAUNCHES)
@@ -115,7 +125,7 @@ def test_every_figure_has_a_world() -> None:
     assert set(FIGURES) == set(EVERY_WORLD)
 
 
-@pytest.mark.parametrize("name", EVERY_WORLD)
+@figures(EVERY_WORLD, pytest.mark.thorough)
 def test_a_figure_says_and_draws_what_it_finds_in_launches(name: str) -> None:
     figure, results = FIGURES[name], EVERY_WORLD[name](Maker(np.random.default_rng(1), 3, effect=True))
     findings = figure.findings(results)
@@ -180,7 +190,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", FIGURES)
+@figures(FIGURES, pytest.mark.nightly)
 def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
     name: str, quick: Site, measured: dict[str, Results], tmp_path: Path
 ) -> None:
@@ -202,6 +212,7 @@ def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
     assert page.count("<svg") == len(section.pictures)
 
 
+@pytest.mark.thorough
 def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site, tmp_path: Path) -> None:
     figure = FIGURES["niethammer2016-fig15"]
     said: list[str] = []
@@ -340,6 +351,7 @@ def test_bad_usage_is_one_line(arguments: list[str], said: str) -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.thorough
 def test_another_experiment_is_refused_before_anything_is_launched(quick: Site, tmp_path: Path) -> None:
     perform(FIGURES["niethammer2016-fig15"], quick, tmp_path / "niethammer2016-fig15", again=False, say=lambda _: None)
     options = ["--ranks", "2", "--launches", "1", "--mpi", ",".join(quick.benches), "-o", str(tmp_path)]
@@ -349,6 +361,7 @@ def test_another_experiment_is_refused_before_anything_is_launched(quick: Site, 
     assert not (tmp_path / "schuchart2023-fig1").exists()
 
 
+@pytest.mark.thorough
 def test_a_figure_that_fails_takes_no_other_with_it(
     quick: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -372,6 +385,7 @@ def test_a_figure_that_fails_takes_no_other_with_it(
     assert text.count("<svg") == 1  # of the other
 
 
+@pytest.mark.thorough
 def test_the_command_writes_a_page_for_one_figure_and_a_report_for_several(quick: Site, tmp_path: Path) -> None:
     options = ["--quick", "--ranks", "2", "--launches", "1", "--mpi", "openmpi", "-o", str(tmp_path)]
     one = command("niethammer2016-fig15", *options)

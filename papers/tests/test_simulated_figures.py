@@ -92,6 +92,7 @@ def test_the_command_lists_and_refuses(tmp_path: Path) -> None:
     assert "--simulate: what is simulated runs under no MPI library" in both.stderr
 
 
+@pytest.mark.nightly
 @needs_simgrid
 def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
     figure = FIGURES["schuchart2023-fig3"]
@@ -115,6 +116,7 @@ def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
     assert np.median(true) > np.median(measured)
 
 
+@pytest.mark.nightly
 @needs_simgrid
 def test_algorithms_of_the_matrix_are_the_simulators(tmp_path: Path) -> None:
     figure = FIGURES["schuchart2023-fig2"]
@@ -129,6 +131,7 @@ def test_algorithms_of_the_matrix_are_the_simulators(tmp_path: Path) -> None:
     assert "reduce[binary]: SMPI's ompi_binary" in results.datasets("matrix")[0].attrs["algorithms"]
 
 
+@pytest.mark.nightly
 @needs_simgrid
 @pytest.mark.parametrize(
     "name",
@@ -152,6 +155,7 @@ def test_a_figure_is_drawn_from_a_few_ranks(name: str, tmp_path: Path) -> None:
         assert "true error" in picture.numbers.to_string()
 
 
+@pytest.mark.nightly
 @needs_simgrid
 def test_waits_end_late_with_the_share_of_the_platform(tmp_path: Path) -> None:
     figure = FIGURES["schuchart2023-fig3"]
@@ -198,6 +202,7 @@ def test_what_the_simulator_says_of_a_failure_becomes_a_line() -> None:
     assert crashed.failed == "a rank failed, with exit status 136"
 
 
+@pytest.mark.nightly
 @needs_simgrid
 def test_synchronization_takes_simulated_time_and_clocks_drift_in_it(tmp_path: Path) -> None:
     figure = FIGURES["hunold2015-fig9"]

@@ -282,6 +282,7 @@ def test_one_root_limits_clocks_from_one_side_only_and_nobody_is_called_late(ope
     assert not (late_or_slow(aligned).calls["last_rank"] >= 0).any()
 
 
+@pytest.mark.thorough
 def test_the_command_writes_what_it_found(tmp_path: Path) -> None:
     program = Program(4, Condition(ranks=3, calls=100))
     names = []

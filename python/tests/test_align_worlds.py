@@ -76,7 +76,7 @@ def test_no_bound_is_broken_and_errors_are_as_expected(count: int) -> None:
 @pytest.mark.parametrize(
     "world",
     [
-        World(ranks=2, steps=400, think=5e9, late=1e6, rate=150e-6),
+        pytest.param(World(ranks=2, steps=400, think=5e9, late=1e6, rate=150e-6), marks=pytest.mark.thorough),
         World(ranks=2, op=20e3, late=30e3, ends=300, rate=150e-6),
     ],
 )

@@ -49,6 +49,7 @@ def test_what_is_no_platform_is_refused(text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+@pytest.mark.nightly
 @needs_simgrid
 def test_every_synchronizer_comes_to_an_end_where_looking_takes_no_time(tmp_path: Path) -> None:
     bench = built(NAME)
@@ -59,6 +60,7 @@ def test_every_synchronizer_comes_to_an_end_where_looking_takes_no_time(tmp_path
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.nightly
 @needs_simgrid
 def test_an_experiment_is_simulated_and_says_so(tmp_path: Path) -> None:
     output = tmp_path / "simulated"
@@ -85,6 +87,7 @@ def test_an_experiment_is_simulated_and_says_so(tmp_path: Path) -> None:
     assert "holds another experiment" in other.stderr
 
 
+@pytest.mark.nightly
 @needs_simgrid
 @pytest.mark.parametrize(
     ("arguments", "said"),

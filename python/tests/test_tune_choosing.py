@@ -134,6 +134,7 @@ def test_what_was_not_measured_beside_the_default_is_not_chosen() -> None:
     assert decision.candidates[0].comparison is None
 
 
+@pytest.mark.thorough
 def test_among_many_algorithms_that_are_the_default_none_is_chosen() -> None:
     """Without the correction for their number, some of 6 algorithms in 8 cells would be by chance."""
     assert false_rules(np.random.default_rng(1), 20) <= 0.05
@@ -185,6 +186,7 @@ def test_the_mean_price_is_that_of_the_cells_that_each_launch_has() -> None:
     assert mean == pytest.approx((*np.exp(logs.mean() + half * np.array([-1, 0, 1])), 3))
 
 
+@pytest.mark.thorough
 def test_between_equal_algorithms_the_choice_after_a_barrier_has_no_price() -> None:
     """In the launches that both were chosen from, the choice made looks faster: it was chosen for that."""
     same, fresh = prices(np.random.default_rng(1), {DEFAULT: 1.25} | dict.fromkeys(EQUAL, 1.0), 1.0, 10)

@@ -12,7 +12,7 @@ from conftest import ONE_LIBRARY, Bench, Outcome, run_bench
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Found without a launcher, too, by --check.
+# A row for each rule: all counts, for one, are read by one parser. Found without a launcher, too, by --check.
 BAD = [
     ("", "no operation is given; choose from barrier, bcast, "),
     ("barier", "unknown operation 'barier'; did you mean 'barrier'?"),
@@ -68,20 +68,14 @@ BAD = [
         "nothing --sync window(overrun=repeat) --timing batch_synced(calls=3)",
         "use per_call, batch or window with it",
     ),
-    ("skew -r 0", "--repetitions cannot be '0'; use an integer from 1 to"),
-    ("skew --warmup -1", "--warmup cannot be '-1'; use an integer from 0 to"),
-    ("barrier --max-attempts 0", "--max-attempts cannot be '0'; use an integer from 1 to"),
     ("barrier --tolerance nan", "--tolerance cannot be 'nan'; use seconds from 0 to 1 without unit"),
-    ("barrier --late 2", "--late cannot be '2'; use seconds from 0 to 1 without unit"),
     ("barrier --late-ranks 1.5", "--late-ranks cannot be '1.5'; use a share from 0 to 1"),
-    ("barrier --seed -1", "--seed cannot be '-1'; use an integer from 0 to"),
     ("barrier --format xml", "unknown format 'xml'; choose one of table, csv, json"),
     (
         "barrier -o out.dat",
         "the file type of 'out.dat' is unknown; use one of the suffixes .csv, .json, .nc",
     ),
     ("barrier -o out.otf2", "timelines are exported; write a file .nc, then run: downbeat export FILE.nc --to"),
-    ("barrier -o out.nc -o out.nc", "file 'out.nc' is given twice"),
     ("barrier --frobnicate", "--frobnicate; choose one of --help, --version, --sizes"),
     ("barrier -r", "--repetitions: 1 required N missing"),
     ("barrier -r 1 -r 2", "--repetitions:"),
@@ -93,20 +87,10 @@ BAD = [
     ("clock --schemes skampi,skampi", "scheme 'skampi' is given twice"),
     ("clock --waits 0,3601", "--waits cannot be '3601'; use seconds from 0 to 3600 without unit"),
     ("clock --waits 0,0.0", "wait '0.0' is given twice"),
-    ("clock --rounds 0", "--rounds cannot be '0'; use an integer from 1 to"),
-    ("clock -r 0", "--repetitions cannot be '0'; use an integer from 1 to"),
     ("clock --estimator best", "--estimator cannot be 'best': 'best' is unknown; choose one of skampi, netgauge"),
-    ("clock --format xml", "unknown format 'xml'; choose one of table, csv, json"),
-    ("clock -o out.txt", "the file type of 'out.txt' is unknown; use one of the suffixes .csv, .json, .nc"),
     ("clock barrier", "not expected: barrier"),
     ("clock --sizes 8", "choose one of --help, --schemes, --waits"),
-    ("rtt --count 0", "--count cannot be '0'; use an integer from 1 to"),
-    ("rtt --interval -1", "--interval cannot be '-1'; use seconds from 0 to 3600 without unit"),
-    ("rtt --resamples 0", "--resamples cannot be '0'; use an integer from 1 to"),
     ("drift --duration 1", "1 s in steps of 0.5 s make 3 measurements; use 4 to"),
-    ("drift --interval 0", "--interval cannot be '0'; use seconds from"),
-    ("drift --estimator best", "--estimator cannot be 'best'"),
-    ("drift --rounds 0", "--rounds cannot be '0'; use an integer from 1 to"),
     ("drift --seed 1", "not expected: 1"),
 ]
 

@@ -28,6 +28,7 @@ def test_fault(row: Row, pytestconfig: pytest.Config) -> None:
     hold(row, row.tries, pytestconfig)
 
 
+@pytest.mark.alone  # shared memory and temporary files of other tests would be blamed on it
 @pytest.mark.parametrize(
     ("text", "word"),
     [

@@ -134,7 +134,11 @@ def drawn(seed: int, mpi: str, directory: Path) -> Line:
 
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=[pytest.mark.thorough] if seed > 2 else []) for seed in range(12)]
+    "seed",
+    [
+        pytest.param(seed, marks=[pytest.mark.nightly if seed > 6 else pytest.mark.thorough] if seed > 2 else [])
+        for seed in range(12)
+    ],
 )
 @pytest.mark.parametrize("mpi", LIBRARIES)
 def test_a_drawn_command_is_recorded_whole_or_refused(mpi: str, seed: int, tmp_path: Path) -> None:

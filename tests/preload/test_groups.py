@@ -68,13 +68,14 @@ def test_the_other_group_waits_for_a_late_rank(
         assert set(waits.index[waits > 0]) <= {"bcast": set(range(ranks // 2, ranks)), "gather": {0}}[operation]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mpi", ["openmpi", "openmpi5", "mpich5"])  # others cannot spawn here, with us or without
 @pytest.mark.parametrize(
     ("kind", "operation"),
     [
         ("spawn", "bcast"),
-        pytest.param("spawn", "allreduce", marks=pytest.mark.thorough),
-        pytest.param("merged", "allreduce", marks=pytest.mark.thorough),
+        pytest.param("spawn", "allreduce", marks=pytest.mark.nightly),
+        pytest.param("merged", "allreduce"),
     ],
 )
 def test_with_another_job_it_is_not_told_who_is_late(mpi: str, kind: str, operation: str, tmp_path: Path) -> None:

@@ -11,9 +11,16 @@ import pytest
 from downbeat.run.libraries import LIBRARIES
 from programs import preload_library, program, run_preloaded
 
+pytestmark = pytest.mark.thorough
+
 RANKS = 4
 # Which ranks lack it: the first (that decides), the last, one in the middle, several, all but one.
-LACKING = ["0", "3", "1", "0,3", "1,2", "1,2,3", "0,1,2"]
+LACKING = [
+    "0",
+    "3",
+    "1,2",
+    *(pytest.param(ranks, marks=pytest.mark.nightly) for ranks in ("1", "0,3", "1,2,3", "0,1,2")),
+]
 
 
 @pytest.fixture

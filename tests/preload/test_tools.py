@@ -11,6 +11,8 @@ import pytest
 from downbeat.run.libraries import LIBRARIES
 from programs import preload_library, program, run_preloaded
 
+pytestmark = pytest.mark.thorough
+
 HERE = Path(__file__).resolve().parent
 OURS, ONE, TWO = "downbeat-preload", "preload-tool-one", "preload-tool-two"
 # Calls of two ranks of tooled.c.

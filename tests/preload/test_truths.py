@@ -10,6 +10,8 @@ import pytest
 from downbeat.run.libraries import LIBRARIES
 from programs import preload_library, program, run_preloaded
 
+pytestmark = pytest.mark.thorough
+
 MPIS = pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 NOT_A_ROOT, ITSELF, BESIDE = -1, -2, -3
 

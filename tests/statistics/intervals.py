@@ -168,7 +168,7 @@ def end_at_width(logs: np.ndarray) -> End:
 
 # 95 % intervals over several launches.
 SAMPLES = 100  # per launch
-LAUNCHES = (5, 10, 24)
+OVER = (5, 10, 24)  # launches
 PROMISED = "t on logs of launch medians"
 
 
@@ -179,13 +179,13 @@ def simulate_launch_medians(experiments: int) -> Findings:
     """
     random = np.random.default_rng(2026)
     covered: list[dict[str, float]] = []
-    for launches in LAUNCHES:
+    for launches in OVER:
         show_progress(f"intervals over {launches} launches")
         covered.append(coverages(random, launches, experiments // 2))
     rows: list[tuple[str | float, ...]] = [(name, *(each[name] for each in covered)) for name in covered[0]]
     title = f"Coverage of 95 % intervals, {SAMPLES} samples per launch; 5 % between launches, AR(1) 0.6, 2 % outliers"
-    table = Table(title, ("interval", *(f"{launches} launches" for launches in LAUNCHES)), rows)
-    return Findings([table], [covers(f"{PROMISED}, 10 launches", covered[LAUNCHES.index(10)][PROMISED])])
+    table = Table(title, ("interval", *(f"{launches} launches" for launches in OVER)), rows)
+    return Findings([table], [covers(f"{PROMISED}, 10 launches", covered[OVER.index(10)][PROMISED])])
 
 
 def coverages(random: np.random.Generator, launches: int, experiments: int) -> dict[str, float]:

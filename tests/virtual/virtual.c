@@ -3,6 +3,33 @@
 
 #include <math.h>
 
+/* Whose turn it is: one process runs, until it waits for a message or is done. */
+struct process *virtual_self;
+
+void *virtual_allocate(size_t count, size_t size) {
+    void *memory = calloc(count, size);
+    CHECK(memory != NULL);
+    return memory;
+}
+
+int virtual_ascending(const void *a, const void *b) {
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+void virtual_make_ready(struct process *process) {
+    struct virtual_world *world = process->world;
+    process->next_ready = NULL;
+    *world->last_ready = process;
+    world->last_ready = &process->next_ready;
+}
+
+void virtual_suspend(void) {
+    struct process *waiting = virtual_self;
+    coroutine_switch(&waiting->coroutine, &waiting->world->scheduler);
+}
+
 struct virtual_world *virtual_create(const struct virtual_model *model, int size) {
     struct virtual_world *world = virtual_allocate(1, sizeof *world);
     world->model = *model;

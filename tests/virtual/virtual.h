@@ -1,12 +1,12 @@
 /* A world of processes in virtual time, for the library's schemes without MPI and with true time known.
  *
- * Schemes talk to each other through message.h alone and read time through clock.h alone. virtual_message.c and
- * virtual_collective.c define the functions of message.h, so the linker leaves message.c out; virtual_clock.c has a
- * clock. Every process is a coroutine with a true time of its own that only its own doings move on: reading its clock,
- * sending and receiving cost time, a message arrives a random delay after it was sent, and a receive ends when the
- * message is there. Because a receive names its sender, and a delay depends on the seed, the pair and the number of the
- * message alone, what comes out does not depend on the order in which processes run: one seed, one result, to the last
- * bit. A deadlock, a message that nobody received and one of another length than expected end the test.
+ * Schemes talk to each other through message.h alone and read time through clock.h alone. virtual_message.c defines the
+ * functions of message.h, so the linker leaves message.c out; virtual_clock.c has a clock. Every process is a coroutine
+ * with a true time of its own, and only its local events move it on: reading its clock, sending and receiving cost
+ * time, a message arrives a random delay after it was sent, and a receive ends when the message is there. Because a
+ * receive names its sender, and a delay depends on the seed, the pair and the number of the message alone, what comes
+ * out does not depend on the order in which processes run: one seed, one result, to the last bit. A deadlock, a message
+ * that nobody received and one of another length than expected end the test.
  *
  * Every message carries the length of the longest chain of messages that led to it (Lamport 1978), so the depth of a
  * synchronization, its messages on the critical path, is counted and not timed. */

@@ -1,5 +1,5 @@
-/* Shared by the parts of the virtual world. Each uses those before it: virtual_turns.c (whose turn it is),
- * virtual_clock.c (time), virtual_message.c and virtual_collective.c (message.h), virtual.c (worlds and runs). */
+/* Shared by the parts of the virtual world: virtual.c (worlds, runs, whose turn it is), virtual_clock.c (time),
+ * virtual_message.c (message.h). */
 #ifndef DOWNBEAT_VIRTUAL_WORLD_H
 #define DOWNBEAT_VIRTUAL_WORLD_H
 

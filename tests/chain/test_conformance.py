@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.alone, pytest.mark.thorough]
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "conformance").glob("*.c"))
 DEFECTIVE = ROOT / "conformance" / "defects" / "harmonize.c"

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from downbeat.run.libraries import linked_mpi
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = Path(__file__).resolve().parent / "program.py"
+PROGRAM = Path(__file__).resolve().parent / "python_program.py"
 DEBIAN_PYTHON = "/usr/bin/python3"
 
 

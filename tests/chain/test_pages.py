@@ -1,15 +1,20 @@
-"""Names in the documentation: files of the repository and targets of make exist."""
+"""Pages of the documentation: files, targets of make and pictures that they name exist, and can be drawn."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+from matplotlib.image import imread
+
+pytestmark = pytest.mark.thorough
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "conformance" / "README.md"]
-FOLDERS = "bench|benchmarks|bindings|cmake|conformance|docs|examples|lib|packaging|preload|python|sim|tests|tools"
+FOLDERS = "bench|benchmarks|bindings|cmake|conformance|docs|examples|lib|packaging|preload|python|tests|tools"
+DRAWN_BY_HAND = {"house.svg"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -33,3 +38,20 @@ def code_of(page: Path) -> list[str]:
     """Returns blocks of code and what is in backticks."""
     text = page.read_text(encoding="utf-8")
     return re.findall(r"(?ms)^```\w*\n(.*?)^```", text) + re.findall(r"`([^`\n]+)`", text)
+
+
+def shown_pictures() -> set[str]:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    return {name for page in pages for name in re.findall(r"pictures/([\w.-]+)\)", page.read_text(encoding="utf-8"))}
+
+
+def test_pages_show_every_picture() -> None:
+    assert shown_pictures() == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
+
+
+@pytest.mark.nightly
+def test_one_command_draws_every_picture(tmp_path: Path) -> None:
+    subprocess.run([ROOT / "tools" / "pictures", "--quick", tmp_path], capture_output=True, check=True, timeout=1200)
+    drawn = {path.name for path in tmp_path.iterdir()}
+    assert drawn | DRAWN_BY_HAND == shown_pictures()
+    assert all(imread(tmp_path / name).min() < 0.9 for name in drawn)  # not blank

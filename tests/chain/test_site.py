@@ -11,6 +11,8 @@ from pathlib import Path
 import chromium
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parents[2]
 browser = pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed")
 

@@ -14,6 +14,8 @@ import pytest
 from downbeat.data.launch_file import open_netcdf
 from downbeat.run.libraries import FETCHED, LIBRARIES, library_saying
 
+pytestmark = pytest.mark.nightly
+
 ROOT = Path(__file__).resolve().parents[2]
 ABIS = ("openmpi", "mpich", "abi")
 LIBC = {"libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2"}

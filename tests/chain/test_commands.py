@@ -12,6 +12,8 @@ import pytest
 from downbeat.cli import app
 from downbeat.run.launch import choose_launcher, environment, places_of
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # After `run -o results` and `trace -o trace`: its arguments, and a file that it writes.

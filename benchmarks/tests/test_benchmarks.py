@@ -1,14 +1,34 @@
-"""Sweeps of conditions in virtual time, from the command line."""
+"""Every benchmark that the Makefile runs is a program; what benchmarks make of their runs."""
 
 from __future__ import annotations
 
 import json
+import math
+import random
+import re
+import statistics
+import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from benchmarks import scale
+from benchmarks.sync import spread_apart
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = sorted(set(re.findall(r"-m ((?:benchmarks|tests)\.\w+)", (ROOT / "Makefile").read_text())))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_it_explains_itself(program: str) -> None:
+    """A module without its last line does nothing, and says so with status 0."""
+    done = subprocess.run(
+        [sys.executable, "-m", program, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("usage: ")
 
 
 def swept(monkeypatch: pytest.MonkeyPatch, output: Path, *words: str) -> int:
@@ -71,3 +91,25 @@ def test_what_is_wrong_is_named(
         swept(monkeypatch, tmp_path / "rows.json", *words)
     assert end.value.code == 2
     assert said in capfd.readouterr().err
+
+
+def made_up(times: list[float], seed: int) -> pd.DataFrame:
+    """Returns seven launches of barriers with these true times and a noise of 4 %."""
+    draw = random.Random(seed)
+    return pd.DataFrame([[time * math.exp(draw.gauss(0, 0.04)) for time in times] for _ in range(7)])
+
+
+def test_equal_barriers_have_no_spread_between_what_other_launches_pick() -> None:
+    """Largest over smallest in the same launch is 1.12, by noise alone."""
+    experiments = [made_up([1.0] * 8, seed) for seed in range(100)]
+    same = [(launches.max(axis=1) / launches.min(axis=1)).median() for launches in experiments]
+    apart = [found for launches in experiments if (found := spread_apart(launches)) is not None]
+    assert len(apart) == len(experiments)
+    assert statistics.mean(same) > 1.1
+    assert statistics.mean(apart) == pytest.approx(1, abs=0.02)
+
+
+def test_a_barrier_that_makes_a_difference_is_seen() -> None:
+    apart = spread_apart(made_up([1.0] * 7 + [1.5], 1))
+    assert apart == pytest.approx(1.5, rel=0.1)
+    assert spread_apart(pd.DataFrame([[1.0, 2.0]])) is None  # one launch has no others

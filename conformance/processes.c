@@ -1,13 +1,38 @@
-/* A helper process that stops its parent with SIGSTOP, as a kernel does that needs the processor for something else. */
-#define _POSIX_C_SOURCE 200809L
+/* Processes of a node: a processor for each, and a helper that stops one with SIGSTOP, as a kernel does that needs the
+ * processor for something else. */
+#define _GNU_SOURCE
 #include "conformance.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* A processor for each process, where there are enough and the launcher has bound nothing: processes that wait for
+ * processors are late whatever an implementation does. */
+void bind_processes(const struct run *run) {
+#ifdef __linux__
+    cpu_set_t allowed;
+    cpu_set_t one;
+    int rank;
+    int count = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
+    MPI_Comm_rank(run->node, &rank);
+    MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_INT, MPI_MIN, run->node);
+    if (run->node_size < 2 || count < run->node_size)
+        return;
+    CPU_ZERO(&one);
+    size_t cpu = 0;
+    for (int passed = 0; passed <= rank; ++cpu)
+        if (CPU_ISSET(cpu, &allowed) && passed++ == rank)
+            CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+#else
+    (void)run;
+#endif
+}
 
 struct request {
     double within;
