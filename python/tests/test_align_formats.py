@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import launch_files
 import numpy as np
 import pytest
-import trace_files
 from downbeat.align.calls import Calls, Integers, RankTrace, normalize, rank_of
 from downbeat.align.formats import events as events_module
 from downbeat.align.formats import read, read_all, write_merged, write_moved
@@ -615,7 +615,7 @@ def test_bad_exports_of_nsight_are_one_line(tmp_path: Path) -> None:
 
 
 def test_our_own_traces_are_on_each_process_own_clock(tmp_path: Path) -> None:
-    path = trace_files.write_trace(tmp_path / "job.trace")
+    path = launch_files.write_trace(tmp_path / "job.trace")
     content = bytearray(path.read_bytes())
     # Rank 1's second synchronization says that its clock is off by 5 us: its own clock knows nothing of that.
     place = content.index(MAGIC, 1) + HEADER_SIZE + TABLES["maps"].itemsize + 8
@@ -638,16 +638,16 @@ def test_our_own_traces_are_on_each_process_own_clock(tmp_path: Path) -> None:
 
 
 def test_what_our_own_traces_have_beside_blocking_collectives_is_counted(tmp_path: Path) -> None:
-    section = bytearray(trace_files.section(0))
+    section = bytearray(launch_files.section(0))
     counts = {"maps": 2, "communicators": 1, "sites": 1, "starts": 1, "phases": 1}
     at = HEADER_SIZE + sum(TABLES[name].itemsize * count for name, count in counts.items())
-    rows = np.frombuffer(section, TABLES["profile"], len(trace_files.OPERATIONS), at)
+    rows = np.frombuffer(section, TABLES["profile"], len(launch_files.OPERATIONS), at)
     records = np.frombuffer(section, TABLES["records"], offset=at + rows.nbytes)  # two of each row
     records["state"][0] = 1
     records["root"][3] = 0
     rows["kind"][1] = 1
     rows["communicator"][2] = 2**32 - 1
-    (tmp_path / "job.trace").write_bytes(section + trace_files.section(1))
+    (tmp_path / "job.trace").write_bytes(section + launch_files.section(1))
     traces, notes = read(tmp_path / "job.trace")
     assert traces[0].calls[0].root.tolist() == [0]
     assert notes == {NO_END: 1, "collectives that do not block": 2, "collectives of an unknown communicator": 2}
@@ -731,6 +731,6 @@ def test_a_moved_trace_is_the_same_but_for_its_stamps(tmp_path: Path, name: str)
 
 
 def test_only_a_chrome_trace_can_be_moved(tmp_path: Path) -> None:
-    (trace, _), _ = read(trace_files.write_trace(tmp_path / "job.trace"))
+    (trace, _), _ = read(launch_files.write_trace(tmp_path / "job.trace"))
     with pytest.raises(UsageError, match="is not a Chrome trace"):
         write_moved(trace, shifted, tmp_path / "moved.json")

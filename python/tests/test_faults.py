@@ -31,8 +31,8 @@ from downbeat.run.plan import Measurement, Plan
 from downbeat.text import escaped, one_line, printable
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import FakeBench, environment, script
+from launch_files import write_trace
 from report_data import two_cells
-from trace_files import write_trace
 
 HOSTILE = "a$b^c$ \x1b]0;gone\x07 \ufffe\u202e <b>"
 

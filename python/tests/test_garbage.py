@@ -44,9 +44,8 @@ from downbeat.tune import sweep as probing
 from downbeat.tune.late_arrivals import read_traces
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import script
-from launch_files import ATTRIBUTES
+from launch_files import ATTRIBUTES, write_trace
 from report_data import two_cells
-from trace_files import write_trace
 
 Damage = Callable[[bytes, random.Random], bytes]
 KEY = "fake-n2-default-001"
@@ -133,7 +132,7 @@ def make_experiment(directory: Path) -> Path:
     two_cells(launch / places.SAMPLES)
     record = {"library": "fake", "ranks": 2, "environment": "default", "variant": "default", "number": 1}
     places.write_record(launch, record)
-    # Without checksums, which would refuse the damage first (test_checksum.py).
+    # Without checksums, which would refuse the damage first (test_cells.py).
     for path in directory.rglob("*.json"):
         write_json(path, read_json(path))
     return directory
