@@ -1,4 +1,4 @@
-"""Runs commands of downbeat as from a shell, in this process, which has loaded the package; signals as in a terminal."""
+"""Runs commands of downbeat as from a shell, in this process, which has loaded the package already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known numbers, enumeration and scipy: Wilcoxon's tests, distributions, means and Holm, intervals that hold together."""
+"""Known numbers, enumeration and scipy: Wilcoxon's tests, distributions, means, Holm, simultaneous intervals."""
 
 from __future__ import annotations
 
