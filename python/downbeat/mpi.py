@@ -187,7 +187,7 @@ _expected_error = function("MPIX_Harmonize_expected_error", HANDLE, DOUBLE_OUT)
 _stats = function("MPIX_Harmonize_get_stats", HANDLE, ctypes.POINTER(CStats))
 
 
-def number(call: Callable[..., int], comm: MPI.Comm) -> float:
+def read_number(call: Callable[..., int], comm: MPI.Comm) -> float:
     """Returns the number that a function of the library sets."""
     found = DOUBLE()
     check(call(handle(comm), found))
@@ -226,7 +226,7 @@ def harmonize_delayed(comm: MPI.Comm, delay: float) -> bool:
 
 def deadline(comm: MPI.Comm) -> float:
     """Returns the common deadline of the last start, s on the global clock; the same on all processes."""
-    return number(_deadline, comm)
+    return read_number(_deadline, comm)
 
 
 def verdict(comm: MPI.Comm) -> bool | None:
@@ -238,12 +238,12 @@ def verdict(comm: MPI.Comm) -> bool | None:
 
 def lateness(comm: MPI.Comm) -> float:
     """Returns how late the latest process left in the start before the last, s; the same on all processes."""
-    return number(_lateness, comm)
+    return read_number(_lateness, comm)
 
 
 def time(comm: MPI.Comm) -> float:
     """Returns the current time of comm's global clock, s since comm was prepared."""
-    return number(_time, comm)
+    return read_number(_time, comm)
 
 
 def wait_until(comm: MPI.Comm, time: float) -> bool:
@@ -263,12 +263,12 @@ def wait_until(comm: MPI.Comm, time: float) -> bool:
 
 def error_bound(comm: MPI.Comm) -> float:
     """Returns how far this process's global clock can be from process 0's now, s; 0 on process 0."""
-    return number(_error_bound, comm)
+    return read_number(_error_bound, comm)
 
 
 def expected_error(comm: MPI.Comm) -> float:
     """Returns how far this process's global clock is likely to be from process 0's now, s, one standard deviation."""
-    return number(_expected_error, comm)
+    return read_number(_expected_error, comm)
 
 
 def sync(comm: MPI.Comm) -> None:
@@ -278,7 +278,7 @@ def sync(comm: MPI.Comm) -> None:
 
 def true_error(comm: MPI.Comm) -> float:
     """Returns the true error of this process's global clock, s; known only with the validation clock. Collective."""
-    return number(_true_error, comm)
+    return read_number(_true_error, comm)
 
 
 def stats(comm: MPI.Comm) -> Stats:

@@ -286,7 +286,7 @@ def entry(name: str, text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=f"  {name:<8}", subsequent_indent=" " * 10, break_on_hyphens=False)
 
 
-def write_record(content: Mapping[str, object], path: Path) -> None:
+def write_result(content: Mapping[str, object], path: Path) -> None:
     """Writes JSON: null for NaN, "infinite" for infinity.
 
     Args:

@@ -260,7 +260,7 @@ def test_noise_is_summarised() -> None:
 def test_the_worst_core_decides(lost: float, verdict: str) -> None:
     quiet = noise.noise_of(0, [], 10**9, 70)
     worst = noise.noise_of(5, [int(lost * 1e9)], 10**9, 70)
-    finding = noise.judge([quiet, worst])
+    finding = noise.judge_noise([quiet, worst])
     assert finding.verdict == verdict
     assert f"processor 5 lost {lost:.2%}" in finding.seen
     assert bool(finding.advice) == (verdict != "good")

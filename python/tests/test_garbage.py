@@ -37,7 +37,7 @@ from downbeat.run.planning import planned
 from downbeat.run.request import read_request
 from downbeat.text import one_line
 from downbeat.trace.arrivals import find_arrivals
-from downbeat.trace.page import render
+from downbeat.trace.page import render_arrivals
 from downbeat.trace.summary import trace_lines
 from downbeat.tune import mpich
 from downbeat.tune import sweep as probing
@@ -180,7 +180,7 @@ def read_trace(path: Path) -> None:
 def read_arrivals(path: Path) -> None:
     trace = downbeat.open_trace(path.parent)
     trace_lines(trace, path.parent)
-    render(find_arrivals(trace), None, "")
+    render_arrivals(find_arrivals(trace), None, "")
 
 
 def make_kept_build(directory: Path) -> Path:
@@ -266,7 +266,7 @@ def harmless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             "downbeat.commands.run.run_plan",
             "downbeat.tune.tuning.tune",
             "downbeat_papers.perform.perform",
-            "downbeat.run.bench.build",
+            "downbeat.run.bench.build_programs",
             "downbeat.run.trial.try_start",
             "downbeat.report.assemble.make_report",
             "downbeat.run.noise.measure",

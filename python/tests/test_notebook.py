@@ -20,7 +20,7 @@ import pytest
 import scipy.stats
 from downbeat.comparison.questions import against_start, against_start_frame
 from downbeat.comparison.sheet import verdict_words
-from downbeat.comparison.summaries import launch_ratios, summarize
+from downbeat.comparison.summaries import launch_ratios, summarize_groups
 from downbeat.comparison.tables import experiment_record
 from downbeat.errors import UsageError
 from downbeat.run.experiment import Launch
@@ -189,7 +189,9 @@ def test_one_estimator(experiment: downbeat.Experiment) -> None:
         for cell in experiment_record(experiment, "latency_avg")["cells"]  # type: ignore[attr-defined]
         if cell["synchronizer"] == "harmonize"
     ]
-    reported = summarize(experiment.cells, ["synchronizer"], "latency_avg_median").set_index("synchronizer")["estimate"]
+    reported = summarize_groups(experiment.cells, ["synchronizer"], "latency_avg_median").set_index("synchronizer")[
+        "estimate"
+    ]
     compared = downbeat.compare(
         experiment, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "mpi_barrier"}
     )
@@ -202,7 +204,7 @@ def test_one_estimator(experiment: downbeat.Experiment) -> None:
 
 def test_one_direction(experiment: downbeat.Experiment, run: Run) -> None:
     """The ratio is barrier / common start, in whatever order the two are named."""
-    ratio = float(summarize(launch_ratios(experiment.cells), ["synchronizer"], "ratio")["estimate"].iloc[0])
+    ratio = float(summarize_groups(launch_ratios(experiment.cells), ["synchronizer"], "ratio")["estimate"].iloc[0])
     (judged,) = against_start(experiment)
     found = [ratio, judged.comparison.ratio.estimate]
     for order in (("mpi_barrier", "harmonize"), ("harmonize", "mpi_barrier")):

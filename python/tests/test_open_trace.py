@@ -12,7 +12,7 @@ from downbeat.trace.arrivals import find_arrivals, of_phase
 from downbeat.trace.clocks import expected_errors, global_times
 from downbeat.trace.command import Setter
 from downbeat.trace.file import HEADER, TABLES, Section, read_job
-from downbeat.trace.page import make_page, render
+from downbeat.trace.page import make_page, render_arrivals
 from downbeat.trace.phases import ended_names, mixed_calls, phase_paths, phase_problems
 from downbeat.trace.start import preloaded
 from test_arrivals import US, call, trace_of
@@ -221,7 +221,7 @@ def test_each_phase_has_its_late_rank_and_what_it_costs() -> None:
     assert halo.run == pytest.approx(0.05)
     assert list(halo.sites["share"]) == pytest.approx([320 * US / 0.1])
     assert halo.calls["site"].tolist() == [0]
-    assert "phase 'halo', mean of ranks" in render(halo, None, "")
+    assert "phase 'halo', mean of ranks" in render_arrivals(halo, None, "")
     assert [part.title for part in make_page(halo, "page", None).sections][1] == "Phases"
     assert of_phase(found, "solve").sites["calls"].sum() == 2
     with pytest.raises(UsageError, match="no phase 'halt'; phases: 'solve', 'solve > halo', 'write'"):

@@ -324,9 +324,9 @@ def test_a_program_of_another_abi_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(
             UsageError, match=f"'/a/bench' is built for mpich, not for {name}; give it as mpich=/a/bench"
         ):
-            planning.library_for(name, "/a/bench", "")
+            planning.planned_library(name, "/a/bench", "")
     for name in ("mpich", "mpich5", "intelmpi", "a name"):
-        assert planning.library_for(name, "/a/bench", "").name == name
+        assert planning.planned_library(name, "/a/bench", "").name == name
 
 
 NESTED = "my_op(a,f(x),g(h(1,2),3))"

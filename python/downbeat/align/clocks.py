@@ -64,7 +64,7 @@ class Aligned:
         return len(self.axes) == 1 and bool(self.ranks["bound_s"].notna().all())
 
 
-def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
+def align_traces(traces: Sequence[RankTrace], wander: float) -> Aligned:
     """Returns traces on one axis.
 
     Args:

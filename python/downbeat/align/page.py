@@ -13,7 +13,7 @@ from downbeat.align.calls import Integers
 from downbeat.align.clocks import NS, Aligned, late_or_slow
 from downbeat.align.matching import TO_ALL, Floats, GroupCalls
 from downbeat.report.drawing import PHASE_COLORS, draw_bars, rank_step
-from downbeat.report.page import Page, Section, Table
+from downbeat.report.page import Page, PageSection, Table
 from downbeat.report.style import COLORS, TEXT_POINTS, Picture, finish, finish_legend, log_axis, look_of, new_figure
 from downbeat.text import MICROSECONDS
 from downbeat.trace.page import make_page
@@ -36,13 +36,13 @@ def align_page(aligned: Aligned) -> Page:
     return replace(page, sections=(clock_section(aligned), *page.sections))
 
 
-def clock_section(aligned: Aligned) -> Section:
+def clock_section(aligned: Aligned) -> PageSection:
     """Returns the part on the clocks."""
     pictures = [clocks_over_time(aligned)]
     shown = calls_to_show(aligned)
     if shown is not None:
         pictures.append(before_and_after(aligned, *shown))
-    return Section(
+    return PageSection(
         "Clocks",
         (f"The axis is the clock of rank {aligned.axes[0].ranks[0]}.",),
         warnings=aligned.notes,

@@ -40,7 +40,7 @@ def launched(alone: bool, variables: Mapping[str, str] = os.environ) -> bool:
     return max(sizes, default=1) > 1 or (alone and any(name in variables for name in RANKS))
 
 
-def library_for(mpi: str | None, variables: Mapping[str, str] = os.environ) -> str:
+def chosen_library(mpi: str | None, variables: Mapping[str, str] = os.environ) -> str:
     """Returns the name of an MPI library that is built for: the one given, else one that fits the launcher."""
     if mpi:
         find_bench(mpi)

@@ -73,7 +73,7 @@ def doctor(
     findings = examine(ranks, machine)
     # Before anything is started, which would be noise.
     noises = noise.measure(sorted(min(core) for core in machine.cores), seconds) if seconds else []
-    findings += [noise.judge(noises)] if noises else []
+    findings += [noise.judge_noise(noises)] if noises else []
     starts = [try_start(library, machine) for library in chosen]
     findings += [finding for start in starts for finding in start.findings]
     if not chosen:

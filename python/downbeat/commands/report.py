@@ -74,7 +74,7 @@ def show(
     from downbeat.data.metrics import METRICS
     from downbeat.files import is_standard_output
     from downbeat.run.experiment import open_experiment
-    from downbeat.show import write_record
+    from downbeat.show import write_result
 
     if metric not in METRICS:
         raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
@@ -88,7 +88,7 @@ def show(
     if not is_standard_output(json):
         print("\n".join(lines))
     if json:
-        write_record(record, json)
+        write_result(record, json)
     if json and not is_standard_output(json):
         print(f"written: {json}")
 

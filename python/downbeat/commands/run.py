@@ -218,15 +218,15 @@ def tune(
     from downbeat.run.bench import find_bench
     from downbeat.run.bench_options import launcher_at
     from downbeat.run.job import job_of
-    from downbeat.run.planning import default_ranks, library_for
+    from downbeat.run.planning import default_ranks, planned_library
     from downbeat.tune.sweep import Effort
-    from downbeat.tune.table import find_warnings, render, write_rules_record
+    from downbeat.tune.table import find_warnings, render_tuning, write_rules_record
     from downbeat.tune.target import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
     from downbeat.tune.tuning import ENVIRONMENT_FILE, RECORD_FILE, Question, tune
 
     per_node = ranks_per_node or 0
     pattern, delay = one_pattern(pattern, delay)
-    tuned = library_for(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
+    tuned = planned_library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
     question = Question(
         library=tuned,
         collectives=tuple(dict.fromkeys(collectives)),
@@ -249,7 +249,7 @@ def tune(
         tuning = tune(question, output, lambda line: print(f"downbeat: {line}", file=sys.stderr, flush=True))
     warnings = find_warnings(tuning)
     write_rules_record(tuning, output, warnings)
-    print(render(tuning, warnings))
+    print(render_tuning(tuning, warnings))
     print("written:", ", ".join(str(output / name) for name in (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)))
     if tuning.objections():
         raise typer.Exit(OBJECTIONS)

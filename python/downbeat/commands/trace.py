@@ -80,7 +80,7 @@ def trace(
     }
     start = preloaded(command, settings, mpi, preload)
     output.mkdir(parents=True, exist_ok=True)
-    status = run_launcher(start.command, start.environment, str(output.resolve()))
+    status = run_traced(start.command, start.environment, str(output.resolve()))
     if not any(file.suffix in SUFFIXES for file in output.iterdir()):
         said = why_nothing(command)
         if status:
@@ -96,7 +96,7 @@ def trace(
         raise typer.Exit(status)
 
 
-def run_launcher(command: Sequence[str], environment: Mapping[str, str], mark: str) -> int:
+def run_traced(command: Sequence[str], environment: Mapping[str, str], mark: str) -> int:
     """Runs a launcher to its end, and to ours; returns the exit status. A Ctrl-C of the terminal reaches it, too.
 
     Args:
@@ -178,7 +178,7 @@ def arrivals(
     from downbeat.files import is_standard_output, write_text
     from downbeat.report.page import write_page, write_pictures
     from downbeat.trace.arrivals import MOST, find_arrivals, of_phase
-    from downbeat.trace.page import make_page, render, to_json
+    from downbeat.trace.page import make_page, render_arrivals, to_json
     from downbeat.trace.patterns import write_export
     from downbeat.trace.trace import open_trace
     from downbeat.trace.verdict import baseline_command, with_baseline
@@ -200,4 +200,4 @@ def arrivals(
     if json:
         write_text(json, to_json(found, times))
     if not (is_standard_output(output) or is_standard_output(json)):
-        print(render(found, times, baseline_command(found)))
+        print(render_arrivals(found, times, baseline_command(found)))

@@ -104,7 +104,7 @@ def parse_conditions(text: str) -> dict[str, str]:
         if name in conditions:
             raise UsageError(f"'{text}' names {name} twice; a condition gives each factor one value")
         if name == "size":  # 64K is 65536
-            value = f"{number(name, value):.0f}"
+            value = f"{factor_number(name, value):.0f}"
         conditions[name] = value
     return conditions
 
@@ -133,7 +133,7 @@ def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFram
     for name, value in conditions.items():
         check_factor(name)
         column = cells[name]
-        wanted = number(name, value) if pd.api.types.is_numeric_dtype(column) else str(value)
+        wanted = factor_number(name, value) if pd.api.types.is_numeric_dtype(column) else str(value)
         if isinstance(wanted, float):
             matches = (column - wanted).abs() <= 1e-9 * abs(wanted)
         else:
@@ -148,7 +148,7 @@ def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFram
     return cells[kept]
 
 
-def number(name: str, value: object) -> float:
+def factor_number(name: str, value: object) -> float:
     """Returns the number that a condition gives a factor.
 
     Raises:

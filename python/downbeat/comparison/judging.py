@@ -105,7 +105,7 @@ class Judged:
         return self.comparison.reason if self.comparison else self.match.obstacle
 
 
-def judge(matches: Sequence[Match], margin: float = MARGIN, confidence: float = CONFIDENCE) -> list[Judged]:
+def judge_matches(matches: Sequence[Match], margin: float = MARGIN, confidence: float = CONFIDENCE) -> list[Judged]:
     """Judges matches as one family; an obstacle is not a test."""
     found = iter(judge_together([one.compared(margin, confidence) for one in matches if not one.obstacle]))
     return [Judged(one, None if one.obstacle else next(found)) for one in matches]
@@ -290,7 +290,7 @@ def rows_of_verdicts(judged: Sequence[Judged], confidence: float) -> list[dict[s
         {
             **one.match.factors,
             **blank,
-            **(numbers_of(one.match, one.comparison, level) if one.comparison else {}),
+            **(verdict_numbers(one.match, one.comparison, level) if one.comparison else {}),
             "verdict": one.verdict,
             "reason": one.reason,
         }
@@ -298,7 +298,7 @@ def rows_of_verdicts(judged: Sequence[Judged], confidence: float) -> list[dict[s
     ]
 
 
-def numbers_of(match: Match, one: Comparison, level: float) -> dict[str, object]:
+def verdict_numbers(match: Match, one: Comparison, level: float) -> dict[str, object]:
     """Returns the numbers of a cell; `level` is that of its test, with Holm's correction at its strictest."""
     a, b = (float(np.exp(np.mean(np.log(side)))) for side in (match.a, match.b))
     needed = math.nan

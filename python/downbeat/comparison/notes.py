@@ -171,7 +171,7 @@ def context_differences(
         values = [sorted({relevant(key, one) for one in side}) for side in (first, second)]
         if values[0] != values[1]:
             name = NAMES.get(key, key.replace("_", " "))
-            lines.append(f"{name}: {shortened(values[0])} / {shortened(values[1])}")
+            lines.append(f"{name}: {one_short_line(values[0])} / {one_short_line(values[1])}")
     return lines + resolution_differences(first, second)
 
 
@@ -199,7 +199,7 @@ def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, obj
     for name in sorted({name for side in values for one in side for name in one}):
         found = [{one.get(name, "not set") for one in side} for side in values]
         if len(found[0]) == len(found[1]) == 1 and found[0] != found[1]:
-            lines.append(f"{name}: {shortened(list(found[0]))} / {shortened(list(found[1]))}")
+            lines.append(f"{name}: {one_short_line(list(found[0]))} / {one_short_line(list(found[1]))}")
     return lines
 
 
@@ -213,7 +213,7 @@ def relevant(key: str, context: Mapping[str, object]) -> str:
     return short_version(value) if key == "mpi_library" else value
 
 
-def shortened(values: list[str]) -> str:
+def one_short_line(values: list[str]) -> str:
     """Returns values as one line that is not too long."""
     line = "; ".join(value.replace("\n", " ") or "none" for value in values)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."

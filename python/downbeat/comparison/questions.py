@@ -19,7 +19,7 @@ import pandas as pd
 from downbeat.comparison import sheet
 from downbeat.comparison.compare import compare
 from downbeat.comparison.conditions import BARRIER, COMMON_START
-from downbeat.comparison.judging import Match, Matcher, judge
+from downbeat.comparison.judging import Match, Matcher, judge_matches
 from downbeat.comparison.sheet import READINGS
 from downbeat.comparison.summaries import (
     CONFIGURATION,
@@ -77,7 +77,7 @@ def against_start(experiment: Experiment) -> list[AgainstStart]:
         places = {key: place for place, key in enumerate(after.groupby(BESIDE_START, sort=False).groups)}
         found = Matcher(METRIC).cells(start, after, BESIDE_START)
         matches = {places[tuple(one.factors.values())]: one for one in found if not one.obstacle}
-        for one in judge([matches[place] for place in sorted(matches)]):
+        for one in judge_matches([matches[place] for place in sorted(matches)]):
             rows.append({**one.match.factors, "line": line})
             comparisons.append(one.comparison)
     if not rows:
@@ -136,7 +136,7 @@ def slower_algorithms(cells: pd.DataFrame, fastest: pd.Series[str]) -> dict[str,
                 asked.append((str(panel), first, second))
                 matches.append(match)
     slower: dict[str, set[str]] = {str(panel): set() for panel in fastest.index}
-    for (panel, first, second), judged in zip(asked, judge(matches), strict=True):
+    for (panel, first, second), judged in zip(asked, judge_matches(matches), strict=True):
         if first == fastest[panel] and judged.verdict == "slower":
             slower[panel].add(second)
     return slower

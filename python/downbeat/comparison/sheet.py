@@ -14,7 +14,7 @@ from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.run.experiment import FACTORS
 from downbeat.sentences import Sentence
-from downbeat.show import FACTOR_UNITS, Field, Sheet, factor_field, word, write_record
+from downbeat.show import FACTOR_UNITS, Field, Sheet, factor_field, word, write_result
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
 from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
@@ -69,7 +69,7 @@ def comparison_sheet(frame: pd.DataFrame) -> Sheet:
 
 def cells_sheet(frame: pd.DataFrame, head: list[tuple[str, str]], notes: list[str]) -> Sheet:
     """Returns a row per operation and size; synchronizers, where they are not compared, are side by side."""
-    labels = shown_factors(frame)
+    labels = sheet_factors(frame)
     name_a, name_b = heads_of(frame)
     fields = {name: factor_field(name) for name in labels}
     fields |= {
@@ -105,7 +105,7 @@ def write_comparison(frame: pd.DataFrame, path: Path) -> None:
         {name: int(value) if name in COUNTS and np.isfinite(value) else value for name, value in row.items()}
         for row in frame.to_dict("records")
     ]
-    write_record(
+    write_result(
         {"schema_version": SCHEMA_VERSION, **{str(name): value for name, value in frame.attrs.items()}, "cells": rows},
         path,
     )
@@ -189,7 +189,7 @@ def reason_text(frame: pd.DataFrame, row: pd.Series) -> str:
     return f"not significant {test}, although the interval excludes 1"
 
 
-def shown_factors(frame: pd.DataFrame) -> list[str]:
+def sheet_factors(frame: pd.DataFrame) -> list[str]:
     """Returns the factors that need a column."""
     shown = [name for name in FACTORS if name in frame and (name in ALWAYS or frame[name].nunique() > 1)]
     return [name for name in shown if name not in IMPLIED]
@@ -256,7 +256,7 @@ def method_text(frame: pd.DataFrame) -> str:
 
 def open_lines(frame: pd.DataFrame) -> list[str]:
     """Returns why cells are undecided or unmatched, and what more launches would do."""
-    shown = shown_factors(frame)
+    shown = sheet_factors(frame)
     open_ = frame[frame["verdict"].isin(["undecided", UNMATCHED])]
     helped = open_.index[open_["reason"].isin(MORE_LAUNCHES)]
     lines = []

@@ -184,7 +184,7 @@ def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
     return Interval(mean, mean - half, mean + half, len(numbers))
 
 
-def summarize(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
+def summarize_groups(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
     """Returns a row per group with `estimate`, `low`, `high` (geometric mean over launches) and `launches`.
 
     Intervals are wider by what the step of the clock hides of a metric, else by the column `<column>_hidden`.
@@ -199,7 +199,7 @@ def summarize(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFra
 
 
 def geometric_means(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """Returns the geometric mean over launches of each column, a row per group in the order of `summarize`.
+    """Returns the geometric mean over launches of each column, a row per group in the order of `summarize_groups`.
 
     NaN where a value of a group is missing or not positive.
     """

@@ -39,10 +39,10 @@ def is_dataset(path: Path) -> bool:
 def dataset_lines(path: Path) -> list[str]:
     """Returns lines that say what a file holds; of a variable with one value, the value."""
     with reading(path):
-        return lines_of(open_launch(path))
+        return open_dataset_lines(open_launch(path))
 
 
-def lines_of(data: xr.Dataset) -> list[str]:
+def open_dataset_lines(data: xr.Dataset) -> list[str]:
     """Returns `dataset_lines` of a file that is open."""
     sizes = [["dimension", "size"], *([str(name), str(size)] for name, size in data.sizes.items())]
     variables = [["variable", "dimensions", "unit", "meaning"]]

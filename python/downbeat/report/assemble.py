@@ -16,7 +16,7 @@ from downbeat.errors import UsageError
 from downbeat.report.conditions import distinct, launches_section, library_text, machine_section, measured_section
 from downbeat.report.findings import experiment_verdict, skew_fact
 from downbeat.report.latency import RATIO as RATIO_PICTURE
-from downbeat.report.page import GLOSSARY, Fact, Page, Section, Table, anchor, digits
+from downbeat.report.page import GLOSSARY, Fact, Page, PageSection, Table, anchor, digits
 from downbeat.report.pictures import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from downbeat.run.directory import PLAN
@@ -101,7 +101,7 @@ VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], Sentence]]] = {
 }
 
 
-def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tuple[Section, ...]]:
+def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tuple[PageSection, ...]]:
     """Returns what was found, and the sections, of a file of an experiment in `OF_FILES`."""
     kind = str(data.attrs["experiment"])
     text = {str(name): str(value) for name, value in data.attrs.items()}
@@ -111,9 +111,9 @@ def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tupl
     warnings = tuple(bench_warnings([text]))
     about, verdict = VERDICTS[kind]
     return (Fact(about, str(verdict(data))),), (
-        Section(f"{prefix}Pictures", pictures=pictures),
-        *([Section(f"{prefix}Warnings", warnings=warnings)] if warnings else []),
-        Section(
+        PageSection(f"{prefix}Pictures", pictures=pictures),
+        *([PageSection(f"{prefix}Warnings", warnings=warnings)] if warnings else []),
+        PageSection(
             f"{prefix}How it was measured",
             paragraphs=(f"{text['title']}.",),
             definitions=(
@@ -132,7 +132,7 @@ def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tupl
 
 Source: TypeAlias = "Experiment | xr.Dataset"
 # What was found in one source, and its sections.
-Contribution = tuple[tuple[Fact, ...], tuple[Section, ...]]
+Contribution = tuple[tuple[Fact, ...], tuple[PageSection, ...]]
 
 
 def make_report(paths: Sequence[Path]) -> Page:
@@ -161,7 +161,7 @@ def make_report(paths: Sequence[Path]) -> Page:
     )
     sections = [section for _, mine in contributions for section in mine]
     title = listed(name if several else f"{name}{where_and_when(source)}" for name, source in sources)
-    return Page(title, (), (*unique_pictures(sections), Section("Terms", definitions=GLOSSARY)), found)
+    return Page(title, (), (*unique_pictures(sections), PageSection("Terms", definitions=GLOSSARY)), found)
 
 
 def where_and_when(source: Source) -> str:
@@ -226,21 +226,21 @@ def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
     if len(verdicts):
         ratios = tuple(picture for picture in pictures if picture.name == RATIO_PICTURE)
         pictures = tuple(picture for picture in pictures if picture not in ratios)
-        sections.append(Section(f"{prefix}Barrier / common start", pictures=ratios))
+        sections.append(PageSection(f"{prefix}Barrier / common start", pictures=ratios))
     operations = experiment.cells["operation"].nunique()
     left_out = (
         f"The first {MOST_OPERATIONS} of {operations} operations have pictures of their own; downbeat show and "
         "downbeat export have the numbers of all.",
     )
     paragraphs = left_out if operations > MOST_OPERATIONS else ()
-    sections.append(Section(f"{prefix}Pictures", paragraphs, pictures=pictures))
+    sections.append(PageSection(f"{prefix}Pictures", paragraphs, pictures=pictures))
     if warnings:
-        sections.append(Section(f"{prefix}Warnings", warnings=warnings))
+        sections.append(PageSection(f"{prefix}Warnings", warnings=warnings))
         number = counted(len(warnings), "warning")
         found = (*found, Fact("before you rely on it", f"{number}: see {prefix}Warnings, below the pictures."))
     if len(verdicts):
         table = Table(f"{prefix}Every cell against the common start", verdicts)
-        sections.append(Section(f"{prefix}Verdicts", tables=(table,)))
+        sections.append(PageSection(f"{prefix}Verdicts", tables=(table,)))
     sections.append(measured_section(experiment, prefix))
     sections.append(machine_section(experiment, prefix))
     sections.append(launches_section(experiment, prefix))
@@ -260,7 +260,7 @@ def measured_sentence(experiment: Experiment) -> str:
     )
 
 
-def unique_pictures(sections: Sequence[Section]) -> tuple[Section, ...]:
+def unique_pictures(sections: Sequence[PageSection]) -> tuple[PageSection, ...]:
     """Returns sections in which no two pictures have the same name, for it is an anchor of the page."""
     taken: dict[str, int] = {}
     result = []

@@ -23,7 +23,7 @@ from downbeat.comparison.summaries import (
     late_launches,
     measured_cells,
     plain_cells,
-    summarize,
+    summarize_groups,
     synchronization,
 )
 from downbeat.errors import UsageError
@@ -59,7 +59,7 @@ def algorithm_facts(experiment: Experiment) -> list[Sentence]:
 
 def algorithm_fact(operation: str, frame: pd.DataFrame) -> Sentence:
     """Says it of one operation, whose cases are in `panel` and whose starts are in `line`."""
-    latency = summarize(frame, ("panel", "line", "algorithm"), METRIC)
+    latency = summarize_groups(frame, ("panel", "line", "algorithm"), METRIC)
     latency = latency.dropna(subset=["estimate"]).sort_values("estimate", kind="stable")
     lowest = latency.drop_duplicates(["panel", "line"]).set_index(["line", "panel"])["algorithm"]
     of_lines = {str(line): group.value_counts(sort=False) for line, group in lowest.groupby(level="line", sort=False)}
@@ -219,7 +219,7 @@ def latency_facts(experiment: Experiment) -> list[Sentence]:
     line = next((name for name in (REFERENCE, PLAIN) if (lines == name).any()), lines.iloc[0])
     found = []
     for operation, frame in cells[lines == line].groupby("operation", sort=False):
-        latency = summarize(frame, (*CONFIGURATION, "size"), METRIC).dropna(subset=["estimate"])
+        latency = summarize_groups(frame, (*CONFIGURATION, "size"), METRIC).dropna(subset=["estimate"])
         if latency.empty:
             continue
         ends = [float(latency["estimate"].agg(end)) * MICROSECONDS for end in ("min", "max")]

@@ -22,7 +22,7 @@ from downbeat.comparison.summaries import (
     measured_cells,
     plain_cells,
     positive_interval,
-    summarize,
+    summarize_groups,
     synchronization,
 )
 from downbeat.data.metrics import METRICS
@@ -68,7 +68,7 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
     if ratios.empty:
         return []
     ratios = ratios.assign(line=synchronization(ratios), panel=describe_each(ratios, "operation", CONFIGURATION))
-    numbers = summarize(ratios, ("panel", "line", "size"), "ratio").rename(columns={"estimate": "ratio"})
+    numbers = summarize_groups(ratios, ("panel", "line", "size"), "ratio").rename(columns={"estimate": "ratio"})
     places, limits = positions(numbers["line"]), shown_ratios(numbers)
     panels = []
     for title, group in by_panel(numbers.assign(at=numbers["size"].clip(lower=1))):
@@ -133,7 +133,7 @@ def scaling_picture(frame: pd.DataFrame, x: str, name: str, title: str) -> Pictu
 def scaling_numbers(frame: pd.DataFrame, x: str) -> pd.DataFrame:
     """Returns what is drawn, a row per point, in us; of a frame with `panel` and `line`."""
     by: Sequence[str] = ("panel", "line", x)
-    numbers = summarize(frame, by, f"{METRIC}_median")
+    numbers = summarize_groups(frame, by, f"{METRIC}_median")
     numbers[["estimate", "low", "high"]] *= MICROSECONDS
     numbers = numbers.rename(columns={"estimate": "median_us", "low": "low_us", "high": "high_us"})
     means = geometric_means(frame, by, [f"{METRIC}_{statistic}" for statistic in STATISTICS]) * MICROSECONDS
@@ -212,7 +212,7 @@ def draw_heat_maps(experiment: Experiment) -> list[Picture]:
 
 def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
     """Draws the latency of each `algorithm` after each `column`, a map per `panel`."""
-    numbers = summarize(frame, ("panel", "algorithm", "column"), f"{METRIC}_median")
+    numbers = summarize_groups(frame, ("panel", "algorithm", "column"), f"{METRIC}_median")
     numbers[["estimate", "low", "high"]] *= MICROSECONDS
     panels = []
     for title, group in by_panel(numbers):

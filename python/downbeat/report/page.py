@@ -261,7 +261,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A part of a page: text first, then warnings, definitions, commands, tables, pictures."""
 
     title: str
@@ -287,7 +287,7 @@ class Page:
 
     title: str
     lead: tuple[str, ...] = ()  # plain text
-    sections: tuple[Section, ...] = field(default_factory=tuple)
+    sections: tuple[PageSection, ...] = field(default_factory=tuple)
     found: tuple[Fact, ...] = ()  # a row each, before the lead
 
 
@@ -309,7 +309,7 @@ def write_page(path: Path, page: Page) -> None:
     write_text(path, render_page(page))
 
 
-def shown(value: object) -> object:
+def page_value(value: object) -> object:
     """Returns a value as it is put into a page: XML and HTML have no control characters."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
@@ -323,7 +323,7 @@ def render_page(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=shown,
+        finalize=page_value,
     )
     templates.filters |= {"anchor": anchor, "svg": picture_svg, "rows": table_rows, "csv": csv_link}
     return templates.get_template(TEMPLATE).render(page=page, version=importlib.metadata.version("downbeat"))

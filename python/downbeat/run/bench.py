@@ -328,7 +328,7 @@ def run_cmake(words: list[str]) -> None:
         raise DownbeatError(f"'cmake {' '.join(words[:2])} ...' failed; it says why above")
 
 
-def build(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build, bool]:
+def build_programs(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build, bool]:
     """Returns the build for an MPI library, and whether it was made now; CMake shows how it goes on standard error.
 
     Raises:

@@ -26,7 +26,7 @@ from downbeat.files import move, writing
 from downbeat.run import directory as places
 from downbeat.run.bench import EXIT_BAD_ARGUMENTS
 from downbeat.run.job import MARK, end_marked, remove_segments
-from downbeat.run.launch import EXIT_TIMEOUT, INTERRUPTIONS, wait
+from downbeat.run.launch import EXIT_TIMEOUT, INTERRUPTIONS, wait_for_launcher
 from downbeat.run.libraries import last_line, packaged_bench
 from downbeat.run.machine import Machine
 from downbeat.run.plan import LaunchKey, Library, Plan
@@ -253,7 +253,7 @@ def attend(process: subprocess.Popen[bytes], tick: Tick | None) -> int:
     """Waits until a process ends; returns its exit status."""
     while True:
         try:
-            return wait(process, tick() if tick else None)
+            return wait_for_launcher(process, tick() if tick else None)
         except subprocess.TimeoutExpired:
             continue
 

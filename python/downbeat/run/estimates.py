@@ -29,7 +29,7 @@ STRICT = 0.16  # share of sets of independent launches of which a few more are m
 
 
 # A cell under a configuration, which every launch measures again: its factors by NAMES, the configuration first.
-Cell = tuple[object, ...]
+CellKey = tuple[object, ...]
 NAMES = (*LAUNCH_FACTORS, *CELL_FACTORS)
 
 
@@ -38,7 +38,7 @@ class Estimates:
 
     def __init__(self) -> None:
         self.frames: dict[LaunchKey, pd.DataFrame] = {}  # as `frame` returns them together
-        self.known: dict[Cell, dict[int, float]] | None = None  # `medians`, once they are asked for
+        self.known: dict[CellKey, dict[int, float]] | None = None  # `medians`, once they are asked for
 
     @classmethod
     def of(cls, plan: Plan, directory: Path) -> Estimates:
@@ -80,13 +80,13 @@ class Estimates:
         return with_states(pd.concat(frames, ignore_index=True)) if frames else pd.DataFrame()
 
     @property
-    def medians(self) -> dict[Cell, dict[int, float]]:
+    def medians(self) -> dict[CellKey, dict[int, float]]:
         """The medians of every cell in s, by the number of the launch; in the state that most launches found."""
         if self.known is None:
             rows = with_states(pd.concat(self.frames.values(), ignore_index=True)) if self.frames else pd.DataFrame()
             columns = [*NAMES, "launch", "state", f"{LATENCY}_median"]
             counted = rows[(rows["status"] != CHANGED) & (rows[f"{LATENCY}_median"] > 0)] if len(rows) else rows
-            found: dict[Cell, dict[str, dict[int, float]]] = {}
+            found: dict[CellKey, dict[str, dict[int, float]]] = {}
             for *values, launch, state, median in counted.reindex(columns=columns).itertuples(index=False):
                 # NaN, a delay that there is not, would differ from itself.
                 cell = tuple("" if isinstance(value, float) and np.isnan(value) else value for value in values)
@@ -94,7 +94,7 @@ class Estimates:
             self.known = {cell: max(states.values(), key=len) for cell, states in found.items()}
         return self.known
 
-    def intervals(self) -> dict[Cell, Interval]:
+    def intervals(self) -> dict[CellKey, Interval]:
         """Returns the estimate of every cell in s, in the order in which cells were first seen."""
         return {cell: geometric_mean_interval(list(medians.values())) for cell, medians in self.medians.items()}
 
@@ -137,7 +137,7 @@ class Estimates:
         return [name for name, each in values.items() if len(each) > 1 and name not in IMPLIED]
 
 
-def configuration_of(cell: Cell) -> Cell:
+def configuration_of(cell: CellKey) -> CellKey:
     """Returns the values of `LAUNCH_FACTORS`."""
     return cell[: len(LAUNCH_FACTORS)]
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-Verdict = Literal["good", "notice", "problem"]
+Severity = Literal["good", "notice", "problem"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Finding:
 
     check: str
     seen: str
-    verdict: Verdict
+    verdict: Severity
     advice: str = ""
 
 
@@ -41,11 +41,11 @@ class Machine:
 
     def system(self, path: str) -> str | None:
         """Returns the content of a file below /sys; None where there is none or it may not be read."""
-        return read(self.sys / path)
+        return read_stripped(self.sys / path)
 
     def process(self, path: str) -> str | None:
         """Returns the content of a file below /proc."""
-        return read(self.proc / path)
+        return read_stripped(self.proc / path)
 
     @cached_property
     def flags(self) -> frozenset[str]:
@@ -75,7 +75,7 @@ class Machine:
         return ", ".join(sorted(filter(None, names)))
 
 
-def read(path: Path) -> str | None:
+def read_stripped(path: Path) -> str | None:
     """Returns the content of a file without blanks around it."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
@@ -146,7 +146,7 @@ def check_variables(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG
     return findings or [Finding("variables", "none in this environment that changes the MPI library", "good")]
 
 
-def elsewhere(library: str, settings: Mapping[str, Setting], machine: Machine) -> list[Finding]:
+def set_elsewhere(library: str, settings: Mapping[str, Setting], machine: Machine) -> list[Finding]:
     """Names what a launch under a library had set beyond the environment: by files, and by the launcher.
 
     Args:

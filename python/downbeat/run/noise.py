@@ -118,7 +118,7 @@ def measure(cpus: list[int], seconds: float) -> list[Noise]:
             loop.wait()
 
 
-def judge(noises: list[Noise]) -> Finding:
+def judge_noise(noises: list[Noise]) -> Finding:
     """Returns what the noise of all cores means: the core that lost most decides."""
     worst = max(noises, key=lambda one: one.lost)
     longest = max(one.longest for one in noises)

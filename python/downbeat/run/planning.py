@@ -125,7 +125,7 @@ def libraries_of(request: Request) -> tuple[Library, ...]:
         if name and name not in names:
             raise UsageError(f"--bench: '{name}' is not among the libraries {', '.join(names)}")
     return tuple(
-        library_for(
+        planned_library(
             one.name,
             benches.get(one.name) or benches.get("") or one.bench or find_bench(one.name),
             request.launcher or one.launcher,
@@ -135,7 +135,7 @@ def libraries_of(request: Request) -> tuple[Library, ...]:
     )
 
 
-def library_for(name: str, bench: str, launcher: str, per_node: int = 0) -> Library:
+def planned_library(name: str, bench: str, launcher: str, per_node: int = 0) -> Library:
     """Returns a library as a plan has it, with so many ranks at most on each node; 0: as the launcher does it."""
     of_wheel = name in LIBRARIES and bench == packaged_bench()
     owner = (name, LIBRARIES[name]) if of_wheel else library_of(bench)

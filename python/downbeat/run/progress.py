@@ -20,7 +20,7 @@ from rich.text import Text
 
 from downbeat.run.bench_launch import ERRORS, Ended
 from downbeat.run.directory import PARTIAL
-from downbeat.run.estimates import NAMES, Cell, Estimates, SplitDecision
+from downbeat.run.estimates import NAMES, CellKey, Estimates, SplitDecision
 from downbeat.run.execute import Watcher
 from downbeat.run.libraries import PROGRESS
 from downbeat.run.machine import Finding
@@ -106,11 +106,11 @@ def progress_table(estimates: Estimates, most: int | None = None) -> Table:
     return table
 
 
-def sorted_cells(intervals: dict[Cell, Interval]) -> Iterator[tuple[Cell, Interval]]:
+def sorted_cells(intervals: dict[CellKey, Interval]) -> Iterator[tuple[CellKey, Interval]]:
     """Returns cells with those to be compared side by side: operations in their order, then sizes."""
     operations = list(dict.fromkeys(cell[NAMES.index("operation")] for cell in intervals))
 
-    def place(cell: Cell) -> tuple[object, ...]:
+    def place(cell: CellKey) -> tuple[object, ...]:
         values = dict(zip(NAMES, cell, strict=True))
         rest = [str(value) for name, value in values.items() if name not in ("operation", "size", "ranks")]
         return operations.index(values["operation"]), int(str(values["size"])), values["ranks"], rest

@@ -17,13 +17,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from downbeat.data.cells import LINE, MESSAGE, NANOSECONDS, names_of_classes, path_of
-from downbeat.data.launch_file import context_of, names, numbers, open_samples
+from downbeat.data.launch_file import context_of, names, numbers_in, open_samples
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.errors import UsageError
 from downbeat.run import directory as places
 from downbeat.run.bench_launch import ERRORS, failure_of, launch_command, run_bench, run_in_directory
 from downbeat.run.libraries import short_version
-from downbeat.run.machine import Finding, Machine, elsewhere, parse_cpus, settings_of
+from downbeat.run.machine import Finding, Machine, parse_cpus, set_elsewhere, settings_of
 from downbeat.run.plan import LaunchKey, Library, Measurement, Plan, parse_choices
 from downbeat.text import counted, split_list
 
@@ -160,7 +160,7 @@ def try_start(library: Library, machine: Machine) -> TrialStart:
             cpusets = [parse_cpus(text) for text in names(file.variables["cpuset"])]
             hosts = names(file.variables["host"])
     good = Finding("libraries", f"{library.name} starts: {short_version(str(context['mpi_library']))}", "good")
-    others = elsewhere(library.name, settings_of(context), machine)
+    others = set_elsewhere(library.name, settings_of(context), machine)
     return TrialStart(library.name, True, [good, *others, binding(library.name, cpusets, hosts, machine)])
 
 
@@ -211,17 +211,17 @@ def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
             if "canary" not in file.variables:
                 return unwatched(f"{library.bench} reads no round trips", "it is of an older version; build it again")
             what = LINE if path_of(str(context_of(file)["hosts"]), RANKS, library.name) == LINE else MESSAGE
-            return judge(trips_of_blocks(file), what)
+            return judge_round_trips(trips_of_blocks(file), what)
 
 
 def trips_of_blocks(file: NetcdfFile) -> NDArray[np.float64]:
     """Returns the round trips before the blocks of a launch, s, without those that could not be read."""
-    first_samples = np.unique(numbers(file.variables["block"]), return_index=True)[1]
-    trips = numbers(file.variables["canary"])[first_samples]
+    first_samples = np.unique(numbers_in(file.variables["block"]), return_index=True)[1]
+    trips = numbers_in(file.variables["canary"])[first_samples]
     return trips[trips > 0]
 
 
-def judge(trips: NDArray[np.float64], what: str) -> Finding:
+def judge_round_trips(trips: NDArray[np.float64], what: str) -> Finding:
     """Says in how many states round trips are, each in s and of `what`."""
     if not trips.size:
         return unwatched("no round trip could be read; ranks share a processor", "see binding")

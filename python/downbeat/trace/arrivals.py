@@ -10,9 +10,9 @@ import pandas as pd
 
 from downbeat.errors import UsageError
 from downbeat.text import counted
-from downbeat.trace.calls import SITE, Floats, arrivals, call_begins
+from downbeat.trace.calls import SITE, Floats, call_begins, match_arrivals
 from downbeat.trace.phases import SEPARATOR, mixed_calls, phase_problems, summarize_phases
-from downbeat.trace.sites import Z, elsewhere, ratio_error, site_names, total_error, weighted_quantiles
+from downbeat.trace.sites import Z, absent_modules, ratio_error, site_names, total_error, weighted_quantiles
 from downbeat.trace.trace import Trace
 
 
@@ -33,7 +33,7 @@ class Arrivals:
     """Arrivals in a trace.
 
     Attributes:
-        rows: a row per process and call (`arrivals`), with `site`, the index of `sites`.
+        rows: a row per process and call (`match_arrivals`), with `site`, the index of `sites`.
         calls: a row per call (likewise), with `site`, and `weight`: for how many calls it stands.
         sites: a row per call site, by time in it: `SITE` and `name`; of all calls: `calls`, `time` (sum over
             processes), `share` of the run's time; of those in `calls`, `sampled` in number: `bytes` (median); `wait`,
@@ -108,7 +108,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
         ranks: of the job.
         profile: like `Trace.profile`; `row` in records is its index; None: records are all there is.
     """
-    rows, calls = arrivals(records)
+    rows, calls = match_arrivals(records)
     calls["site"] = calls.groupby(SITE, sort=False, observed=True).ngroup() if len(calls) else 0
     rows["site"] = calls["site"].to_numpy()[rows["call"].to_numpy()] if len(calls) else 0
     calls["weight"] = 1.0
@@ -126,7 +126,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
     for frame in (rows, calls):
         frame["site"] = order[frame["site"].to_numpy(dtype=np.int64)] if len(frame) else frame["site"]
     known = (records if profile is None else profile).drop_duplicates(["module", "offset"])
-    absent = {} if profile is None else elsewhere(dict(zip(profile["module"], profile["build_id"], strict=True)))
+    absent = {} if profile is None else absent_modules(dict(zip(profile["module"], profile["build_id"], strict=True)))
     places = known[["module", "offset", "symbol"]].itertuples(index=False)
     names = site_names(((str(a), int(b), str(c)) for a, b, c in places), absent)
     sites["name"] = [names[str(a), int(b)] for a, b in zip(sites["module"], sites["offset"], strict=True)]
@@ -343,7 +343,8 @@ def notes_on(trace: Trace, found: Arrivals) -> list[str]:
         error = (sites["wait_sampling"] / sites["time"]).where(sites["share"] >= MENTIONED, 0.0).max()
         said.append(
             f"single calls are a sample, {sites['sampled'].sum():,} of {sites['calls'].sum():,}; calls, run % are of "
-            f"all, wait % is within {100 * error:.2g} points (95 %, call sites from {percent(MENTIONED)} of the run)"
+            "all, wait % is within "
+            f"{100 * error:.2g} points (95 %, call sites from {percent_text(MENTIONED)} of the run)"
         )
     lost = int(trace.processes["records_dropped"].sum())
     if lost:
@@ -358,6 +359,6 @@ def notes_on(trace: Trace, found: Arrivals) -> list[str]:
 MENTIONED = 0.01  # share of the run from which a call site is mentioned
 
 
-def percent(share: float) -> str:
+def percent_text(share: float) -> str:
     """Returns a share in percent, without digits that say nothing."""
     return f"{100 * share:.0f} %" if share >= 0.095 or share == 0 else f"{100 * share:.1f} %"

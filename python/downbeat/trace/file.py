@@ -157,7 +157,7 @@ def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, in
         tables[name] = data[position : position + count * dtype.itemsize].view(dtype)
         position += capacity * dtype.itemsize
     names = tuple(text(name) for name in bytes(header["names"]).split(b"\0")[: int(header["operations"])])
-    return Section(path, job_of(path), header, names, tables), size
+    return Section(path, job_name(path), header, names, tables), size
 
 
 def read_sections(path: Path) -> list[Section]:
@@ -176,7 +176,7 @@ def read_sections(path: Path) -> list[Section]:
     return sections
 
 
-def job_of(file: Path) -> str:
+def job_name(file: Path) -> str:
     """Returns the name of the job that a file is of."""
     return re.sub(r"-(node|rank)-\d+$", "", file.stem)
 
@@ -184,7 +184,7 @@ def job_of(file: Path) -> str:
 def is_job(path: Path) -> bool:
     """Whether a path names a job of a directory: DIR/JOB."""
     near = path.parent.glob(f"{escape(path.name)}*")
-    return not path.exists() and any(file.suffix in SUFFIXES and job_of(file) == path.name for file in near)
+    return not path.exists() and any(file.suffix in SUFFIXES and job_name(file) == path.name for file in near)
 
 
 def is_trace(path: Path) -> bool:

@@ -8,13 +8,13 @@ import textwrap
 import numpy as np
 import pandas as pd
 
-from downbeat.report.page import Fact, Page, Section, Table
+from downbeat.report.page import Fact, Page, PageSection, Table
 from downbeat.text import MICROSECONDS, counted
-from downbeat.trace.arrivals import QUANTILES, Arrivals, percent
+from downbeat.trace.arrivals import QUANTILES, Arrivals, percent_text
 from downbeat.trace.calls import LATER
 from downbeat.trace.patterns import patterns_frame
 from downbeat.trace.pictures import site_pictures, site_title
-from downbeat.trace.verdict import mpi_name, verdict, wait_share
+from downbeat.trace.verdict import arrival_sentences, mpi_name, wait_share
 
 WIDTH = 80
 MOST_SITES = 12  # in the table; JSON has all
@@ -22,7 +22,7 @@ SCHEMA_VERSION = 1
 PLAIN_FROM = 1000.0  # us; longer times need no decimals
 
 
-def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
+def render_arrivals(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
     """Returns what is printed.
 
     Args:
@@ -30,7 +30,9 @@ def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
         baseline: of each site, s; None: none was given.
         command: that would measure a baseline; empty: none.
     """
-    lines = [line for sentence in verdict(found) for line in textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")]
+    lines = [
+        line for sentence in arrival_sentences(found) for line in textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")
+    ]
     if len(found.sites):
         lines += ["", *site_table(found, baseline)]
         lines += [
@@ -75,7 +77,7 @@ def phases_frame(found: Arrivals) -> pd.DataFrame:
             "collectives_percent": 100 * phases["time"] / seconds,
             "wait_percent": [100 * wait_share(one)[0] for _, one in phases.iterrows()],
             "last": [
-                f"rank {one['last_rank']}, {percent(one['last_wait'])}" if one["last_rank"] >= 0 else "-"
+                f"rank {one['last_rank']}, {percent_text(one['last_wait'])}" if one["last_rank"] >= 0 else "-"
                 for _, one in phases.iterrows()
             ],
         }
@@ -157,7 +159,7 @@ def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
     sites = found.sites.assign(baseline=baseline if baseline is not None else np.nan)
     content = {
         "schema_version": SCHEMA_VERSION,
-        "verdict": verdict(found),
+        "verdict": arrival_sentences(found),
         "run": found.run,
         "ranks": found.ranks,
         "bound": found.bound,
@@ -187,7 +189,7 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
             "run_percent": 100 * sites["share"],
             "wait_percent": [100 * wait_share(site)[0] for _, site in sites.iterrows()],
             "last": [
-                f"rank {site['last_rank']}, {percent(site['last_share'])}" if site["last_rank"] >= 0 else "-"
+                f"rank {site['last_rank']}, {percent_text(site['last_share'])}" if site["last_rank"] >= 0 else "-"
                 for _, site in sites.iterrows()
             ],
             "operation_us": sites["after_last"] * MICROSECONDS,
@@ -226,7 +228,7 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
         title: of the page.
         baseline: of each site, s; None: none was given.
     """
-    sentences = verdict(found)
+    sentences = arrival_sentences(found)
     run = (
         f"{found.run:.4g} s, {found.ranks} ranks; timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
     )
@@ -241,24 +243,24 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
         terms = {
             name: text for name, text in TERMS.items() if name != "overlap" or found.sites["overlap"].notna().any()
         }
-        sections.append(Section("Call sites", said, tables=(table,), definitions=tuple(terms.items())))
+        sections.append(PageSection("Call sites", said, tables=(table,), definitions=tuple(terms.items())))
     if len(found.phases):
         table = Table("Phases by MPI_Pcontrol, with those within them", phases_frame(found))
-        sections.append(Section("Phases", tables=(table,), definitions=tuple(PHASE_TERMS.items())))
+        sections.append(PageSection("Phases", tables=(table,), definitions=tuple(PHASE_TERMS.items())))
     if len(found.kinds):
         table = Table("Time in MPI calls by kind, and what part of it is analyzed here", kinds_frame(found))
         late = ("Waiting for late senders or receivers is not looked for.",)
-        sections.append(Section("Time in MPI", late, tables=(table,)))
+        sections.append(PageSection("Time in MPI", late, tables=(table,)))
     for number in range(min(MOST_SECTIONS, len(found.sites))):
         sections.append(site_section(found, number))
     return Page(title, (), tuple(sections), tuple(facts))
 
 
-def site_section(found: Arrivals, number: int) -> Section:
+def site_section(found: Arrivals, number: int) -> PageSection:
     """Returns the pictures of a call site, and the patterns that stand for its calls."""
     site = found.sites.iloc[number]
     title = f"{number + 1}. {site_title(site)}"
     tables: tuple[Table, ...] = ()
     if 2 <= site["size"] <= WIDEST:
         tables = (Table("Recorded calls that stand for all, and for how many", patterns_frame(found, number)),)
-    return Section(title, tables=tables, pictures=site_pictures(found, number))
+    return PageSection(title, tables=tables, pictures=site_pictures(found, number))

@@ -72,7 +72,7 @@ def build_id(module: str) -> str:
     return found[1][:40] if found else ""
 
 
-def elsewhere(build_ids: Mapping[str, str]) -> dict[str, str]:
+def absent_modules(build_ids: Mapping[str, str]) -> dict[str, str]:
     """Returns modules that are not here as they were recorded -> why; then the lines of their calls are not known.
 
     Args:

@@ -45,8 +45,9 @@ class IntelRules(RulesFormat):
             without = sorted(set(ranks) - {rule.ranks for rule in each})
             if without:
                 losses.append(
-                    f"{collective} stays with the default: rules on {listed(rule.ranks for rule in each)} ranks would "
-                    f"take it away on {listed(without)} ranks, for Intel MPI has no rule that means its own choice"
+                    f"{collective} stays with the default: rules on "
+                    f"{number_list(rule.ranks for rule in each)} ranks would "
+                    f"take it away on {number_list(without)} ranks, for Intel MPI has no rule that means its own choice"
                 )
             else:
                 kept += each
@@ -66,6 +67,6 @@ class IntelRules(RulesFormat):
         return Written({}, variables, notes)
 
 
-def listed(numbers: Iterable[int]) -> str:
+def number_list(numbers: Iterable[int]) -> str:
     """Returns numbers in words."""
     return ", ".join(map(str, numbers))

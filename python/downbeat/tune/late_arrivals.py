@@ -24,7 +24,7 @@ from downbeat.text import evenly
 from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.target import Target
 
-Numbers = tuple[int, ...]
+Counts = tuple[int, ...]
 
 TRACE_SECONDS = 12.0  # a call or two by each algorithm
 SIZE_STEP = 8  # bytes: downbeat-bench algorithms counts in doubles
@@ -35,20 +35,22 @@ WAITS = "late arrivals"
 
 
 @dataclass(frozen=True)
-class Trace:
+class CallTraces:
     """The traces of one call of an operation; None where they cannot be counted, or were not counted."""
 
-    messages: Numbers | None  # from each rank to each, their number and then their bytes
-    calls: Numbers | None  # of the operator, by rank
-    waits: Numbers | None = None  # 1 where a rank waits for a late one, late rank by late rank (late_arrivals.py)
+    messages: Counts | None  # from each rank to each, their number and then their bytes
+    calls: Counts | None  # of the operator, by rank
+    waits: Counts | None = None  # 1 where a rank waits for a late one, late rank by late rank (late_arrivals.py)
 
-    def evidence(self) -> dict[str, Numbers]:
+    def evidence(self) -> dict[str, Counts]:
         """Returns what was seen, by its name."""
         known = ((MESSAGES, self.messages), (CALLS, self.calls), (WAITS, self.waits))
         return {name: one for name, one in known if one is not None}
 
 
-def traces(target: Target, cell: Cell, variables: Mapping[str, str], directory: Path) -> tuple[dict[str, Trace], str]:
+def traces(
+    target: Target, cell: Cell, variables: Mapping[str, str], directory: Path
+) -> tuple[dict[str, CallTraces], str]:
     """Runs a collective once by each algorithm that a launch can switch to, and by the default.
 
     Args:
@@ -82,27 +84,27 @@ def trace_limit(ranks: int) -> float:
     return PATIENCE * (TRACE_SECONDS + start_seconds(ranks))
 
 
-def read_traces(file: Path) -> dict[str, Trace]:
+def read_traces(file: Path) -> dict[str, CallTraces]:
     """Returns the traces in a file of `downbeat-bench algorithms` that tried one operation."""
     with open_netcdf(file) as data:
         algorithms, refusals = names(data.variables["algorithm"]), names(data.variables["refusal"])
         messages = np.stack([data.variables["messages"][:], data.variables["bytes"][:]], axis=1)
         calls = np.asarray(data.variables["calls"][:])
         return {
-            algorithm: Trace(counted(messages[index]), counted(calls[index]))
+            algorithm: CallTraces(known_counts(messages[index]), known_counts(calls[index]))
             for index, algorithm in enumerate(algorithms)
             if not refusals[index]
         }
 
 
-def counted(values: np.ndarray) -> Numbers | None:
+def known_counts(values: np.ndarray) -> Counts | None:
     """Returns counts; None if they are unknown."""
     return None if values.size == 0 or (values == UNKNOWN).any() else tuple(int(one) for one in values.ravel())
 
 
 def forced_trace(
-    target: Target, cell: Cell, algorithm: str, without_rules: Mapping[str, Trace], directory: Path
-) -> Trace | None:
+    target: Target, cell: Cell, algorithm: str, without_rules: Mapping[str, CallTraces], directory: Path
+) -> CallTraces | None:
     """Returns the trace of an algorithm that is forced, from a launch of its own where it takes one."""
     variables = target.form.forcing_variables(cell.collective, algorithm)
     if not variables:

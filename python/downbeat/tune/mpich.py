@@ -222,7 +222,7 @@ class MpichRules(RulesFormat):
         return branch
 
 
-def form_of(library: Path) -> MpichRules:
+def mpich_rules(library: Path) -> MpichRules:
     """Returns the form for a library, from its shared object."""
     compositions, algorithms = own_trees(library)
     return MpichRules(compositions, algorithms, library.read_bytes())

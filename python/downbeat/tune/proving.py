@@ -18,9 +18,9 @@ from downbeat.tune.choosing import cells_of, judge_levels, match_levels
 from downbeat.tune.late_arrivals import (
     SIZE_STEP,
     TELLING,
+    CallTraces,
     LateArrivals,
     NotLateError,
-    Trace,
     Waits,
     forced_trace,
     traces,
@@ -32,7 +32,7 @@ from downbeat.tune.target import Target
 RULES = "rules"
 
 
-def name_of(written: Written) -> str:
+def rules_name(written: Written) -> str:
     """Returns a content hash: the environment does not tell rules apart, because a library's file keeps its path."""
     return digest_of([dict(written.files), dict(written.variables)])
 
@@ -106,7 +106,11 @@ class Proof:
 
 
 def judge_proof(
-    algorithm: str, default: Trace, forced: Mapping[str, Trace], under_rules: Trace, one_is_enough: bool = False
+    algorithm: str,
+    default: CallTraces,
+    forced: Mapping[str, CallTraces],
+    under_rules: CallTraces,
+    one_is_enough: bool = False,
 ) -> Proof:
     """Judges the traces of a cell.
 
@@ -256,7 +260,9 @@ def prove_by_late_arrivals(late_arrivals: LateArrivals, case: Case) -> Proof:
             return failure
         # A rank that left early once needs nothing of the late one.
         seen = {side: waits & seen.get(side, waits) for side, waits in found.items()}
-        sides = {side: Trace(None, None, tuple(waits.ravel().astype(int).tolist())) for side, waits in seen.items()}
+        sides = {
+            side: CallTraces(None, None, tuple(waits.ravel().astype(int).tolist())) for side, waits in seen.items()
+        }
         forced = {name: sides[f"{FORCED}/{name}"] for name in case.named if f"{FORCED}/{name}" in sides}
         proof = judge_proof(case.algorithm, sides[PLAIN], forced, sides[RULED])
         launches += 1

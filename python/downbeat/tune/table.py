@@ -194,7 +194,7 @@ def known(value: object) -> object:
 LONGEST_REASON = 150
 
 
-def render(tuning: Tuning, warnings: list[str]) -> str:
+def render_tuning(tuning: Tuning, warnings: list[str]) -> str:
     """Returns the tables, the summary and the warnings."""
     lines = [tuning.target.version, f"rules: {tuning.target.form.name}"]
     if tuning.question.arrivals:
@@ -209,7 +209,7 @@ def render(tuning: Tuning, warnings: list[str]) -> str:
         line
         for usable in tuning.usable
         for algorithm, reason in usable.excluded.items()
-        for line in wrapped(f"{usable.collective} on {usable.ranks} ranks by {algorithm}: {shortened(reason)}")
+        for line in wrapped(f"{usable.collective} on {usable.ranks} ranks by {algorithm}: {short_reason(reason)}")
     ]
     if excluded:
         lines += ["", "not measured:", *excluded]
@@ -254,7 +254,7 @@ def proven(tuning: Tuning, rule: Rule) -> str:
     proofs = [proof for cell, proof in tuning.proofs.items() if rule.holds(cell)]
     counts = Counter((proof.verdict, proof.by) for proof in proofs)
     return "; ".join(
-        f"{verdict}: {shortened(by)} ({count} of {len(proofs)})" for (verdict, by), count in counts.items()
+        f"{verdict}: {short_reason(by)} ({count} of {len(proofs)})" for (verdict, by), count in counts.items()
     )
 
 
@@ -299,6 +299,6 @@ def others_sheet(tuning: Tuning) -> Sheet:
     return Sheet(pd.DataFrame(rows, columns=list(fields)), fields, len(CELL_FIELDS) + 2, title=said)
 
 
-def shortened(reason: str) -> str:
+def short_reason(reason: str) -> str:
     """Returns as much of a reason as a table can hold; rules.json has all of it."""
     return textwrap.shorten(reason, LONGEST_REASON, placeholder=" ...")

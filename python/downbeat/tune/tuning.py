@@ -40,8 +40,8 @@ from downbeat.tune.proving import (
     compare_environments,
     compare_rules,
     lost_cells,
-    name_of,
     prove,
+    rules_name,
     wrong_cells,
     wrong_under,
 )
@@ -261,7 +261,7 @@ def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
         and value not in (tuning.written.variables[name], "true")
     ]
     tuning.written = dataclasses.replace(tuning.written, notes=[*tuning.written.notes, *lost])
-    return write_files(tuning.target, tuning.written, directory, about(tuning.question))
+    return write_files(tuning.target, tuning.written, directory, origin_lines(tuning.question))
 
 
 def measure_rules(
@@ -287,7 +287,7 @@ def measure_rules(
         seed=effort.seed + 1,  # another order than that of the sweep
     )
     say(f"measuring {counted(len(tuning.rules), 'rule')} against the library's own choice")
-    return with_values(cells_of_plan(plan, directory / GAIN / name_of(tuning.written), Plain(say)), effort.metric)
+    return with_values(cells_of_plan(plan, directory / GAIN / rules_name(tuning.written), Plain(say)), effort.metric)
 
 
 def judge_rules(
@@ -305,7 +305,7 @@ def judge_rules(
     tuning.proofs = prove(tuning.target, choices, tuning.usable, variables, directory / PROOF)
 
 
-def about(question: Question) -> list[str]:
+def origin_lines(question: Question) -> list[str]:
     """Returns where rules come from, for the reader of the file a year later."""
     today = datetime.datetime.now(datetime.UTC).date()
     ranks = ", ".join(map(str, question.ranks))
