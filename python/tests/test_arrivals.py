@@ -281,7 +281,8 @@ def test_the_verdict_says_where_how_long_and_who() -> None:
     share = 100 * time * US / (3 * RUN)
     assert arrival_sentences(found) == [
         f"{percent_text(share)} of the run is in MPI_Allreduce at solve (app+0x10); {percent_text(wait / time)} of "
-        f"that is waiting for late ranks, {percent_text(1 - wait / time)} is the operation; rank 2 is last in 75 % of the calls"
+        f"that is waiting for late ranks, {percent_text(1 - wait / time)} is the operation; "
+        "rank 2 is last in 75 % of the calls"
     ]
 
 
