@@ -69,6 +69,7 @@ def counted(number: int, noun: str) -> str:
 
 
 MICROSECONDS = 1e6  # per second
+NANOSECONDS = 1e9
 PERCENT = 100.0
 
 

@@ -38,7 +38,7 @@ from downbeat.run.request import read_request
 from downbeat.text import one_line
 from downbeat.trace.arrivals import find_arrivals
 from downbeat.trace.page import render_arrivals
-from downbeat.trace.summary import trace_lines
+from downbeat.trace.trace import trace_lines
 from downbeat.tune import mpich
 from downbeat.tune import sweep as probing
 from downbeat.tune.late_arrivals import read_traces

@@ -15,8 +15,8 @@ from downbeat.align.matching import ORDERING, TO_ALL, Floats, GroupCalls, match,
 from downbeat.errors import UsageError
 from downbeat.text import MICROSECONDS, counted
 from downbeat.trace.arrivals import Arrivals, arrivals_of
+from downbeat.trace.clocks import NS
 
-NS = 1e-9
 FEWEST_RANKS = 2
 LIMIT = 3.0
 FEWEST_CALLS = 10

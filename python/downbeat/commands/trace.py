@@ -15,11 +15,10 @@ import typer
 
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.run.job import MARK, Guard, remove_all
-from downbeat.run.launch import heeded
+from downbeat.run.launch import INTERRUPTIONS, PR_SET_PDEATHSIG, heeded
 
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
 GRACE_SECONDS = 10  # for a launcher that was interrupted to end its ranks
-INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)  # the last: the grace is over
+STOPS = (*INTERRUPTIONS, signal.SIGALRM)  # the last: the grace is over
 
 
 def trace(
@@ -63,8 +62,7 @@ def trace(
     from downbeat.trace.command import why_nothing
     from downbeat.trace.file import SUFFIXES, jobs_in
     from downbeat.trace.start import preloaded
-    from downbeat.trace.summary import trace_lines
-    from downbeat.trace.trace import open_trace
+    from downbeat.trace.trace import open_trace, trace_lines
 
     if not harmonize and not record:
         raise UsageError("--no-record without --harmonize does nothing; leave one out")
@@ -123,7 +121,7 @@ def run_traced(command: Sequence[str], environment: Mapping[str, str], mark: str
 
     libc = ctypes.CDLL(None)
     begin = time.time()
-    before = {number: signal.signal(number, stop) for number in heeded(INTERRUPTIONS)}
+    before = {number: signal.signal(number, stop) for number in heeded(STOPS)}
     guard = Guard(mark)
     try:
         launcher = subprocess.Popen(

@@ -12,7 +12,7 @@ import pandas as pd
 
 from downbeat.comparison.judging import Judged
 from downbeat.comparison.sides import SESSION, Side, Sides
-from downbeat.data.cells import NANOSECONDS, states_line
+from downbeat.data.cells import states_line
 from downbeat.run import trial
 from downbeat.run.experiment import Experiment, launch_lines
 from downbeat.run.libraries import short_version
@@ -21,6 +21,7 @@ from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import without_seed
 from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.sessions import false_verdicts
+from downbeat.text import NANOSECONDS
 
 # The attributes of the context that a factor changes.
 VARIANT = ("mpi_library", "environment", "downbeat_version", "git_revision", "compiler")

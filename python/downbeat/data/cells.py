@@ -25,7 +25,7 @@ from downbeat.data.launch_file import (
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.errors import UsageError
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median, step_in
-from downbeat.text import Units, counted
+from downbeat.text import NANOSECONDS, Units, counted
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -187,7 +187,6 @@ CHANGED = "state changed"  # status of a cell that was measured in two states
 SAME = 1.5  # round trips that differ by no more are of one state
 LOW, HIGH, PATH = "canary_low", "canary_high", "canary_path"
 LINE, MESSAGE = "cache line", "message"
-NANOSECONDS = 1e9
 
 
 def path_of(hosts: str, ranks: int, configuration: str) -> str:

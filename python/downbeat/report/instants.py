@@ -23,6 +23,7 @@ from downbeat.data.cells import exit_pattern, native, read_samples
 from downbeat.data.launch_file import open_samples
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.report.drawing import PHASES, make_picture
+from downbeat.report.export import STAMPS
 from downbeat.report.panel import MOST_RANKS, Box, Panel, Timeline, lines_of, rank_step
 from downbeat.report.style import FIXED, Picture, positions
 from downbeat.run.experiment import Experiment, Launch
@@ -36,7 +37,6 @@ MOST_SYNCHRONIZERS = 6
 METRIC = "global_time"
 # Of the time before the first entry, as a multiple of that after it: a longer one would leave no room for the rest.
 MOST_BEFORE = 6
-STAMPS = ("sync_entry", "entry", "exit", "delay")
 CAPTION = (
     "Bars of each rank on the global clock: in the synchronizer, waiting there for the common deadline (from the "
     "root's decision on) or for the rank's own delay, and in the operation. 0 is the common start, or the first entry "

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from downbeat.data.cells import LINE, MESSAGE, NANOSECONDS, names_of_classes, path_of
+from downbeat.data.cells import LINE, MESSAGE, names_of_classes, path_of
 from downbeat.data.launch_file import context_of, names, numbers_in, open_samples
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.errors import UsageError
@@ -25,7 +25,7 @@ from downbeat.run.bench_launch import ERRORS, failure_of, launch_command, run_be
 from downbeat.run.libraries import short_version
 from downbeat.run.machine import Finding, Machine, parse_cpus, set_elsewhere, settings_of
 from downbeat.run.plan import LaunchKey, Library, Measurement, Plan, parse_choices
-from downbeat.text import counted, split_list
+from downbeat.text import NANOSECONDS, counted, split_list
 
 CHECK = "algorithms"  # of the findings
 DEFAULT = "default"

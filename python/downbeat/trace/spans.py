@@ -13,7 +13,7 @@ import pandas as pd
 from downbeat.data.cells import check_samples, native
 from downbeat.data.launch_file import flags, names, open_samples, read_cells
 from downbeat.errors import UsageError
-from downbeat.text import counted
+from downbeat.text import NANOSECONDS, counted
 from downbeat.trace.clocks import expected_errors, global_times, wander_of_run
 from downbeat.trace.sites import site_names
 from downbeat.trace.trace import Trace
@@ -21,7 +21,6 @@ from downbeat.trace.verdict import mpi_name
 
 STAMPS = ("entry", "returned", "waited", "exit")
 NONE = -(2**63)  # no stamp
-NANOSECONDS = 1e9
 POINTS = 101  # of a clock's errors, beside those at synchronizations
 SAMPLES = 100  # of a cell, unless the user says another number
 

@@ -22,14 +22,13 @@ import msgspec
 
 from downbeat.align.calls import ROOTED, UNKNOWN_RANK, Call, Gathered, NoTraceError, RankTrace, normalize
 from downbeat.align.formats.events import Blocks, looks_like_events
-from downbeat.align.formats.found import CollectiveEvents, Event, OfDevices, Stamp, find, gather_xla
+from downbeat.align.formats.found import HOST, CollectiveEvents, Event, OfDevices, Stamp, find, gather_xla
 from downbeat.align.formats.kernels import OF_POINTS, POINT_TO_POINT, UNKNOWN, Kernels
 from downbeat.errors import reading
 
 NAME = "Chrome"
 recognizes = looks_like_events
 
-HOST = re.compile(r"^(gloo|mpi):")
 SLACK = 1000  # ns by which a device's annotation may be shorter than its kernels: older ones have us
 
 # Bytes of an element, by the name that PyTorch has for its type, lower case.
