@@ -75,7 +75,7 @@ def machine_of(
 def test_a_good_machine_is_good(tmp_path: Path) -> None:
     findings = examine(4, machine_of(tmp_path))
     assert [finding for finding in findings if finding.verdict != "good" or finding.advice] == []
-    assert {finding.check for finding in findings} == {check.__module__.rpartition(".")[2] for check in CHECKS}
+    assert {finding.check for finding in findings} == {check.__name__.removeprefix("check_") for check in CHECKS}
 
 
 CGROUP = "sys/fs/cgroup"

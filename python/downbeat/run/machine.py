@@ -18,7 +18,7 @@ class Finding:
     """An observation on the machine.
 
     Attributes:
-        check: which check saw it, as its file is called.
+        check: which check saw it.
         seen: what, in one sentence, with numbers.
         verdict: "good"; "notice": may matter, or could not be seen; "problem": distorts measurements.
         advice: what to do; "" if there is nothing to do.

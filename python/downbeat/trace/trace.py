@@ -1,4 +1,4 @@
-"""The one reader of recordings: frames of processes, clocks, communicators, and calls added up; a summary of them."""
+"""The one reader of recordings: frames of processes, clocks, communicators, and calls added up; their summary."""
 
 from __future__ import annotations
 
