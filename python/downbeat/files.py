@@ -29,7 +29,7 @@ FIELD = "crc32"
 
 
 class DamageError(ValueError):
-    """The content is not what was written."""
+    """The content differs from the written one."""
 
     def __init__(self) -> None:
         super().__init__("its checksum is that of another content")

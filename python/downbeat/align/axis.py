@@ -23,7 +23,7 @@ from downbeat.align.ends import Ends
 from downbeat.align.matching import Floats, GroupCalls
 
 WINDOW = 10.0  # s
-BINS = 64  # of a window or of a shorter run: what is said of a clock is said at an instant of each
+BINS = 64  # of a window or of a shorter run: statements on a clock hold at an instant of each
 MOST_BINS = 2048  # of a run
 MIDDLE = 8.0  # of what limits leave, the share that its middle is wrong by
 
@@ -38,8 +38,8 @@ class Axis:
         nodes: times on a rank's clock, ns after its origin.
         offset: of each rank at each node: to be added to its clock, ns. Lines in between. NaN: nothing ties it.
         expected: error of that, ns; NaN: not known.
-        lower, upper: limits of what has to be added, ns; -inf and inf where there are none.
-        curve: largest second derivative of what has to be added, halved, 1/ns.
+        lower, upper: limits of the correction, ns; -inf and inf where there are none.
+        curve: largest second derivative of the correction, halved, 1/ns.
         resolution: of each rank's clock, ns.
         conflicts: found.
     """

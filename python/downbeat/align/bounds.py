@@ -176,7 +176,7 @@ class Limits:
         """
         shape = (len(self.nodes) - 2, self.ranks)
         found = []
-        for side, bound in ((1.0, upper), (-1.0, -lower)):  # a lower limit is an upper one of what is turned around
+        for side, bound in ((1.0, upper), (-1.0, -lower)):  # a lower limit is an upper one with the sign changed
             at, limit, key = np.zeros(shape), np.full(shape, np.inf), np.full(shape, np.inf)
             call = np.zeros(shape, dtype=np.int64)
             for number, (mine, order, bin_of, first, entry, leave, at_entry, at_exit) in enumerate(self.calls):

@@ -108,7 +108,7 @@ class Gathered:
     Attributes:
         calls: of each group.
         ranks: of each group, in the job's numbering; empty: the trace does not say.
-        skipped: how many of what was left out.
+        skipped: events left out, by kind.
         descriptions: of groups, for people.
     """
 

@@ -38,7 +38,7 @@ class Aligned:
             first call: the one in the middle of the run), and there offset_s (of its clock against the axis), bound_s
             (NaN: a call has none), expected_error_s; rate (mean over the run; NaN: not known to 1 ppm or to a fifth of
             it) and rate_error (standard error), largest_bound_s (of all calls).
-        notes: what was left out, and what is wrong with the calls.
+        notes: on calls left out, and on faults of calls.
     """
 
     axes: tuple[Axis, ...]

@@ -17,7 +17,7 @@ BLOCKS = 16
 LEAST_FACTOR = 0.9
 FREE = 0.7  # of the noise of single ends: a line whose variance is larger follows them, and shows no noise
 LEAST_ENDS = 5
-CLOSE = 1.0  # in standard deviations: what is further away counts less (Huber 1964)
+CLOSE = 1.0  # in standard deviations: values further away count less (Huber 1964)
 
 
 class Ends:
@@ -133,7 +133,7 @@ class Ends:
         return line, np.hypot(factor * np.sqrt(variance), base), shown
 
     def follow(self, measured: Floats, variance: Floats, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats, float]:
-        """Returns clocks at the nodes that follow what was measured there, their variances, and a factor for errors.
+        """Returns clocks at the nodes that follow the measurements there, their variances, and a factor for errors.
 
         A Kalman smoother (Rauch, Tung and Striebel 1965): a rate changes as a random walk of at most the wander. The
         errors are those that measurements have that were left out.
@@ -217,7 +217,7 @@ class Ends:
 
 
 def middle_of(values: Floats) -> Floats:
-    """Returns the median of each row, of what is known."""
+    """Returns the median of the known values of each row."""
     if values.shape[1] == 1:
         return values[:, 0]
     ordered = np.sort(values, axis=1)  # NaN last

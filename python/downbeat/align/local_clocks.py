@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 STEADY = 1e-3  # largest rate of a clock that nobody slews: oscillators to 300 ppm, frequency corrections to 500 ppm
 NEVER_MOVED = "monotonic_raw"  # neither slewed nor set
-WINDOW = 4  # intervals on each side, which show what is usual
+WINDOW = 4  # intervals on each side, which show the usual values
 LEAST_STEP_NS = 10_000.0
 
 
@@ -189,7 +189,7 @@ class KnownPlaces:
 
 
 def usual_limits(values: Floats, steady: NDArray[np.bool_], alone: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Returns the limits of what is usual around each interval: of the medians of those before and after.
+    """Returns the usual limits around each interval: of the medians of those before and after.
 
     Args:
         values: of each interval.

@@ -169,7 +169,7 @@ def pairs(a: Floats, b: Floats, shift: int) -> tuple[slice, slice]:
 def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
     """Returns the shift at which ends agree clearly better than at all others; None: there is none.
 
-    Lines are taken out of `BLOCK` calls each, which is little enough for any clock. The likelihood of what is left is
+    Lines are taken out of `BLOCK` calls each, which is little enough for any clock. The likelihood of the rest is
     Student's at the scale of the best shift. A shift is better if it is so over the calls by `CLEAR` standard
     errors, which counts the part that both share.
     """
@@ -203,7 +203,7 @@ def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
 
 
 def straightened(at: Floats, values: Floats) -> Floats:
-    """Returns what is left of values less a line in each `BLOCK` of them, or a few more."""
+    """Returns values less a line in each `BLOCK` of them, or a few more."""
     blocks = max(len(values) // BLOCK, 1)
     length = len(values) // blocks
     x, y = (one[: blocks * length].reshape(blocks, length) for one in (at, values))
@@ -288,7 +288,7 @@ def extended(other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs
     usual = 4.0 * float(np.median(steps)) if len(steps) else np.inf
     chunks = [np.arange(at, min(at + CHUNK, len(b))) for at in range(0, len(b), CHUNK)]
     away = [int(np.abs(seed - chunk.mean()).min()) for chunk in chunks]
-    for number in np.argsort(away, kind="stable"):  # from what is known on
+    for number in np.argsort(away, kind="stable"):  # from known calls on
         chunk = chunks[number]
         known = np.flatnonzero(row >= 0)
         if not len(known):

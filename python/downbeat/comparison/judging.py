@@ -47,7 +47,7 @@ ONLY_IN = "only in {}"
 UNMATCHED = "unmatched"
 NO_HISTORY = f"sessions in the history: 0, {FEWEST_SESSIONS} are needed"
 NOTHING = np.empty(0)
-# Columns of what is matched: whether the launch counts; how much clocks may change its number, s.
+# Columns of the cells to match: whether the launch counts; how much clocks may change its number, s.
 NEEDED = ("launch", "status", "counts", "uncertainty")
 
 

@@ -37,7 +37,7 @@ SESSION_DEVIATION = 0.02  # for which the assumption of one session is put into 
 def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> tuple[list[str], str]:
     """Returns the notes on a comparison, and what its verdicts assume.
 
-    Notes are simulations first, then what was left out, how contexts differ, the history, states and kinds of launches.
+    Notes are simulations first, then launches left out, how contexts differ, the history, states and kinds of launches.
     """
     lines = list(left_out)
     both = ((sides.of_a, sides.a), (sides.of_b, sides.b))
@@ -161,7 +161,7 @@ def context_differences(
     Args:
         a: contexts of launches, each a `Launch.context`.
         b: of the others.
-        expected: attributes that are to differ, for that is what is compared.
+        expected: attributes that are to differ, because they are compared.
     """
     first, second = list(a), list(b)
     keys = [*NAMES, *sorted({key for one in first for key in one if key.startswith(CLOCK)})]

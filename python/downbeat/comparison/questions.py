@@ -176,7 +176,7 @@ def closing(plan: Plan, directory: Path, estimates: Estimates) -> list[str]:
 
 
 def result(experiment: Medians, compared: pd.DataFrame | None) -> Sheet:
-    """Returns what was found: the comparison that the run was made for, else the medians."""
+    """Returns the result: the comparison that the run was made for, else the medians."""
     libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
     ranks = ", ".join(str(count) for count in sorted({launch.ranks for launch in experiment.launches}))
     title = (

@@ -1,4 +1,4 @@
-"""The output of a comparison: verdicts first, then the cells, then what was left out."""
+"""The output of a comparison: verdicts first, then the cells, then the notes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Verdicts(pd.DataFrame):
 
 
 def comparison_sheet(frame: pd.DataFrame) -> Sheet:
-    """Returns what is shown of the result of `compare`."""
+    """Returns the sheet of the result of `compare`."""
     about = frame.attrs
     launches = frame[["launches_a", "launches_b"]].dropna().astype(int)
     unit = "session" if about["history_is_a"] else "launch"
@@ -144,7 +144,7 @@ def conclusion(frame: pd.DataFrame) -> list[Sentence]:
 
 
 def are_readings(frame: pd.DataFrame) -> bool:
-    """Whether the synchronizer is what is compared."""
+    """Whether synchronizers are compared."""
     return set(frame.attrs["where_a"]) == {SYNCHRONIZER}
 
 

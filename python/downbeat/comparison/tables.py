@@ -92,7 +92,7 @@ COLUMNS = (
 
 
 def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
-    """Returns what is shown of an experiment: a row per operation and size, synchronizers side by side."""
+    """Returns the sheet of an experiment: a row per operation and size, synchronizers side by side."""
     first = experiment.launches[0].context
     count = len(experiment.launches)
     libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}

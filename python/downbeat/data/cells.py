@@ -42,7 +42,7 @@ class Samples:
 
     Attributes:
         columns: shape (samples,) each.
-        attributes: what is said of each column, by the names of CF conventions.
+        attributes: of each column, by the names of CF conventions.
     """
 
     columns: dict[str, np.ndarray]

@@ -162,7 +162,7 @@ def has_unit(file: NetcdfFile, name: str) -> bool:
 
 
 def numbers_in(variable: Variable) -> np.ndarray:
-    """Returns numbers in the byte order of this machine, NaN for what was not written."""
+    """Returns numbers in the byte order of this machine, NaN for values that were not written."""
     values = np.asarray(variable[:]).astype(variable.dtype.newbyteorder("="))
     unwritten = values == UNWRITTEN[f"{variable.dtype.kind}{variable.dtype.itemsize}"]
     return np.where(unwritten, np.nan, values) if unwritten.any() else values

@@ -102,7 +102,7 @@ VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], Sentence]]] = {
 
 
 def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tuple[PageSection, ...]]:
-    """Returns what was found, and the sections, of a file of an experiment in `OF_FILES`."""
+    """Returns the findings and the sections of a file of an experiment in `OF_FILES`."""
     kind = str(data.attrs["experiment"])
     text = {str(name): str(value) for name, value in data.attrs.items()}
     settings = [f"{name.removeprefix(SETTING)}={value}" for name, value in text.items() if name.startswith(SETTING)]
@@ -131,7 +131,7 @@ def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tupl
 
 
 Source: TypeAlias = "Experiment | xr.Dataset"
-# What was found in one source, and its sections.
+# The findings in one source, and its sections.
 Contribution = tuple[tuple[Fact, ...], tuple[PageSection, ...]]
 
 
@@ -175,7 +175,7 @@ def where_and_when(source: Source) -> str:
 
 
 def open_sources(path: Path) -> list[tuple[str, Source]]:
-    """Opens what is at a path: an experiment, or each file of another kind by itself."""
+    """Opens a path: an experiment, or each file of another kind by itself."""
     if path.is_file():
         return [(path.stem, open_source(path))]
     if path.is_dir() and not (path / PLAN).is_file():
@@ -218,7 +218,7 @@ def open_source(path: Path) -> Source:
 
 
 def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
-    """Returns what was found in an experiment, and its sections: the news first, conditions last."""
+    """Returns the findings in an experiment, and its sections: the news first, conditions last."""
     news, found, verdicts = experiment_verdict(experiment)
     warnings = experiment_warnings(experiment)
     sections = []
@@ -248,7 +248,7 @@ def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
 
 
 def measured_sentence(experiment: Experiment) -> str:
-    """Says in one sentence what was measured."""
+    """Describes the measurement in one sentence."""
     cells = experiment.cells
     configurations = {launch.configuration for launch in experiment.launches}
     each = len(experiment.launches) / len(configurations)

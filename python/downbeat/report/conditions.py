@@ -1,4 +1,4 @@
-"""The conditions of an experiment: what was measured, how and where, so that readers can judge and repeat it."""
+"""The conditions of an experiment: measurements, method and machine, so that readers can judge and repeat it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def distinct(values: Iterable[object]) -> list[str]:
 
 
 def measured_section(experiment: Experiment, prefix: str) -> PageSection:
-    """Says what was measured and how."""
+    """Describes the measurements and the method."""
     cells, contexts = experiment.cells, [launch.context for launch in experiment.launches]
     valid, rejected = int(cells["valid_count"].sum()), int(cells["rejected"].sum())
     most_cells = max(len(launch.cells) for launch in experiment.launches)

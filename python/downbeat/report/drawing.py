@@ -62,9 +62,9 @@ def make_picture(
         name: of the picture.
         title: of the picture.
         caption: what to know of it.
-        panels: what is drawn.
+        panels: the data.
         numbers: of all panels; None: a row per point, in the units of the labels.
-        columns: of panels; what has rows is wide, and alone in its line unless this is said.
+        columns: of panels; a panel with rows is wide, and alone in its line unless this is said.
         share_x: whether all have the same horizontal axis, or "col", those of a column.
         share_y: whether all have the same vertical axis.
     """
@@ -307,7 +307,7 @@ def write_notes(axes: Axes, notes: Sequence[tuple[float, float, str]]) -> None:
 
 
 def numbers_of(panels: Sequence[Panel]) -> pd.DataFrame:
-    """Returns what is drawn, a row per point or box; units are those of the labels of the axes."""
+    """Returns the numbers drawn, a row per point or box; units are those of the labels of the axes."""
     frames = []
     for panel in panels:
         where: dict[str, str] = {"panel": panel.title} if len(panels) > 1 else {}

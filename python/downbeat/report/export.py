@@ -108,13 +108,13 @@ def frames(experiment: Experiment, rows: str) -> Iterator[pd.DataFrame]:
 
 
 def export_csv(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
-    """Writes comma-separated values below a line of names; what has no value is empty."""
+    """Writes comma-separated values below a line of names; a missing value is empty."""
     for position, frame in enumerate(frames):
         show.write_csv(frame, stream, header=position == 0)
 
 
 def export_json(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
-    """Writes an object per row and line; what has no value is null."""
+    """Writes an object per row and line; a missing value is null."""
     for frame in frames:
         # Not by pandas, which rounds to 15 decimals: of 0.15 us that leaves nine digits.
         for row in frame.astype(object).where(frame.notna(), None).to_dict("records"):

@@ -289,7 +289,7 @@ def skew_fact(ranges: pd.DataFrame, bound: float, ranks: int = 0) -> Sentence:
 
 
 def experiment_verdict(experiment: Experiment) -> tuple[tuple[Fact, ...], tuple[Fact, ...], pd.DataFrame]:
-    """Returns the news, what was found in sentences, and the verdicts on single cells that they rest on."""
+    """Returns the news, the findings in sentences, and the verdicts on single cells that they rest on."""
     if measured_cells(experiment).empty:  # of a run that was cut short before the first cell was complete
         return (), (), against_start_frame([])
     judged = against_start(experiment)

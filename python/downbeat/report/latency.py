@@ -131,7 +131,7 @@ def scaling_picture(frame: pd.DataFrame, x: str, name: str, title: str) -> Pictu
 
 
 def scaling_numbers(frame: pd.DataFrame, x: str) -> pd.DataFrame:
-    """Returns what is drawn, a row per point, in us; of a frame with `panel` and `line`."""
+    """Returns the numbers drawn, a row per point, in us; of a frame with `panel` and `line`."""
     by: Sequence[str] = ("panel", "line", x)
     numbers = summarize_groups(frame, by, f"{METRIC}_median")
     numbers[["estimate", "low", "high"]] *= MICROSECONDS

@@ -97,7 +97,7 @@ ROOM = 1 + 1e-9
 LONGEST, SHOWN = 4, 1.25
 # Least range of the axis; smaller changes are not drift.
 LEAST_LOW, LEAST_HIGH = 0.98, 1.02
-MARGIN = 1.02  # a factor, beyond what is drawn
+MARGIN = 1.02  # a factor, beyond the data
 # Least share of launches in a bin; below it, the median is that of the long launches.
 LEAST_SHARE = 0.5
 # With more launches than these, a line for each is a gray cloud that only makes the page long.

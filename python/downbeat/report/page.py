@@ -77,7 +77,7 @@ class Rows:
     columns: tuple[Column, ...]
     cells: tuple[tuple[str, ...], ...]
     left_out: int  # rows
-    constant: str = ""  # what is the same in all rows
+    constant: str = ""  # values that all rows have
 
 
 def table_rows(frame: pd.DataFrame) -> Rows:

@@ -349,7 +349,7 @@ def build_programs(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build
     with locked(prefix, "'downbeat build'", patience=0.0):
         tree = prefix / "tree"
         (prefix / RECORD).unlink(missing_ok=True)
-        # CMake remembers where it found what has been missing or has moved since.
+        # CMake remembers where it found programs that have gone or moved since.
         (tree / "CMakeCache.txt").unlink(missing_ok=True)
         run_cmake(cmake_options(wrappers, prefix, tree, bench))
         run_cmake(["--build", str(tree), "--parallel", str(jobs), "--target", *targets_in(tree)])

@@ -174,7 +174,7 @@ def launch(
         target = next_failure(directory / places.FAILED, key)
     else:
         target = directory / places.LAUNCHES / str(key)
-        shutil.rmtree(target, ignore_errors=True)  # of what is not complete, nothing is kept
+        shutil.rmtree(target, ignore_errors=True)  # an incomplete launch keeps nothing
     move(partial, target)
     return Ended(key, failure, status, (ended - started).total_seconds(), target)
 
@@ -331,6 +331,6 @@ def run_bench(
 
 
 def read_whole(file: IO[bytes]) -> str:
-    """Returns what was written into a file."""
+    """Returns the content of a file."""
     file.seek(0)
     return file.read().decode(errors="replace")

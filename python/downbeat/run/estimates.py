@@ -25,7 +25,7 @@ from downbeat.statistics.modes import correlation, inflation
 from downbeat.text import typed
 
 LATENCY = "latency_avg"
-STRICT = 0.16  # share of sets of independent launches of which a few more are made
+STRICT = 0.16  # share of sets of independent launches to which a few are added
 
 
 # A cell under a configuration, which every launch measures again: its factors by NAMES, the configuration first.
@@ -167,7 +167,7 @@ class SplitDecision:
     """The decision."""
 
     repetitions: int  # per cell and launch
-    launches: int  # that the widest cell needs by what is known
+    launches: int  # that the widest cell needs, as estimated
     reason: str
 
 

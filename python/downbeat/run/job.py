@@ -24,7 +24,7 @@ LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|srun)([.\-_].*)?")
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a launcher that matter to what is made of a command: names, by what follows them.
+    """The options of a launcher that matter to how a command is changed: names, by their arguments.
 
     A name is written with one dash or two.
     """
@@ -263,7 +263,7 @@ def remove_segments(since: float) -> None:
     """Removes the shared memory of MPI programs of this user that none of them uses any more.
 
     Args:
-        since: time in s since 1970, by this host; what is older is of another program.
+        since: time in s since 1970, by this host; older files are of another program.
     """
     for path in SHARED_MEMORY.iterdir() if SHARED_MEMORY.is_dir() else ():
         with contextlib.suppress(OSError):  # somebody else removes it, too

@@ -219,7 +219,7 @@ def descendants() -> list[int]:
 
 
 def end_descendants() -> None:
-    """Kills what is left of the launcher and its ranks, and reaps it."""
+    """Kills and reaps the rest of the launcher and its ranks."""
     deadline = time.monotonic() + GRACE_SECONDS
     while (family := descendants()) and time.monotonic() < deadline:
         for pid in family:

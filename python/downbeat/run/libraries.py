@@ -64,7 +64,7 @@ class Places:
         return len(self.cpus) < (os.cpu_count() or 1)
 
     def filled(self, words: Iterable[str]) -> list[str]:
-        """Returns words with what is said here in place of its names."""
+        """Returns words with the values given here in place of their names."""
         cpus, pinned = (",".join(map(str, each)) for each in (self.cpus, self.cpu_of_rank))
         return [word.format(per_node=self.per_node, unit=self.unit, cpus=cpus, pinned=pinned) for word in words]
 

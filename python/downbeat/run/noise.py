@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from downbeat.errors import DownbeatError
 from downbeat.run.machine import Finding
 
-SHORTEST_NS = 1000  # what is taken for an interruption, beyond a step of the loop: tens of nanoseconds, by hpet 1000
+SHORTEST_NS = 1000  # the shortest interruption, beyond a step of the loop: tens of nanoseconds, by hpet 1000
 CALIBRATION_STEPS = 10_001
 
 
@@ -70,7 +70,7 @@ class Noise:
         longest: interruption, s.
         per_second: threshold in us -> interruptions longer than it, per second.
         lost: share of the time.
-        resolution: s, a step of the loop: what is shorter is not seen.
+        resolution: s, a step of the loop: shorter interruptions are not seen.
     """
 
     cpu: int

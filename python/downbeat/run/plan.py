@@ -106,7 +106,7 @@ def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> li
     return portions if len(portions) > 1 else [measurement]
 
 
-# A configuration is what is fixed for a launch; these are its names in frames, beside the factors of cells.
+# A configuration is fixed for a launch; these are its names in frames, beside the factors of cells.
 LAUNCH_FACTORS = ("library", "ranks", "environment", "variant")
 DEFAULT_ENVIRONMENT = "default"
 DEFAULT_VARIANT = "default"

@@ -29,7 +29,7 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
     """Returns the plan that a request means.
 
     Args:
-        request: what is asked for.
+        request: the experiment asked for.
         stored: gives the plan that the experiment of a name has already, if it has; of that, the seed is kept.
 
     Raises:

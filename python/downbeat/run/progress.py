@@ -30,7 +30,7 @@ from downbeat.text import MICROSECONDS, counted, microseconds, printable
 
 
 class Screen(Console):
-    """The console of a stream, which may be `streams.Shown`: on a terminal it writes to what is below."""
+    """The console of a stream, which may be `streams.Shown`: on a terminal it writes to the stream below."""
 
     def __init__(self, stderr: bool = False) -> None:
         stream = sys.stderr if stderr else sys.stdout
@@ -223,7 +223,7 @@ class Terminal(Plain):
         self.live.stop()
 
     def render(self) -> Group:
-        """Returns what is seen now."""
+        """Returns the display of this moment."""
         left = self.pace.left(self.total - self.complete)
         words = f"launch {min(self.complete + 1, self.total)} of {self.total}"
         words += time_left(left, self.complete, self.total) + (f", {self.failed} failed" if self.failed else "")

@@ -356,7 +356,7 @@ def read_request(path: Path) -> Request:
 def overridden(file: Request, options: Request) -> Request:
     """Returns what a file asks for, but for what options say instead."""
     theirs, ours = dict(file.options or {}), options.options or {}
-    # Each replaces the other: a rule, and what is short for one.
+    # Each replaces the other: a rule, and the short form of one.
     if "stop" in ours:
         file = dataclasses.replace(file, repetitions=None)
     elif options.repetitions is not None:

@@ -54,7 +54,7 @@ def unseen_text(launches: int) -> str:
 def two_modes(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Returns launches in two groups, lower and upper, if a gap between them is too wide for one kind of launches.
 
-    The widest gap between sorted logarithms, in pooled standard deviations of what is on its two sides, is compared
+    The widest gap between sorted logarithms, in pooled standard deviations of its two sides, is compared
     with the same of normal deviates: 1 % of these have a wider one.
 
     Args:

@@ -67,7 +67,7 @@ def detectable_ratio(error: float, freedom: float, level: float, wanted: float =
 
     Args:
         error: standard error of the logarithm of the ratio, `Comparison.error`.
-        freedom: its degrees of freedom; what is beyond a whole number does not count.
+        freedom: its degrees of freedom; fractions do not count.
         level: as for `power`.
         wanted: the probability.
 

@@ -55,8 +55,8 @@ class Arrivals:
             `seconds` of all of them; of its call sites `calls`, `time`, `wait`, `wait_error`, `wait_sampling`, summed;
             `last_rank` (that cost most waiting; -1: nobody can be told), `last_wait` (its part of the waiting).
         phase: that the tables describe; "": the whole run.
-        warnings: what is to be said first.
-        notes: what is to be said last.
+        warnings: sentences that come first.
+        notes: sentences that come last.
     """
 
     rows: pd.DataFrame
@@ -138,7 +138,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
 
 
 def of_phase(found: Arrivals, name: str) -> Arrivals:
-    """Returns what was found in a phase and in those within it; shares are of its time.
+    """Returns the arrivals in a phase and in those within it; shares are of its time.
 
     Args:
         found: all of the run.
@@ -336,7 +336,7 @@ def shared_processors(processes: pd.DataFrame, run: float) -> list[str]:
 
 
 def notes_on(trace: Trace, found: Arrivals) -> list[str]:
-    """Returns what is to be said last: modules that are elsewhere, a sample, calls that had no room."""
+    """Returns the notes: modules that are elsewhere, a sample, calls that had no room."""
     said = [*found.notes, *phase_problems(trace.sections), *mixed_calls(found.rows, call_begins(found.rows))]
     sites = found.sites[found.sites["sampled"] > 0]
     if trace.sampled:

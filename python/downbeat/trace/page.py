@@ -64,7 +64,7 @@ def run_line(found: Arrivals) -> str:
 
 
 def phases_frame(found: Arrivals) -> pd.DataFrame:
-    """Returns a row per phase: how long, what part of that is in collectives, what of that is waiting, for whom."""
+    """Returns a row per phase: how long, the share in collectives, the share of waiting, and the last rank."""
     phases = found.phases
     seconds = phases["seconds"].where(phases["seconds"] > 0)
     return pd.DataFrame(

@@ -20,7 +20,7 @@ LEVELS = (0.05, 0.5, 0.95)
 
 
 def site_title(site: pd.Series) -> str:
-    """Returns what is called where."""
+    """Returns the operation and its place."""
     where = f"{mpi_name(site['operation'], site['kind'])} at {site['name']}"
     return f"{where}, in {site['phase']}" if site["phase"] else where
 

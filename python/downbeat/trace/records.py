@@ -44,7 +44,7 @@ SAME = ["module", "offset", "operation", "kind", "communicator", "size_up_to", "
 ROOT_ITSELF = -2  # on an intercommunicator, as in trace_file.h
 NOT_KNOWN = "not known"  # a communicator or a module
 WORDS = ("operation", "kind", "communicator", "module", "symbol", "phase")
-CHUNK = 1 << 16  # records that are converted at a time, so that what is between takes no memory
+CHUNK = 1 << 16  # records that are converted at a time, so that intermediate values take no memory
 
 
 def identity(communicator: np.void) -> str:
@@ -123,7 +123,7 @@ def add_kept_records(
         The number of rows.
     """
     communicators, sites, profile = (section.tables[name] for name in ("communicators", "sites", "profile"))
-    # The last entry of each is for what is not in the table.
+    # The last entry of each is for numbers that are not in the table.
     size, beyond = ranks_and_beyond(communicators, processes)
     of_communicator = {
         "communicator": words["communicator"].codes([*map(identity, communicators), NOT_KNOWN]),

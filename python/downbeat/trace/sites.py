@@ -1,4 +1,4 @@
-"""Call sites, the places that calls return to, and estimates of what was recorded there in part."""
+"""Call sites, the places that calls return to, and estimates from records that are a sample."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Spans:
         world_size: of the job.
         members: of communicators, as `Trace.members`.
         about: where they come from, by names for people.
-        notes: a line for each kind of what is not there.
+        notes: a line for each kind of missing span.
     """
 
     epoch: int

@@ -199,7 +199,7 @@ def library_name(command: LaunchCommand) -> str:
 def with_variables(command: LaunchCommand, setter: Setter, environment: Mapping[str, str]) -> PreloadedStart:
     """Returns a command that sets variables for all ranks."""
     variables = dict(environment)
-    if not command.owner:  # srun, or what is started here, e.g. a script with launchers in it
+    if not command.owner:  # srun, or a program started here, e.g. a script with launchers in it
         if command.launcher and (exported := variables.get("SLURM_EXPORT_ENV")):
             variables["SLURM_EXPORT_ENV"] = setter.exported(exported)
         before = setter.assignments(command.before)

@@ -69,7 +69,7 @@ class Trace:
 
     @cached_property
     def processes(self) -> pd.DataFrame:
-        """A row per process: rank, host, file, how it ended, records, what was dropped, clocks, bounds."""
+        """A row per process: rank, host, file, how it ended, records kept and dropped, clocks, bounds."""
         rows = []
         for section in self.sections:
             with reading(section.path):
@@ -119,7 +119,7 @@ class Trace:
 
     @cached_property
     def starts(self) -> pd.DataFrame:
-        """What was measured after barriers with a common start: see `starts_of`."""
+        """Samples after barriers with a common start: see `starts_of`."""
         return starts_of(self.sections)
 
     @cached_property

@@ -211,7 +211,7 @@ def other_choices(
 
     Args:
         frame: `sweep.COLUMNS`, of the other measurement.
-        decisions: what was chosen.
+        decisions: the choices.
         wrong: as in `choose`.
         margin: likewise.
         confidence: likewise.

@@ -43,7 +43,7 @@ class CallTraces:
     waits: Counts | None = None  # 1 where a rank waits for a late one, late rank by late rank (late_arrivals.py)
 
     def evidence(self) -> dict[str, Counts]:
-        """Returns what was seen, by its name."""
+        """Returns the observations by name."""
         known = ((MESSAGES, self.messages), (CALLS, self.calls), (WAITS, self.waits))
         return {name: one for name, one in known if one is not None}
 
@@ -55,7 +55,7 @@ def traces(
 
     Args:
         target: the library.
-        cell: what is run. A size must be a multiple of 8; where there is none, any will do.
+        cell: the case to run. A size must be a multiple of 8; where there is none, any will do.
         variables: environment of the launch: the default is what they make of it.
         directory: for what the launch writes.
 
@@ -146,7 +146,7 @@ class LateArrivals:
         """Runs a collective by the default and by algorithms, each rank late in turn.
 
         Args:
-            cell: what is run.
+            cell: the case to run.
             algorithms: that a launch can switch to, without the default.
             variables: environment of the launch: the default is what they make of it.
             directory: for what the launch writes.

@@ -52,7 +52,7 @@ SIZELESS = ("alltoallv", "barrier", "exscan", "scan")
 TIMES_RANKS = ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter")
 
 # An algorithm that is forced has these fan outs unless variables say otherwise (coll_tuned_init_chain_fanout and
-# tree_fanout): what was measured must be what the rules switch on.
+# tree_fanout): the rules must switch on the algorithm that was measured.
 FAN_OUT = 4
 CHAINS = ("bcast", "reduce")  # their fan in/out is that of chains
 

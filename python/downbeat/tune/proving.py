@@ -1,4 +1,4 @@
-"""Proves that rules took effect: which algorithm runs, and what is gained."""
+"""Proves that rules took effect: which algorithm runs, and the gain."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Proof:
     """Whether rules are obeyed in a cell."""
 
     verdict: ProofVerdict
-    by: str  # what was compared, or why nothing can be compared
+    by: str  # the measure compared, or why nothing can be compared
 
 
 def judge_proof(
@@ -158,7 +158,7 @@ class Case:
     """The rules in a cell.
 
     Attributes:
-        cell: what is run.
+        cell: the case to run.
         algorithm: that the rules name; the default where they name none.
         named: that its traces are compared with (`named_for`).
         variables: that switch the rules on.
@@ -179,7 +179,7 @@ def prove(
     variables: Mapping[str, str],
     directory: Path,
 ) -> dict[Cell, Proof]:
-    """Compares what was chosen with what runs under the rules, in every cell that was measured.
+    """Compares the chosen algorithm with the one that runs under the rules, in every cell that was measured.
 
     Counts come first; where they show no difference, waits between ranks are compared.
 

@@ -108,7 +108,7 @@ def write_rules_record(tuning: Tuning, directory: Path, warnings: list[str]) -> 
 
 
 def record_of_rules(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
-    """Returns what is known of a tuning. Ratios are times over those of the default: below 1 is faster."""
+    """Returns a tuning as JSON has it. Ratios are times over those of the default: below 1 is faster."""
     question = tuning.question
     return {
         "schema_version": SCHEMA_VERSION,
@@ -152,7 +152,7 @@ def record_of_rules(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
 
 
 def cell_of(tuning: Tuning, decision: Decision) -> dict[str, object]:
-    """Returns what is known of a cell."""
+    """Returns a cell as JSON has it."""
     proof = tuning.proofs.get(decision.cell)
     return {
         **dataclasses.asdict(decision.cell),
@@ -165,7 +165,7 @@ def cell_of(tuning: Tuning, decision: Decision) -> dict[str, object]:
 
 
 def candidate_of(candidate: Candidate) -> dict[str, object]:
-    """Returns what is known of an algorithm in a cell."""
+    """Returns an algorithm in a cell as JSON has it."""
     comparison = comparison_of(candidate.comparison)
     return {"algorithm": candidate.algorithm, "rejected": candidate.rejected, "against_default": comparison}
 

@@ -1,4 +1,4 @@
-"""The library that is tuned, single runs of downbeat-bench under it, and the check of what is asked for."""
+"""The library that is tuned, single runs of downbeat-bench under it, and the check of the question."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Target:
     version: str  # what the library says of itself
     algorithms: Mapping[str, Sequence[str]]  # by collective, in the order of the library's numbers
     form: RulesFormat
-    settings: Mapping[str, Setting] = field(default_factory=dict)  # what is set for the library, by name
+    settings: Mapping[str, Setting] = field(default_factory=dict)  # settings of the library, by name
 
     def check(self, collectives: Sequence[str]) -> None:
         """Raises UsageError for a collective that rules cannot be for."""
@@ -137,7 +137,7 @@ def find_target(library: Library, directory: Path) -> Target:
 
 
 def describe_library(library: Library, directory: Path) -> tuple[str, dict[str, Setting]]:
-    """Returns what the MPI library says of itself, and what is set for it."""
+    """Returns the MPI library's version text and its settings."""
     directory.mkdir(parents=True, exist_ok=True)
     run = run_bench(
         library, 1, ["nothing", "-r", "1", "--sync", "none", "-q", "-o", "context.nc"], {}, LIST_TIMEOUT, directory

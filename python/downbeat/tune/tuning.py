@@ -1,4 +1,4 @@
-"""The whole of tuning: probe, sweep, choose, write, measure what was gained, prove."""
+"""The whole of tuning: probe, sweep, choose, write, measure the gain, prove."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Tuning:
     usable: list[Usable] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
-    losses: list[str] = field(default_factory=list)  # what was chosen, but cannot be said in rules
+    losses: list[str] = field(default_factory=list)  # choices that rules cannot express
     written: Written = field(default_factory=lambda: Written({}, {}, ()))
     proofs: Mapping[Cell, Proof] = field(default_factory=dict)
     gains: Mapping[Cell, Comparison] = field(default_factory=dict)
@@ -325,7 +325,7 @@ def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tun
     """Tunes an MPI library.
 
     Args:
-        question: what is to be tuned.
+        question: the tuning asked for.
         directory: for rules, their proof, and all that was measured.
         say: receives the progress, in lines.
 

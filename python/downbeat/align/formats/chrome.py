@@ -47,7 +47,7 @@ EARLIER = "events are read, up to {}, where the file breaks off"
 
 
 def read(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the trace of a rank, and a line for each kind of what was left out.
+    """Returns the trace of a rank, and a line for each kind of event left out.
 
     Raises:
         UsageError: the file is damaged, has no collectives, or several ranks.

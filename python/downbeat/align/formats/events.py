@@ -64,7 +64,7 @@ def looks_like_events(path: Path) -> bool:
 
 
 def nanoseconds(number: bytes | msgspec.Raw, up: bool = False) -> int:
-    """Returns a number of microseconds with its digits in the file, in whole ns, exactly; rounds what is below 1 ns.
+    """Returns a number of microseconds with its digits in the file, in whole ns, exactly; rounds digits below 1 ns.
 
     Args:
         number: digits, as JSON has them; a float would lose the ns beyond 2^53.
@@ -145,7 +145,7 @@ class Blocks(Generic[Event]):
         yield from self.finish(rest, head)
 
     def begin(self, file: IO[bytes]) -> tuple[bytes | None, bytes]:
-        """Returns the text before the events, None of a bare array; and what was read beyond it."""
+        """Returns the text before the events, None of a bare array; and the bytes read beyond it."""
         text = b""
         while len(text) < HEAD_BYTES:
             chunk = file.read(1 << 16)

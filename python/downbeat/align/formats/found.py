@@ -65,7 +65,7 @@ class CollectiveEvents:
 
     Attributes:
         stamps: of each kind: parameters, kernel, device, host, xla; "kernel of xla" names its operation.
-        skipped: how many of what was left out.
+        skipped: events left out, by kind.
         processes: names.
         ranks: that names of processes say.
     """

@@ -99,7 +99,7 @@ def looks_like_one(name: str) -> bool:
 
 
 def stranger(name: str) -> str:
-    """Returns what is said of kernels that look like a collective's, with the name of one."""
+    """Returns the note on kernels that look like a collective's, with the name of one."""
     bare = re.split(r"[<(]", name, maxsplit=1)[0].removeprefix("void ")
     return (
         "kernels look like collectives, but are of no known family: if each rank waits in them for all, "
