@@ -93,16 +93,16 @@ except RuntimeError as error:  # its wheel chooses an MPI library when it is imp
     raise LibraryError(f"mpi4py has found no MPI library: {' '.join(str(error).split())}") from None
 
 LOADED = loaded_mpi(MAPS.read_text(encoding="utf-8"))
-PATH: Path = find_library(MPI.Get_library_version(), LOADED)
+LIBRARY_PATH: Path = find_library(MPI.Get_library_version(), LOADED)
 make_visible(LOADED[0])
 
 
 def load(loader: Callable[[str], ctypes.CDLL]) -> ctypes.CDLL:
     """Loads the library, which must have symbols for all that this MPI library lacks."""
     try:
-        return loader(str(PATH))
+        return loader(str(LIBRARY_PATH))
     except OSError as error:
-        raise LibraryError(f"cannot load {PATH}: {error}") from None
+        raise LibraryError(f"cannot load {LIBRARY_PATH}: {error}") from None
 
 
 # Calls that wait let other threads of Python run. Those that do not wait keep the interpreter: letting it go and taking
@@ -128,7 +128,7 @@ def function(name: str, *arguments: Any, waits: bool = False) -> Callable[..., i
     try:
         found = getattr(WAITING if waits else LOCAL, name)
     except AttributeError:
-        raise LibraryError(f"{PATH} has no {name}: it is of another version; build it again") from None
+        raise LibraryError(f"{LIBRARY_PATH} has no {name}: it is of another version; build it again") from None
     found.argtypes = arguments
     found.restype = ctypes.c_int
     return found  # type: ignore[no-any-return]
@@ -157,7 +157,7 @@ def check(code: int) -> None:
 
 def library() -> Path:
     """Returns the file of the libdownbeat in use."""
-    return PATH
+    return LIBRARY_PATH
 
 
 def version() -> str:

@@ -53,7 +53,7 @@ def ends(interval: tuple[float, float]) -> str:
 
 
 # How values are written. Words are aligned to the left, numbers to the right.
-KINDS: dict[str, Callable[[Any], str]] = {
+FIELD_KINDS: dict[str, Callable[[Any], str]] = {
     "word": word,
     "number": word,
     "time": microseconds,  # stored in s, printed in us
@@ -74,7 +74,7 @@ class Field:
 
     def text(self, value: object) -> str:
         """Returns a value as text."""
-        return KINDS[self.kind](value)
+        return FIELD_KINDS[self.kind](value)
 
 
 FACTOR_UNITS = {"size": "byte", "largest_delay": "s", "computation": "s"}

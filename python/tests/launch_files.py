@@ -10,7 +10,7 @@ from pathlib import Path
 import netCDF4
 import numpy as np
 from downbeat.data.metrics import METRICS
-from downbeat.trace.file import CHECKED, COMPLETE, HEADER, HEADER_SIZE, MAGIC, TABLES
+from downbeat.trace.file import CHECKED, COMPLETE, HEADER, HEADER_SIZE, TABLES, TRACE_MAGIC
 from numpy.typing import ArrayLike
 from stamps import FORMULAS, Stamps
 
@@ -192,7 +192,7 @@ def packed(
 ) -> bytes:
     """Returns the section of a process of two, with its tables."""
     header = np.zeros((), HEADER)
-    header["magic"], header["world_rank"], header["world_size"], header["ending"] = MAGIC, rank, 2, 1
+    header["magic"], header["world_rank"], header["world_size"], header["ending"] = TRACE_MAGIC, rank, 2, 1
     header["pid"], header["began_ns"], header["max_wander"] = 1000 + rank, 1_700_000_000_000_000_000, wander
     header["clock"] = b"tsc"
     for name, table in tables.items():

@@ -13,7 +13,7 @@ import pytest
 from downbeat.align.formats import read
 from downbeat.align.formats.found import NO_END
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.trace.file import HEADER_SIZE, MAGIC, TABLES
+from downbeat.trace.file import HEADER_SIZE, TABLES, TRACE_MAGIC
 from test_align_formats import BASE, cut
 
 # As `nsys export --type sqlite` makes them: docs.nvidia.com/nsight-systems; payloads: GindaChen/nsys-ai, in its tests.
@@ -134,7 +134,7 @@ def test_our_own_traces_are_on_each_process_own_clock(tmp_path: Path) -> None:
     path = launch_files.write_trace(tmp_path / "job.trace")
     content = bytearray(path.read_bytes())
     # Rank 1's second synchronization says that its clock is off by 5 us: its own clock knows nothing of that.
-    place = content.index(MAGIC, 1) + HEADER_SIZE + TABLES["maps"].itemsize + 8
+    place = content.index(TRACE_MAGIC, 1) + HEADER_SIZE + TABLES["maps"].itemsize + 8
     content[place : place + 8] = struct.pack("<q", 10**9 + 5000)
     path.write_bytes(content)
     traces, notes = read(path)

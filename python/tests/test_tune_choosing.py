@@ -21,7 +21,7 @@ from downbeat.tune.choosing import (
 from downbeat.tune.open_mpi import OpenMpiRules
 from downbeat.tune.proving import compare_environments, compare_rules, lost_cells, rules_name
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
-from downbeat.tune.sweep import BARRIER, Effort, alternative, decisive, measured, with_values
+from downbeat.tune.sweep import MPI_BARRIER, Effort, alternative, decisive, measured, with_values
 from downbeat.tune.target import Target
 from scipy import stats
 
@@ -224,7 +224,7 @@ def test_under_an_arrival_pattern_its_samples_decide_and_those_without_say_what_
     (plan,) = price_plans(TARGET, others, effort)
     assert plan.measurement.options.items() >= {"pattern": late, "delay": "50us", "sync": "harmonize"}.items()
     assert effort.synchronizers("bcast") == "harmonize"
-    assert BARRIER in EFFORT.synchronizers("bcast")
+    assert MPI_BARRIER in EFFORT.synchronizers("bcast")
 
 
 def test_gain_pairs_launches_of_the_same_number_and_joins_the_sizes_of_a_rule() -> None:

@@ -16,7 +16,7 @@ from downbeat.run.progress import Plain
 from downbeat.tune.choosing import choose
 from downbeat.tune.intel import IntelRules
 from downbeat.tune.late_arrivals import (
-    SAMPLES,
+    LATE_SAMPLES,
     LateArrivals,
     NotLateError,
     Waits,
@@ -142,7 +142,7 @@ class Bench:
         self.arguments, self.limit = arguments, limit
         delay = float(arguments[arguments.index("--delay") + 1].removesuffix("us")) * 1e-6
         self.delays.append(delay)
-        entry = np.zeros((SAMPLES, ranks))
+        entry = np.zeros((LATE_SAMPLES, ranks))
         cells = [FileCell(entry, entry + self.takes)]
         for late in range(ranks):
             late_entry = entry.copy()
@@ -181,11 +181,11 @@ def test_each_rank_is_late_by_every_algorithm_and_there_is_time_for_that(
     measured.waits(CELL, [], {}, tmp_path)
     late = ",".join(f"one_late(rank={rank})" for rank in range(4))
     assert bench.arguments[:7] == ["bcast", "-m", "64", "--sync", "bruck", "--pattern", late]
-    assert bench.arguments[9:13] == ["-r", str(SAMPLES), "--warmup", "0"]
+    assert bench.arguments[9:13] == ["-r", str(LATE_SAMPLES), "--warmup", "0"]
     assert "--algorithm" not in bench.arguments
     measured.waits(CELL, ["a", "b"], {}, tmp_path)
     assert bench.arguments[13:15] == ["--algorithm", "bcast=default,a,b"]
-    assert bench.limit > trace_limit(4) + 3 * 4 * SAMPLES * bench.delays[-1]
+    assert bench.limit > trace_limit(4) + 3 * 4 * LATE_SAMPLES * bench.delays[-1]
 
 
 def test_an_operation_beside_which_no_delay_is_long_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

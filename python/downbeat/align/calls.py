@@ -65,7 +65,7 @@ class RankTrace:
 
 
 ROOTED = ("bcast", "reduce", "gather", "scatter")
-PREFIX = re.compile(r"^(mpi_|c10d::|(nccl|rccl|gloo|mpi|hccl|xccl|ucc):+)", re.IGNORECASE)
+CALL_PREFIX = re.compile(r"^(mpi_|c10d::|(nccl|rccl|gloo|mpi|hccl|xccl|ucc):+)", re.IGNORECASE)
 # As a name begins once its prefix is off. Words may be joined: all_reduce, all-reduce, AllReduce, _allgather_base. With
 # parts of their own size (allgatherv, alltoallw) empty parts bind nobody: these keep their own name.
 STEM = re.compile(
@@ -73,7 +73,7 @@ STEM = re.compile(
     r"|scatter)(?:(?P<uneven>[vw])c?(?![a-z]))?",
     re.IGNORECASE,
 )
-NAMES = {"reducescatter": "reduce_scatter", "broadcast": "bcast"}
+MPI_NAMES = {"reducescatter": "reduce_scatter", "broadcast": "bcast"}
 
 
 class NoTraceError(UsageError):
@@ -82,11 +82,11 @@ class NoTraceError(UsageError):
 
 def normalize(name: str) -> str | None:
     """Returns MPI's name of a collective, lower case; None for other names."""
-    found = STEM.match(PREFIX.sub("", name))
+    found = STEM.match(CALL_PREFIX.sub("", name))
     if found is None:
         return None
     stem = re.sub("[^a-z]", "", found[1].lower())
-    return NAMES.get(stem, stem) + (found["uneven"] or "").lower()
+    return MPI_NAMES.get(stem, stem) + (found["uneven"] or "").lower()
 
 
 @dataclass

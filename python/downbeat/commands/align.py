@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.options import LIBRARIES
+from downbeat.commands.options import LIBRARY_NAMES
 from downbeat.errors import UsageError
 
 EXIT_TORN = 3  # not all ranks are on one axis, with a bound
@@ -123,7 +123,7 @@ def timebase(
         typer.Option(
             metavar="NAME",
             help="MPI library that connects the hosts.  [default: the first]",
-            autocompletion=LIBRARIES,
+            autocompletion=LIBRARY_NAMES,
         ),
     ] = None,
     launcher: Annotated[

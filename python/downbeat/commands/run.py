@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.commands.options import LIBRARIES, METRICS, PASSED, components, option, request_by_options, with_settings
+from downbeat.commands.options import (
+    LIBRARY_NAMES,
+    METRIC_NAMES,
+    PASSED,
+    components,
+    option,
+    request_by_options,
+    with_settings,
+)
 from downbeat.errors import UsageError
 from downbeat.text import counted
 
@@ -171,7 +179,7 @@ def tune(
         typer.Argument(help="E.g. bcast reduce.", metavar="COLLECTIVE", autocompletion=components("operation")),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory for rules and data.", metavar="DIR")],
-    mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME", autocompletion=LIBRARIES)] = "openmpi",
+    mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME", autocompletion=LIBRARY_NAMES)] = "openmpi",
     sizes: Annotated[str, typer.Option("--sizes", "-m", help="Message sizes.", metavar="SIZES")] = "8:64K",
     ranks: Annotated[
         str, typer.Option("--ranks", "-n", help="Numbers of ranks [the job's, else one per core].", metavar="P,P..")
@@ -188,7 +196,7 @@ def tune(
         typer.Option(
             help="Metric that is compared [latency_avg; with a pattern after_last_entry].",
             metavar="NAME",
-            autocompletion=METRICS,
+            autocompletion=METRIC_NAMES,
         ),
     ] = "",
     pattern: Annotated[

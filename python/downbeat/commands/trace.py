@@ -60,13 +60,13 @@ def trace(
     Exit status: the launcher's; 1 if nothing was written; 2 bad arguments.
     """
     from downbeat.trace.command import why_nothing
-    from downbeat.trace.file import SUFFIXES, jobs_in
+    from downbeat.trace.file import TRACE_SUFFIXES, jobs_in
     from downbeat.trace.start import preloaded
     from downbeat.trace.trace import open_trace, trace_lines
 
     if not harmonize and not record:
         raise UsageError("--no-record without --harmonize does nothing; leave one out")
-    if output.exists() and any(file.suffix in SUFFIXES for file in output.iterdir()):
+    if output.exists() and any(file.suffix in TRACE_SUFFIXES for file in output.iterdir()):
         raise UsageError(f"'{output}' has a trace already; choose another directory")
     settings = {
         "MODE": ",".join(["record"] * record + ["harmonize"] * harmonize),
@@ -79,7 +79,7 @@ def trace(
     start = preloaded(command, settings, mpi, preload)
     output.mkdir(parents=True, exist_ok=True)
     status = run_traced(start.command, start.environment, str(output.resolve()))
-    if not any(file.suffix in SUFFIXES for file in output.iterdir()):
+    if not any(file.suffix in TRACE_SUFFIXES for file in output.iterdir()):
         said = why_nothing(command)
         if status:
             said = f"the launcher ended with status {status} before anything was recorded"

@@ -86,7 +86,7 @@ def variants_of(experiment: Experiment) -> list[Mapping[str, object]]:
     return [{"variant": name} for name in names]
 
 
-SUFFIXES = {"K": 2**10, "M": 2**20, "G": 2**30, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1}
+UNIT_SUFFIXES = {"K": 2**10, "M": 2**20, "G": 2**30, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1}
 
 
 def parse_conditions(text: str) -> dict[str, str]:
@@ -156,9 +156,9 @@ def factor_number(name: str, value: object) -> float:
     """
     found = re.fullmatch(r"([0-9.eE+-]+?)([A-Za-z]*)", str(value))
     try:
-        if not found or found[2] not in SUFFIXES:
+        if not found or found[2] not in UNIT_SUFFIXES:
             raise ValueError
-        return float(found[1]) * SUFFIXES[found[2]]
+        return float(found[1]) * UNIT_SUFFIXES[found[2]]
     except ValueError:
         raise UsageError(f"{name}={value}: give a number, e.g. {'64K' if name == 'size' else '10us'}") from None
 

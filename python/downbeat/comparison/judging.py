@@ -48,7 +48,7 @@ UNMATCHED = "unmatched"
 NO_HISTORY = f"sessions in the history: 0, {FEWEST_SESSIONS} are needed"
 NOTHING = np.empty(0)
 # Columns of the cells to match: whether the launch counts; how much clocks may change its number, s.
-NEEDED = ("launch", "status", "counts", "uncertainty")
+NEEDED_COLUMNS = ("launch", "status", "counts", "uncertainty")
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Matcher:
         """Matches cells, those of A in their order, then those that only B has.
 
         Args:
-            a: cells of launches: `key`, `NEEDED` and the column; None: the history is A.
+            a: cells of launches: `key`, `NEEDED_COLUMNS` and the column; None: the history is A.
             b: of B.
             key: factors that must be the same.
             history: cells of the sessions of a history, with `session`; None: there is none.
@@ -167,7 +167,7 @@ class Matcher:
 
     def _grouped(self, cells: pd.DataFrame, key: Sequence[str]) -> dict[Any, pd.DataFrame]:
         # Numbers are copied cell by cell; factors need not be.
-        numbers = [*NEEDED, self.column, *([SESSION] if SESSION in cells else [])]
+        numbers = [*NEEDED_COLUMNS, self.column, *([SESSION] if SESSION in cells else [])]
         return dict(list(cells[numbers].groupby([cells[name] for name in key], sort=False)))
 
     def _note(self, reason: str, cell: str) -> None:
@@ -256,7 +256,7 @@ def launches(rows: pd.DataFrame) -> str:
 
 
 EFFECT = 1.05  # the difference for which `launches_needed` is given
-NUMBERS = (
+VERDICT_NUMBERS = (
     "a",
     "b",
     "launches_a",
@@ -283,9 +283,9 @@ def count_tests(judged: Sequence[Judged]) -> int:
 
 
 def rows_of_verdicts(judged: Sequence[Judged], confidence: float) -> list[dict[str, object]]:
-    """Returns a row per cell: factors, `NUMBERS`, `verdict` and `reason`."""
+    """Returns a row per cell: factors, `VERDICT_NUMBERS`, `verdict` and `reason`."""
     level = significance(confidence) / max(count_tests(judged), 1)
-    blank = dict.fromkeys(NUMBERS, math.nan)
+    blank = dict.fromkeys(VERDICT_NUMBERS, math.nan)
     return [
         {
             **one.match.factors,

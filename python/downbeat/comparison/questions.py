@@ -23,7 +23,7 @@ from downbeat.comparison.judging import Match, Matcher, judge_matches
 from downbeat.comparison.sheet import READINGS
 from downbeat.comparison.summaries import (
     CONFIGURATION,
-    METRIC,
+    MEDIAN_LATENCY,
     describe_each,
     judged_cells,
     synchronization,
@@ -58,7 +58,9 @@ def numbered(experiment: Experiment) -> pd.DataFrame:
     """Returns the cells that are judged, ready to be matched, with `line`, the name of their start."""
     cells = judged_cells(experiment)
     return cells.assign(
-        counts=True, uncertainty=hidden_by_step(cells, METRIC.removesuffix("_median")), line=synchronization(cells)
+        counts=True,
+        uncertainty=hidden_by_step(cells, MEDIAN_LATENCY.removesuffix("_median")),
+        line=synchronization(cells),
     )
 
 
@@ -68,14 +70,14 @@ def against_start(experiment: Experiment) -> list[AgainstStart]:
     All cells of one synchronizer are judged together. A single rank has nobody to be synchronized with.
     """
     cells = numbered(experiment)
-    cells = cells[(cells["ranks"] > 1) & (cells[METRIC] > 0)]
+    cells = cells[(cells["ranks"] > 1) & (cells[MEDIAN_LATENCY] > 0)]
     start = cells[cells["synchronizer"] == COMMON_START].drop_duplicates([*BESIDE_START, "launch"])
     others = cells[~cells["synchronizer"].str.startswith((COMMON_START, "none"))]
     rows, comparisons = [], []
     for line, of_line in others.groupby("line", sort=False):
         after = of_line.drop_duplicates([*BESIDE_START, "launch"])
         places = {key: place for place, key in enumerate(after.groupby(BESIDE_START, sort=False).groups)}
-        found = Matcher(METRIC).cells(start, after, BESIDE_START)
+        found = Matcher(MEDIAN_LATENCY).cells(start, after, BESIDE_START)
         matches = {places[tuple(one.factors.values())]: one for one in found if not one.obstacle}
         for one in judge_matches([matches[place] for place in sorted(matches)]):
             rows.append({**one.match.factors, "line": line})
@@ -131,7 +133,7 @@ def slower_algorithms(cells: pd.DataFrame, fastest: pd.Series[str]) -> dict[str,
         by_name = {str(name): rows.drop_duplicates("launch") for name, rows in group.groupby("algorithm")}
         for one, other in itertools.combinations(by_name, 2):
             first, second = (other, one) if other == fastest[panel] else (one, other)
-            match = Matcher(METRIC).launches({}, by_name[first], by_name[second], str(panel))
+            match = Matcher(MEDIAN_LATENCY).launches({}, by_name[first], by_name[second], str(panel))
             if not match.obstacle:
                 asked.append((str(panel), first, second))
                 matches.append(match)

@@ -34,7 +34,7 @@ MORE_LAUNCHES = (*NO_DIFFERENCE, FEW_ALIKE)  # are what would help
 LONGEST_NAME = 14  # of a value that heads a column
 NOT_TIMES = ("exit_skew", "end_skew", "imbalance_worst", "imbalance_mean")  # metrics: less of them is not faster
 # Columns of a comparison: as many as fit, from the first of these lists that does.
-COLUMNS = (
+SHEET_COLUMNS = (
     ("a", "b", "ratio", "interval", "verdict"),
     ("a", "b", "ratio", "verdict"),
     ("a", "ratio", "verdict"),
@@ -86,7 +86,7 @@ def cells_sheet(frame: pd.DataFrame, head: list[tuple[str, str]], notes: list[st
         fields,
         len(labels),
         SYNCHRONIZER if SYNCHRONIZER in labels else "",
-        COLUMNS,
+        SHEET_COLUMNS,
         verdict_counts(frame),
         head,
         notes,

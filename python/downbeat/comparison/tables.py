@@ -82,7 +82,7 @@ def record_of(data: xr.Dataset) -> dict[str, object]:
 SIDE_BY_SIDE = "synchronizer"
 QUANTILES = ("p5", "p95", "p99")
 # Columns of a synchronizer: as many as fit, from the first of these lists that does.
-COLUMNS = (
+TABLE_COLUMNS = (
     ("median", "half", "p5", "p95", "p99"),
     ("median", "half", "p95", "p99"),
     ("median", "half", "p95"),
@@ -104,7 +104,7 @@ def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
     # Without an interval, or with two launches, whose interval says little, there is no column for it.
     lone = bool((frame["low"].isna() | (frame["launches"] < FEWEST_SHOWN)).all())
     fields = {name: factor_field(name) for name in factors} | number_fields(count, frame, lone)
-    choices = [[name for name in each if name in fields] for each in COLUMNS]
+    choices = [[name for name in each if name in fields] for each in TABLE_COLUMNS]
     states = states_line(experiment.cells)
     failed = f"{counted(len(experiment.failures), 'launch')} failed; see {experiment.path / 'failed'}"
     return Sheet(

@@ -184,7 +184,7 @@ def left_out(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
 STATE = "state"  # the factor; empty where there is one state, or none is known
 UNKNOWN = "unknown"  # value where there are several, and the cell has no reading
 CHANGED = "state changed"  # status of a cell that was measured in two states
-SAME = 1.5  # round trips that differ by no more are of one state
+SAME_STATE = 1.5  # round trips that differ by no more are of one state
 LOW, HIGH, PATH = "canary_low", "canary_high", "canary_path"
 LINE, MESSAGE = "cache line", "message"
 
@@ -234,7 +234,7 @@ def classes_of(trips: NDArray[np.float64]) -> NDArray[np.intp]:
     order = np.argsort(trips, kind="stable")
     ordered = trips[order]
     numbers = np.zeros(len(trips), dtype=np.intp)
-    numbers[order[1:]] = np.cumsum(ordered[1:] > SAME * ordered[:-1])
+    numbers[order[1:]] = np.cumsum(ordered[1:] > SAME_STATE * ordered[:-1])
     return numbers
 
 

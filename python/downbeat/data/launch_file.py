@@ -39,7 +39,7 @@ CELL_FACTORS = (
 )
 # Follow from the operation, and would only widen a table.
 IMPLIED = {"datatype", "computation"}
-NEEDED = ("status",)  # fields that every version of downbeat-bench writes, and that readers take for granted
+NEEDED_VARIABLES = ("status",)  # fields that every version of downbeat-bench writes, and that readers take for granted
 CUT_SHORT = "cut short"  # the run ended before the cell was complete
 
 
@@ -127,7 +127,7 @@ def read_cells(file: NetcdfFile) -> pd.DataFrame:
             columns[name] = [meanings.get(int(value), CUT_SHORT) for value in variable[:]]
         else:
             columns[name] = numbers_in(variable)
-    if missing := [name for name in NEEDED if name not in columns]:
+    if missing := [name for name in NEEDED_VARIABLES if name not in columns]:
         raise KeyError(missing[0])
     cells = pd.DataFrame(columns)
     cells.attrs["units"] = Units({name: file.variables[name].units for name in columns if has_unit(file, name)})

@@ -93,7 +93,7 @@ def round_trips(data: xr.Dataset) -> Sentence:
 
 
 # The subject of a file, and the sentences on it.
-VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], Sentence]]] = {
+FILE_VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], Sentence]]] = {
     "skew": ("exit skew", skews),
     "clock": ("synchronization schemes", schemes),
     "drift": ("clock drift", drifts),
@@ -109,7 +109,7 @@ def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tupl
     ranks = [str(host) for host in np.atleast_1d(data["host"].to_numpy())] if "host" in data else []
     pictures = tuple(picture for draw in OF_FILES[kind] for picture in draw(data))
     warnings = tuple(bench_warnings([text]))
-    about, verdict = VERDICTS[kind]
+    about, verdict = FILE_VERDICTS[kind]
     return (Fact(about, str(verdict(data))),), (
         PageSection(f"{prefix}Pictures", pictures=pictures),
         *([PageSection(f"{prefix}Warnings", warnings=warnings)] if warnings else []),

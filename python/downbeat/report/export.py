@@ -144,7 +144,7 @@ class Kind:
     binary: bool = False
 
 
-KINDS: dict[str, Kind] = {
+FILE_KINDS: dict[str, Kind] = {
     "csv": Kind(export_csv),
     "parquet": Kind(write_parquet, binary=True),
     "json": Kind(export_json),

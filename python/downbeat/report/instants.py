@@ -141,7 +141,7 @@ def time_limits(bars: pd.DataFrame) -> tuple[float, float] | None:
     return left, end + 0.03 * (end - left)
 
 
-QUANTILES = ("p5", "p25", "median", "p75", "p95", "p99")
+SKEW_QUANTILES = ("p5", "p25", "median", "p75", "p95", "p99")
 # A stamp is a reading of a clock with steps of this order; smaller differences mean nothing.
 RESOLUTION_US = 1e-3
 SKEW_CAPTION = (
@@ -159,7 +159,7 @@ def draw_skews(experiment: Experiment) -> list[Picture]:
     if cells.empty:
         return []
     cells = cells.assign(line=synchronization(cells), panel=describe(cells, LAUNCH_FACTORS))
-    columns = {f"exit_skew_{name}": name for name in QUANTILES}
+    columns = {f"exit_skew_{name}": name for name in SKEW_QUANTILES}
     # Cells of one synchronizer differ in the operation after it, which has not begun when ranks leave.
     groups = cells.groupby(["panel", "line"], sort=False)
     numbers = groups[list(columns)].median().rename(columns=columns).assign(bound=groups["error_bound"].max())
@@ -170,26 +170,26 @@ def draw_skew_file(data: xr.Dataset) -> list[Picture]:
     """Draws the exit skews that `downbeat-bench skew` recorded."""
     if "skew_median" not in data:
         return []
-    columns = {name: data[f"skew_{name}"].to_numpy() for name in QUANTILES}
+    columns = {name: data[f"skew_{name}"].to_numpy() for name in SKEW_QUANTILES}
     lines, bound = data["synchronizer"].to_numpy(), data["error_bound"].to_numpy()
     return [skew_picture(pd.DataFrame({"panel": "", "line": lines, **columns, "bound": bound}), "over valid samples")]
 
 
 def skew_picture(numbers: pd.DataFrame, meaning: str) -> Picture:
-    """Draws quantiles of exit skews: `panel`, `line`, `QUANTILES` and `bound` in s, a row per synchronizer."""
+    """Draws quantiles of exit skews: `panel`, `line`, `SKEW_QUANTILES` and `bound` in s, a row per synchronizer."""
     numbers = numbers.dropna(subset=["median"]).reset_index(drop=True)
-    numbers[[*QUANTILES, "bound"]] *= MICROSECONDS
+    numbers[[*SKEW_QUANTILES, "bound"]] *= MICROSECONDS
     places, panels = positions(numbers["line"]), []
     for title, group in numbers.groupby("panel", sort=False):
         boxes = []
         for row in group.to_dict("records"):
-            p5, p25, median, p75, p95, p99 = (max(row[name], RESOLUTION_US) for name in QUANTILES)
+            p5, p25, median, p75, p95, p99 = (max(row[name], RESOLUTION_US) for name in SKEW_QUANTILES)
             line = str(row["line"])
             boxes.append(Box(line, "", median, (p25, p75), (p5, p95), [p99], color=places[line]))
         limit = 2 * group["bound"].max() or None
         panels.append(Panel(boxes, "exit skew [us]", "", str(title), "log", x_at=limit, rows=True))
     names = {"panel": "configuration", "line": "synchronizer", "bound": "bound_us"}
-    named = numbers.rename(columns=names | {name: f"{name}_us" for name in QUANTILES})
+    named = numbers.rename(columns=names | {name: f"{name}_us" for name in SKEW_QUANTILES})
     if named["configuration"].nunique() == 1:
         named = named.drop(columns="configuration")
     title, caption = "How far apart ranks leave each synchronizer", SKEW_CAPTION.format(meaning)

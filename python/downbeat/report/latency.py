@@ -83,7 +83,7 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
 # Against size and processes, and as a list.
 
 BANDS = (("p5", "p95", 0.10), ("p25", "p75", 0.20))  # quantiles within a launch, and how dark
-STATISTICS = ("mean", "p5", "p25", "p75", "p95")
+SHOWN_STATISTICS = ("mean", "p5", "p25", "p75", "p95")
 # With more lines, bands hide each other.
 MOST_BANDS = 3
 FEWEST_SIZES = 3
@@ -136,8 +136,8 @@ def scaling_numbers(frame: pd.DataFrame, x: str) -> pd.DataFrame:
     numbers = summarize_groups(frame, by, f"{METRIC}_median")
     numbers[["estimate", "low", "high"]] *= MICROSECONDS
     numbers = numbers.rename(columns={"estimate": "median_us", "low": "low_us", "high": "high_us"})
-    means = geometric_means(frame, by, [f"{METRIC}_{statistic}" for statistic in STATISTICS]) * MICROSECONDS
-    numbers[[f"{statistic}_us" for statistic in STATISTICS]] = means.to_numpy()
+    means = geometric_means(frame, by, [f"{METRIC}_{statistic}" for statistic in SHOWN_STATISTICS]) * MICROSECONDS
+    numbers[[f"{statistic}_us" for statistic in SHOWN_STATISTICS]] = means.to_numpy()
     return numbers
 
 

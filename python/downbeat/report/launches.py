@@ -97,7 +97,7 @@ ROOM = 1 + 1e-9
 LONGEST, SHOWN = 4, 1.25
 # Least range of the axis; smaller changes are not drift.
 LEAST_LOW, LEAST_HIGH = 0.98, 1.02
-MARGIN = 1.02  # a factor, beyond the data
+AXIS_MARGIN = 1.02  # a factor, beyond the data
 # Least share of launches in a bin; below it, the median is that of the long launches.
 LEAST_SHARE = 0.5
 # With more launches than these, a line for each is a gray cloud that only makes the page long.
@@ -180,7 +180,7 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     count, panels = numbers["launch"].nunique(), []
     several = count > 1
     # Not of the axis: its margin below is linear, and reaches below 0 if one latency is a hundred times the median.
-    low, high = numbers["relative"].min() / MARGIN, numbers["relative"].max() * MARGIN
+    low, high = numbers["relative"].min() / AXIS_MARGIN, numbers["relative"].max() * AXIS_MARGIN
     limits = (min(low, LEAST_LOW), max(high, LEAST_HIGH))
     for title, group in numbers.groupby("panel", sort=False):
         own = [one for _, one in group.groupby("launch")][: MOST_GRAY if several else 0]

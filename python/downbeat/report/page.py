@@ -59,7 +59,7 @@ MOST_ROWS = 200
 # Characters of a text that is broken into lines where there is little room.
 LONG = 30
 # Units by which the names of columns end.
-UNITS = ("us", "ns", "ms", "s", "bytes", "ppm", "percent")
+PAGE_UNITS = ("us", "ns", "ms", "s", "bytes", "ppm", "percent")
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def column_texts(column: pd.Series[Any]) -> list[str]:
 def column_title(name: str) -> str:
     """Returns the heading of a column, with the unit at the end of its name in brackets."""
     stem, _, unit = name.rpartition("_")
-    if stem and unit in UNITS:
+    if stem and unit in PAGE_UNITS:
         return f"{stem.replace('_', ' ')} [{'%' if unit == 'percent' else unit}]"
     return name.replace("_", " ")
 

@@ -28,9 +28,9 @@ LATENCY = "latency_avg"
 STRICT = 0.16  # share of sets of independent launches to which a few are added
 
 
-# A cell under a configuration, which every launch measures again: its factors by NAMES, the configuration first.
+# A cell under a configuration, which every launch measures again: its factors by CELL_NAMES, the configuration first.
 CellKey = tuple[object, ...]
-NAMES = (*LAUNCH_FACTORS, *CELL_FACTORS)
+CELL_NAMES = (*LAUNCH_FACTORS, *CELL_FACTORS)
 
 
 class Estimates:
@@ -84,7 +84,7 @@ class Estimates:
         """The medians of every cell in s, by the number of the launch; in the state that most launches found."""
         if self.known is None:
             rows = with_states(pd.concat(self.frames.values(), ignore_index=True)) if self.frames else pd.DataFrame()
-            columns = [*NAMES, "launch", "state", f"{LATENCY}_median"]
+            columns = [*CELL_NAMES, "launch", "state", f"{LATENCY}_median"]
             counted = rows[(rows["status"] != CHANGED) & (rows[f"{LATENCY}_median"] > 0)] if len(rows) else rows
             found: dict[CellKey, dict[str, dict[int, float]]] = {}
             for *values, launch, state, median in counted.reindex(columns=columns).itertuples(index=False):
@@ -133,7 +133,7 @@ class Estimates:
 
     def varying(self) -> list[str]:
         """Returns the factors that have more than one value, but for `IMPLIED`."""
-        values = {name: set(each) for name, each in zip(NAMES, zip(*self.medians, strict=True), strict=False)}
+        values = {name: set(each) for name, each in zip(CELL_NAMES, zip(*self.medians, strict=True), strict=False)}
         return [name for name, each in values.items() if len(each) > 1 and name not in IMPLIED]
 
 

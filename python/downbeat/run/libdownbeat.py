@@ -17,7 +17,7 @@ from pathlib import Path
 
 from downbeat.errors import DownbeatError
 from downbeat.run.bench import how_to_build, kept_builds
-from downbeat.run.libraries import ROOT, library_saying, packaged, short_version
+from downbeat.run.libraries import CHECKOUT, library_saying, packaged, short_version
 from downbeat.run.mpi_abi import abi_of, is_mpi, read_object
 
 NAME = "libdownbeat.so"
@@ -83,7 +83,7 @@ def candidates(version: str, loaded: Path) -> Iterator[Path]:
         loaded: its file.
     """
     known = library_saying(version)
-    build = ROOT / "build"
+    build = CHECKOUT / "build"
     if known:
         yield build / known / "lib" / NAME
     yield from sorted(build.glob(f"*/lib/{NAME}"))

@@ -15,8 +15,7 @@ from downbeat.run.launch import cpus_per_core
 from downbeat.run.libraries import LIBRARIES, packaged_bench
 from downbeat.run.plan import Environment, Library, Measurement, Plan, Variant
 from downbeat.run.request import MOST_LAUNCHES, Program, Request
-from downbeat.run.simulation import NAME as SIMULATOR
-from downbeat.run.simulation import Platform, parse_platform
+from downbeat.run.simulation import SIMULATOR, Platform, parse_platform
 from downbeat.text import name_of
 
 # Each costs simulation time, and without jitter they are equal.

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from downbeat.run.bench_launch import ERRORS, Ended
 from downbeat.run.directory import PARTIAL
-from downbeat.run.estimates import NAMES, CellKey, Estimates, SplitDecision
+from downbeat.run.estimates import CELL_NAMES, CellKey, Estimates, SplitDecision
 from downbeat.run.execute import Watcher
 from downbeat.run.libraries import PROGRESS
 from downbeat.run.machine import Finding
@@ -99,7 +99,7 @@ def progress_table(estimates: Estimates, most: int | None = None) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     intervals = estimates.intervals()
     for cell, interval in list(sorted_cells(intervals))[:most]:
-        values = dict(zip(NAMES, cell, strict=True))
+        values = dict(zip(CELL_NAMES, cell, strict=True))
         table.add_row(*(Text(factor_text(name, values[name])) for name in columns), *interval_texts(interval))
     if most is not None and len(intervals) > most:
         table.add_row(Text(f"and {len(intervals) - most} more", style="dim"))
@@ -108,10 +108,10 @@ def progress_table(estimates: Estimates, most: int | None = None) -> Table:
 
 def sorted_cells(intervals: dict[CellKey, Interval]) -> Iterator[tuple[CellKey, Interval]]:
     """Returns cells with those to be compared side by side: operations in their order, then sizes."""
-    operations = list(dict.fromkeys(cell[NAMES.index("operation")] for cell in intervals))
+    operations = list(dict.fromkeys(cell[CELL_NAMES.index("operation")] for cell in intervals))
 
     def place(cell: CellKey) -> tuple[object, ...]:
-        values = dict(zip(NAMES, cell, strict=True))
+        values = dict(zip(CELL_NAMES, cell, strict=True))
         rest = [str(value) for name, value in values.items() if name not in ("operation", "size", "ranks")]
         return operations.index(values["operation"]), int(str(values["size"])), values["ranks"], rest
 

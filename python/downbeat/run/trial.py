@@ -28,13 +28,13 @@ from downbeat.run.plan import LaunchKey, Library, Measurement, Plan, parse_choic
 from downbeat.text import NANOSECONDS, counted, split_list
 
 CHECK = "algorithms"  # of the findings
-DEFAULT = "default"
+DEFAULT_CHOICE = "default"
 SECONDS = 60.0
 LARGEST = 2**16  # bytes that are counted: where a message is cut or not, the algorithm is the same
-SUFFIXES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+BYTE_SUFFIXES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 IGNORED = "ignored"
 CANNOT_TELL = "cannot tell"
-TELLING = 4  # ranks: with fewer, most algorithms send the same messages
+TELLING_RANKS = 4  # ranks: with fewer, most algorithms send the same messages
 
 
 def check_choices(plan: Plan) -> list[Finding]:
@@ -89,7 +89,7 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
     unknown = [(operation, name) for operation, name in asked if verdicts.get((operation, name)) == CANNOT_TELL]
     if not unknown:
         return []
-    advice = "four ranks or more, or other sizes, show more" if key.ranks < TELLING else ""
+    advice = "four ranks or more, or other sizes, show more" if key.ranks < TELLING_RANKS else ""
     if not any(row.get("messages", -1) >= 0 for row in rows):
         advice = "this MPI library does not count its messages"
     seen = f"counting at {size} bytes {where} cannot distinguish from the library's own choice: {enlisted(unknown)}"
@@ -100,14 +100,17 @@ def choices_of(options: Mapping[str, str]) -> dict[str, list[str]]:
     """Returns algorithms by collective out of the options of a measurement, those of barriers that synchronize too."""
     chosen = parse_choices(options.get("algorithm", ""))
     chosen["barrier"] = [*chosen.get("barrier", []), *split_list(options.get("barrier-algorithm", ""))]
-    named = {name: [one.replace("-", "_") for one in some if one not in ("", DEFAULT)] for name, some in chosen.items()}
+    named = {
+        name: [one.replace("-", "_") for one in some if one not in ("", DEFAULT_CHOICE)]
+        for name, some in chosen.items()
+    }
     return {name: list(dict.fromkeys(some)) for name, some in named.items() if some}
 
 
 def largest_size(sizes: str) -> int:
     """Returns the largest of the sizes that can be counted: at most `LARGEST`, a multiple of 8 bytes."""
     found = re.findall(r"(\d+)([KMG]?)", sizes) or [("64", "K")]
-    size = max(int(number) * SUFFIXES[suffix] for number, suffix in found)
+    size = max(int(number) * BYTE_SUFFIXES[suffix] for number, suffix in found)
     return max(8, min(size, LARGEST) // 8 * 8)
 
 
@@ -119,7 +122,7 @@ def enlisted(choices: Iterable[tuple[str, str]]) -> str:
     )
 
 
-RANKS = 2
+TRIAL_RANKS = 2
 TIMEOUT_SECONDS = 60.0
 
 
@@ -135,11 +138,13 @@ class TrialStart:
 @contextlib.contextmanager
 def trial(library: Library, measurement: Measurement) -> Iterator[tuple[Path, str]]:
     """Starts ranks; yields the directory of the launch while it exists, and why the launch does not count."""
-    plan = Plan(name="doctor", measurement=measurement, libraries=(library,), ranks=(RANKS,), timeout=TIMEOUT_SECONDS)
-    command = launch_command(plan, LaunchKey(library.name, RANKS, plan.environments[0].name, 1))
+    plan = Plan(
+        name="doctor", measurement=measurement, libraries=(library,), ranks=(TRIAL_RANKS,), timeout=TIMEOUT_SECONDS
+    )
+    command = launch_command(plan, LaunchKey(library.name, TRIAL_RANKS, plan.environments[0].name, 1))
     with tempfile.TemporaryDirectory() as temporary:
         where = Path(temporary)
-        yield where, failure_of(run_in_directory(command, where, {}), where, plan.timeout, RANKS)
+        yield where, failure_of(run_in_directory(command, where, {}), where, plan.timeout, TRIAL_RANKS)
 
 
 def try_start(library: Library, machine: Machine) -> TrialStart:
@@ -202,7 +207,7 @@ def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
         return unwatched("--seconds is 0", "leave it out to watch for 5 s")
     if library is None:
         return unwatched("no downbeat-bench starts", "see libraries")
-    if len(machine.allowed) < RANKS:
+    if len(machine.allowed) < TRIAL_RANKS:
         return unwatched("ranks need two processors, and one may be used here", "use a machine that has two")
     with trial(library, WATCH) as (where, failure):
         if failure:
@@ -210,7 +215,7 @@ def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
         with open_samples(where / places.SAMPLES) as file:
             if "canary" not in file.variables:
                 return unwatched(f"{library.bench} reads no round trips", "it is of an older version; build it again")
-            what = LINE if path_of(str(context_of(file)["hosts"]), RANKS, library.name) == LINE else MESSAGE
+            what = LINE if path_of(str(context_of(file)["hosts"]), TRIAL_RANKS, library.name) == LINE else MESSAGE
             return judge_round_trips(trips_of_blocks(file), what)
 
 

@@ -24,8 +24,8 @@ def run_seconds(trace: Trace) -> float:
     return float(end - clocks.min() * 1e-9) if len(clocks) else 0.0
 
 
-QUANTILES = {"spread_p50": 0.5, "spread_p95": 0.95, "spread_p99": 0.99}
-LEVELS = np.array(list(QUANTILES.values()))
+SPREAD_QUANTILES = {"spread_p50": 0.5, "spread_p95": 0.95, "spread_p99": 0.99}
+SPREAD_LEVELS = np.array(list(SPREAD_QUANTILES.values()))
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Arrivals:
             processes), `share` of the run's time; of those in `calls`, `sampled` in number: `bytes` (median); `wait`,
             estimated for all, as sum over processes; `wait_error` (the sum of the errors of waits) and `wait_sampling`
             (half the width of the 95 % interval, if calls are a sample); `overlap` (between call and wait, median; NaN
-            if blocking); `after_last` (median); `QUANTILES` of the spread, and with `_error` half the width of their
-            95 % intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than
+            if blocking); `after_last` (median); `SPREAD_QUANTILES`, and with `_error` half the width of their 95 %
+            intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than
             its bound); `last_rank` (whose calls cost most waiting), `last_share` (of the calls) and `last_wait` (of the
             waiting); `beyond` (of a site without a whole call, as in the records). Times in s.
         run: duration, s.
@@ -226,7 +226,7 @@ def estimate_sites(
         if totals is not None:
             total, count, unknown = (totals[name].iloc[number] for name in ("time", "calls", "unknown"))
         scale = total / sampled if sampled > 0 else 1.0
-        spread, spread_error = weighted_quantiles(some["spread"].to_numpy(dtype=float), weights, LEVELS)
+        spread, spread_error = weighted_quantiles(some["spread"].to_numpy(dtype=float), weights, SPREAD_LEVELS)
         seen = some["last_rank"].to_numpy()
         clear = mine[seen >= 0]
         times, costs = np.zeros((2, 1 + max(seen.max(initial=0), 0)))
@@ -248,8 +248,8 @@ def estimate_sites(
                 "share": total / available if available > 0 else np.nan,
                 "overlap": float(overlaps[number]) if number in overlaps else np.nan,
                 "after_last": median(some["after_last"], weights),
-                **dict(zip(QUANTILES, spread.tolist(), strict=True)),
-                **{f"{name}_error": one for name, one in zip(QUANTILES, spread_error.tolist(), strict=True)},
+                **dict(zip(SPREAD_QUANTILES, spread.tolist(), strict=True)),
+                **{f"{name}_error": one for name, one in zip(SPREAD_QUANTILES, spread_error.tolist(), strict=True)},
                 "bound": median(some["spread_bound"], weights),
                 "apart": float(np.average(some["spread"] > some["spread_bound"], weights=weights)),
                 "last_rank": last if times.any() else -1,
@@ -272,7 +272,14 @@ def estimate_sites(
             }
         )
     columns = ["number", *SITE, "calls", "sampled", "bytes", "time", "wait", "wait_error", "wait_sampling", "share"]
-    columns += ["overlap", "after_last", *QUANTILES, *(f"{name}_error" for name in QUANTILES), "bound", "apart"]
+    columns += [
+        "overlap",
+        "after_last",
+        *SPREAD_QUANTILES,
+        *(f"{name}_error" for name in SPREAD_QUANTILES),
+        "bound",
+        "apart",
+    ]
     frame = pd.DataFrame(found, columns=[*columns, "last_rank", "last_share", "last_wait", "beyond"])
     frame["beyond"] = frame["beyond"].fillna(0).astype(np.int64)
     return frame.sort_values("time", ascending=False, kind="stable", ignore_index=True)

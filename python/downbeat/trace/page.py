@@ -10,13 +10,13 @@ import pandas as pd
 
 from downbeat.report.page import Fact, Page, PageSection, Table
 from downbeat.text import MICROSECONDS, counted
-from downbeat.trace.arrivals import QUANTILES, Arrivals, percent_text
+from downbeat.trace.arrivals import SPREAD_QUANTILES, Arrivals, percent_text
 from downbeat.trace.calls import LATER
 from downbeat.trace.patterns import patterns_frame
 from downbeat.trace.pictures import site_pictures, site_title
 from downbeat.trace.verdict import arrival_sentences, mpi_name, wait_share
 
-WIDTH = 80
+PAGE_WIDTH = 80
 MOST_SITES = 12  # in the table; JSON has all
 SCHEMA_VERSION = 1
 PLAIN_FROM = 1000.0  # us; longer times need no decimals
@@ -31,7 +31,9 @@ def render_arrivals(found: Arrivals, baseline: pd.Series | None, command: str) -
         command: that would measure a baseline; empty: none.
     """
     lines = [
-        line for sentence in arrival_sentences(found) for line in textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")
+        line
+        for sentence in arrival_sentences(found)
+        for line in textwrap.wrap(sentence, PAGE_WIDTH, subsequent_indent="  ")
     ]
     if len(found.sites):
         lines += ["", *site_table(found, baseline)]
@@ -42,7 +44,7 @@ def render_arrivals(found: Arrivals, baseline: pd.Series | None, command: str) -
     if len(found.phases):
         lines += ["", *phase_table(found)]
     lines += left_out_lines(found)
-    lines += [line for note in found.notes for line in textwrap.wrap(note, WIDTH, subsequent_indent="  ")]
+    lines += [line for note in found.notes for line in textwrap.wrap(note, PAGE_WIDTH, subsequent_indent="  ")]
     if len(found.kinds):
         lines += ["", *kinds_lines(found)]
     if baseline is None and command:
@@ -133,13 +135,15 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
         where += f", in {site['phase']}" if site["phase"] else ""
         if site["kind"] in LATER:
             where += f", overlap {micro(site['overlap'])}"
-        lines.append(textwrap.shorten(f"{place + 1} {where}", WIDTH, placeholder=" ..."))
+        lines.append(textwrap.shorten(f"{place + 1} {where}", PAGE_WIDTH, placeholder=" ..."))
         size = "-" if pd.isna(site["bytes"]) else f"{site['bytes']:.0f}"
         waits = f"{100 * wait_share(site)[0]:.1f}" if site["sampled"] else "-"
         calls = f"{site['calls']}" if site["calls"] < 10**7 else f"{site['calls'] / 1e6:.4g}M"
         row = f"{calls:>7}{size:>9}{100 * site['share']:>7.1f}{waits:>7}{micro(site['after_last']):>11}"
         row += f"{micro(baseline.iloc[place]):>10}" if baseline is not None else ""
-        row += "".join(f"{micro(site[name]):>{width}}" for name, width in zip(QUANTILES, (12, 9, 8), strict=True))
+        row += "".join(
+            f"{micro(site[name]):>{width}}" for name, width in zip(SPREAD_QUANTILES, (12, 9, 8), strict=True)
+        )
         lines.append(row)
     if len(found.sites) > MOST_SITES:
         lines.append(f"{len(found.sites) - MOST_SITES} more call sites are in JSON (--json)")
@@ -193,7 +197,7 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
                 for _, site in sites.iterrows()
             ],
             "operation_us": sites["after_last"] * MICROSECONDS,
-            **{f"{name}_us": sites[name] * MICROSECONDS for name in list(QUANTILES)[:2]},  # all do not fit
+            **{f"{name}_us": sites[name] * MICROSECONDS for name in list(SPREAD_QUANTILES)[:2]},  # all do not fit
         }
     )
     if baseline is not None:

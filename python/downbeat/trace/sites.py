@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-UNKNOWN = "??"
+UNKNOWN_PLACE = "??"
 SECONDS = 60.0  # a program with gigabytes of debugging information takes its time
 
 
@@ -41,8 +41,8 @@ def source_lines(module: str, offsets: list[int]) -> list[str]:
     # A call returns to the instruction after it, which may belong to the next line.
     addresses = [f"{max(0, offset - 1):#x}" for offset in offsets]
     said = run_tool("addr2line", "-e", module, *addresses) if Path(module).is_file() else []
-    said += [UNKNOWN] * (len(offsets) - len(said))
-    return ["" if line.startswith(UNKNOWN) else short_line(line) for line in said[: len(offsets)]]
+    said += [UNKNOWN_PLACE] * (len(offsets) - len(said))
+    return ["" if line.startswith(UNKNOWN_PLACE) else short_line(line) for line in said[: len(offsets)]]
 
 
 def run_tool(name: str, *arguments: str) -> list[str]:

@@ -11,12 +11,12 @@ import pandas as pd
 
 from downbeat.errors import reading
 from downbeat.trace.clocks import starts_of
-from downbeat.trace.file import ENDINGS, KINDS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
+from downbeat.trace.file import CALL_KINDS, ENDINGS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
 from downbeat.trace.phases import ended_names, phase_paths, phase_rows
 from downbeat.trace.records import (
-    COLUMNS,
     NOT_KNOWN,
-    SAME,
+    RECORD_COLUMNS,
+    SAME_CALLS,
     WORDS,
     Words,
     add_kept_records,
@@ -148,7 +148,7 @@ class Trace:
                 found.append(profile_of(section, self._processes_of, phase_paths(section, names)))
         frame = pd.concat(found, ignore_index=True)
         if frame["thinning"].any():
-            frame["thinning"] = frame.groupby(SAME, dropna=False, sort=False)["thinning"].transform("max")
+            frame["thinning"] = frame.groupby(SAME_CALLS, dropna=False, sort=False)["thinning"].transform("max")
         if self.most is not None:
             frame["thinning"] = thinned(self.sections, frame, self.most)
         return frame
@@ -186,9 +186,9 @@ class Trace:
         """
         tables = [section.tables["records"] for section in self.sections]
         total = sum(len(table) for table in tables)
-        columns = {name: np.empty(total, dtype=dtype) for name, dtype in COLUMNS.items()}
+        columns = {name: np.empty(total, dtype=dtype) for name, dtype in RECORD_COLUMNS.items()}
         words = {name: Words() for name in WORDS}
-        words["kind"].codes(KINDS)
+        words["kind"].codes(CALL_KINDS)
         filled = first = 0
         thinning = self.profile["thinning"].to_numpy()
         names = ended_names(self.sections)
@@ -269,7 +269,7 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
         {
             "rank": section.rank,
             "operation": [*np.array(section.operations, dtype=object)[table["operation"]], "collective"],
-            "kind": [*np.array(KINDS, dtype=object)[table["kind"]], "blocking"],
+            "kind": [*np.array(CALL_KINDS, dtype=object)[table["kind"]], "blocking"],
             "communicator": [*names[communicator], NOT_KNOWN],
             "size": ranks,
             "beyond": [*beyond[communicator], 0],

@@ -112,7 +112,7 @@ def phase_sentences(found: Arrivals) -> list[str]:
     ]
 
 
-METRIC = "after_last_entry_median"
+BASELINE_METRIC = "after_last_entry_median"
 FACTOR = 2.0  # sizes that differ by more are other cells
 
 
@@ -143,7 +143,7 @@ def nearest(cells: pd.DataFrame, site: pd.Series) -> float:
     apart = (np.log2(same["size"].clip(lower=1)) - np.log2(max(1.0, size))).abs()
     if apart.min() > np.log2(FACTOR):
         return np.nan
-    return float(same[apart == apart.min()][METRIC].median())
+    return float(same[apart == apart.min()][BASELINE_METRIC].median())
 
 
 def baseline_command(found: Arrivals) -> str:

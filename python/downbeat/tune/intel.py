@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from downbeat.tune.rules_format import Rule, RulesFormat, Written, by_collective
 
-PREFIX = "I_MPI_ADJUST_"
+ADJUST = "I_MPI_ADJUST_"
 LARGEST = 2147483647  # sizes are numbers of type int
 
 
@@ -37,7 +37,7 @@ class IntelRules(RulesFormat):
         return False
 
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
-        return {PREFIX + collective.upper(): algorithm}
+        return {ADJUST + collective.upper(): algorithm}
 
     def sayable(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
         kept, losses = [], []
@@ -55,7 +55,7 @@ class IntelRules(RulesFormat):
 
     def write(self, rules: Sequence[Rule]) -> Written:
         variables = {
-            PREFIX + collective.upper(): ";".join(
+            ADJUST + collective.upper(): ";".join(
                 f"{rule.algorithm}:0-{LARGEST}@{rule.ranks}-{rule.ranks}" for rule in each
             )
             for collective, each in by_collective(rules)

@@ -28,7 +28,7 @@ Counts = tuple[int, ...]
 
 TRACE_SECONDS = 12.0  # a call or two by each algorithm
 SIZE_STEP = 8  # bytes: downbeat-bench algorithms counts in doubles
-UNKNOWN = -1
+UNKNOWN_COUNT = -1
 MESSAGES = "messages"
 CALLS = "operator calls"
 WAITS = "late arrivals"
@@ -99,7 +99,7 @@ def read_traces(file: Path) -> dict[str, CallTraces]:
 
 def known_counts(values: np.ndarray) -> Counts | None:
     """Returns counts; None if they are unknown."""
-    return None if values.size == 0 or (values == UNKNOWN).any() else tuple(int(one) for one in values.ravel())
+    return None if values.size == 0 or (values == UNKNOWN_COUNT).any() else tuple(int(one) for one in values.ravel())
 
 
 def forced_trace(
@@ -116,8 +116,8 @@ def forced_trace(
 TELLING = ("bcast", "exscan", "gather", "gatherv", "reduce", "scan", "scatter", "scatterv")
 
 # A barrier of downbeat-bench itself: rules do not change it, and it needs no deadline that all ranks can meet.
-SYNCHRONIZER = "bruck"
-SAMPLES = 3  # by each late rank in a launch
+LATE_SYNCHRONIZER = "bruck"
+LATE_SAMPLES = 3  # by each late rank in a launch
 MOST_LATE = 32  # ranks, one after another; of more an evenly spaced sample, the same for all algorithms
 LEAST_DELAY = 0.02  # s, above what a scheduler usually takes from a rank
 FAR = 4.0  # times what the operation takes without delay, the delay must be at least
@@ -167,7 +167,7 @@ class LateArrivals:
                 [*self._arguments(cell, algorithms), "-q", "-o", file.name],
                 variables,
                 trace_limit(cell.ranks)
-                + 2 * (2 + len(algorithms)) * min(cell.ranks, MOST_LATE) * SAMPLES * self._delay,
+                + 2 * (2 + len(algorithms)) * min(cell.ranks, MOST_LATE) * LATE_SAMPLES * self._delay,
                 directory,
             )
             if run.status != 0 or not file.is_file():
@@ -181,8 +181,8 @@ class LateArrivals:
     def _arguments(self, cell: Cell, algorithms: Sequence[str]) -> list[str]:
         """Returns the arguments of downbeat-bench."""
         late = ",".join(f"one_late(rank={rank})" for rank in late_of(cell.ranks))
-        arguments = [cell.collective, "-m", str(cell.size), "--sync", SYNCHRONIZER, "--pattern", late]
-        arguments += ["--delay", f"{self._delay * 1e6:.0f}us", "-r", str(SAMPLES), "--warmup", "0"]
+        arguments = [cell.collective, "-m", str(cell.size), "--sync", LATE_SYNCHRONIZER, "--pattern", late]
+        arguments += ["--delay", f"{self._delay * 1e6:.0f}us", "-r", str(LATE_SAMPLES), "--warmup", "0"]
         if algorithms:
             arguments += ["--algorithm", f"{cell.collective}={','.join([DEFAULT, *algorithms])}"]
         return arguments

@@ -23,7 +23,7 @@ import msgspec
 from downbeat.align.calls import ROOTED, UNKNOWN_RANK, Call, Gathered, NoTraceError, RankTrace, normalize
 from downbeat.align.formats.events import Blocks, looks_like_events
 from downbeat.align.formats.found import HOST, CollectiveEvents, Event, OfDevices, Stamp, find, gather_xla
-from downbeat.align.formats.kernels import OF_POINTS, POINT_TO_POINT, UNKNOWN, Kernels
+from downbeat.align.formats.kernels import OF_POINTS, POINT_TO_POINT, UNKNOWN_CALLS, Kernels
 from downbeat.errors import reading
 
 NAME = "Chrome"
@@ -182,7 +182,7 @@ class Kineto:
         operation = kernel.operation if kernel and named else normalize(said)
         if not operation:
             points = POINT_TO_POINT.search(said) or "SendRecv" in said
-            self.gathered.skipped[OF_POINTS if points else UNKNOWN] += 1
+            self.gathered.skipped[OF_POINTS if points else UNKNOWN_CALLS] += 1
             return
         if stamp.exit <= stamp.entry:
             self.gathered.skipped[LOST] += 1

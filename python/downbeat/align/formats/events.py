@@ -31,13 +31,13 @@ MOST_TRIED = 64  # gaps before a fault that are tried
 RAW = msgspec.json.Decoder(list[msgspec.Raw])
 BOM = b"\xef\xbb\xbf"
 
-Event = TypeVar("Event")
+EventType = TypeVar("EventType")
 
 
-class Decodes(Protocol[Event]):
+class Decodes(Protocol[EventType]):
     """A decoder of events: of msgspec, or one that behaves like it."""
 
-    def decode(self, text: bytes, /) -> list[Event | None]:
+    def decode(self, text: bytes, /) -> list[EventType | None]:
         """Returns the events of a JSON array; None where it has null."""
 
 
@@ -89,7 +89,7 @@ def has_time(number: msgspec.Raw) -> bool:
     return bytes(number) not in (b"", b"null")
 
 
-class Blocks(Generic[Event]):
+class Blocks(Generic[EventType]):
     """The events of a file.
 
     Attributes:
@@ -99,7 +99,7 @@ class Blocks(Generic[Event]):
         count: events so far; null among them is none.
     """
 
-    def __init__(self, path: Path, events: Decodes[Event]) -> None:
+    def __init__(self, path: Path, events: Decodes[EventType]) -> None:
         self.path = path
         self.head: dict[str, Any] = {}
         self.broken = ""
@@ -107,7 +107,7 @@ class Blocks(Generic[Event]):
         self.events = events
         self.lines, self.column = 0, 0  # of the text that is done
 
-    def __iter__(self) -> Iterator[list[Event]]:
+    def __iter__(self) -> Iterator[list[EventType]]:
         """Yields the events in order, a block at a time.
 
         Raises:
@@ -121,7 +121,7 @@ class Blocks(Generic[Event]):
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise ValueError(f"{str(error).rstrip('.')}, after {counted(self.count, 'whole event')}") from error
 
-    def blocks(self, file: IO[bytes]) -> Iterator[list[Event | None]]:
+    def blocks(self, file: IO[bytes]) -> Iterator[list[EventType | None]]:
         """Yields the events of an open file."""
         head, rest = self.begin(file)
         whole = BLOCK_BYTES  # a longer text without a gap between events may have a fault
@@ -166,7 +166,7 @@ class Blocks(Generic[Event]):
         self.column = len(text) - text.rindex(b"\n") - 1 if lines else self.column + len(text)
         self.lines += lines
 
-    def decode(self, text: bytes) -> list[Event | None] | None:
+    def decode(self, text: bytes) -> list[EventType | None] | None:
         """Returns events, None if the text is not whole."""
         try:
             return self.events.decode(b"[" + text.rstrip().rstrip(b",") + b"]")
@@ -175,7 +175,7 @@ class Blocks(Generic[Event]):
                 raise
             return None
 
-    def finish(self, text: bytes, head: bytes | None) -> Iterator[list[Event | None]]:
+    def finish(self, text: bytes, head: bytes | None) -> Iterator[list[EventType | None]]:
         """Yields the last events, and reads the text after them.
 
         Raises:

@@ -12,7 +12,16 @@ import msgspec
 
 from downbeat.align.calls import Call, Gathered, normalize
 from downbeat.align.formats.events import Blocks, has_time, nanoseconds
-from downbeat.align.formats.kernels import LEFT_OUT, NONE, OF_POINTS, UNKNOWN, Kernel, Kernels, looks_like_one, stranger
+from downbeat.align.formats.kernels import (
+    LEFT_OUT,
+    NONE,
+    OF_POINTS,
+    UNKNOWN_CALLS,
+    Kernel,
+    Kernels,
+    looks_like_one,
+    stranger,
+)
 
 PARAMETERS = "record_param_comms"
 HOST = re.compile(r"^(gloo|mpi):")
@@ -243,7 +252,7 @@ def gather_xla(gathered: Gathered, found: CollectiveEvents, base: int) -> None:
         operation, part, number = normalize(name[1]), name[2], name[3] or ""
         shape = GROUPS.search(str(stamp.arguments.get("long_name", "")))
         if operation is None:
-            gathered.skipped[OF_POINTS if "permute" in name[1] else UNKNOWN] += part != "-done"
+            gathered.skipped[OF_POINTS if "permute" in name[1] else UNKNOWN_CALLS] += part != "-done"
             continue
         if shape and (int(shape["count"]) if shape["count"] else shape["lists"].count("{")) > 1:
             gathered.skipped[SUB_GROUPS] += part != "-done"

@@ -21,7 +21,7 @@ LOOKS_LIKE_ONE = re.compile(
     re.IGNORECASE,
 )
 OF_POINTS = "point-to-point calls"
-UNKNOWN = "calls of the library whose operation neither their name nor their arguments say"
+UNKNOWN_CALLS = "calls of the library whose operation neither their name nor their arguments say"
 LEFT_OUT = "kernels that --kernel leaves out"
 
 

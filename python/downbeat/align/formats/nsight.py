@@ -21,7 +21,7 @@ from downbeat.align.formats.kernels import (
     NONE,
     OF_POINTS,
     POINT_TO_POINT,
-    UNKNOWN,
+    UNKNOWN_CALLS,
     Kernels,
     looks_like_one,
     stranger,
@@ -173,7 +173,7 @@ def gather_nccl(
         operation = kernel.operation if kernel else ""
         if not operation or operation == NONE:
             points = POINT_TO_POINT.search(text) or "SendRecv" in text
-            of_family = LEFT_OUT if operation else OF_POINTS if points else UNKNOWN
+            of_family = LEFT_OUT if operation else OF_POINTS if points else UNKNOWN_CALLS
             mine.skipped[of_family if kernel else stranger(text)] += 1
             continue
         payload = around(ranges, *launches.get((process >> PROCESS, correlation), (0, 0)))
