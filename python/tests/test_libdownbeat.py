@@ -119,7 +119,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: Compile)
     ):
         library = compiled(tmp_path / "mpi" / name / file, ("PMPI_Init", *symbols), file)
         compiled(tmp_path / "build" / name / "lib" / libdownbeat.NAME, ("MPIX_Harmonize",), needed=[library])
-    monkeypatch.setattr(libdownbeat, "ROOT", tmp_path)
+    monkeypatch.setattr(libdownbeat, "CHECKOUT", tmp_path)
     monkeypatch.setattr(libdownbeat, "kept_builds", list)
     monkeypatch.setattr(libdownbeat, "of_linker", lambda _: iter(()))
     monkeypatch.delenv(libdownbeat.VARIABLE, raising=False)
