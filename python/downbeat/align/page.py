@@ -10,12 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from downbeat.align.calls import Integers
-from downbeat.align.clocks import NS, Aligned, late_or_slow
+from downbeat.align.clocks import Aligned, late_or_slow
 from downbeat.align.matching import TO_ALL, Floats, GroupCalls
-from downbeat.report.drawing import PHASE_COLORS, draw_bars, rank_step
+from downbeat.report.drawing import PHASE_COLORS, draw_bars
 from downbeat.report.page import Page, PageSection, Table
+from downbeat.report.panel import rank_step
 from downbeat.report.style import COLORS, TEXT_POINTS, Picture, finish, finish_legend, log_axis, look_of, new_figure
 from downbeat.text import MICROSECONDS
+from downbeat.trace.clocks import NS
 from downbeat.trace.page import make_page
 
 POINTS = 200  # of a clock over the run
