@@ -20,7 +20,7 @@ from downbeat.trace.clocks import NS
 FEWEST_RANKS = 2
 LIMIT = 3.0
 FEWEST_CALLS = 10
-ALWAYS = 0.95  # of the calls
+ALWAYS_LATE = 0.95  # of the calls
 CLEARLY = 1.1  # times as long
 CLEAR_RATE = 5.0  # standard errors that a rate is from 0
 KNOWN_RATE = 1e-6  # an error of less says something even of a rate of 0
@@ -152,7 +152,7 @@ def always_last(groups: Sequence[GroupCalls]) -> list[str]:
                 continue
             fewest = int(np.argmin(np.median(spent, axis=0)))
             own, rest = spent[:, fewest], np.delete(spent, fewest, axis=1)
-            if (own < rest.min(axis=1)).mean() >= ALWAYS and np.median(rest) >= CLEARLY * np.median(own):
+            if (own < rest.min(axis=1)).mean() >= ALWAYS_LATE and np.median(rest) >= CLEARLY * np.median(own):
                 times = (f"{np.median(one) / 1e3:,.4g}" for one in (own, rest))
                 lines.append(
                     f"group {group.name}, {operation}: whether rank {group.ranks[fewest]} comes last or its clock is "

@@ -11,7 +11,7 @@ from downbeat.align.calls import Integers
 from downbeat.align.matching import TO_ALL, Floats, GroupCalls
 
 USUAL_RATE = 100e-6  # of two clocks, as a standard deviation
-STEADY = 60e9  # ns: how long a clock's rate may go on changing into one direction
+STEADY_NS = 60e9  # ns: how long a clock's rate may go on changing into one direction
 PASSES = 6
 BLOCKS = 16
 LEAST_FACTOR = 0.9
@@ -152,7 +152,7 @@ class Ends:
         started = np.zeros(ranks, dtype=bool)
         for k in range(count):
             h = step[k]
-            grow = (self.curve * 1.6) ** 2 * h * max(h, STEADY) / 2.0
+            grow = (self.curve * 1.6) ** 2 * h * max(h, STEADY_NS) / 2.0
             if k:
                 x[k], s[k] = x[k - 1] + h * s[k - 1], s[k - 1]
                 a[k] = a[k - 1] + 2 * h * b[k - 1] + h * h * c[k - 1] + grow * h * h / 3.0

@@ -20,11 +20,11 @@ from downbeat.text import MICROSECONDS
 from downbeat.trace.clocks import NS
 from downbeat.trace.page import make_page
 
-POINTS = 200  # of a clock over the run
+CURVE_POINTS = 200  # of a clock over the run
 MOST_CLOCKS = 12  # that are drawn
-SHOWN = 4  # calls before and after
+SHOWN_CALLS = 4  # calls before and after
 THIN = 200  # a bar that is this often in its axis is not seen
-TERMS = (
+AXIS_TERMS = (
     ("offset", "of the clock against the axis in the middle of the run: positive if it is ahead"),
     ("rate", "by how much the clock is too fast, with its standard error; none where it is not known"),
     ("bound", "the error of a stamp on the axis cannot be larger: in the middle of the run"),
@@ -50,7 +50,7 @@ def clock_section(aligned: Aligned) -> PageSection:
         warnings=aligned.notes,
         tables=(Table("Clocks of the ranks against the axis", clocks_frame(aligned)),),
         pictures=tuple(one for one in pictures if one is not None),
-        definitions=TERMS,
+        definitions=AXIS_TERMS,
     )
 
 
@@ -79,7 +79,7 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
         times = entries_of(aligned, int(rank))
         if len(times) < 2 or rank == aligned.axis_of(int(rank)).ranks[0]:
             continue
-        at = np.linspace(0, int(times.max() - times.min()), POINTS).astype(np.int64) + times.min()
+        at = np.linspace(0, int(times.max() - times.min()), CURVE_POINTS).astype(np.int64) + times.min()
         moved, bound, expected = aligned.correct(int(rank), at)
         ahead = at - moved
         frames.append(
@@ -129,8 +129,8 @@ def calls_to_show(aligned: Aligned) -> tuple[GroupCalls, Integers] | None:
         whole = np.isin(group.operation, TO_ALL) & ~group.missing.any(axis=1)
         rows = np.flatnonzero(whole & ((group.size != 0) | (group.operation == "barrier")))
         if len(rows):
-            first = max(0, min(len(rows) // 2, len(rows) - SHOWN))
-            found.append((len(group.ranks), len(rows), group, rows[first : first + SHOWN]))
+            first = max(0, min(len(rows) // 2, len(rows) - SHOWN_CALLS))
+            found.append((len(group.ranks), len(rows), group, rows[first : first + SHOWN_CALLS]))
     return max(found, key=lambda one: one[:2])[2:] if found else None
 
 

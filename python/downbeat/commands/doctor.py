@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EXIT_NO_START = 3
 STYLES = {"good": "green", "notice": "yellow", "problem": "bold red"}
 SCHEMA_VERSION = 1
-WIDEST = 100  # columns that are read with ease
+WIDEST_LINE = 100  # columns that are read with ease
 
 
 def doctor(
@@ -85,7 +85,7 @@ def doctor(
     findings.append(watch(next(started, None), machine, seconds))
     if not is_standard_output(json_file):
         console = Screen()
-        print_findings(console, findings, min(console.width, WIDEST) if console.is_terminal else 80)
+        print_findings(console, findings, min(console.width, WIDEST_LINE) if console.is_terminal else 80)
         if noises:
             print_noise(noises, seconds)
     if json_file:

@@ -19,7 +19,7 @@ from downbeat.errors import UsageError
 from downbeat.run.launch import INTERRUPTIONS, heeded
 from downbeat.run.request import SETTINGS, Request, request_of
 
-SECONDS = 5.0  # a shell waits no longer for downbeat-bench
+LISTING_SECONDS = 5.0  # a shell waits no longer for downbeat-bench
 
 Completion = Callable[[str], list[str]]
 
@@ -42,7 +42,7 @@ def components(kind: str) -> Completion:
 
         try:
             command = [find_any_bench()[1], "list", kind, "--format", "json"]
-            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS)
+            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LISTING_SECONDS)
         except (OSError, subprocess.SubprocessError, UsageError):
             return []
         return [str(json.loads(line)["name"]) for line in done.stdout.splitlines()]

@@ -147,10 +147,10 @@ NAMES = {
     "patterns_permuted": "permuted patterns",
 }
 CLOCK = "clock_"  # settings of libdownbeat
-MEASURED = re.compile("clock_check.*|clock_resolution")  # found by the run, so never twice the same
+MEASURED_ATTRIBUTES = re.compile("clock_check.*|clock_resolution")  # found by the run, so never twice the same
 RESOLUTION = "clock_resolution"
 COARSER = 2.0  # a step that is another one
-LONGEST = 60
+LONGEST_VALUE = 60
 
 
 def context_differences(
@@ -167,7 +167,7 @@ def context_differences(
     keys = [*NAMES, *sorted({key for one in first for key in one if key.startswith(CLOCK)})]
     lines = [] if "environment" in expected else variable_differences(first, second)
     for key in keys:
-        if key in expected or MEASURED.fullmatch(key):
+        if key in expected or MEASURED_ATTRIBUTES.fullmatch(key):
             continue
         values = [sorted({relevant(key, one) for one in side}) for side in (first, second)]
         if values[0] != values[1]:
@@ -217,4 +217,4 @@ def relevant(key: str, context: Mapping[str, object]) -> str:
 def one_short_line(values: list[str]) -> str:
     """Returns values as one line that is not too long."""
     line = "; ".join(value.replace("\n", " ") or "none" for value in values)
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
+    return line if len(line) <= LONGEST_VALUE else f"{line[: LONGEST_VALUE - 3]}..."

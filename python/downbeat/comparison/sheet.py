@@ -25,10 +25,10 @@ UNITS = Units(FACTOR_UNITS | dict.fromkeys(("a", "b", "clock_uncertainty"), "s")
 COUNTS = ("launches_a", "launches_b", "launches_needed", "sessions")
 MOST_NAMES = 12  # of cells that were compared, in one line
 DECIDED = ("faster", "slower", "equivalent")
-ORDER = (*DECIDED, "undecided", UNMATCHED)
+VERDICT_ORDER = (*DECIDED, "undecided", UNMATCHED)
 # Of one operation after two synchronizers neither is faster: the same call is read lower or higher.
 READINGS = {"faster": "reads lower", "slower": "reads higher"}
-ALWAYS = {"operation", "size"}
+FACTORS_ALWAYS = {"operation", "size"}
 NO_DIFFERENCE = (NOT_SIGNIFICANT, NOT_AMONG_MANY)
 MORE_LAUNCHES = (*NO_DIFFERENCE, FEW_ALIKE)  # are what would help
 LONGEST_NAME = 14  # of a value that heads a column
@@ -135,7 +135,7 @@ def conclusion(frame: pd.DataFrame) -> list[Sentence]:
             values |= {"a": b, "b": a, "ratio": 1 / ratio, "low": 1 / high, "high": 1 / low}
         return [Sentence("times_as_fast", values)]
     found = []
-    for verdict in (one for one in ORDER if one in verdicts):
+    for verdict in (one for one in VERDICT_ORDER if one in verdicts):
         rows = cells[cells["verdict"] == verdict]
         ends = {"low": rows["ratio"].min(), "high": rows["ratio"].max()}
         word_of = counted_word(frame, verdict, len(rows))
@@ -174,7 +174,9 @@ def verdict_counts(frame: pd.DataFrame) -> str:
     """Returns how many cells have which verdict; the verdicts are of B."""
     counts = Counter(frame["verdict"])
     found = [
-        f"{counts[one]} {counted_word(frame, one, counts[one])}" for one in ORDER if counts[one] or one != UNMATCHED
+        f"{counts[one]} {counted_word(frame, one, counts[one])}"
+        for one in VERDICT_ORDER
+        if counts[one] or one != UNMATCHED
     ]
     of = f"after {heads_of(frame)[1]}" if are_readings(frame) else "B against A"
     return f"{counted(len(frame), 'cell')}: {', '.join(found)} ({of})"
@@ -191,7 +193,7 @@ def reason_text(frame: pd.DataFrame, row: pd.Series) -> str:
 
 def sheet_factors(frame: pd.DataFrame) -> list[str]:
     """Returns the factors that need a column."""
-    shown = [name for name in FACTORS if name in frame and (name in ALWAYS or frame[name].nunique() > 1)]
+    shown = [name for name in FACTORS if name in frame and (name in FACTORS_ALWAYS or frame[name].nunique() > 1)]
     return [name for name in shown if name not in IMPLIED]
 
 

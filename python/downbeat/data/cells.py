@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Read from each variable at a time: few passes, little of a laptop's memory.
 CHUNK_BYTES = 32 << 20
 VERDICTS = ("valid", "late_flag", "late_entry", "warmup", "overrun")
-KEPT = ("cell_index", "block", "attempt", "verdict", "deadline", "slack", "begin")
+KEPT_VARIABLES = ("cell_index", "block", "attempt", "verdict", "deadline", "slack", "begin")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
         for name in wanted:
             if name not in known:
                 raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(known)}")
-        read = [file.variables[name] for name in (*KEPT, *wanted)]
+        read = [file.variables[name] for name in (*KEPT_VARIABLES, *wanted)]
         return Samples(
             {variable.name: native(variable[:]) for variable in read},
             {variable.name: dict(variable.attributes) for variable in read},

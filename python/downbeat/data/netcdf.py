@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 NETCDF_MAGIC = b"CDF"
-WIDTHS = {1: (4, 4), 2: (4, 8), 5: (8, 8)}  # bytes of counts and of offsets, by version
+NETCDF_WIDTHS = {1: (4, 4), 2: (4, 8), 5: (8, 8)}  # bytes of counts and of offsets, by version
 # By the format's number of a type.
 TYPES = {1: ">i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8", 7: ">u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}
 TEXT = 2
@@ -33,7 +33,7 @@ class Header:
     def __init__(self, data: mmap.mmap) -> None:
         self.data = data
         self.place = len(NETCDF_MAGIC) + 1
-        self.width, self.offset_width = WIDTHS[data[len(NETCDF_MAGIC)]]
+        self.width, self.offset_width = NETCDF_WIDTHS[data[len(NETCDF_MAGIC)]]
 
     def take(self, size: int) -> bytes:
         """Returns the next bytes; what follows begins at a multiple of four."""

@@ -179,14 +179,14 @@ def draw_line(axes: Axes, one: Line) -> None:
         axes.errorbar(x, y, yerr=half, fmt="none", ecolor=color, capsize=2.5, elinewidth=1)
 
 
-LARGEST = 60.0  # area of a dot, in square points
+LARGEST_DOT = 60.0  # area of a dot, in square points
 
 
 def draw_dots(axes: Axes, one: Dots) -> None:
     """Draws signed values at points."""
     values = np.asarray(one.values, dtype=float)
     limit = float(np.abs(values).max()) or 1.0
-    sizes = np.maximum(LARGEST * np.abs(values) / limit, 2.0)
+    sizes = np.maximum(LARGEST_DOT * np.abs(values) / limit, 2.0)
     look = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "linewidths": 0.2, "edgecolors": "black"}
     dots = axes.scatter(one.x, one.y, s=sizes, c=values, **look)  # type: ignore[arg-type]
     axes.figure.colorbar(dots, ax=axes, label=one.unit)

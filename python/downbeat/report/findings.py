@@ -12,7 +12,7 @@ import pandas as pd
 from downbeat.comparison.compare import compare
 from downbeat.comparison.judging import UNMATCHED
 from downbeat.comparison.questions import AgainstStart, against_start, against_start_frame, numbered, slower_algorithms
-from downbeat.comparison.sheet import DECIDED, ORDER, READINGS, conclusion
+from downbeat.comparison.sheet import DECIDED, READINGS, VERDICT_ORDER, conclusion
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     MEDIAN_LATENCY,
@@ -114,7 +114,7 @@ def barrier_fact(judged: list[AgainstStart]) -> Sentence:
         "high": max(ratios),
         "margin": MARGIN,
     }
-    of = {verdict: [one for one in firm if one.comparison.verdict == verdict] for verdict in ORDER}
+    of = {verdict: [one for one in firm if one.comparison.verdict == verdict] for verdict in VERDICT_ORDER}
     values |= {verdict: len(cells) for verdict, cells in of.items()}
     values["extremes"] = [extreme(of[verdict], len(firm)) for verdict in READINGS if of[verdict]]
     if of["equivalent"]:
@@ -184,7 +184,7 @@ def configuration_fact(
             "b": other,
             "from_start": len(sides[0]) > 1,
             "cells": len(table),
-            "found": [{"verdict": name, "cells": int(verdicts[name])} for name in ORDER if name in verdicts],
+            "found": [{"verdict": name, "cells": int(verdicts[name])} for name in VERDICT_ORDER if name in verdicts],
             "unseen": unseen_text(int(fewest)) if fewest > 0 else "",
             "command": shlex.join(["downbeat", "compare", str(experiment.path), *conditions]),
         },

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_SYNCHRONIZERS = 6
-METRIC = "global_time"
+DELAY_METRIC = "global_time"
 # Of the time before the first entry, as a multiple of that after it: a longer one would leave no room for the rest.
 MOST_BEFORE = 6
-CAPTION = (
+BARS_CAPTION = (
     "Bars of each rank on the global clock: in the synchronizer, waiting there for the common deadline (from the "
     "root's decision on) or for the rank's own delay, and in the operation. 0 is the common start, or the first entry "
     "where there is none. Left: the sample with the median time from the first entry to the last exit. Right: the "
@@ -81,8 +81,8 @@ def chosen_samples(launch: Launch) -> pd.DataFrame:
     cells = cells[cells["size"] == cells.groupby("operation")["size"].transform("min")]
     # The first of several patterns, algorithms: `none` and `default` stand first.
     cells = cells.drop_duplicates(["operation", "line"])
-    samples = read_samples(launch.path, [METRIC])
-    valid, index, time = samples.with_verdict("valid"), samples["cell_index"], samples[METRIC]
+    samples = read_samples(launch.path, [DELAY_METRIC])
+    valid, index, time = samples.with_verdict("valid"), samples["cell_index"], samples[DELAY_METRIC]
     rows = []
     for cell in cells.to_dict("records"):
         mine = np.flatnonzero(valid & (index == cell["cell"]))
@@ -121,7 +121,9 @@ def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: 
         title = f"{line}, {which}"
         panels.append(Panel([Timeline(bars, launch.ranks)], "time [us]", "rank", title, x_limits=limits))
     size = f" of {bytes_text(samples['size'].iloc[0])} bytes" if samples["size"].iloc[0] else ""
-    caption = CAPTION.replace("{launch}", f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})")
+    caption = BARS_CAPTION.replace(
+        "{launch}", f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})"
+    )
     if len(samples) == MOST_SYNCHRONIZERS:
         caption += f" At most {MOST_SYNCHRONIZERS} synchronizers are shown."
     if launch.ranks > MOST_RANKS:
@@ -196,7 +198,7 @@ def skew_picture(numbers: pd.DataFrame, meaning: str) -> Picture:
     return make_picture("exit_skew", title, caption, panels, named, columns=1, share_x=True)
 
 
-FEWEST_RANKS = 3
+FEWEST_SKEW_RANKS = 3
 PATTERN_CAPTION = (
     "Mean time from the first exit of the same sample to the rank's own (Hunold 2015, figure 4), with its 95 % "
     "interval, cut off at 0. One interruption moves a mean far and widens its interval. Where the line rises or falls "
@@ -209,7 +211,7 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
     frames = []
     for launch in experiment.launches:
         # Alone, a rank is always the first; of two ranks the exit skew says all.
-        if launch.ranks < FEWEST_RANKS:
+        if launch.ranks < FEWEST_SKEW_RANKS:
             continue
         exits = exit_pattern(launch.path)
         exits = exits[(exits["pattern"] == NO_PATTERN) & (exits["computation"] == 0)]
@@ -231,7 +233,7 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
 
 def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
     """Draws when each rank leaves, from a file of `downbeat-bench skew`; the intervals are over samples."""
-    if "exit_mean" not in data or data.sizes["rank"] < FEWEST_RANKS:
+    if "exit_mean" not in data or data.sizes["rank"] < FEWEST_SKEW_RANKS:
         return []
     frame = data[["exit_mean", "exit_half"]].to_dataframe().reset_index().dropna(subset=["exit_mean"])
     exits, half = frame["exit_mean"], frame["exit_half"]

@@ -35,7 +35,7 @@ from downbeat.text import MICROSECONDS, PERCENT
 
 METRIC = "latency_avg"
 MEANING = f"{METRICS[METRIC].meaning[0].upper()}{METRICS[METRIC].meaning[1:]}."
-SIZE = "message size [bytes]"
+SIZE_LABEL = "message size [bytes]"
 
 
 def by_panel(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -72,7 +72,7 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
     places, limits = positions(numbers["line"]), shown_ratios(numbers)
     panels = []
     for title, group in by_panel(numbers.assign(at=numbers["size"].clip(lower=1))):
-        x, scale = (SIZE, "bytes") if (group["size"] > 0).any() else ("no message", "none")
+        x, scale = (SIZE_LABEL, "bytes") if (group["size"] > 0).any() else ("no message", "none")
         lines = lines_of(group, ("at", "ratio", "low", "high"), places)
         shade = (1 / (1 + MARGIN), 1 + MARGIN)
         panels.append(Panel(lines, x, "ratio", title, scale, "log", y_limits=limits, y_at=1.0, shade=shade))
@@ -115,7 +115,7 @@ def scaling_picture(frame: pd.DataFrame, x: str, name: str, title: str) -> Pictu
     numbers = scaling_numbers(frame.assign(line=synchronization(frame), panel=describe(frame, factors)), x)
     places = positions(numbers["line"])
     with_bands = len(places) <= MOST_BANDS
-    axes, scale = (SIZE, "bytes") if x == "size" else ("processes", "positions")
+    axes, scale = (SIZE_LABEL, "bytes") if x == "size" else ("processes", "positions")
     panels = []
     for panel, group in by_panel(numbers.assign(at=numbers[x].clip(lower=1))):
         marks: list[Band | Line] = []
@@ -259,7 +259,7 @@ def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
     panels = [
         Panel(
             lines_of(group, ("at", *columns[3:]), by="definition"),  # type: ignore[arg-type]
-            SIZE,
+            SIZE_LABEL,
             "overlap [%]",
             title,
             "bytes",

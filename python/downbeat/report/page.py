@@ -154,7 +154,7 @@ SVG = "http://www.w3.org/2000/svg"
 LINK = "http://www.w3.org/1999/xlink"
 # How matplotlib itself writes powers of ten beside an axis.
 MATHEMATICS = "$\\mathdefault{"
-METADATA = f"{{{SVG}}}metadata"
+SVG_METADATA = f"{{{SVG}}}metadata"
 
 
 def anchor(text: str) -> str:
@@ -176,7 +176,7 @@ def picture_svg(picture: Picture) -> Markup:
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", LINK)
     root = ElementTree.fromstring(printable(file.getvalue().decode()))
-    for child in root.findall(METADATA):
+    for child in root.findall(SVG_METADATA):
         root.remove(child)
     for element in root.iter():
         for attribute, value in element.attrib.items():

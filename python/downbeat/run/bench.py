@@ -209,7 +209,7 @@ TARGETS = (
 PACKAGE = Path(__file__).resolve().parents[1]
 HEADERS = PACKAGE / "headers"  # in the wheel: of libraries that clusters seldom have
 # Names of C wrappers and of those for C++ beside them; what follows a name, as in Debian's mpicc.mpich, stays.
-PAIRS = {
+CXX_WRAPPERS = {
     "mpicc_abi": "mpicxx_abi",
     "mpicc": "mpicxx mpic++ mpiCC",
     "mpiicx": "mpiicpx",
@@ -244,7 +244,7 @@ def library_by_macros(macros: str) -> str:
 
 def cxx_beside(wrapper: Path) -> str | None:
     """Returns the C++ wrapper that belongs to a C wrapper."""
-    for name, others in PAIRS.items():
+    for name, others in CXX_WRAPPERS.items():
         if wrapper.name == name or wrapper.name.startswith(f"{name}."):
             suffix = wrapper.name[len(name) :]
             found = (shutil.which(str(wrapper.with_name(other + suffix))) for other in others.split())

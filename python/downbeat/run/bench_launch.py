@@ -77,7 +77,7 @@ Tick = Callable[[], float | None]
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
 # 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
-MEASURED = (0, 3, 4)
+MEASURED_STATUS = (0, 3, 4)
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
     """
     if status == EXIT_TIMEOUT:
         return f"ended after {timeout:g} s, the timeout"
-    if status not in MEASURED:
+    if status not in MEASURED_STATUS:
         reason = last_line(where / ERRORS)
         return f"exit status {status}{': ' if reason else ''}{reason}"
     try:

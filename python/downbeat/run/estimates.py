@@ -151,7 +151,7 @@ PILOT_LAUNCHES = 5
 # A launch that takes much longer than those so far would be a surprise, and run into its timeout.
 GROWTH = 10
 # Values that the name of a cell leaves out.
-USUAL = {
+USUAL_VALUES = {
     "datatype": ("MPI_BYTE",),
     "algorithm": ("default", ""),
     "barrier_algorithm": ("default", ""),
@@ -283,7 +283,7 @@ def observe_launch(where: Path, key: LaunchKey) -> dict[str, tuple[np.ndarray, f
     for position, cell in cells.iterrows():
         samples = values[valid & (index == position)]
         if len(samples) and (samples > 0).all():
-            words = [str(cell[name]) for name in CELL_FACTORS if str(cell[name]) not in USUAL.get(name, ())]
+            words = [str(cell[name]) for name in CELL_FACTORS if str(cell[name]) not in USUAL_VALUES.get(name, ())]
             cost = max(float(cell["wall_time"]) / len(samples), 1e-9)
             found[f"{' '.join(words)}, {key.configuration}"] = (samples, own, cost)
     return found

@@ -127,7 +127,7 @@ def settings_of(context: Mapping[str, object]) -> dict[str, Setting]:
 
 
 CHANGES = re.compile(r"(OMPI_MCA|PMIX_MCA|PRTE_MCA|MPIR_CVAR|MPICH|I_MPI|UCX|FI|HCOLL|UCC|DOWNBEAT)_")
-SHOWN = 5
+SHOWN_VARIABLES = 5
 ADVICE = "they change what is measured, and are recorded with it; unset those that you do not want"
 
 
@@ -136,8 +136,8 @@ def check_variables(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG
     names = sorted(name for name in machine.environment if CHANGES.match(name) and not OF_LAUNCHERS.fullmatch(name))
     findings = []
     if names:
-        words = [f"{name}={machine.environment[name]}" for name in names[:SHOWN]]
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        words = [f"{name}={machine.environment[name]}" for name in names[:SHOWN_VARIABLES]]
+        more = f" and {len(names) - SHOWN_VARIABLES} more" if len(names) > SHOWN_VARIABLES else ""
         findings.append(Finding("variables", f"set: {', '.join(words)}{more}", "notice", ADVICE))
     if machine.environment.get("LD_PRELOAD"):
         seen = f"LD_PRELOAD={machine.environment['LD_PRELOAD']}"

@@ -21,7 +21,7 @@ from downbeat.text import name_of
 # Each costs simulation time, and without jitter they are equal.
 SIMULATED_REPETITIONS = "20"
 SIMULATED_WARMUP = "3"  # there is no cache to warm, and a rule that watches samples takes more time than they
-LAUNCHES, MOST_FOR_WIDTH = 10, 50
+DEFAULT_LAUNCHES, MOST_FOR_WIDTH = 10, 50
 
 
 def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
@@ -46,7 +46,7 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
     ranks = request.ranks or (platform.ranks if platform else default_ranks(job_of(libraries[0].launcher), per_node),)
     if platform:
         check_room(platform, max(ranks))
-    launches = request.launches or LAUNCHES
+    launches = request.launches or DEFAULT_LAUNCHES
     most = request.max_launches or max(MOST_FOR_WIDTH, launches)
     if most < launches:
         raise wrong("max-launches", most, f"a whole number, from {launches} to {MOST_LAUNCHES}")

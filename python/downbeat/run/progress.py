@@ -44,7 +44,7 @@ class Screen(Console):
 CAPTION = "latency in us, mean over ranks: geometric mean of n launches' medians; +-: half the 95 % interval"
 # Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
-ALWAYS = ("operation", "size", "synchronizer")
+SHOWN_ALWAYS = ("operation", "size", "synchronizer")
 
 
 def duration_text(seconds: float) -> str:
@@ -92,7 +92,7 @@ def progress_table(estimates: Estimates, most: int | None = None) -> Table:
         most: rows.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    columns = [*ALWAYS, *(name for name in estimates.varying() if name not in ALWAYS)]
+    columns = [*SHOWN_ALWAYS, *(name for name in estimates.varying() if name not in SHOWN_ALWAYS)]
     for name in columns:
         table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
     for name in ("latency", "+-", "n"):

@@ -241,7 +241,7 @@ def smpirun_command(platform: Platform, ranks: int, directory: Path) -> list[str
     return [*start, *settings, ERRORS_ALONE]
 
 
-START_SECONDS = 0.8  # of a launch, before and after it measures
+LAUNCH_START_SECONDS = 0.8  # of a launch, before and after it measures
 RANK_START_SECONDS = 4e-3  # and of each rank; launchers start ranks of a node one after another
 # Per sample with its share of warm-up and synchronization; the slowest operations take time for each peer.
 SAMPLE_SECONDS = 60e-6
@@ -258,7 +258,7 @@ LEAST_LIMIT = 600.0  # s; a user's own operation may take long
 
 def start_seconds(ranks: int) -> float:
     """Returns the time that a launch takes in addition to measuring."""
-    return START_SECONDS + RANK_START_SECONDS * ranks
+    return LAUNCH_START_SECONDS + RANK_START_SECONDS * ranks
 
 
 def sample_seconds(ranks: int) -> float:

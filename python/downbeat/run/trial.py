@@ -29,8 +29,8 @@ from downbeat.text import NANOSECONDS, counted, split_list
 
 CHECK = "algorithms"  # of the findings
 DEFAULT_CHOICE = "default"
-SECONDS = 60.0
-LARGEST = 2**16  # bytes that are counted: where a message is cut or not, the algorithm is the same
+COUNTING_SECONDS = 60.0
+LARGEST_COUNTED = 2**16  # bytes that are counted: where a message is cut or not, the algorithm is the same
 BYTE_SUFFIXES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 IGNORED = "ignored"
 CANNOT_TELL = "cannot tell"
@@ -70,7 +70,7 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
     library = replace(library, bench=variant.bench or library.bench, launcher=variant.launcher or library.launcher)
     size = largest_size(plan.measurement.options.get("sizes", ""))
     arguments = [CHECK, *chosen, "-m", str(size), "--format", "json"]
-    ended = run_bench(library, key.ranks, arguments, plan.variables_of(key), SECONDS)
+    ended = run_bench(library, key.ranks, arguments, plan.variables_of(key), COUNTING_SECONDS)
     where = f"under {key.configuration}"
     if ended.status != 0:
         return [Finding(CHECK, f"whether choices take effect {where} could not be counted: {ended.reason}", "notice")]
@@ -111,7 +111,7 @@ def largest_size(sizes: str) -> int:
     """Returns the largest of the sizes that can be counted: at most `LARGEST`, a multiple of 8 bytes."""
     found = re.findall(r"(\d+)([KMG]?)", sizes) or [("64", "K")]
     size = max(int(number) * BYTE_SUFFIXES[suffix] for number, suffix in found)
-    return max(8, min(size, LARGEST) // 8 * 8)
+    return max(8, min(size, LARGEST_COUNTED) // 8 * 8)
 
 
 def enlisted(choices: Iterable[tuple[str, str]]) -> str:
@@ -198,7 +198,7 @@ WATCH = Measurement(
     tuple(f"synthetic(duration={20_000 + cell}us,step=0)" for cell in range(25)),
     {"repetitions": "10", "warmup": "0", "sync": "mpi_barrier"},
 )
-WINDOW = 5  # blocks
+WATCH_WINDOW = 5  # blocks
 
 
 def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
@@ -231,7 +231,7 @@ def judge_round_trips(trips: NDArray[np.float64], what: str) -> Finding:
     if not trips.size:
         return unwatched("no round trip could be read; ranks share a processor", "see binding")
     # A state lasts for seconds; what one or two blocks of 20 ms show is an interruption.
-    trips = np.median(sliding_window_view(np.pad(trips, WINDOW // 2, mode="reflect"), WINDOW), axis=1)
+    trips = np.median(sliding_window_view(np.pad(trips, WATCH_WINDOW // 2, mode="reflect"), WATCH_WINDOW), axis=1)
     names = names_of_classes(trips)
     classes = sorted((trips[names == name] for name in set(names)), key=np.median)
     medians = [f"{np.median(one) * NANOSECONDS:.0f} ns" for one in classes]

@@ -25,7 +25,7 @@ ASAN = re.compile(r"(libasan|libclang_rt\.asan)[^/]*$")
 ASAN_OPTIONS, ASAN_LATER = "ASAN_OPTIONS", "verify_asan_link_order=0"  # it refuses to come after another library
 LISTED = "mca_base_env_list"
 LISTED_HERE = f"OMPI_MCA_{LISTED}"
-LARGEST = 1 << 16  # bytes of a text file that a command names: programs of a launch, settings, a script
+LARGEST_TEXT = 1 << 16  # bytes of a text file that a command names: programs of a launch, settings, a script
 
 
 def launcher_library(launcher: str) -> str | None:
@@ -52,7 +52,7 @@ def text_in(word: str) -> str:
         if not path.is_file():
             return ""
         with path.open("rb") as file:
-            content = file.read(LARGEST)
+            content = file.read(LARGEST_TEXT)
     except (OSError, ValueError):
         return ""
     return "" if b"\0" in content else content.decode("utf-8", errors="replace")

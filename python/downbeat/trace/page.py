@@ -207,7 +207,7 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
 
 
 MOST_SECTIONS = 5  # call sites with pictures
-MOST_ROWS = 20  # of the table of call sites
+MOST_SITE_ROWS = 20  # of the table of call sites
 WIDEST = 16  # ranks whose representative patterns are a table
 TERMS = {
     "waiting": "time in a call before the process that it needs has entered: in an allreduce the last one",
@@ -242,8 +242,12 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     sections = []
     if len(found.sites):
         count = len(found.sites)
-        said = (f"The first {MOST_ROWS} of {count} call sites, by time; --json has all.",) if count > MOST_ROWS else ()
-        table = Table("Call sites, by time", sites_for_page(found, baseline).head(MOST_ROWS))
+        said = (
+            (f"The first {MOST_SITE_ROWS} of {count} call sites, by time; --json has all.",)
+            if count > MOST_SITE_ROWS
+            else ()
+        )
+        table = Table("Call sites, by time", sites_for_page(found, baseline).head(MOST_SITE_ROWS))
         terms = {
             name: text for name, text in TERMS.items() if name != "overlap" or found.sites["overlap"].notna().any()
         }

@@ -13,7 +13,7 @@ from downbeat.trace.verdict import mpi_name
 
 MAP_COLUMNS = 120  # of the heat map: stretches of time
 MOST_DRAWN = 64  # ranks, or groups of them
-MOST_POINTS = 1000  # calls that are drawn as points; more are added up in stretches
+MOST_CALL_POINTS = 1000  # calls that are drawn as points; more are added up in stretches
 STRETCHES = 200
 TIMELINES = 4  # calls that are drawn one by one
 SHAPE_LEVELS = (0.05, 0.5, 0.95)
@@ -87,7 +87,7 @@ def spread_over_time(calls: pd.DataFrame, number: str, title: str) -> Picture:
     )
     what = "a point per call"
     columns = {"spread_us": "spread of the arrivals"}
-    if len(numbers) > MOST_POINTS:
+    if len(numbers) > MOST_CALL_POINTS:
         stretch = np.arange(len(numbers)) * STRETCHES // len(numbers)
         groups = numbers.sort_values("time_s", ignore_index=True).groupby(stretch)
         numbers = groups[["time_s", "bound_us"]].first()

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 UNKNOWN_PLACE = "??"
-SECONDS = 60.0  # a program with gigabytes of debugging information takes its time
+SYMBOL_SECONDS = 60.0  # a program with gigabytes of debugging information takes its time
 
 
 def site_names(sites: Iterable[tuple[str, int, str]], absent: Container[str] = ()) -> dict[tuple[str, int], str]:
@@ -52,7 +52,7 @@ def run_tool(name: str, *arguments: str) -> list[str]:
         return []
     try:
         said = subprocess.run(
-            [tool, *arguments], capture_output=True, text=True, errors="replace", check=False, timeout=SECONDS
+            [tool, *arguments], capture_output=True, text=True, errors="replace", check=False, timeout=SYMBOL_SECONDS
         )
     except (subprocess.TimeoutExpired, OSError):
         return []

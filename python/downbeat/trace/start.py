@@ -33,7 +33,7 @@ from downbeat.trace.command import (
 )
 
 PRELOAD_LIBRARY = "libdownbeat-preload.so"
-VARIABLE = "DOWNBEAT_PRELOAD_"
+PRELOAD_VARIABLES = "DOWNBEAT_PRELOAD_"
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ def preloaded(
     library = str(Path(library).absolute())
     before = [] if command.owner else [*command.before, command.launcher or ""]
     refuse_hidden([*before, *command.started], library)
-    forced = {VARIABLE + key: value for key, value in settings.items()}
+    forced = {PRELOAD_VARIABLES + key: value for key, value in settings.items()}
     if any(map(narrows, command.started)):
-        forced[f"{VARIABLE}LAUNCH"] = uuid.uuid4().hex
+        forced[f"{PRELOAD_VARIABLES}LAUNCH"] = uuid.uuid4().hex
     given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
     if any("libasan" in one for one in linked_libraries(command.started)):
         said = [environment[ASAN_OPTIONS]] if ASAN_OPTIONS in environment else []

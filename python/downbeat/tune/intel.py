@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from downbeat.tune.rules_format import Rule, RulesFormat, Written, by_collective
 
 ADJUST = "I_MPI_ADJUST_"
-LARGEST = 2147483647  # sizes are numbers of type int
+LARGEST_SIZE = 2147483647  # sizes are numbers of type int
 
 
 class IntelRules(RulesFormat):
@@ -56,7 +56,7 @@ class IntelRules(RulesFormat):
     def write(self, rules: Sequence[Rule]) -> Written:
         variables = {
             ADJUST + collective.upper(): ";".join(
-                f"{rule.algorithm}:0-{LARGEST}@{rule.ranks}-{rule.ranks}" for rule in each
+                f"{rule.algorithm}:0-{LARGEST_SIZE}@{rule.ranks}-{rule.ranks}" for rule in each
             )
             for collective, each in by_collective(rules)
         }

@@ -120,7 +120,7 @@ LATE_SYNCHRONIZER = "bruck"
 LATE_SAMPLES = 3  # by each late rank in a launch
 MOST_LATE = 32  # ranks, one after another; of more an evenly spaced sample, the same for all algorithms
 LEAST_DELAY = 0.02  # s, above what a scheduler usually takes from a rank
-FAR = 4.0  # times what the operation takes without delay, the delay must be at least
+FAR_APART = 4.0  # times what the operation takes without delay, the delay must be at least
 LONGEST_DELAY = 5.0  # s
 TRIES = 3  # to find a delay that is long enough
 
@@ -173,9 +173,9 @@ class LateArrivals:
             if run.status != 0 or not file.is_file():
                 return {}, run.reason
             found, undelayed = read_waits(file)
-            if self._delay >= FAR * undelayed:
+            if self._delay >= FAR_APART * undelayed:
                 return found, ""
-            self._delay = min(2 * FAR * undelayed, LONGEST_DELAY)
+            self._delay = min(2 * FAR_APART * undelayed, LONGEST_DELAY)
         raise NotLateError(f"it takes {undelayed:.3g} s without delay, too long to make a rank late enough")
 
     def _arguments(self, cell: Cell, algorithms: Sequence[str]) -> list[str]:

@@ -163,7 +163,7 @@ def read_kept(file: Path) -> dict[str, Any] | None:
 HARMONIZE = "harmonize"
 MPI_BARRIER = "mpi_barrier"
 DIGEST = 8  # hexadecimal digits
-SIZELESS = "barrier"  # the collective that has no size
+WITHOUT_SIZE = "barrier"  # the collective that has no size
 # Of a launch and cell, what choosing needs; `value` is the median of the metric over the launch's samples, in s, NaN
 # where the cell does not count (`countable`).
 SWEEP_COLUMNS = ("collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value")
@@ -185,7 +185,7 @@ class Effort:
     def options(self, collectives: Sequence[str], sizes: str) -> dict[str, str]:
         """Returns the options of downbeat-bench that all measurements have in common."""
         options = {"repetitions": str(self.repetitions), "validate": ""}
-        if set(collectives) != {SIZELESS}:
+        if set(collectives) != {WITHOUT_SIZE}:
             options["sizes"] = sizes
         if self.pattern:
             options["pattern"] = self.pattern
@@ -199,7 +199,7 @@ class Effort:
         A barrier is measured from a common start alone: under most libraries the choice would hold for the MPI_Barrier
         that synchronizes as well. So are arrival patterns: after a barrier its own exit skew would be part of them.
         """
-        return HARMONIZE if collective == SIZELESS or self.pattern else f"{HARMONIZE},{MPI_BARRIER}"
+        return HARMONIZE if collective == WITHOUT_SIZE or self.pattern else f"{HARMONIZE},{MPI_BARRIER}"
 
 
 def decisive(frame: pd.DataFrame) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from downbeat.tune.choosing import Candidate, Decision
 from downbeat.tune.rules_format import DEFAULT, Rule
 from downbeat.tune.tuning import GAIN, RECORD_FILE, Tuning
 
-MOST_CELLS = 3  # that a line names; rules.json has all
+MOST_LISTED_CELLS = 3  # that a line names; rules.json has all
 
 
 def find_warnings(tuning: Tuning) -> list[str]:
@@ -52,8 +52,10 @@ def find_warnings(tuning: Tuning) -> list[str]:
             f"{cell.collective} -m {cell.size} --validate shows them"
         )
     for some in tuning.left_out:
-        more = f" and {len(some.cells) - MOST_CELLS} more" if len(some.cells) > MOST_CELLS else ""
-        warnings.append(f"{some.status} cells do not count ({some.where}): {'; '.join(some.cells[:MOST_CELLS])}{more}")
+        more = f" and {len(some.cells) - MOST_LISTED_CELLS} more" if len(some.cells) > MOST_LISTED_CELLS else ""
+        warnings.append(
+            f"{some.status} cells do not count ({some.where}): {'; '.join(some.cells[:MOST_LISTED_CELLS])}{more}"
+        )
     for cell in tuning.disobeyed():
         warnings.append(
             f"the rules are not obeyed for {cell}: {tuning.proofs[cell].by}; do not use them before you know why"

@@ -24,7 +24,7 @@ from downbeat.text import counted
 GZIP = b"\x1f\x8b"
 BLOCK_BYTES = 1 << 22
 HEAD_BYTES = 1 << 26  # most that may stand before the events
-GAP = re.compile(rb"\}\s*,\s*(?=\{)")
+BETWEEN_EVENTS = re.compile(rb"\}\s*,\s*(?=\{)")
 ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
 FAULT = re.compile(r"\(byte (\d+)\)$")  # where msgspec's message says that the fault is
 MOST_TRIED = 64  # gaps before a fault that are tried
@@ -130,7 +130,7 @@ class Blocks(Generic[EventType]):
             rest += chunk
             if not chunk:
                 break
-            for gap in reversed(list(GAP.finditer(rest, max(0, len(rest) - BLOCK_BYTES // 16)))[-8:]):
+            for gap in reversed(list(BETWEEN_EVENTS.finditer(rest, max(0, len(rest) - BLOCK_BYTES // 16)))[-8:]):
                 found = self.decode(rest[: gap.start() + 1])
                 if found is not None:
                     yield found
@@ -200,7 +200,7 @@ class Blocks(Generic[EventType]):
             yield found  # an array needs no end
         else:
             ends = [found.end() for found in re.finditer(rb"\}", text[:place])]
-            gaps = [gap.start() + 1 for gap in GAP.finditer(text, 0, place)]
+            gaps = [gap.start() + 1 for gap in BETWEEN_EVENTS.finditer(text, 0, place)]
             tried = [*ends[: -MOST_TRIED - 1 : -1], *gaps[: -MOST_TRIED - 1 : -1]]
             before = next((some for end in tried if (some := self.decode(text[:end])) is not None), [])
             if head is None and place == len(text):
