@@ -17,7 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from downbeat.run.libraries import ROOT, linked_mpi
+from downbeat.run.libraries import CHECKOUT, linked_mpi
 
 from benchmarks.running import Parser, fail, run_ranks, unset_settings, write_json
 
@@ -76,7 +76,7 @@ FIGURES: dict[str, tuple[str, str, Target]] = {
 
 
 def program(mpi: str) -> Path:
-    return ROOT / "build" / mpi / "bin" / "figures"
+    return CHECKOUT / "build" / mpi / "bin" / "figures"
 
 
 def run(mpi: str, mode: str, beside: int) -> dict[str, float]:
@@ -86,9 +86,9 @@ def run(mpi: str, mode: str, beside: int) -> dict[str, float]:
     if mode == "python":  # with the MPI library of the build tree
         if mpi != "openmpi":
             return {}
-        library = str(ROOT / "build" / mpi / "lib" / "libdownbeat.so")
-        words = [sys.executable, ROOT / "benchmarks/figures/calls.py"]
-        variables = {"PYTHONPATH": str(ROOT / "python"), "DOWNBEAT_LIBRARY": library}
+        library = str(CHECKOUT / "build" / mpi / "lib" / "libdownbeat.so")
+        words = [sys.executable, CHECKOUT / "benchmarks/figures/calls.py"]
+        variables = {"PYTHONPATH": str(CHECKOUT / "python"), "DOWNBEAT_LIBRARY": library}
         variables["MPI4PY_LIBMPI"] = str(linked_mpi(library))
     with contextlib.ExitStack() as stack:
         for _ in range(beside if mode == "busy" else 0):

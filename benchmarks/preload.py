@@ -20,7 +20,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from downbeat.run.libraries import ROOT
+from downbeat.run.libraries import CHECKOUT
 from downbeat.trace.trace import open_trace
 
 from benchmarks.promises import Promise, at_least, at_most, print_promises
@@ -33,13 +33,13 @@ CALLS = {"blocking": 1, "nonblocking": 2}  # of MPI, for a collective
 
 def run(mpi: str, variables: Mapping[str, str], calls: int, kind: str = "blocking") -> float:
     """Runs the loop on one rank with variables set for it; returns nanoseconds per collective."""
-    program = ROOT / "build" / mpi / "bin" / "preload-calls"
+    program = CHECKOUT / "build" / mpi / "bin" / "preload-calls"
     return float(run_ranks(NAME, mpi, 1, [program, calls, kind], variables).split()[1])
 
 
 def variants(mpi: str, directory: Path) -> dict[str, dict[str, str]]:
     """Returns what is preloaded, by name: variables for the rank."""
-    libraries = ROOT / "build" / mpi / "lib"
+    libraries = CHECKOUT / "build" / mpi / "lib"
     preload = {"LD_PRELOAD": str(libraries / "libdownbeat-preload.so"), "DOWNBEAT_PRELOAD_DIR": str(directory)}
     return {
         "nothing": {},

@@ -22,7 +22,7 @@ from downbeat.run.bench_launch import Ended
 from downbeat.run.estimates import Estimates
 from downbeat.run.execute import Watcher, execute
 from downbeat.run.experiment import Experiment, open_experiment
-from downbeat.run.libraries import LIBRARIES, ROOT
+from downbeat.run.libraries import CHECKOUT, LIBRARIES
 from downbeat.run.plan import Environment, Library, Measurement, Plan
 
 
@@ -46,7 +46,9 @@ class Parser(argparse.ArgumentParser):
 
     def add_output(self) -> None:
         name = f"build/{self.prog}.json"
-        self.add_argument("--output", type=Path, default=ROOT / name, metavar="FILE", help=f"of all figures [{name}]")
+        self.add_argument(
+            "--output", type=Path, default=CHECKOUT / name, metavar="FILE", help=f"of all figures [{name}]"
+        )
 
     def add_libraries(self, *default: str) -> None:
         names = " ".join(default)
@@ -101,7 +103,7 @@ def run_ranks(
     seconds: float = 600.0,
 ) -> str:
     """Runs a program on ranks of a library, with variables set for them alone; returns what it printed."""
-    command = [ROOT / "tools/launch", "--mpi", mpi, "-n", ranks, "--timeout", seconds]
+    command = [CHECKOUT / "tools/launch", "--mpi", mpi, "-n", ranks, "--timeout", seconds]
     command += ["env", *(f"{name}={value}" for name, value in (variables or {}).items()), *words]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from downbeat.run.libraries import ROOT
+from downbeat.run.libraries import CHECKOUT
 
 from benchmarks.promises import Promise, at_most, print_promises
 from benchmarks.running import Parser, fail, unset_settings, write_json
@@ -53,7 +53,7 @@ def run(mpi: str, words: Sequence[str], what: str) -> list[Row]:
     """Simulates what the words ask tests/virtual/scale for; returns its rows."""
     print(f"\r{NAME}: {what:60}", end="", file=sys.stderr, flush=True)
     done = subprocess.run(
-        [str(ROOT / "build" / mpi / "bin" / "scale"), *words], stdout=subprocess.PIPE, text=True, check=False
+        [str(CHECKOUT / "build" / mpi / "bin" / "scale"), *words], stdout=subprocess.PIPE, text=True, check=False
     )
     if done.returncode == REFUSED:  # and said why
         sys.exit(REFUSED)

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from downbeat.run.libraries import ROOT
+from downbeat.run.libraries import CHECKOUT
 
 from benchmarks.promises import Promise, at_least, at_most, print_promises
 from benchmarks.running import Parser, crowded, fail, unset_settings, write_json
@@ -46,9 +46,9 @@ Floats = npt.NDArray[np.float64]
 def run(library: str, hosts: int, seconds: int, validation: str) -> Row:
     """Runs exits once."""
     command = [
-        *(str(ROOT / "tests/hosts/hosts"), "--hosts", str(hosts), "--mpi", library),
+        *(str(CHECKOUT / "tests/hosts/hosts"), "--hosts", str(hosts), "--mpi", library),
         *("--timeout", str(4 * seconds + 60)),  # ranks that share processors take their time
-        *("--", str(ROOT / f"build/{library}/bin/exits"), str(seconds), "0.002"),
+        *("--", str(CHECKOUT / f"build/{library}/bin/exits"), str(seconds), "0.002"),
     ]
     environment = os.environ | {"DOWNBEAT_VALIDATION": validation}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

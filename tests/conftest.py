@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.run.libraries import LIBRARIES
-from terminal_signals import heed_signals
+from downbeat_command import heed_signals
 
 heed_signals()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 from downbeat.report.conditions import UNCHECKED, clock_check_text
-from downbeat.report.page import Page, Section, Table
+from downbeat.report.page import Page, PageSection, Table
 from downbeat.run.job import RANKS, nodes_for, with_numbers
 from downbeat.run.simulation import without_seed
 from downbeat.text import counted
@@ -65,19 +65,19 @@ def introduced(figure: Figure) -> tuple[str, str, str]:
     return title, f"In the paper: {figure.setup}", f"It reports: {figure.reports}"
 
 
-def figure_section(figure: Figure, results: Results) -> Section:
+def figure_section(figure: Figure, results: Results) -> PageSection:
     """Draws a figure and makes its section."""
     site = results.site
     title, *paper = introduced(figure)
     failed = [run.label for run in results.runs if run.label not in results.have()]
     warnings = tuple(lack(results.run(label), count, results) for label, count in results.lacking().items())
     if len(failed) == len(results.runs):
-        return Section(title, (*paper, f"Here: nothing was measured; {figure.shows(site)}."), warnings)
+        return PageSection(title, (*paper, f"Here: nothing was measured; {figure.shows(site)}."), warnings)
     try:
         findings, pictures = figure.findings(results), figure.pictures(results)
     except NoSamplesError as error:
         warnings += (f"{error}: starts failed too often to draw the figure; an idle machine, or fewer --ranks, help",)
-        return Section(title, (*paper, f"Here: nothing to be drawn; {figure.shows(site)}."), warnings)
+        return PageSection(title, (*paper, f"Here: nothing to be drawn; {figure.shows(site)}."), warnings)
     warnings += tuple(
         f"{run.label}: {run.ranks} ranks shared {site.all_cores} cores, so its times contain the wait for a core; what "
         "it shows is a direction at best. More cores, or --ranks, help"
@@ -95,7 +95,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
     shared = f" The launches are those of {figure.data}." if figure.data else ""
     ended = clock_check_text(data.attrs for label in results.have() for data in results.datasets(label))
     runs = pd.DataFrame([row_of(run, results) for run in results.runs])
-    return Section(
+    return PageSection(
         title=title,
         paragraphs=(
             f"Verdict. {verdict(judged)}",
@@ -203,13 +203,13 @@ def incomplete_cells(results: Results, not_drawn: Sequence[str]) -> str:
     )
 
 
-def missing_section(figure: Figure, lacks: str, site: Site) -> Section:
+def missing_section(figure: Figure, lacks: str, site: Site) -> PageSection:
     """Makes the section of a figure that cannot be shown."""
     title, *paper = introduced(figure)
-    return Section(title, (*paper, f"Here: not shown, {site.want(lacks)}."))
+    return PageSection(title, (*paper, f"Here: not shown, {site.want(lacks)}."))
 
 
-def failed_section(figure: Figure, error: Exception) -> Section:
+def failed_section(figure: Figure, error: Exception) -> PageSection:
     """Makes the section of a figure that failed, so that the others' sections are not lost with it."""
     raised = traceback.extract_tb(error.__traceback__)[-1]
     warning = (
@@ -218,10 +218,10 @@ def failed_section(figure: Figure, error: Exception) -> Section:
         "draws them once this is mended"
     )
     title, *paper = introduced(figure)
-    return Section(title, (*paper, "Here: failed; see the warning."), (warning,))
+    return PageSection(title, (*paper, "Here: failed; see the warning."), (warning,))
 
 
-def tally(sections: Sequence[Section]) -> tuple[str, ...]:
+def tally(sections: Sequence[PageSection]) -> tuple[str, ...]:
     """Counts the verdicts, and names the figures with claims that are not seen."""
     said = [text.rpartition("\n")[2] for section in sections for _, text in section.definitions]
     counts = {words: sum(line.startswith(words.capitalize()) for line in said) for words in WORDS.values()}
@@ -246,7 +246,7 @@ SIMULATED = (
 )
 
 
-def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Site) -> Page:
+def whole_page(sections: Sequence[PageSection], figures: Sequence[Figure], site: Site) -> Page:
     """Puts sections together; of simulated figures each has a cluster of its own."""
     title = figures[0].reference if len(figures) == 1 else f"{len(figures)} figures of the papers"
     if site.simulated:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from downbeat.errors import UsageError
 from downbeat.run.bench import find_bench
-from downbeat.run.simulation import NAME, SpecificationError, parse_platform
+from downbeat.run.simulation import SIMULATOR, SpecificationError, parse_platform
 
 from downbeat_papers.figure import Figure
 from downbeat_papers.site import SAMPLE, Site
@@ -122,7 +122,7 @@ def simulated_site(
         )
     return Site(
         0,
-        {NAME: find_bench(NAME)},
+        {SIMULATOR: find_bench(SIMULATOR)},
         tuple(counts),
         launches,
         quick,

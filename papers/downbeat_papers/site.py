@@ -14,8 +14,7 @@ from downbeat.run.bench_options import launcher_at
 from downbeat.run.job import Job, job_of, nodes_for, places_ranks
 from downbeat.run.libraries import LIBRARIES
 from downbeat.run.planning import check_placing
-from downbeat.run.simulation import NAME as SIMULATOR
-from downbeat.run.simulation import Platform, parse_platform
+from downbeat.run.simulation import SIMULATOR, Platform, parse_platform
 from downbeat.text import counted, evenly, split_list
 
 # The collectives that are simulated are Open MPI's.

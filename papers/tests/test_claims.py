@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.report.page import Section
+from downbeat.report.page import PageSection
 from downbeat.run.experiment import Launch
 from downbeat_papers.claims import (
     Claim,
@@ -284,17 +284,17 @@ def test_the_verdict_sorts_claims_and_leaves_numbers_out() -> None:
     assert verdict(judged) == "Seen here: a; c. Cannot be decided here: b."
     assert definition(judged[0]) == ("a", "Paper: \nHere: \nSeen here: p = 0.01, 5 launches.")
     assert definition(judged[3]) == ("d", "Paper: \nHere: ")
-    sections = [Section("one", definitions=tuple(map(definition, judged)))]
+    sections = [PageSection("one", definitions=tuple(map(definition, judged)))]
     assert tally(sections) == (
         "Of 3 claims of the papers 2 are seen here and 0 are not seen here; 1 cannot be decided here.",
     )
     denied = Judged(Finding("e", "", "", OPEN), False)
-    sections.append(Section("Hunold 2015, Fig. 1: two", definitions=(definition(denied),)))
+    sections.append(PageSection("Hunold 2015, Fig. 1: two", definitions=(definition(denied),)))
     assert tally(sections) == (
         "Of 4 claims of the papers 2 are seen here and 1 is not seen here; 1 cannot be decided here.",
         "Not seen here, in the whole or in part: Hunold 2015, Fig. 1.",
     )
-    assert tally([Section("none", definitions=(definition(judged[3]),))]) == ()
+    assert tally([PageSection("none", definitions=(definition(judged[3]),))]) == ()
 
 
 class Fake:

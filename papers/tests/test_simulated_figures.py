@@ -12,7 +12,7 @@ from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
 from downbeat.run.bench import built
 from downbeat.run.libraries import SimulatorsMessages
-from downbeat.run.simulation import NAME, nonblocking_seconds, platform_object
+from downbeat.run.simulation import SIMULATOR, nonblocking_seconds, platform_object
 from downbeat_command import downbeat
 from downbeat_papers import simulated
 from downbeat_papers.figure import FIGURES
@@ -23,7 +23,7 @@ from downbeat_papers.simulated import REFUSED, SYSTEMS, check_simulated, simulat
 
 pytestmark = pytest.mark.thorough
 needs_simgrid = pytest.mark.skipif(
-    not (shutil.which("smpirun") and platform_object() and built(NAME)), reason="run 'make build MPI=simgrid'"
+    not (shutil.which("smpirun") and platform_object() and built(SIMULATOR)), reason="run 'make build MPI=simgrid'"
 )
 SMALL = "fat-tree(nodes=4,ranks_per_node=4,jitter=100ns,overhead=200ns)"
 

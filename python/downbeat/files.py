@@ -23,13 +23,13 @@ from downbeat.errors import DownbeatError, UsageError, reading
 # At the end of a .nc file: the checksum of all before it.
 SEAL = re.compile(rb"DOWNBEAT-CRC32:([0-9a-f]{8})\n")
 SEAL_BYTES = 24
-CHUNK_BYTES = 1 << 20
+READ_BYTES = 1 << 20
 # In an object of JSON, the last field.
 FIELD = "crc32"
 
 
 class DamageError(ValueError):
-    """The content is not what was written."""
+    """The content differs from the written one."""
 
     def __init__(self) -> None:
         super().__init__("its checksum is that of another content")
@@ -56,7 +56,7 @@ def check_sealed(path: Path, size: int, changed: int) -> None:
         file.seek(0)
         left, found = size - SEAL_BYTES, 0
         while left > 0:
-            part = file.read(min(left, CHUNK_BYTES))
+            part = file.read(min(left, READ_BYTES))
             if not part:
                 break
             found = zlib.crc32(part, found)

@@ -99,16 +99,16 @@ except RuntimeError as error:  # its wheel chooses an MPI library when it is imp
     raise LibraryError(f"mpi4py has found no MPI library: {' '.join(str(error).split())}") from None
 
 LOADED = loaded_mpi(MAPS.read_text(encoding="utf-8"))
-PATH: Path = find_library(MPI.Get_library_version(), LOADED)
+LIBRARY_PATH: Path = find_library(MPI.Get_library_version(), LOADED)
 make_visible(LOADED[0])
 
 
 def load(loader: Callable[[str], ctypes.CDLL]) -> ctypes.CDLL:
     """Loads the library, which must have symbols for all that this MPI library lacks."""
     try:
-        return loader(str(PATH))
+        return loader(str(LIBRARY_PATH))
     except OSError as error:
-        raise LibraryError(f"cannot load {PATH}: {error}") from None
+        raise LibraryError(f"cannot load {LIBRARY_PATH}: {error}") from None
 
 
 # Calls that wait let other threads of Python run. Those that do not wait keep the interpreter: letting it go and taking
@@ -134,7 +134,7 @@ def function(name: str, *arguments: Any, waits: bool = False) -> Callable[..., i
     try:
         found = getattr(WAITING if waits else LOCAL, name)
     except AttributeError:
-        raise LibraryError(f"{PATH} has no {name}: it is of another version; build it again") from None
+        raise LibraryError(f"{LIBRARY_PATH} has no {name}: it is of another version; build it again") from None
     found.argtypes = arguments
     found.restype = ctypes.c_int
     return found  # type: ignore[no-any-return]
@@ -163,7 +163,7 @@ def check(code: int) -> None:
 
 def library() -> Path:
     """Returns the file of the libdownbeat in use."""
-    return PATH
+    return LIBRARY_PATH
 
 
 def version() -> str:
@@ -193,7 +193,7 @@ _expected_error = function("MPIX_Harmonize_expected_error", HANDLE, DOUBLE_OUT)
 _stats = function("MPIX_Harmonize_get_stats", HANDLE, ctypes.POINTER(CStats))
 
 
-def number(call: Callable[..., int], comm: MPI.Comm) -> float:
+def read_number(call: Callable[..., int], comm: MPI.Comm) -> float:
     """Returns the number that a function of the library sets."""
     found = DOUBLE()
     check(call(handle(comm), found))
@@ -232,7 +232,7 @@ def harmonize_delayed(comm: MPI.Comm, delay: float) -> bool:
 
 def deadline(comm: MPI.Comm) -> float:
     """Returns the common deadline of the last start, s on the global clock; the same on all processes."""
-    return number(_deadline, comm)
+    return read_number(_deadline, comm)
 
 
 def verdict(comm: MPI.Comm) -> bool | None:
@@ -244,12 +244,12 @@ def verdict(comm: MPI.Comm) -> bool | None:
 
 def lateness(comm: MPI.Comm) -> float:
     """Returns how late the latest process left in the start before the last, s; the same on all processes."""
-    return number(_lateness, comm)
+    return read_number(_lateness, comm)
 
 
 def time(comm: MPI.Comm) -> float:
     """Returns the current time of comm's global clock, s since comm was prepared."""
-    return number(_time, comm)
+    return read_number(_time, comm)
 
 
 def wait_until(comm: MPI.Comm, time: float) -> bool:
@@ -269,12 +269,12 @@ def wait_until(comm: MPI.Comm, time: float) -> bool:
 
 def error_bound(comm: MPI.Comm) -> float:
     """Returns how far this process's global clock can be from process 0's now, s; 0 on process 0."""
-    return number(_error_bound, comm)
+    return read_number(_error_bound, comm)
 
 
 def expected_error(comm: MPI.Comm) -> float:
     """Returns how far this process's global clock is likely to be from process 0's now, s, one standard deviation."""
-    return number(_expected_error, comm)
+    return read_number(_expected_error, comm)
 
 
 def sync(comm: MPI.Comm) -> None:
@@ -284,7 +284,7 @@ def sync(comm: MPI.Comm) -> None:
 
 def true_error(comm: MPI.Comm) -> float:
     """Returns the true error of this process's global clock, s; known only with the validation clock. Collective."""
-    return number(_true_error, comm)
+    return read_number(_true_error, comm)
 
 
 def stats(comm: MPI.Comm) -> Stats:

@@ -14,7 +14,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from downbeat.text import PERCENT, counted, microseconds
 
 TEMPLATES = Path(__file__).with_name("sentences.toml")
-MOST_NAMED = 8  # a longer list is cut; what is left out is counted
+MOST_NAMED = 8  # a longer list is cut; the rest is counted
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A frame and its fields as text, Markdown, HTML, JSON and CSV: the one renderer of tables.
 
-A `Sheet` says what is shown. Text fits a terminal of 80 columns: values of one factor are side by side, columns that do
+A `Sheet` holds the content. Text fits a terminal of 80 columns: values of one factor are side by side, columns that do
 not fit are left out, labels become headings. Markdown and HTML have all columns. All three have title, notes and
 closing sentences.
 """
@@ -53,7 +53,7 @@ def ends(interval: tuple[float, float]) -> str:
 
 
 # How values are written. Words are aligned to the left, numbers to the right.
-KINDS: dict[str, Callable[[Any], str]] = {
+FIELD_KINDS: dict[str, Callable[[Any], str]] = {
     "word": word,
     "number": word,
     "time": microseconds,  # stored in s, printed in us
@@ -74,7 +74,7 @@ class Field:
 
     def text(self, value: object) -> str:
         """Returns a value as text."""
-        return KINDS[self.kind](value)
+        return FIELD_KINDS[self.kind](value)
 
 
 FACTOR_UNITS = {"size": "byte", "largest_delay": "s", "computation": "s"}
@@ -87,7 +87,7 @@ def factor_field(name: str) -> Field:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table with what is said above and below it.
+    """A table with the texts above and below it.
 
     Attributes:
         frame: the rows.
@@ -138,7 +138,7 @@ class Sheet:
         return [[one.heading for one in self.fields.values()], *rows]
 
     def remarks(self) -> list[str]:
-        """Returns what is said beside title and table, a text each: head, legend, notes."""
+        """Returns the texts beside title and table: head, legend, notes."""
         about: list[str] = []
         for name, text in self.about:
             if name or not about:
@@ -286,7 +286,7 @@ def entry(name: str, text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=f"  {name:<8}", subsequent_indent=" " * 10, break_on_hyphens=False)
 
 
-def write_record(content: Mapping[str, object], path: Path) -> None:
+def write_result(content: Mapping[str, object], path: Path) -> None:
     """Writes JSON: null for NaN, "infinite" for infinity.
 
     Args:

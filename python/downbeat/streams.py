@@ -1,4 +1,4 @@
-"""Standard output and standard error: what others wrote is shown and never obeyed, and what is lost is an error."""
+"""Standard output and standard error: others' control codes are shown and never obeyed, and lost output is an error."""
 
 from __future__ import annotations
 

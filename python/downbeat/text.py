@@ -35,7 +35,7 @@ def name_of(word: str) -> str:
     return word.partition("(")[0]
 
 
-KEPT = "\n\t"
+KEPT_CONTROLS = "\n\t"
 
 
 def printable(text: str) -> str:
@@ -49,7 +49,7 @@ def printable(text: str) -> str:
 
 def harmless(character: str) -> bool:
     """Whether a character is shown as it is. `isprintable` accepts one kind of space only."""
-    return character.isprintable() or character in KEPT or unicodedata.category(character) == "Zs"
+    return character.isprintable() or character in KEPT_CONTROLS or unicodedata.category(character) == "Zs"
 
 
 def one_line(text: str) -> str:
@@ -69,6 +69,7 @@ def counted(number: int, noun: str) -> str:
 
 
 MICROSECONDS = 1e6  # per second
+NANOSECONDS = 1e9
 PERCENT = 100.0
 
 

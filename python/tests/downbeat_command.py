@@ -1,4 +1,4 @@
-"""Runs a command of downbeat as from a shell, within this process, which has loaded the package already."""
+"""Runs commands of downbeat as from a shell, in this process, which has loaded the package already."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import io
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
+import pytest
 import typer
 from downbeat.cli import main
+from downbeat.run.launch import INTERRUPTIONS
 from fake_programs import environment
 
 # Made of all functions and their options, which takes longer than most commands run.
@@ -42,3 +46,24 @@ def downbeat(*words: object, where: Path, **variables: str) -> subprocess.Comple
                 signal.signal(number, handler)
     assert isinstance(status, int)
     return subprocess.CompletedProcess(command, status, output.getvalue(), errors.getvalue())
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Returns what runs the command: exit status, standard output, standard error."""
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["downbeat", "compare", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0), *capsys.readouterr()
+
+    return run
+
+
+def heed_signals() -> dict[signal.Signals, Any]:
+    """Heeds what ends a command; returns the handlers of before."""
+    usual = dict.fromkeys(INTERRUPTIONS, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
+    return {each: signal.signal(each, handler) for each, handler in usual.items()}

@@ -1,4 +1,4 @@
-"""Experiments whose truth is known, for the tests of pictures and reports."""
+"""Experiments whose truth is known, for the tests of pictures and reports, and of several nights, for gates."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from pathlib import Path
 
 import netCDF4
 import numpy as np
+from downbeat.run import directory as places
 from downbeat.run.experiment import Experiment, open_experiment
+from downbeat.run.plan import Library, Measurement, Plan
+from fake_programs import FakeBench, write_template
 from launch_files import Cell, write_launch
+
+from tests.statistics.simulated import Deviations
 
 US = 1e-6
 CONTEXT: dict[str, str | int] = {
@@ -85,3 +90,28 @@ def add_overlaps(path: Path, shares: Sequence[float]) -> None:
     with netCDF4.Dataset(path, "a") as file:
         for place, name in enumerate(("overlap_osu", "overlap_imb", "overlap_window")):
             file.createVariable(name, "f8", ("cell",))[:] = np.asarray(shares) - 0.1 * place
+
+
+LAUNCHES = 5  # fewer than in real life, to be quick
+# As tables in docs/ci.md have it: sessions deviate by 2 %, and drift by as much.
+DEVIATIONS = Deviations(launch=0.02, session=0.02, drift=0.02)
+
+
+def put(fake: FakeBench, medians: np.ndarray) -> None:
+    """Lets the launches of a stand-in have these medians, in us."""
+    for number, median in enumerate(medians, 1):
+        path = write_template(fake.directory / f"{number}.nc", [float(median) * 1e-6])
+        with netCDF4.Dataset(path, "a") as file:
+            file.setncatts(CONTEXT)
+
+
+def write_night(directory: Path, medians: np.ndarray) -> None:
+    """Writes what `downbeat run` leaves."""
+    places.write_plan(directory, Plan("night", Measurement(("bcast",)), (Library("fake", "bench"),), launches=LAUNCHES))
+    for number, median in enumerate(medians, 1):
+        place = directory / places.LAUNCHES / f"fake-n2-default-{number:03}"
+        place.mkdir(parents=True)
+        with netCDF4.Dataset(write_template(place / places.SAMPLES, [float(median) * 1e-6]), "a") as file:
+            file.setncatts(CONTEXT)
+        record = {"library": "fake", "ranks": 2, "environment": "default", "variant": "default", "number": number}
+        places.write_record(place, record)

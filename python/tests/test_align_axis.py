@@ -1,4 +1,4 @@
-"""Clocks from collectives alone, against clocks that are known."""
+"""Clocks from collectives alone, against clocks that are known, and the page about them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from downbeat.align.calls import Calls, RankTrace
-from downbeat.align.clocks import Aligned, align, align_table, late_or_slow
+from downbeat.align.clocks import Aligned, align_table, align_traces, late_or_slow
 from downbeat.align.matching import FROM_ROOT, TO_ROOT, Floats
+from downbeat.align.page import (
+    align_page,
+    before_and_after,
+    calls_to_show,
+    clock_section,
+    clocks_frame,
+    clocks_over_time,
+)
 from downbeat.errors import UsageError
+from downbeat.report.page import Page, render_page
 
 EPOCH = 1_764_000_000_000_000_000  # ns; a double has steps of 256 ns there
 
@@ -132,7 +142,7 @@ def some_condition(random: np.random.Generator) -> Condition:
 def test_no_bound_is_broken(seed: int) -> None:
     condition = some_condition(np.random.default_rng(seed))
     program = Program(seed, condition)
-    aligned = align(program.traces, 2e-9)
+    aligned = align_traces(program.traces, 2e-9)
     error, bound, _ = program.errors(aligned)
     assert (np.abs(error) <= bound).all(), condition
     assert not any("contradict" in note for note in aligned.notes), aligned.notes
@@ -146,7 +156,7 @@ def test_a_clock_that_is_set_is_named_and_has_no_bound_there(ranks: int) -> None
     program.traces[-1] = replace(
         program.traces[-1], calls=(replace(calls, entry=calls.entry + step, exit=calls.exit + step),)
     )
-    aligned = align(program.traces, 2e-9)
+    aligned = align_traces(program.traces, 2e-9)
     assert f"rank {ranks - 1} against rank" in aligned.notes[0]
     assert "a clock was set" in aligned.notes[0]
     assert np.isnan(aligned.ranks["bound_s"].iloc[-1])
@@ -159,7 +169,7 @@ def test_a_wrong_match_is_named() -> None:
     program = Program(5, Condition(ranks=5))
     calls = program.traces[3].calls[0]
     program.traces[3] = replace(program.traces[3], calls=(replace(calls, sequence=np.roll(np.arange(400), 7)),))
-    assert "rank 3 against rank" in align(program.traces, 2e-9).notes[0]
+    assert "rank 3 against rank" in align_traces(program.traces, 2e-9).notes[0]
 
 
 def test_calls_without_numbers_match_by_their_ends() -> None:
@@ -167,10 +177,10 @@ def test_calls_without_numbers_match_by_their_ends() -> None:
     plain = [
         replace(trace, calls=tuple(replace(calls, sequence=None) for calls in trace.calls)) for trace in program.traces
     ]
-    expected, found = align(program.traces, 2e-9), align(plain, 2e-9)
+    expected, found = align_traces(program.traces, 2e-9), align_traces(plain, 2e-9)
     assert found.ranks.equals(expected.ranks)
     short = replace(plain[1], calls=(first(plain[1].calls[0], 390),))
-    assert align([plain[0], short, plain[2]], 2e-9).ranks["calls"].tolist() == [400, 390, 400]
+    assert align_traces([plain[0], short, plain[2]], 2e-9).ranks["calls"].tolist() == [400, 390, 400]
 
 
 def first(calls: Calls, count: int) -> Calls:
@@ -190,14 +200,14 @@ def test_calls_of_different_operations_are_left_out() -> None:
     calls = program.traces[1].calls[0]
     operation = np.where(np.arange(400) == 17, "barrier", calls.operation)
     program.traces[1] = replace(program.traces[1], calls=(replace(calls, operation=operation),))
-    aligned = align(program.traces, 2e-9)
+    aligned = align_traces(program.traces, 2e-9)
     assert aligned.notes == ("group group 0: 1 call with different operations, first call 17: allreduce, barrier",)
     assert aligned.ranks["calls"].tolist() == [399, 399]
 
 
 def test_ranks_that_nothing_ties_have_an_axis_of_their_own() -> None:
     program = Program(2, Condition(ranks=5, groups=((0, 2), (1, 3), (4,))))
-    aligned = align(program.traces, 2e-9)
+    aligned = align_traces(program.traces, 2e-9)
     assert aligned.ranks["axis"].tolist() == [0, 1, 0, 1, 4]
     assert aligned.ranks["bound_s"].isna().tolist() == [False, False, False, False, True]
     assert not aligned.whole
@@ -212,8 +222,8 @@ def test_ranks_that_nothing_ties_have_an_axis_of_their_own() -> None:
     assert late_or_slow(aligned).run < 1.0
     assert "calls of a rank overlap" not in align_table(aligned)
     program.traces[4] = replace(program.traces[4], calls=(), host="n4")
-    assert align(program.traces, 2e-9).ranks["host"].tolist()[4] == "n4"
-    overlapping = align(Program(2, Condition(ranks=2, groups=((0, 1), (0, 1)), gap=100e3)).traces, 2e-9)
+    assert align_traces(program.traces, 2e-9).ranks["host"].tolist()[4] == "n4"
+    overlapping = align_traces(Program(2, Condition(ranks=2, groups=((0, 1), (0, 1)), gap=100e3)).traces, 2e-9)
     assert "calls of a rank overlap: their shares" in align_table(overlapping)
 
 
@@ -225,7 +235,7 @@ def test_calls_without_data_bind_nobody() -> None:
         size[::5] = 0
         end[::5] = calls.entry[::5] + 1  # whether the other has come or not
         program.traces[rank] = replace(trace, calls=(replace(calls, size=size, exit=end),))
-    aligned = align(program.traces, 2e-9)
+    aligned = align_traces(program.traces, 2e-9)
     error, bound, _ = program.errors(aligned)
     assert (np.abs(error) <= bound).all()
     assert not aligned.notes
@@ -237,21 +247,21 @@ def test_the_resolution_of_every_clock_is_in_the_bound() -> None:
         calls = program.traces[2].calls[0]
         coarse = replace(calls, entry=calls.entry // 10_000 * 10_000, exit=calls.exit // 10_000 * 10_000)
         program.traces[2] = replace(program.traces[2], calls=(coarse,))
-        error, bound, _ = program.errors(align(program.traces, 2e-9))
+        error, bound, _ = program.errors(align_traces(program.traces, 2e-9))
         assert (np.abs(error[:400]) <= bound[:400]).all()
 
 
 def test_ranks_without_a_trace_are_named() -> None:
     program = Program(2, Condition(ranks=4))
-    assert "no trace of rank 1, 3;" in align(program.traces[::2], 2e-9).notes[0]
+    assert "no trace of rank 1, 3;" in align_traces(program.traces[::2], 2e-9).notes[0]
 
 
 def test_one_trace_cannot_be_aligned() -> None:
     with pytest.raises(UsageError, match="give the traces of two ranks or more"):
-        align(Program(1, Condition()).traces[:1], 2e-9)
+        align_traces(Program(1, Condition()).traces[:1], 2e-9)
     apart = Program(1, Condition(ranks=2, groups=((0,), (1,)))).traces
     with pytest.raises(UsageError, match="no two of these ranks have a collective in common"):
-        align(apart, 2e-9)
+        align_traces(apart, 2e-9)
 
 
 @pytest.mark.parametrize("operation", ["allreduce", *FROM_ROOT, *TO_ROOT])
@@ -261,7 +271,7 @@ def test_late_or_slow_is_right_or_silent(operation: str) -> None:
     for seed in range(3):
         late = float(np.random.default_rng(seed).uniform(0, 200e3))
         program = Program(seed, Condition(operation=operation, calls=200, late=late))
-        found = late_or_slow(align(program.traces, 2e-9))
+        found = late_or_slow(align_traces(program.traces, 2e-9))
         last = np.argmax([program.entry[rank] for rank in range(8)], axis=0)
         named = found.calls.sort_values("first")["last_rank"].to_numpy()
         calls += len(named)
@@ -274,7 +284,7 @@ def test_late_or_slow_is_right_or_silent(operation: str) -> None:
 @pytest.mark.parametrize("operation", [*FROM_ROOT, *TO_ROOT])
 def test_one_root_limits_clocks_from_one_side_only_and_nobody_is_called_late(operation: str) -> None:
     program = Program(1, Condition(operation=operation, calls=100, late=200e3, roots=1))
-    aligned = align(program.traces, 2e-9)
+    aligned = align_traces(program.traces, 2e-9)
     assert np.isinf(program.errors(aligned)[1]).all()
     assert aligned.notes == (
         "rank 1, 2, 3, 4, 5, 6, 7: no bound: calls limit the clock from one side only, or not always",
@@ -342,3 +352,71 @@ def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "downbeat", *words], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
     )
+
+
+CONDITION = Condition(latency=150e3, scatter=150e3, late=500e3, offset=3e6)
+
+
+@pytest.fixture(scope="module", name="aligned")
+def some_clocks() -> Aligned:
+    return align_traces(Program(3, CONDITION).traces, 2e-9)
+
+
+def test_the_table_has_the_clocks(aligned: Aligned) -> None:
+    frame = clocks_frame(aligned)
+    assert [float(text) for text in frame["offset_s"]] == pytest.approx(aligned.ranks["offset_s"], abs=1e-9)
+    assert frame["rate_ppm"].to_numpy() == pytest.approx(aligned.ranks["rate"].to_numpy() * 1e6, nan_ok=True)
+    assert frame["rate_error_ppm"].to_numpy() == pytest.approx(aligned.ranks["rate_error"].to_numpy() * 1e6)
+    assert frame["bound_us"].to_numpy() == pytest.approx(aligned.ranks["bound_s"].to_numpy() * 1e6)
+    assert frame["expected_error_us"].to_numpy() == pytest.approx(aligned.ranks["expected_error_s"].to_numpy() * 1e6)
+
+
+def test_the_picture_has_drift_bound_and_error_over_time(aligned: Aligned) -> None:
+    picture = clocks_over_time(aligned)
+    assert picture is not None
+    table = aligned.ranks.set_index("rank")
+    assert set(picture.numbers["rank"]) == set(table.index) - {0}
+    for rank, clock in picture.numbers.groupby("rank"):
+        length = clock["time_s"].iloc[-1]
+        slope = (clock["drift_us"].iloc[-1] - clock["drift_us"].iloc[0]) / length
+        if pd.notna(table["rate"][rank]):
+            assert slope == pytest.approx(1e6 * table["rate"][rank], abs=0.01 / length)
+        else:
+            assert abs(slope) <= 5e6 * table["rate_error"][rank] + 0.01 / length
+        assert clock["bound_us"].max() <= 1e6 * table["largest_bound_s"][rank] * 1.01
+        assert clock["expected_error_us"].median() == pytest.approx(1e6 * table["expected_error_s"][rank], rel=0.5)
+
+
+def test_calls_are_drawn_before_and_after(aligned: Aligned) -> None:
+    shown = calls_to_show(aligned)
+    assert shown is not None
+    group, rows = shown
+    assert len(rows) == 4
+    numbers = before_and_after(aligned, group, rows).numbers
+    for clock in ("own", "axis"):
+        first = None
+        for call, row in zip(group.number[rows], rows, strict=True):
+            mine = numbers[(numbers["clock"] == clock) & (numbers["call"] == call)].set_index(["phase", "rank"])
+            for place, rank in enumerate(group.ranks.tolist()):
+                stamps = np.array([group.entry[row, place], group.exit[row, place]])
+                entry, end = (aligned.corrected(rank, stamps) if clock == "axis" else stamps).tolist()
+                begin, stop = mine["begin_us"]["wait", rank], mine["end_us"]["operation", rank]
+                first = entry - 1e3 * begin if first is None else first
+                assert (begin, stop) == pytest.approx(((entry - first) / 1e3, (end - first) / 1e3), abs=0.6)
+            # Nobody waits on a clock of its own; on the axis all wait for the last.
+            last = mine["begin_us"]["wait"].max()
+            waited = mine["end_us"]["wait"].to_numpy()
+            assert (waited == (last if clock == "axis" else mine["begin_us"]["wait"].to_numpy())).all()
+
+
+def test_the_page_says_what_is_not_known(aligned: Aligned) -> None:
+    assert next(one.title for one in align_page(aligned).sections) == "Clocks"
+    program = Program(3, CONDITION)
+    apart = [
+        replace(one, calls=tuple(replace(c, group=f"g{one.rank // 4}") for c in one.calls)) for one in program.traces
+    ]
+    torn = align_traces(apart, 2e-9)
+    section = clock_section(torn)
+    assert section.warnings == torn.notes
+    assert len(section.tables[0].frame) == 8
+    assert "4</td>" in render_page(Page("", sections=(section,)))

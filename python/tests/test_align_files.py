@@ -18,7 +18,7 @@ from downbeat.align.formats import kernels_of, read, read_all, write_merged, wri
 from downbeat.align.formats.kernels import Kernels, looks_like_one
 from downbeat.errors import UsageError
 from downbeat.text import counted
-from test_align_formats import nsight, thread
+from test_align_recordings import nsight, thread
 
 BASE = 1_764_547_200_000_000_000  # ns
 

@@ -9,7 +9,7 @@ import pytest
 from align_worlds import DAY, EPOCH, Run, World, files_apart, some_world
 from downbeat.align.bounds import limits_between, reach
 from downbeat.align.calls import MOST_RATE
-from downbeat.align.clocks import Aligned, align, align_json, calls_of
+from downbeat.align.clocks import Aligned, align_json, align_traces, calls_of
 from downbeat.align.matching import Floats
 from downbeat.align.placing import agreed, contradicted, doubtful, place
 from downbeat.errors import UsageError
@@ -51,7 +51,7 @@ def test_no_bound_is_broken_and_errors_are_as_expected(count: int) -> None:
     within, rates, known = [], [], 0
     for seed in range(count):
         run, world = drawn(seed)
-        aligned = align(run.traces, WANDER)
+        aligned = align_traces(run.traces, WANDER)
         error, bound, expected = run.errors(aligned)
         assert (np.abs(error) <= bound).all(), (seed, world)
         assert (np.abs(aligned.ranks["rate"].dropna()) <= MOST_RATE * (1 + 1e-3)).all(), (seed, world)
@@ -82,7 +82,7 @@ def test_no_bound_is_broken_and_errors_are_as_expected(count: int) -> None:
 )
 def test_rates_are_as_wrong_as_expected(world: World) -> None:
     runs = [Run(seed, world) for seed in range(40)]
-    wrong = np.concatenate([wrong_rates(run, align(run.traces, WANDER)) for run in runs])
+    wrong = np.concatenate([wrong_rates(run, align_traces(run.traces, WANDER)) for run in runs])
     assert len(wrong) >= 30
     assert 0.5 <= np.sqrt(np.mean(wrong**2)) <= 1.2
 
@@ -92,7 +92,7 @@ def test_errors_are_as_expected_though_calls_are_minutes_apart(think: float) -> 
     within = []
     for seed in range(24):
         run = Run(seed, World(ranks=4, steps=60, think=think, late=1e6, rate=50e-6))
-        error, bound, expected = run.errors(align(run.traces, WANDER))
+        error, bound, expected = run.errors(align_traces(run.traces, WANDER))
         assert (np.abs(error) <= bound).all(), seed
         within.append([np.mean(np.abs(error) <= factor * expected) for factor in (1, 2)])
     once, twice = np.mean(within, axis=0)
@@ -104,7 +104,7 @@ def test_a_rank_that_has_no_call_of_another_one_is_alone() -> None:
     for lone in range(3):
         files = tuple((0, 40) if rank == lone else (50, 100) for rank in range(3))
         run = Run(lone, World(ranks=3, files=files))
-        aligned = align(run.traces, WANDER)
+        aligned = align_traces(run.traces, WANDER)
         assert aligned.ranks["bound_s"].isna().tolist() == [rank == lone for rank in range(3)]
         assert aligned.ranks["calls"].tolist() == [0 if rank == lone else 50 for rank in range(3)]
         error, bound, _ = run.errors(aligned)
@@ -142,7 +142,7 @@ APART = (
 def test_files_that_begin_apart(world: World, told: bool, seed: int) -> None:
     world = replace(world, sequence=world.sequence or ())
     run = Run(seed, world)
-    aligned = align(run.traces, WANDER)
+    aligned = align_traces(run.traces, WANDER)
     error, bound, expected = run.errors(aligned)
     assert (np.abs(error) <= bound).all()
     if told:
@@ -160,7 +160,7 @@ def test_a_clock_without_a_bound_keeps_its_rate_within_the_limit(ranks: int) -> 
     for seed in range(3):
         for at in (60, 142):
             files, gaps = ((0, 198), (5, 198)), ((1, at, at + 1),)
-            aligned = align(Run(seed, replace(world, files=files, gaps=gaps)).traces, WANDER)
+            aligned = align_traces(Run(seed, replace(world, files=files, gaps=gaps)).traces, WANDER)
             assert not aligned.whole
             assert steepest(aligned) <= MOST_RATE * (1 + 1e-3)
 
@@ -191,7 +191,7 @@ def test_a_few_calls_are_placed_rightly_or_not_at_all() -> None:
 
 def test_a_rank_whose_calls_the_first_one_lacks_is_told_apart() -> None:
     run = Run(1, World(ranks=3, steps=100, files=((0, 50), (0, 100), (50, 100)), sequence=(0,)))
-    aligned = align(run.traces, WANDER)
+    aligned = align_traces(run.traces, WANDER)
     assert np.isfinite(aligned.ranks["bound_s"].to_numpy()).tolist() == [True, True, False]
     assert (np.abs(run.errors(aligned)[0]) <= run.errors(aligned)[1]).all()
 
@@ -208,7 +208,9 @@ def test_a_call_between_dense_stretches() -> None:
             replace(one, entry=one.entry + late, exit=one.exit + after)
             for one, late in zip(calls, (before, after), strict=True)
         ]
-        aligned = align([replace(trace, calls=(one,)) for trace, one in zip(run.traces, moved, strict=True)], WANDER)
+        aligned = align_traces(
+            [replace(trace, calls=(one,)) for trace, one in zip(run.traces, moved, strict=True)], WANDER
+        )
         row = aligned.ranks.iloc[1]
         offset = run.offset[1] - run.offset[0]
         assert abs(row["offset_s"] * 1e9 - offset) <= 4 * row["expected_error_s"] * 1e9
@@ -218,7 +220,7 @@ def test_a_call_between_dense_stretches() -> None:
 
 def test_what_a_row_says_is_at_one_instant() -> None:
     run = Run(3, World(ranks=3, steps=200, rate=MOST_RATE, pauses=((100, 100e9),)))
-    aligned = align(run.traces, WANDER)
+    aligned = align_traces(run.traces, WANDER)
     for rank in (1, 2):
         row, times = aligned.ranks.iloc[rank], np.sort(run.traces[rank].calls[0].entry)
         at = times[:1] + round(row["at_s"] * 1e9)
@@ -236,7 +238,7 @@ def set_clock(run: Run, rank: int) -> Aligned:
     step = np.where(np.arange(len(calls.entry)) >= len(calls.entry) // 2, 10_000_000, 0)
     traces = list(run.traces)
     traces[rank] = replace(traces[rank], calls=(replace(calls, entry=calls.entry + step, exit=calls.exit + step),))
-    return align(traces, WANDER)
+    return align_traces(traces, WANDER)
 
 
 @pytest.mark.parametrize("rank", range(4))
@@ -258,7 +260,7 @@ def test_stamps_of_a_coarse_clock_may_be_early_or_late() -> None:
     stamp = 100_000  # ns; entries of the second rank are shown late, its exits early
     calls = run.traces[1].calls[0]
     coarse = replace(calls, entry=-(-calls.entry // stamp) * stamp, exit=calls.exit // stamp * stamp)
-    aligned = align([run.traces[0], replace(run.traces[1], calls=(coarse,))], WANDER)
+    aligned = align_traces([run.traces[0], replace(run.traces[1], calls=(coarse,))], WANDER)
     assert aligned.whole
     moved, bound, expected = aligned.correct(1, coarse.entry)
     error = np.abs((moved - EPOCH).astype(float) - run.clock(0, run.entry[:, 1]))
@@ -325,7 +327,7 @@ def test_ends_that_scatter_together_are_in_the_expected_error() -> None:
             path[call] = 0.7 * path[call - 1] + 2e3 * random.normal()
         calls = run.traces[1].calls[0]
         slow = replace(calls, exit=calls.exit + np.rint(path + 20e3).astype(np.int64), entry=calls.entry + 20_000)
-        moved, _, expected = align([run.traces[0], replace(run.traces[1], calls=(slow,))], WANDER).correct(
+        moved, _, expected = align_traces([run.traces[0], replace(run.traces[1], calls=(slow,))], WANDER).correct(
             1, slow.entry
         )
         error = np.abs((moved - EPOCH).astype(float) - run.clock(0, run.entry[:, 1]))
@@ -335,7 +337,7 @@ def test_ends_that_scatter_together_are_in_the_expected_error() -> None:
 
 def test_bounds_grow_away_from_the_calls() -> None:
     run = Run(2, World(ranks=2, steps=50))
-    aligned = align(run.traces, WANDER)
+    aligned = align_traces(run.traces, WANDER)
     last = int(run.traces[1].calls[0].exit[-1])
     bound = aligned.correct(1, np.array([last, last + 10**9, last + 2 * 10**9]))[1]
     slope = np.diff(bound)
@@ -348,12 +350,12 @@ def test_bounds_grow_away_from_the_calls() -> None:
 @pytest.mark.parametrize("late", [0, 2])
 def test_who_always_comes_late_is_told_by_the_time_in_calls(late: int) -> None:
     run = Run(4, World(ranks=4, op=445e3, late=5e3, always=(late, 1.5e6)))
-    (line,) = [note for note in align(run.traces, WANDER).notes if "leave together" in note]
+    (line,) = [note for note in align_traces(run.traces, WANDER).notes if "leave together" in note]
     assert f"rank {late} " in line
     spent = run.exit - run.entry
     for number in (np.median(spent[:, late]), np.median(np.delete(spent, late, axis=1))):
         assert f"{number / 1e3:,.4g}" in line
-    assert not [note for note in align(Run(4, World(ranks=4)).traces, WANDER).notes if "leave together" in note]
+    assert not [note for note in align_traces(Run(4, World(ranks=4)).traces, WANDER).notes if "leave together" in note]
 
 
 def test_a_group_is_its_name_and_its_ranks() -> None:
@@ -362,19 +364,19 @@ def test_a_group_is_its_name_and_its_ranks() -> None:
         replace(trace, calls=(replace(trace.calls[0], group="1", ranks=(0, 1) if trace.rank < 2 else (2, 3)),))
         for trace in run.traces
     ]
-    apart = align(halves, WANDER)
+    apart = align_traces(halves, WANDER)
     assert [axis.ranks.tolist() for axis in apart.axes] == [[0, 1], [2, 3]]
     assert apart.ranks["bound_s"].notna().all()
     both = [replace(one, calls=(*one.calls, *trace.calls)) for one, trace in zip(halves, run.traces, strict=True)]
-    aligned = align(both, WANDER)
+    aligned = align_traces(both, WANDER)
     assert aligned.whole
     assert len(aligned.groups) == 3
     # A trace that does not say the ranks is of the one group of that name it can be of.
     silent = replace(halves[1], calls=(replace(halves[1].calls[0], ranks=()),))
-    assert align([halves[0], silent], WANDER).whole
+    assert align_traces([halves[0], silent], WANDER).whole
 
 
 def test_a_program_without_an_order_of_calls_is_refused_or_has_no_bound() -> None:
     run = Run(6, World(ranks=2, steps=1))
     with pytest.raises(UsageError):
-        align(run.traces[:1], WANDER)
+        align_traces(run.traces[:1], WANDER)

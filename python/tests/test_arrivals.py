@@ -13,15 +13,15 @@ import pandas as pd
 import pytest
 from downbeat.errors import UsageError
 from downbeat.report.page import render_page
-from downbeat.trace.arrivals import BEYOND, Arrivals, arrivals_of, find_arrivals, percent, run_seconds
-from downbeat.trace.calls import arrivals
+from downbeat.trace.arrivals import BEYOND, Arrivals, arrivals_of, find_arrivals, percent_text, run_seconds
+from downbeat.trace.calls import match_arrivals
 from downbeat.trace.file import TABLES
-from downbeat.trace.page import make_page, render, to_json
+from downbeat.trace.page import make_page, render_arrivals, to_json
 from downbeat.trace.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
 from downbeat.trace.pictures import STRETCHES
-from downbeat.trace.sites import elsewhere, short_line, site_names
+from downbeat.trace.sites import absent_modules, short_line, site_names
 from downbeat.trace.trace import Trace
-from downbeat.trace.verdict import verdict
+from downbeat.trace.verdict import arrival_sentences
 
 US = 1e-6
 RUN = 1.0  # s
@@ -106,7 +106,7 @@ def profile_of(records: pd.DataFrame) -> pd.DataFrame:
 
 def waits(frame: pd.DataFrame) -> list[float]:
     """Returns the waits of a call's ranks, in us."""
-    rows, _ = arrivals(trace_of(frame).records)
+    rows, _ = match_arrivals(trace_of(frame).records)
     return [round(wait / US, 3) for wait in rows["wait"]]
 
 
@@ -143,7 +143,7 @@ def test_between_two_groups_ranks_wait_for_the_other_one(
     roots = [np.nan] * 4 if root is None else [np.nan, np.nan, 1.0, 1.0]
     gives = [False] * 4 if root is None else [False, True, False, False]
     records = call([0, 10, 5, 30], [40] * 4, operation, root=roots, is_root=gives, comm_rank=[0.0, 1.0, 0.0, 1.0])
-    rows, _ = arrivals(records.assign(group=[0, 0, 1, 1]))
+    rows, _ = match_arrivals(records.assign(group=[0, 0, 1, 1]))
     assert (rows.sort_values("rank")["wait"] / US).tolist() == pytest.approx(expected)
 
 
@@ -153,8 +153,8 @@ def test_who_is_late_is_not_told_where_ranks_are_beyond_the_trace(beyond: int) -
     found = find_arrivals(trace_of(*inner))
     assert found.left_out == {BEYOND[beyond]: 6}
     assert found.sites[["calls", "sampled", "wait", "beyond"]].to_numpy().tolist() == [[3, 0, 0.0, beyond]]
-    assert "cannot be told" in verdict(found)[0]
-    assert "is the operation" not in verdict(found)[0]
+    assert "cannot be told" in arrival_sentences(found)[0]
+    assert "is the operation" not in arrival_sentences(found)[0]
 
 
 def true_wait(operation: str, entries: np.ndarray, exits: np.ndarray, root: int) -> np.ndarray:
@@ -184,7 +184,7 @@ def test_each_wait_is_within_the_error_that_is_said(operation: str) -> None:
         measured = call(
             (entries + off).tolist(), (exits + off).tolist(), operation, begin=number, root=root, bound=bounds * US
         )
-        rows, _ = arrivals(measured)
+        rows, _ = match_arrivals(measured)
         wrong = np.abs(rows["wait"].to_numpy() / US - true_wait(operation, entries, exits, root))
         assert (wrong <= rows["wait_error"].to_numpy() / US + 1e-6).all()
         # No more than that: a rank of bcast and the root, of others it and whose clock is known least, both ways.
@@ -205,7 +205,7 @@ def test_threads_share_the_time_of_their_rank() -> None:
     found = find_arrivals(trace_of(*calls))
     assert found.sites["share"].tolist() == pytest.approx([0.5])
     assert found.threads == 8
-    assert "of the time of 8 threads" in verdict(found)[0]
+    assert "of the time of 8 threads" in arrival_sentences(found)[0]
 
 
 def test_in_a_scan_ranks_wait_for_those_before_them() -> None:
@@ -219,7 +219,7 @@ def test_who_leaves_before_the_last_comes_waits_no_longer_than_that() -> None:
 
 def test_nothing_is_called_late_within_the_bound_of_the_clocks() -> None:
     late = call([0, 1, 2], [10, 10, 10], bound=0.6 * US)
-    rows, calls = arrivals(trace_of(late).records)
+    rows, calls = match_arrivals(trace_of(late).records)
     assert [round(wait / US, 3) for wait in rows["wait"]] == [2, 0, 0]  # 1 us is within the two bounds, 2 are not
     assert calls["last_rank"].tolist() == [-1]
     # Rank 1 may have entered at 0.4 us, and rank 2 at 2.6 us.
@@ -227,7 +227,7 @@ def test_nothing_is_called_late_within_the_bound_of_the_clocks() -> None:
     near = trace_of(call([0, 1, 1], [10, 10, 10], bound=0.6 * US))
     found = find_arrivals(near)
     assert found.sites["apart"].tolist() == [0.0]
-    assert "arrive together as far as these clocks can show, within 1.2 us" in verdict(found)[0]
+    assert "arrive together as far as these clocks can show, within 1.2 us" in arrival_sentences(found)[0]
 
 
 def test_the_true_share_of_waiting_is_within_the_limits_that_are_said() -> None:
@@ -279,9 +279,10 @@ def test_the_verdict_says_where_how_long_and_who() -> None:
     assert site["spread_p50"] == pytest.approx(30 * US)
     assert (site["last_rank"], site["last_share"]) == (2, 0.75)
     share = 100 * time * US / (3 * RUN)
-    assert verdict(found) == [
-        f"{percent(share)} of the run is in MPI_Allreduce at solve (app+0x10); {percent(wait / time)} of that is "
-        f"waiting for late ranks, {percent(1 - wait / time)} is the operation; rank 2 is last in 75 % of the calls"
+    assert arrival_sentences(found) == [
+        f"{percent_text(share)} of the run is in MPI_Allreduce at solve (app+0x10); {percent_text(wait / time)} of "
+        f"that is waiting for late ranks, {percent_text(1 - wait / time)} is the operation; "
+        "rank 2 is last in 75 % of the calls"
     ]
 
 
@@ -293,7 +294,7 @@ def test_calls_that_a_rank_did_not_record_are_left_out_and_counted() -> None:
     assert found.sites["sampled"].tolist() == [6]
     assert found.sites["calls"].tolist() == [7]  # 22 of 24 are complete
     assert list(found.left_out.values()) == [5]
-    assert "left out: 5 records" in render(found, None, "")
+    assert "left out: 5 records" in render_arrivals(found, None, "")
 
 
 def test_call_sites_are_told_apart_and_come_by_time() -> None:
@@ -311,23 +312,25 @@ def test_a_nonblocking_collective_waits_where_its_completion_is_waited_for() -> 
         return call([0, 50], exits, kind="nonblocking", returned=[1 * US, 51 * US], waited=begins)
 
     frame = waiting([20, 55], [62, 60])
-    rows, _ = arrivals(trace_of(frame).records)
+    rows, _ = match_arrivals(trace_of(frame).records)
     assert (rows["wait"] / US).tolist() == pytest.approx([30, 0])
     assert (rows["time"] / US).tolist() == pytest.approx([1 + 42, 1 + 5])
     assert (rows["overlap"] / US).tolist() == pytest.approx([19, 4])
     found = find_arrivals(trace_of(frame))
     assert found.sites["time"].tolist() == pytest.approx([49 * US])
-    assert "MPI_Iallreduce" in verdict(found)[0]
-    assert "11.5 us later; 61 % of that is waiting for late ranks" in verdict(found)[0]
-    assert "overlap 11.50" in render(found, None, "")
+    assert "MPI_Iallreduce" in arrival_sentences(found)[0]
+    assert "11.5 us later; 61 % of that is waiting for late ranks" in arrival_sentences(found)[0]
+    assert "overlap 11.50" in render_arrivals(found, None, "")
     # A completion that is there when it is asked for costs nobody a wait, however late a rank came.
-    assert arrivals(trace_of(waiting([100, 100], [101, 101])).records)[0]["wait"].tolist() == [0.0, 0.0]
+    assert match_arrivals(trace_of(waiting([100, 100], [101, 101])).records)[0]["wait"].tolist() == [0.0, 0.0]
 
 
 def test_without_any_collective_that_is_said() -> None:
     found = find_arrivals(trace_of(call([0, 0], [1, 1], complete=False)))
-    assert verdict(found) == ["no collective was recorded on all of its ranks: there is nothing to say about arrivals"]
-    assert "nothing to say" in render(found, None, "")
+    assert arrival_sentences(found) == [
+        "no collective was recorded on all of its ranks: there is nothing to say about arrivals"
+    ]
+    assert "nothing to say" in render_arrivals(found, None, "")
     assert json.loads(to_json(found, None))["sites"] == []
     assert "nothing to say" in render_page(make_page(found, "Arrivals", None))
 
@@ -380,7 +383,7 @@ def test_the_page_has_every_picture_and_the_table() -> None:
 
 def test_the_output_fits_80_columns_and_has_the_baseline() -> None:
     found: Arrivals = find_arrivals(trace_of(*some_calls()))
-    lines = render(found, pd.Series([7.5 * US]), "").splitlines()
+    lines = render_arrivals(found, pd.Series([7.5 * US]), "").splitlines()
     assert max(map(len, lines)) <= 80
     assert any("7.50" in line and "12.00" in line for line in lines)
     assert json.loads(to_json(found, pd.Series([7.5 * US])))["sites"][0]["baseline"] == pytest.approx(7.5 * US)
@@ -396,10 +399,10 @@ def test_places_are_named_by_what_is_known(tmp_path: Path) -> None:
 
 
 def test_a_module_that_is_not_here_or_was_built_again_is_named(tmp_path: Path) -> None:
-    assert "is not here; run downbeat arrivals where it is" in elsewhere({"/nowhere/app": "12"})["/nowhere/app"]
+    assert "is not here; run downbeat arrivals where it is" in absent_modules({"/nowhere/app": "12"})["/nowhere/app"]
     here = str(Path("/proc/self/exe").resolve())
-    assert elsewhere({here: "", "not known": ""}) == {}
-    found = elsewhere({here: "0123"})
+    assert absent_modules({here: "", "not known": ""}) == {}
+    found = absent_modules({here: "0123"})
     assert not found or "was built again since" in found[here]  # nothing without readelf, or without a build-id
 
 
@@ -436,7 +439,7 @@ def test_percentages_are_of_the_whole_run_and_the_sampling_error_is_honest() -> 
 
 
 def test_time_in_other_calls_of_mpi_is_said() -> None:
-    text = render(find_arrivals(trace_of(*some_calls())), None, "")
+    text = render_arrivals(find_arrivals(trace_of(*some_calls())), None, "")
     (line,) = (line for line in text.splitlines() if line.startswith("point-to-point"))
     assert line.split() == ["point-to-point", "30", "25.0", "25.0", "(0)", "25.0", "(0)", "0"]
     assert "late senders or receivers is not looked for" in text
@@ -445,7 +448,7 @@ def test_time_in_other_calls_of_mpi_is_said() -> None:
 def test_more_ranks_than_processors_is_said_first() -> None:
     trace = trace_of(*some_calls())
     trace.processes["processors"], trace.processes["ready"] = 2, [0.0, 0.1, 0.5]
-    first, second, third, *_ = verdict(find_arrivals(trace))
+    first, second, third, *_ = arrival_sentences(find_arrivals(trace))
     assert first.startswith("3 ranks share 2 processors on node")
     assert "waited 0.2 s for a processor, rank 2 0.5 s" in second
     assert "of the run is in MPI_Allreduce" in third

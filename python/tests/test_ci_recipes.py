@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fake_programs import FakeBench, environment, script
-from nights import DEVIATIONS, LAUNCHES, put, write_night
+from report_data import DEVIATIONS, LAUNCHES, put, write_night
 
 from tests.statistics.simulated import simulate_interleaved, simulate_sessions
 

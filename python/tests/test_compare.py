@@ -11,7 +11,6 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from compare_command import Run, command
 from downbeat.commands.report import FailOn
 from downbeat.comparison.conditions import parse_conditions, select
 from downbeat.comparison.notes import context_differences
@@ -21,6 +20,7 @@ from downbeat.run.directory import write_plan, write_record
 from downbeat.run.experiment import FACTORS, Experiment, open_experiment
 from downbeat.run.plan import Library, Measurement, Plan
 from downbeat.statistics.verdicts import HIDDEN, HIDDEN_MARGIN
+from downbeat_command import Run, command
 from launch_files import Cell, write_launch
 
 from tests.statistics.simulated import simulate_launch_factors

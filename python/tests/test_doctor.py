@@ -75,7 +75,7 @@ def machine_of(
 def test_a_good_machine_is_good(tmp_path: Path) -> None:
     findings = examine(4, machine_of(tmp_path))
     assert [finding for finding in findings if finding.verdict != "good" or finding.advice] == []
-    assert {finding.check for finding in findings} == {check.__module__.rpartition(".")[2] for check in CHECKS}
+    assert {finding.check for finding in findings} == {check.__name__.removeprefix("check_") for check in CHECKS}
 
 
 CGROUP = "sys/fs/cgroup"
@@ -260,7 +260,7 @@ def test_noise_is_summarised() -> None:
 def test_the_worst_core_decides(lost: float, verdict: str) -> None:
     quiet = noise.noise_of(0, [], 10**9, 70)
     worst = noise.noise_of(5, [int(lost * 1e9)], 10**9, 70)
-    finding = noise.judge([quiet, worst])
+    finding = noise.judge_noise([quiet, worst])
     assert finding.verdict == verdict
     assert f"processor 5 lost {lost:.2%}" in finding.seen
     assert bool(finding.advice) == (verdict != "good")

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from downbeat.errors import DownbeatError
 from downbeat.files import replacing
-from downbeat.report.export import KINDS, ROWS
+from downbeat.report.export import FILE_KINDS, ROWS
 from downbeat.run.directory import write_plan, write_record
 from downbeat.run.plan import Library, Measurement, Plan
 from launch_files import Cell, write_launch
@@ -26,7 +26,7 @@ READERS: dict[str, Callable[..., pd.DataFrame]] = {
     "parquet": pd.read_parquet,
     "json": lambda file: pd.read_json(file, lines=True, precise_float=True),
 }
-KIND = pytest.mark.parametrize("kind", KINDS)
+KIND = pytest.mark.parametrize("kind", FILE_KINDS)
 
 
 def run(*arguments: str | Path) -> tuple[int, str, str]:
@@ -198,7 +198,7 @@ def test_a_name_is_no_formula_of_a_spreadsheet() -> None:
     names = ["=1+1", "+A1", "-2", "@SUM(A1)", "\t=1", "bcast", "", None, "a=b"]
     frame = pd.DataFrame({"operation": names, "mean_s": [-1.0] * len(names)})
     stream = io.StringIO()
-    KINDS["csv"].write([frame, frame.astype({"operation": "category"})], stream)
+    FILE_KINDS["csv"].write([frame, frame.astype({"operation": "category"})], stream)
     written = ["'=1+1", "'+A1", "'-2", "'@SUM(A1)", "'\t=1", "bcast", "", "", "a=b"]
     assert stream.getvalue().splitlines()[1:] == [f"{name},-1.0" for name in written] * 2
     assert frame["operation"][0] == "=1+1"

@@ -22,7 +22,7 @@ from downbeat.commands.report import report
 from downbeat.data.cells import read_samples
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json
-from downbeat.report.page import Page, Section, Table, picture_svg, write_page
+from downbeat.report.page import Page, PageSection, Table, picture_svg, write_page
 from downbeat.report.style import Picture, new_figure
 from downbeat.run import directory as places
 from downbeat.run.execute import execute
@@ -31,8 +31,8 @@ from downbeat.run.plan import Measurement, Plan
 from downbeat.text import escaped, one_line, printable
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import FakeBench, environment, script
+from launch_files import write_trace
 from report_data import two_cells
-from trace_files import write_trace
 
 HOSTILE = "a$b^c$ \x1b]0;gone\x07 \ufffe\u202e <b>"
 
@@ -174,7 +174,7 @@ def test_a_report_takes_any_name(tmp_path: Path) -> None:
     figure.legend()
     frame = pd.DataFrame({"name": [HOSTILE]})
     picture = Picture("p", HOSTILE, HOSTILE, figure, frame)
-    write_page(tmp_path / "a.html", Page(HOSTILE, sections=(Section("s", tables=(Table("t", frame),)),)))
+    write_page(tmp_path / "a.html", Page(HOSTILE, sections=(PageSection("s", tables=(Table("t", frame),)),)))
     for text in (str(picture_svg(picture)), (tmp_path / "a.html").read_text(encoding="utf-8")):
         assert "a$b^c$ \\x1b]0;gone\\x07 \\ufffe\\u202e &lt;b&gt;" in text
         assert not any(one in text for one in "\x1b\x07\ufffe\u202e")

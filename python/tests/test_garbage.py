@@ -37,16 +37,15 @@ from downbeat.run.planning import planned
 from downbeat.run.request import read_request
 from downbeat.text import one_line
 from downbeat.trace.arrivals import find_arrivals
-from downbeat.trace.page import render
-from downbeat.trace.summary import trace_lines
+from downbeat.trace.page import render_arrivals
+from downbeat.trace.trace import trace_lines
 from downbeat.tune import mpich
 from downbeat.tune import sweep as probing
 from downbeat.tune.late_arrivals import read_traces
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import script
-from launch_files import ATTRIBUTES
+from launch_files import ATTRIBUTES, write_trace
 from report_data import two_cells
-from trace_files import write_trace
 
 Damage = Callable[[bytes, random.Random], bytes]
 KEY = "fake-n2-default-001"
@@ -133,7 +132,7 @@ def make_experiment(directory: Path) -> Path:
     two_cells(launch / places.SAMPLES)
     record = {"library": "fake", "ranks": 2, "environment": "default", "variant": "default", "number": 1}
     places.write_record(launch, record)
-    # Without checksums, which would refuse the damage first (test_checksum.py).
+    # Without checksums, which would refuse the damage first (test_cells.py).
     for path in directory.rglob("*.json"):
         write_json(path, read_json(path))
     return directory
@@ -181,7 +180,7 @@ def read_trace(path: Path) -> None:
 def read_arrivals(path: Path) -> None:
     trace = downbeat.open_trace(path.parent)
     trace_lines(trace, path.parent)
-    render(find_arrivals(trace), None, "")
+    render_arrivals(find_arrivals(trace), None, "")
 
 
 def make_kept_build(directory: Path) -> Path:
@@ -267,7 +266,7 @@ def harmless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             "downbeat.commands.run.run_plan",
             "downbeat.tune.tuning.tune",
             "downbeat_papers.perform.perform",
-            "downbeat.run.bench.build",
+            "downbeat.run.bench.build_programs",
             "downbeat.run.trial.try_start",
             "downbeat.report.assemble.make_report",
             "downbeat.run.noise.measure",

@@ -118,11 +118,11 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: Compile)
         ("openmpi5", "libmpi.so.40", OPEN_MPI),
     ):
         library = compiled(tmp_path / "mpi" / name / file, ("PMPI_Init", *symbols), file)
-        compiled(tmp_path / "build" / name / "lib" / libdownbeat.NAME, ("MPIX_Harmonize",), needed=[library])
-    monkeypatch.setattr(libdownbeat, "ROOT", tmp_path)
+        compiled(tmp_path / "build" / name / "lib" / libdownbeat.LIBRARY_FILE, ("MPIX_Harmonize",), needed=[library])
+    monkeypatch.setattr(libdownbeat, "CHECKOUT", tmp_path)
     monkeypatch.setattr(libdownbeat, "kept_builds", list)
     monkeypatch.setattr(libdownbeat, "of_linker", lambda _: iter(()))
-    monkeypatch.delenv(libdownbeat.VARIABLE, raising=False)
+    monkeypatch.delenv(libdownbeat.LIBRARY_VARIABLE, raising=False)
     return tmp_path
 
 
@@ -159,7 +159,7 @@ def test_none_fits(checkout: Path, compiled: Compile) -> None:
         find_library(VERSION, [other])
     assert "\n" not in str(one.value)
     # One that was built with it fits a library of whatever ABI.
-    fits = compiled(checkout / "build/other/lib" / libdownbeat.NAME, ("MPIX_Harmonize",), needed=[other])
+    fits = compiled(checkout / "build/other/lib" / libdownbeat.LIBRARY_FILE, ("MPIX_Harmonize",), needed=[other])
     assert find_library(VERSION, [other]) == fits
 
 
@@ -189,7 +189,7 @@ def test_the_variable_is_taken_or_refused(checkout: Path, compiled: Compile, mon
         (checkout / "mpi/mpich/libmpich.so.12", "openmpi/libmpi.so.40", "is not a libdownbeat"),
         (Path(__file__), "openmpi/libmpi.so.40", "is not a libdownbeat"),
     ):
-        monkeypatch.setenv(libdownbeat.VARIABLE, str(chosen))
+        monkeypatch.setenv(libdownbeat.LIBRARY_VARIABLE, str(chosen))
         if not reason:
             assert find_library(VERSION, loaded_in(checkout, mpi)) == chosen
             continue

@@ -1,16 +1,21 @@
-"""Traces of libdownbeat-preload: from ticks to the global clock, and how launchers are made to load the library."""
+"""Traces of libdownbeat-preload: from ticks to the global clock and its expected error, phases, loading the library."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.trace.clocks import global_times
+from downbeat.trace.arrivals import find_arrivals, of_phase
+from downbeat.trace.clocks import expected_errors, global_times
 from downbeat.trace.command import Setter
-from downbeat.trace.file import TABLES, read_job
+from downbeat.trace.file import HEADER, TABLES, Section, read_job
+from downbeat.trace.page import make_page, render_arrivals
+from downbeat.trace.phases import ended_names, mixed_calls, phase_paths, phase_problems
 from downbeat.trace.start import preloaded
+from test_arrivals import US, call, trace_of
 
 
 def maps_of(ticks: list[int], times: list[float], bound: float, growth: float) -> np.ndarray:
@@ -145,3 +150,100 @@ def test_mistakes_are_named(tmp_path: Path, library: str) -> None:
     (tmp_path / "other.trace").write_bytes(b"x" * 5000)
     with pytest.raises(DownbeatError, match="has no trace at byte 0"):
         read_job(tmp_path)
+
+
+# begins, ends, cut, strays, ticks, began, parent, name
+SOLVER = (5, 5, 0, 0, 100, 0, 0, b"solver")
+CHANCE = (3, 0, 0, 0, 100, 0, 1, b"by chance")
+HALO = (5, 4, 0, 0, 50, 0, 2, b"halo")
+
+
+def section(*phases: tuple[object, ...], rank: int = 0, used: int = 0) -> Section:
+    """Makes what a process recorded of phases; a call was made in the one with the number `used`."""
+    tables = {"phases": np.array(list(phases), dtype=TABLES["phases"]), "profile": np.zeros(1, TABLES["profile"])}
+    tables["profile"]["phase"] = used
+    header = np.zeros(1, HEADER)[0]
+    header["world_rank"] = rank
+    return Section(Path("trace"), "job", header, (), tables)
+
+
+def test_a_name_that_nobody_ends_is_in_no_path() -> None:
+    one = section(SOLVER, CHANCE, HALO, used=3)
+    names = ended_names([one])
+    assert names == {"solver", "halo"}
+    assert phase_paths(one, names) == ["", "solver", "solver", "solver > halo"]
+
+
+def test_what_is_wrong_with_phases_is_said_once_each() -> None:
+    said = phase_problems([section(SOLVER, CHANCE, HALO), section(SOLVER, (*HALO[:-2], 1, b"halo"), rank=1)])
+    assert len(said) == 2
+    assert said[0].startswith(
+        "MPI_Pcontrol(1, 'by chance') came 3 times on 1 rank and no MPI_Pcontrol(-1, 'by chance')"
+    )
+    assert "phase 'halo' has 10 begins and 8 ends" in said[1]
+    assert "2 by the end of the program" in said[1]
+    assert phase_problems([section(SOLVER), section(rank=1)]) == [
+        "phase 'solver' was begun on 1 of 2 ranks only: 0"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("phases", "used"), [([HALO], 0), ([SOLVER], 2)])
+def test_numbers_beyond_the_table_are_damage(phases: list[tuple[object, ...]], used: int) -> None:
+    with pytest.raises(ValueError, match="phase"):
+        phase_paths(section(*phases, used=used), {"solver", "halo"})
+
+
+def test_ranks_in_different_phases_are_said() -> None:
+    rows = pd.DataFrame({"rank": [0, 1, 0, 1], "phase": ["a", "a", "", "b"]})
+    (said,) = mixed_calls(rows, np.array([0, 2]))
+    assert said.startswith("in 1 call ranks are in different phases, e.g. rank 0 in no phase, rank 1 in 'b'")
+    assert not mixed_calls(rows.iloc[:2], np.array([0]))
+
+
+def test_each_phase_has_its_late_rank_and_what_it_costs() -> None:
+    trace = trace_of(
+        call([0, 100], [110, 110], phase="solve"),
+        call([0, 300], [310, 310], phase="solve > halo", begin=0.1, sequence=1),
+        call([50, 0], [60, 60], phase="write", begin=0.2, sequence=2),
+        call([0, 0], [10, 10], begin=0.3, sequence=3),
+    )
+    trace.phases = pd.DataFrame(
+        [(rank, *one) for rank in (0, 1) for one in (("solve", 1, 0.1), ("solve > halo", 1, 0.05), ("write", 1, 0.2))],
+        columns=["rank", "phase", "begins", "time"],
+    )
+    found = find_arrivals(trace)
+    phases = found.phases.set_index("phase")
+    assert list(phases["last_rank"]) == [1, 1, 0]
+    assert list(phases["calls"]) == [2, 1, 1]
+    assert list(phases["wait"] / US) == pytest.approx([400, 300, 50])
+    assert list(phases["seconds"]) == pytest.approx([0.2, 0.1, 0.4])
+    halo = of_phase(found, "halo")
+    assert halo.run == pytest.approx(0.05)
+    assert list(halo.sites["share"]) == pytest.approx([320 * US / 0.1])
+    assert halo.calls["site"].tolist() == [0]
+    assert "phase 'halo', mean of ranks" in render_arrivals(halo, None, "")
+    assert [part.title for part in make_page(halo, "page", None).sections][1] == "Phases"
+    assert of_phase(found, "solve").sites["calls"].sum() == 2
+    with pytest.raises(UsageError, match="no phase 'halt'; phases: 'solve', 'solve > halo', 'write'"):
+        of_phase(found, "halt")
+
+
+DRAWN = 40_000
+RATE, WALK = 4e-12, 3e-21  # (ns/ns)**2; per ns
+VARIANCE = 900.0  # ns**2
+
+
+@pytest.mark.parametrize("ns_per_tick", [1.0, 0.4])
+@pytest.mark.parametrize("correlation", [-0.9, 0.0, 0.7])
+@pytest.mark.parametrize("away", [-2e7, 1e6, 2e7, 1e9])  # ns from the only synchronization
+def test_one_synchronization(away: float, correlation: float, ns_per_tick: float) -> None:
+    cross = correlation * np.sqrt(VARIANCE * RATE)
+    maps = np.zeros(1, [(name, "f8") for name in ("ticks", "ns_per_tick", "variance", "cross", "rate", "walk")])
+    maps[0] = (5e12, ns_per_tick, VARIANCE, cross, RATE, WALK)
+    found = expected_errors(np.array([5e12 + away / ns_per_tick]), maps, np.array([1e9]))[0] * 1e9
+    # Which way the two errors go together is not known before: the larger of both.
+    draw = np.random.default_rng(7)
+    offset, slope = draw.multivariate_normal([0, 0], [[VARIANCE, abs(cross)], [abs(cross), RATE]], DRAWN).T
+    distance = abs(away)
+    walked = draw.normal(0, np.sqrt(WALK * distance**3 / 3), DRAWN)
+    assert found == pytest.approx(np.std(offset + slope * distance + walked), rel=0.02)

@@ -36,7 +36,7 @@ from downbeat.report.page import (
     MOST_ROWS,
     Fact,
     Page,
-    Section,
+    PageSection,
     Table,
     csv_link,
     digits,
@@ -90,8 +90,8 @@ def nasty_picture(name: str = "a-picture") -> Picture:
 
 def nasty_page(*pictures: Picture) -> Page:
     table = Table(NASTY, pictures[0].numbers)
-    section = Section(NASTY, (NASTY,), (NASTY,), (table,), pictures, ((NASTY, NASTY),), (NASTY,))
-    return Page(NASTY, (NASTY,), (section, Section("Two"), Section("Three")))
+    section = PageSection(NASTY, (NASTY,), (NASTY,), (table,), pictures, ((NASTY, NASTY),), (NASTY,))
+    return Page(NASTY, (NASTY,), (section, PageSection("Two"), PageSection("Three")))
 
 
 def test_a_page_is_one_file_that_refers_to_nothing_and_runs_nothing() -> None:

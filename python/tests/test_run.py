@@ -20,9 +20,8 @@ from downbeat.run import directory as places
 from downbeat.run.experiment import open_experiment
 from downbeat.run.plan import Environment, LaunchKey, Library, Measurement, Plan
 from downbeat.run.progress import Plain
-from downbeat_command import downbeat
+from downbeat_command import downbeat, heed_signals
 from fake_programs import FakeBench, alive, environment, wait_for
-from terminal_signals import heed_signals
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")

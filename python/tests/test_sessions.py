@@ -11,7 +11,6 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from compare_command import Run, command
 from downbeat.comparison.conditions import read_arguments
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.comparison.sides import history_cells
@@ -21,6 +20,7 @@ from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.sessions import compare_across_sessions, false_verdicts, sessions_of
 from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import judge_together
+from downbeat_command import Run, command
 from launch_files import Cell, write_launch
 from scipy import stats
 from test_compare import rows, verdicts

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from downbeat.run.bench import built
 from downbeat.run.experiment import open_experiment
-from downbeat.run.simulation import NAME, SpecificationError, parse_platform, platform_object, without_seed
+from downbeat.run.simulation import SIMULATOR, SpecificationError, parse_platform, platform_object, without_seed
 from downbeat_command import downbeat
 
 pytestmark = pytest.mark.thorough
 needs_simgrid = pytest.mark.skipif(
-    not (shutil.which("smpirun") and platform_object() and built(NAME)), reason="run 'make build MPI=simgrid'"
+    not (shutil.which("smpirun") and platform_object() and built(SIMULATOR)), reason="run 'make build MPI=simgrid'"
 )
 
 
@@ -52,7 +52,7 @@ def test_what_is_no_platform_is_refused(text: str, said: str) -> None:
 @pytest.mark.nightly
 @needs_simgrid
 def test_every_synchronizer_comes_to_an_end_where_looking_takes_no_time(tmp_path: Path) -> None:
-    bench = built(NAME)
+    bench = built(SIMULATOR)
     assert bench
     launch = [sys.executable, "-m", "downbeat.run.launch", "--simulate", "cluster(nodes=4)", "-n", "4"]
     command = [*launch, "--timeout", "60", bench, "skew", "-r", "3", "-q"]

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import downbeat_command
+import launch_files
 import numpy as np
 import pytest
-import trace_files
 from downbeat.align.timebase import open_timebase, perfetto_clock, to_global
 from downbeat.errors import UsageError
 from downbeat.trace.file import SYSTEM_CLOCKS as CLOCKS
@@ -139,7 +139,7 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
             to_global(host, clock, stamp, path)
     with pytest.raises(UsageError, match="does not exist"):
         open_timebase(tmp_path / "none")
-    path.write_bytes(trace_files.section(0) + packed_without_clocks())
+    path.write_bytes(launch_files.section(0) + packed_without_clocks())
     with pytest.raises(UsageError, match="fewer than two samples"):
         open_timebase(path)
     path.write_text("{}")
@@ -149,7 +149,7 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
 
 def packed_without_clocks() -> bytes:
     """Returns the section of a process that ended before its clock was known."""
-    return trace_files.packed(1, {name: np.zeros(0, dtype) for name, dtype in TABLES.items()})
+    return launch_files.packed(1, {name: np.zeros(0, dtype) for name, dtype in TABLES.items()})
 
 
 def test_metrics_have_every_sample(tmp_path: Path) -> None:

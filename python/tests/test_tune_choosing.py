@@ -19,9 +19,9 @@ from downbeat.tune.choosing import (
     wrong_results,
 )
 from downbeat.tune.open_mpi import OpenMpiRules
-from downbeat.tune.proving import compare_environments, compare_rules, lost_cells, name_of
+from downbeat.tune.proving import compare_environments, compare_rules, lost_cells, rules_name
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
-from downbeat.tune.sweep import BARRIER, Effort, alternative, decisive, measured, with_values
+from downbeat.tune.sweep import MPI_BARRIER, Effort, alternative, decisive, measured, with_values
 from downbeat.tune.target import Target
 from scipy import stats
 
@@ -226,7 +226,7 @@ def test_under_an_arrival_pattern_its_samples_decide_and_those_without_say_what_
     (plan,) = price_plans(TARGET, others, effort)
     assert plan.measurement.options.items() >= {"pattern": late, "delay": "50us", "sync": "harmonize"}.items()
     assert effort.synchronizers("bcast") == "harmonize"
-    assert BARRIER in EFFORT.synchronizers("bcast")
+    assert MPI_BARRIER in EFFORT.synchronizers("bcast")
 
 
 def test_gain_pairs_launches_of_the_same_number_and_joins_the_sizes_of_a_rule() -> None:
@@ -255,8 +255,8 @@ def test_the_gains_of_many_rules_are_judged_together() -> None:
 def test_what_was_measured_under_other_rules_is_no_gain_of_these() -> None:
     variables = {"RULES": "{directory}/rules.conf"}
     one, same, other = (Written({"rules.conf": text}, variables, ()) for text in ("1", "1", "2"))
-    assert name_of(one) == name_of(same) != name_of(other)
-    assert name_of(Written({}, {"RULES": "1"}, ())) != name_of(Written({}, {"RULES": "2"}, ()))
+    assert rules_name(one) == rules_name(same) != rules_name(other)
+    assert rules_name(Written({}, {"RULES": "1"}, ())) != rules_name(Written({}, {"RULES": "2"}, ()))
 
 
 def test_a_cell_that_no_launch_under_the_rules_has_is_lost() -> None:

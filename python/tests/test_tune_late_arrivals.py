@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from downbeat.errors import UsageError
+from downbeat.run.bench import built
 from downbeat.run.bench_launch import BenchRun
 from downbeat.run.plan import Library
+from downbeat.run.progress import Plain
+from downbeat.tune.choosing import choose
 from downbeat.tune.intel import IntelRules
 from downbeat.tune.late_arrivals import (
-    SAMPLES,
+    LATE_SAMPLES,
     LateArrivals,
     NotLateError,
     Waits,
@@ -22,7 +27,9 @@ from downbeat.tune.late_arrivals import (
 )
 from downbeat.tune.proving import Case, prove_by_late_arrivals
 from downbeat.tune.rules_format import DEFAULT, Cell
-from downbeat.tune.target import Target
+from downbeat.tune.sweep import Effort, Usable, alternative, decisive, sweep, sweep_plan
+from downbeat.tune.target import Target, find_target, one_pattern, passed_by_user, valid_metric
+from downbeat_command import downbeat
 from launch_files import Cell as FileCell
 from launch_files import write_launch
 
@@ -135,7 +142,7 @@ class Bench:
         self.arguments, self.limit = arguments, limit
         delay = float(arguments[arguments.index("--delay") + 1].removesuffix("us")) * 1e-6
         self.delays.append(delay)
-        entry = np.zeros((SAMPLES, ranks))
+        entry = np.zeros((LATE_SAMPLES, ranks))
         cells = [FileCell(entry, entry + self.takes)]
         for late in range(ranks):
             late_entry = entry.copy()
@@ -174,11 +181,11 @@ def test_each_rank_is_late_by_every_algorithm_and_there_is_time_for_that(
     measured.waits(CELL, [], {}, tmp_path)
     late = ",".join(f"one_late(rank={rank})" for rank in range(4))
     assert bench.arguments[:7] == ["bcast", "-m", "64", "--sync", "bruck", "--pattern", late]
-    assert bench.arguments[9:13] == ["-r", str(SAMPLES), "--warmup", "0"]
+    assert bench.arguments[9:13] == ["-r", str(LATE_SAMPLES), "--warmup", "0"]
     assert "--algorithm" not in bench.arguments
     measured.waits(CELL, ["a", "b"], {}, tmp_path)
     assert bench.arguments[13:15] == ["--algorithm", "bcast=default,a,b"]
-    assert bench.limit > trace_limit(4) + 3 * 4 * SAMPLES * bench.delays[-1]
+    assert bench.limit > trace_limit(4) + 3 * 4 * LATE_SAMPLES * bench.delays[-1]
 
 
 def test_an_operation_beside_which_no_delay_is_long_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -291,3 +298,74 @@ def test_rules_under_which_nothing_runs_fail(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(MadeUp, "waits", lambda *_: next(sides))
     said = "the launch under the rules left no late arrivals: aborted"
     assert proof(MadeUp(LINEAR, TREE, TREE)) == ("failed", said)
+
+
+SOURCE = Path(__file__).with_name("planted_bcast.c")
+PATTERN = "one_late(rank=0)"
+EFFORT = Effort(12, 20, 120, 1, "after_last_entry", PATTERN, "300us", {"tolerance": "20e-6"})
+MARGIN, CONFIDENCE = 0.05, 0.95
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Library:
+    """Open MPI with the planted broadcast."""
+    library = tmp_path / "planted_bcast.so"
+    flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run(["mpicc.openmpi", *flags, "-o", str(library), str(SOURCE)], check=True)
+    bench = tmp_path / "downbeat-bench"
+    bench.write_text(f'#!/bin/sh\nLD_PRELOAD={library} exec {built("openmpi")} "$@"\n', encoding="utf-8")
+    bench.chmod(0o755)
+    return Library("openmpi", str(bench))
+
+
+@pytest.mark.thorough
+def test_the_planted_winner_is_chosen_under_the_pattern_and_the_other_one_without(
+    planted: Library, tmp_path: Path
+) -> None:
+    target = find_target(planted, tmp_path / "probe")
+    usable = Usable("bcast", 2, ["basic_linear", "chain"])
+    plan = sweep_plan(target, usable, "8", EFFORT, EFFORT.synchronizers("bcast"))
+    frame = sweep(plan, tmp_path / "sweep", EFFORT.metric, Plain(lambda _: None))
+    (late,) = choose(decisive(frame), {}, MARGIN, CONFIDENCE)
+    (together,) = choose(alternative(frame), {}, MARGIN, CONFIDENCE)
+    assert (late.algorithm, together.algorithm) == ("basic_linear", "chain")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "delay", "said"),
+    [
+        ("one_late,bell", "1us", "rules are for one arrival pattern with one delay"),
+        ("one_late", "1us,2us", "rules are for one arrival pattern with one delay"),
+        ("", "1us", "--delay needs an arrival pattern"),
+        ("none", "", "rules need late ranks"),
+    ],
+)
+def test_what_rules_cannot_be_for_is_refused(pattern: str, delay: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        one_pattern(pattern, delay)
+
+
+def test_a_recorded_pattern_is_found_from_anywhere() -> None:
+    assert one_pattern("trace(file=late.txt)", "") == (f"trace(file={Path('late.txt').absolute()})", "")
+    assert one_pattern("trace(file=/late.txt)", "") == ("trace(file=/late.txt)", "")
+
+
+def test_the_metric_follows_the_pattern() -> None:
+    assert [valid_metric("", text) for text in ("", "one_late")] == ["latency_avg", "after_last_entry"]
+    assert valid_metric("global_time", "one_late") == "global_time"
+
+
+def test_options_behind_the_dashes_reach_every_measurement() -> None:
+    effort = Effort(6, 20, 120, 1, "latency_avg", passed=passed_by_user(["--late", "2e-6", "--late-ranks=0.01"]))
+    options = effort.options(("bcast",), "8")
+    assert (options["late"], options["late-ranks"]) == ("2e-6", "0.01")
+    with pytest.raises(UsageError, match="--pattern cannot be after --"):
+        passed_by_user(["--pattern", "one_late"])
+
+
+def test_options_behind_the_dashes_are_checked_before_the_first_launch(tmp_path: Path) -> None:
+    for words in (("--nonsense", "3"), ("--late-ranks", "7")):
+        done = downbeat("tune", "bcast", "-o", "rules", "--", *words, where=tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert words[0] in done.stderr
+        assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ import pytest
 from downbeat.run.bench import built
 from downbeat.run.bench_launch import run_bench
 from downbeat.run.plan import Library
-from downbeat.tune.late_arrivals import Trace
+from downbeat.tune.late_arrivals import CallTraces
 from downbeat.tune.mpich import ALGORITHMS_FILE
 from downbeat.tune.open_mpi import OpenMpiRules
 from downbeat.tune.proving import UNCOUNTABLE, Proof, judge_proof, named_for, prove
@@ -18,8 +18,8 @@ from downbeat.tune.sweep import Probe, Usable
 from downbeat.tune.target import Target, find_target
 from downbeat.tune.tuning import write_files
 
-DEFAULT_TRACE = Trace((1, 2), (3, 0))
-OTHER_TRACE = Trace((2, 1), (3, 0))
+DEFAULT_TRACE = CallTraces((1, 2), (3, 0))
+OTHER_TRACE = CallTraces((2, 1), (3, 0))
 
 
 BOTH = "messages and operator calls"
@@ -30,10 +30,10 @@ BOTH = "messages and operator calls"
     [
         ("a", OTHER_TRACE, OTHER_TRACE, "proven", "messages"),
         ("a", OTHER_TRACE, DEFAULT_TRACE, "failed", "messages are not those of a"),
-        ("a", OTHER_TRACE, Trace((2, 1), (1, 2)), "failed", "operator calls are not those of a"),
+        ("a", OTHER_TRACE, CallTraces((2, 1), (1, 2)), "failed", "operator calls are not those of a"),
         ("a", DEFAULT_TRACE, DEFAULT_TRACE, "cannot tell", f"{BOTH} of a are those of the default"),
-        ("a", Trace(None, (1, 2)), Trace((9, 9), (1, 2)), "proven", "operator calls"),
-        ("a", Trace(None, None), Trace((9, 9), (1, 2)), "cannot tell", UNCOUNTABLE),
+        ("a", CallTraces(None, (1, 2)), CallTraces((9, 9), (1, 2)), "proven", "operator calls"),
+        ("a", CallTraces(None, None), CallTraces((9, 9), (1, 2)), "cannot tell", UNCOUNTABLE),
         ("a", None, DEFAULT_TRACE, "cannot tell", "a left no trace when it was forced"),
         (DEFAULT, OTHER_TRACE, DEFAULT_TRACE, "proven", "messages"),
         (DEFAULT, OTHER_TRACE, OTHER_TRACE, "failed", "messages are not those of default"),
@@ -43,7 +43,9 @@ BOTH = "messages and operator calls"
         (DEFAULT, None, OTHER_TRACE, "failed", "messages are not those of default"),
     ],
 )  # fmt: skip
-def test_verdict_on_traces(algorithm: str, forced: Trace | None, under_rules: Trace, verdict: str, by: str) -> None:
+def test_verdict_on_traces(
+    algorithm: str, forced: CallTraces | None, under_rules: CallTraces, verdict: str, by: str
+) -> None:
     proof = judge_proof(algorithm, DEFAULT_TRACE, {"a": forced} if forced else {}, under_rules)
     assert (proof.verdict, proof.by) == (verdict, by)
 
@@ -90,7 +92,7 @@ def test_a_cell_is_held_against_the_algorithms_of_the_rules_that_run_on_its_rank
 
 
 def test_verdict_on_several_kinds_of_evidence_names_those_that_tell() -> None:
-    default, forced = Trace((1, 2), None, (1, 0)), Trace((1, 2), None, (1, 1))
+    default, forced = CallTraces((1, 2), None, (1, 0)), CallTraces((1, 2), None, (1, 1))
     assert judge_proof("a", default, {"a": forced}, forced) == Proof("proven", "late arrivals")
     assert judge_proof("a", default, {"a": forced}, default) == Proof("failed", "late arrivals are not those of a")
     alike = Proof("cannot tell", "messages and late arrivals of a are those of the default")

@@ -14,7 +14,7 @@ from downbeat.run.bench import built
 from downbeat.run.libraries import linked_mpi
 from downbeat.tune.intel import IntelRules
 from downbeat.tune.mpich import ALGORITHMS_FILE, COMPOSITIONS_FILE, MpichRules
-from downbeat.tune.open_mpi import NUMBERS, RULES_FILE, OpenMpiRules
+from downbeat.tune.open_mpi import COLLECTIVE_NUMBERS, RULES_FILE, OpenMpiRules
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, algorithm_for, rules_of, sizeless_rules
 from hypothesis import given
 from hypothesis import strategies as st
@@ -139,10 +139,10 @@ def test_open_mpi_numbers_collectives_as_we_do(mpi: str) -> None:
     ask = f"""
 import ctypes
 number_of = ctypes.CDLL({str(library)!r}).mca_coll_base_name_to_colltype
-print([number_of(name.encode()) for name in {list(NUMBERS)}])
+print([number_of(name.encode()) for name in {list(COLLECTIVE_NUMBERS)}])
 """
     asked = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    assert json.loads(asked.stdout) == list(NUMBERS.values())
+    assert json.loads(asked.stdout) == list(COLLECTIVE_NUMBERS.values())
 
 
 def test_open_mpi_rules_have_the_fan_out_and_segments_that_were_measured() -> None:
@@ -157,7 +157,7 @@ def read_open_mpi(text: str, collective: str, ranks: int, size: int) -> int:
     numbers = iter([int(word) for line in text.splitlines() for word in line.partition("#")[0].split()])
     found = 0
     for _ in range(next(numbers)):
-        here = next(numbers) == NUMBERS[collective]
+        here = next(numbers) == COLLECTIVE_NUMBERS[collective]
         best: list[tuple[int, int]] = []
         for _ in range(next(numbers)):
             least = next(numbers)
@@ -192,7 +192,14 @@ def test_open_mpi_file_read_back_says_what_the_rules_say(rules: list[Rule]) -> N
 
 
 SITE_RULES = st.dictionaries(
-    st.sampled_from([NUMBERS["bcast"], NUMBERS["allgather"], NUMBERS["reduce"], NUMBERS["barrier"]]),
+    st.sampled_from(
+        [
+            COLLECTIVE_NUMBERS["bcast"],
+            COLLECTIVE_NUMBERS["allgather"],
+            COLLECTIVE_NUMBERS["reduce"],
+            COLLECTIVE_NUMBERS["barrier"],
+        ]
+    ),
     st.dictionaries(st.integers(0, 6), st.integers(0, 3), min_size=1, max_size=4),
     min_size=1,
 )

@@ -17,7 +17,7 @@ from downbeat.tune.choosing import Candidate, Decision, LeftOut, OtherChoice, Pr
 from downbeat.tune.proving import Proof, compare_environments, compare_rules
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.sweep import Usable
-from downbeat.tune.table import find_warnings, render, rules_sheet, write_rules_record
+from downbeat.tune.table import find_warnings, render_tuning, rules_sheet, write_rules_record
 from downbeat.tune.tuning import Question, Removed, Tuning
 from test_tune_choosing import CONFIDENCE, EFFORT, MARGIN, TARGET, launches
 
@@ -33,7 +33,7 @@ def test_cells_that_could_not_be_measured_are_not_passed_off_as_good_defaults() 
     tuning = Tuning(QUESTION, TARGET, decisions=choose(frame, {}, MARGIN, CONFIDENCE))
     (warning,) = find_warnings(tuning)
     assert "nothing could be chosen in 1 of 1 cells" in warning and "--tolerance" in warning
-    assert "warning: nothing could be chosen" in render(tuning, [warning])
+    assert "warning: nothing could be chosen" in render_tuning(tuning, [warning])
     # With too few launches only that is said.
     few = dataclasses.replace(QUESTION, effort=dataclasses.replace(EFFORT, launches=4))
     (warning,) = find_warnings(Tuning(few, TARGET, decisions=tuning.decisions))
@@ -141,7 +141,7 @@ def test_the_whole_output() -> None:
     assert list(sheet.frame[["bytes", "algorithm", "verdict"]].iloc[0]) == ["8-31", "a", "faster"]
     assert abs(sheet.frame["gain"].iloc[0] - 2) < 1e-6
     assert sheet.frame["verdict"].tolist() == ["faster", "not measured"]
-    text = render(tuning, ["take care"])
+    text = render_tuning(tuning, ["take care"])
     assert max(map(len, text.splitlines())) <= WIDTH
     for said in (
         "proof of a, 8-31 bytes: proven: messages (1 of 2); cannot tell: ",
@@ -152,7 +152,7 @@ def test_the_whole_output() -> None:
     ):
         assert said in " ".join(text.split())
     bare = dataclasses.replace(tuning, rules=[], others=[])
-    assert "no rules: the library's own choice stays in all 4 cells" in render(bare, [])
+    assert "no rules: the library's own choice stays in all 4 cells" in render_tuning(bare, [])
 
 
 # --- rules.json

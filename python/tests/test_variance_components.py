@@ -1,4 +1,4 @@
-"""Variance between and within launches of simulated data, and the split that follows from it."""
+"""Variance between and within launches of simulated data, the split that follows, power, and estimates of a run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import math
 import numpy as np
 import pytest
 from downbeat.statistics.location import geometric_mean_interval
+from downbeat.statistics.power import detectable_ratio, freedom_of, launches_needed, power
 from downbeat.statistics.variance_components import (
     Split,
     VarianceComponents,
     optimal_repetitions,
     variance_components,
 )
+from downbeat.trace.sites import Z, ratio_error, total_error, weighted_quantiles
+from numpy.typing import NDArray
+from scipy import integrate, stats
 
 from tests.statistics.simulated import Deviations, simulate_launches
 
@@ -117,3 +121,121 @@ def test_what_makes_no_sense_is_named(launches: list[list[float]], costs: tuple[
 def test_width_must_be_positive() -> None:
     with pytest.raises(ValueError, match="a width of 0"):
         Split(100, VarianceComponents(1.0, 1.0)).launches_for(0.0)
+
+
+def test_two_experiments_cannot_show_five_percent_with_ten_launches() -> None:
+    # 5 % from launch to launch, so the ratio of one launch of each deviates by sqrt(2) as much. Level 0.05.
+    deviation = 0.05 * math.sqrt(2)
+    assert power(1.05, deviation, 10, False, 0.05) == pytest.approx(0.54, abs=0.01)
+    # Nor could any test: were the deviation known, z would reach 1.96 with this probability.
+    shift = math.log(1.05) / deviation * math.sqrt(10)
+    assert 0.5 * math.erfc((1.96 - shift) / math.sqrt(2)) == pytest.approx(0.59, abs=0.01)
+    needed = launches_needed(1.05, deviation, False, 0.05)
+    assert needed == 24
+    assert power(1.05, deviation, needed, False, 0.05) >= 0.9 > power(1.05, deviation, needed - 1, False, 0.05)
+
+
+@pytest.mark.parametrize(("launches", "paired"), [(5, True), (5, False), (10, True), (30, False)])
+@pytest.mark.parametrize("level", [0.025, 0.025 / 40])
+def test_power_is_what_its_definition_gives(launches: int, paired: bool, level: float) -> None:
+    """A normal mean beyond the critical value times a deviation that is estimated: integrated over the latter."""
+    freedom = launches - 1 if paired else 2 * launches - 3
+    critical, deviation = stats.t.isf(level / 2, freedom), 0.05
+    for ratio in (1.01, 1.05, 0.9, 1.3):
+        shift = abs(math.log(ratio)) / deviation * math.sqrt(launches)
+
+        def found(share: float, shift: float = shift) -> float:
+            return float(stats.norm.sf(critical * math.sqrt(stats.chi2.ppf(share, freedom) / freedom) - shift))
+
+        expected, _ = integrate.quad(found, 0, 1, limit=200)
+        assert power(ratio, deviation, launches, paired, level) == pytest.approx(expected, abs=1e-5)
+
+
+def test_few_launches_miss_even_large_differences() -> None:
+    # With one degree of freedom |t| falls short of 25.45 where |z| is above shift / 25.45 = 2.61: 0.9 % of all cases.
+    assert power(math.exp(66.5 / math.sqrt(2)), 1.0, 2, True, 0.025) == pytest.approx(0.9910, abs=1e-4)
+    # And of 50,930, the level of one of 2,000 cells, where |z| is above 2 or 4, or 1e-9.
+    critical = float(stats.t.isf(0.025 / 4000, 1))
+    for multiple, share in ((2, 0.9545), (4, 0.99994), (1e-9, 6.25e-6)):
+        deviation = math.log(1.05) * math.sqrt(2) / (multiple * critical)
+        assert power(1.05, deviation, 2, True, 0.025 / 2000) == pytest.approx(share, rel=1e-4)
+    assert launches_needed(1.05, math.log(1.05) * math.sqrt(2) / (1.1 * critical), True, 0.025 / 2000) == 3
+    assert power(1.05, 1e-300, 2, True, 0.025 / 2000) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_detectable_is_found_with_the_probability_wanted(paired: bool) -> None:
+    ratio = detectable_ratio(0.07 / math.sqrt(12), freedom_of(12, paired), 0.025)
+    assert power(ratio, 0.07, 12, paired, 0.025) == pytest.approx(0.9)
+    assert power(1 / ratio, 0.07, 12, paired, 0.025) == pytest.approx(0.9)
+    assert launches_needed(ratio * 1.0001, 0.07, paired, 0.025) == 12
+
+
+def test_ends() -> None:
+    assert math.isnan(detectable_ratio(math.nan, math.nan, 0.025))
+    assert detectable_ratio(0.0, 4, 0.025) == 1
+    assert detectable_ratio(70.0, 1, 1e-4) == math.inf
+    assert detectable_ratio(0.03, 4.9, 0.025) == detectable_ratio(0.03, 4, 0.025)
+    assert launches_needed(1.05, 0.0, True, 0.025) == 2
+    assert launches_needed(1.0001, 1.0, True, 0.025) == 100_000
+    assert power(1.0, 0.05, 10, True, 0.05) == pytest.approx(0.05, abs=0.026)  # one of both sides is counted
+    with pytest.raises(ValueError, match="a ratio of 1"):
+        launches_needed(1.0, 0.05, True, 0.025)
+
+
+TRIALS = 150
+LEVELS = np.array([0.5, 0.95, 0.99])
+
+
+def waits_of(kind: str, count: int, random: np.random.Generator) -> NDArray[np.float64]:
+    """Returns the waits of a program's calls."""
+    if kind == "lognormal":
+        some = random.random(count) < random.uniform(0.01, 1)
+        return random.lognormal(random.uniform(-2, 3), random.uniform(0.1, 1.5), count) * some
+    if kind == "heavy tail":
+        return random.pareto(random.uniform(1.2, 3), count)
+    if kind == "periodic":
+        return np.where(np.arange(count) % random.choice([2, 4, 8, 64]) == 0, 100.0, 0.0)
+    waits = random.lognormal(0, 0.5, count)
+    waits[random.integers(0, count, int(random.integers(1, 5)))] += count * random.uniform(0.1, 3)
+    return waits
+
+
+@pytest.mark.parametrize("kind", ["lognormal", "heavy tail", "periodic", "rare and long"])
+def test_the_truth_is_within_the_errors(kind: str) -> None:
+    random = np.random.default_rng(5)
+    inside = []
+    for _ in range(TRIALS):
+        count = int(np.exp(random.uniform(np.log(2000), np.log(100_000))))
+        halvings = int(random.integers(1, max(2, int(np.log2(count / 100)))))
+        wait = waits_of(kind, count, random)
+        time = wait + random.lognormal(0, random.uniform(0.05, 1), count)
+        kept = random.random(count) < 0.5**halvings
+        weights = np.full(kept.sum(), 2.0**halvings)
+        error = Z * ratio_error(wait[kept], time[kept], weights) * time.sum()
+        error += total_error(time[kept], weights, float(time.sum()), count)
+        found = wait[kept].sum() / time[kept].sum() * time.sum()
+        quantiles, errors = weighted_quantiles(wait[kept], weights, LEVELS)
+        truth = np.quantile(wait, LEVELS)
+        inside.append([abs(found - wait.sum()) <= error, *(np.abs(quantiles - truth) <= errors + 1e-9)])
+    assert np.mean(inside, axis=0).min() >= 0.9  # of intervals of 95 %
+
+
+def test_all_calls_have_no_error() -> None:
+    values, weights = np.arange(5.0), np.ones(5)
+    assert ratio_error(values, values + 1, weights) == 0
+    assert total_error(values, weights, 1e9, 5) == 0
+    quantiles, errors = weighted_quantiles(values, weights, np.array([0.5, 1.0]))
+    assert quantiles.tolist() == [2, 4]
+    assert errors.tolist() == [0, 0]
+
+
+def test_calls_count_by_their_weights() -> None:
+    quantiles, _ = weighted_quantiles(np.array([1.0, 2.0]), np.array([1.0, 99.0]), np.array([0.1, 0.5]))
+    assert quantiles == pytest.approx([1.2, 2.0], abs=0.1)
+
+
+def test_long_calls_that_a_sample_lacks_are_noticed() -> None:
+    weights, waits = np.full(100, 8.0), np.linspace(1, 2, 100)
+    assert total_error(waits, weights, 1205.0, 800) == 0
+    assert total_error(waits, weights, 1200.0 + 5000, 800) > 4900

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import downbeat_command
+import launch_files
 import numpy as np
 import pytest
-import trace_files
 from downbeat.align.formats import read_all
 from downbeat.errors import UsageError
 from downbeat.trace.arrivals import find_arrivals
@@ -27,7 +27,7 @@ AHEAD = 7_000  # ns of rank 1's clock
 def recording(path: Path, change: Callable[[dict[str, np.ndarray]], None] | None = None) -> Path:
     """Writes a recording whose rank 1 has another clock; its tables may be changed."""
     path.mkdir()
-    sections = [bytearray(trace_files.section(rank)) for rank in (0, 1)]
+    sections = [bytearray(launch_files.section(rank)) for rank in (0, 1)]
     header = np.frombuffer(sections[1], HEADER, 1)[0]
     tables, place = {}, HEADER_SIZE
     for name, dtype in TABLES.items():
@@ -114,7 +114,7 @@ def test_calls_that_do_not_block_or_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("abroad", [0, 1])
 def test_calls_between_two_groups_are_matched_nowhere(tmp_path: Path, abroad: int) -> None:
     """Rank 0 alone in a group, rank 1 in the other; or each with another job's."""
-    sections = [bytearray(trace_files.section(rank)) for rank in (0, 1)]
+    sections = [bytearray(launch_files.section(rank)) for rank in (0, 1)]
     for rank, section in enumerate(sections):
         one = np.frombuffer(section, TABLES["communicators"], 1, HEADER_SIZE + 2 * TABLES["maps"].itemsize)[0]
         one["size"], one["rank"], one["inter"], one["second"], one["abroad"] = 1, 0, 1, rank * (1 - abroad), abroad

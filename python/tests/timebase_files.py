@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 from downbeat.trace.file import TABLES
+from launch_files import packed
 from numpy.typing import NDArray
-from trace_files import packed
 
 FINE = 200  # points of a curve between two samples
 EPOCH = 1_700_000_000_000_000_000

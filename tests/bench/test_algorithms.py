@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from conftest import ONE_LIBRARY, Bench, Outcome, read_dataset, read_records, run_bench
 from downbeat.run.libraries import FETCHED
-from downbeat.tune.mpich import form_of
+from downbeat.tune.mpich import mpich_rules
 from downbeat.tune.rules_format import Rule
 
 BYTES = 64
@@ -261,7 +261,7 @@ def test_a_choice_reaches_the_call_past_what_a_site_selects(library: str, place:
     site = {"MPIR_CVAR_REDUCE_INTRA_ALGORITHM": "binomial"}
     if place == "files":
         shared = FETCHED / "mpich5/lib/libmpi.so.12" if library == "mpich5" else DEBIAN_MPICH
-        written = form_of(shared).write([Rule("reduce", 3, 0, None, "binomial")])
+        written = mpich_rules(shared).write([Rule("reduce", 3, 0, None, "binomial")])
         for name, text in written.files.items():
             (tmp_path / name).write_text(text, encoding="ascii")
         site = written.environment(tmp_path)

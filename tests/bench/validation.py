@@ -7,7 +7,7 @@ import json
 import subprocess
 from typing import Any
 
-from downbeat.run.libraries import ROOT
+from downbeat.run.libraries import CHECKOUT
 
 # Bytes: 13, a prime number, of the largest usual elements.
 SIZE = 104
@@ -31,8 +31,8 @@ class Findings:
 
 def run(library: str, ranks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs downbeat-bench under a library."""
-    launch = [str(ROOT / "tools/launch"), "--mpi", library, "-n", str(ranks), "--timeout", str(LAUNCH_SECONDS)]
-    program = str(ROOT / "build" / library / "bin/downbeat-bench")
+    launch = [str(CHECKOUT / "tools/launch"), "--mpi", library, "-n", str(ranks), "--timeout", str(LAUNCH_SECONDS)]
+    program = str(CHECKOUT / "build" / library / "bin/downbeat-bench")
     return subprocess.run([*launch, program, *arguments], capture_output=True, text=True, check=False)
 
 

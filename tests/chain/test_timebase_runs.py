@@ -1,4 +1,4 @@
-"""Time bases of launches, and the clock that MPI_Wtime is under each library, as docs/timebase.md says."""
+"""Time bases of launches, and the clock that MPI_Wtime is under each library, as docs/align.md says."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ HOUR = 3600.0
 
 def documented(library: str) -> tuple[str, str]:
     """Returns the clock of a library, and from when it counts."""
-    text = (ROOT / "docs" / "timebase.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "align.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\S+ MPI|MPICH)\b[^|]*\| `?(\w+)[^|]*\| ([^|]*) \|$", text, re.MULTILINE)
     name = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}[library.rstrip("5")]
     ((clock, origin),) = [(clock, origin) for found, clock, origin in rows if found == name]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from downbeat.run.libraries import ROOT
+from downbeat.run.libraries import CHECKOUT
 
 from tests.faults.trial import (
     RUN_SECONDS,
@@ -261,7 +261,7 @@ def on_hosts(seconds: float, timeout: float, disturb: Disturb) -> Make:
     """Makes starts on two hosts of namespaces."""
 
     def make(site: Site) -> Run:
-        hosts = [ROOT / "tests/hosts/hosts", "--hosts", 2, "--mpi", site.mpi, "--timeout", timeout, "--"]
+        hosts = [CHECKOUT / "tests/hosts/hosts", "--hosts", 2, "--mpi", site.mpi, "--timeout", timeout, "--"]
         running = site.start([*hosts, site.program("fault-starts"), "starts", FOREVER, seconds])
         running.wait_for_ranks("fault-starts")
         if len(running.ranks) < 2:

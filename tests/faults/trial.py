@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from downbeat.run.libraries import ROOT
+from downbeat.run.libraries import CHECKOUT
 
 MARK = "_DOWNBEAT_FAULTS"  # in the environment of everything that a try starts
 RUN_SECONDS = 90.0
@@ -123,16 +123,16 @@ class Site:
             directory.mkdir()
 
     def program(self, name: str) -> str:
-        return str(ROOT / "build" / self.mpi / "bin" / name)
+        return str(CHECKOUT / "build" / self.mpi / "bin" / name)
 
     def library(self, name: str) -> str:
-        return str(ROOT / "build" / self.mpi / "lib" / name)
+        return str(CHECKOUT / "build" / self.mpi / "lib" / name)
 
     def launch(
         self, program: str, *arguments: object, ranks: int = 2, timeout: float = LAUNCH_SECONDS, preload: str = ""
     ) -> list[object]:
         """Returns the command that starts a program under MPI; a library is preloaded into the program alone."""
-        launcher = [ROOT / "tools/launch", "--mpi", self.mpi, "-n", ranks, "--parent", os.getpid()]
+        launcher = [CHECKOUT / "tools/launch", "--mpi", self.mpi, "-n", ranks, "--parent", os.getpid()]
         preloaded = ["env", f"LD_PRELOAD={self.library(preload)}"] if preload else []
         return [*launcher, "--timeout", timeout, *preloaded, self.program(program), *arguments]
 
@@ -144,7 +144,7 @@ class Site:
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             MARK: os.fsdecode(self.mark).partition("=")[2],
             "TMPDIR": str(self.temporary),
-            "PYTHONPATH": f"{ROOT / 'python'}:{ROOT / 'papers'}",
+            "PYTHONPATH": f"{CHECKOUT / 'python'}:{CHECKOUT / 'papers'}",
             **(variables or {}),
         }
         output = self.output / f"{time.monotonic_ns()}"

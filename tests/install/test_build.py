@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.errors import UsageError
-from downbeat.run.bench import RECORD, cxx_beside, find_wrappers, kept_builds, library_by_macros
+from downbeat.run.bench import BUILD_RECORD, cxx_beside, find_wrappers, kept_builds, library_by_macros
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -74,7 +74,7 @@ def test_a_build_of_the_mpicc_on_the_path_goes_first(tmp_path: Path, monkeypatch
         prefix = tmp_path / "cache/downbeat/1.2.3" / name
         prefix.mkdir(parents=True)
         values = {"mpi": name[:-2], "wrapper": str(made_with), "date": date}
-        (prefix / RECORD).write_text(json.dumps(values), encoding="utf-8")
+        (prefix / BUILD_RECORD).write_text(json.dumps(values), encoding="utf-8")
     (tmp_path / "cache/downbeat/1.2.3/half-3").mkdir()
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert [build.mpi for build in kept_builds({**cache, "PATH": str(wrapper.parent)})] == ["openmpi", "mpich"]
@@ -91,7 +91,7 @@ def test_it_builds(tmp_path: Path, bench: bool) -> None:
     assert (prefix / "lib/libdownbeat-preload.so").exists()
     assert (prefix / "lib/pkgconfig/downbeat.pc").exists()
     assert not (prefix / "tree").exists()
-    assert json.loads((prefix / RECORD).read_text(encoding="utf-8"))["mpi"] == "mpich"
+    assert json.loads((prefix / BUILD_RECORD).read_text(encoding="utf-8"))["mpi"] == "mpich"
     assert "already built" in downbeat(*arguments, **cache).stdout
     if bench:
         program = prefix / "bin/downbeat-bench"

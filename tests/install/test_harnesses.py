@@ -15,9 +15,9 @@ import pytest
 import slurm
 from downbeat.run.libraries import LIBRARIES
 from fake_programs import FakeBench, environment, script
-from nights import DEVIATIONS, LAUNCHES, put, write_night
 from on_hosts import built, need_hosts, run_hosts
 from on_machine import tool
+from report_data import DEVIATIONS, LAUNCHES, put, write_night
 
 from tests.statistics.simulated import simulate_sessions
 

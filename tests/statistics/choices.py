@@ -17,7 +17,7 @@ import pandas as pd
 from downbeat.comparison.summaries import NO_PATTERN
 from downbeat.tune.choosing import Prices, choose, compare_choices, other_choices
 from downbeat.tune.rules_format import DEFAULT
-from downbeat.tune.sweep import BARRIER, COLUMNS, HARMONIZE
+from downbeat.tune.sweep import HARMONIZE, MPI_BARRIER, SWEEP_COLUMNS
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
 from tests.statistics.findings import Findings, Table, show_progress
@@ -73,7 +73,7 @@ def launch_medians(random: np.random.Generator, times: Times, synchronizer: str)
         for index, algorithm in enumerate(times)
         for launch in range(LAUNCHES)
     ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(SWEEP_COLUMNS))
 
 
 def false_rules(random: np.random.Generator, experiments: int) -> float:
@@ -100,7 +100,7 @@ def prices(random: np.random.Generator, after_barrier: Times, truth: float, expe
     same, fresh = Reported(), Reported()
     for _ in range(experiments):
         harmonized = launch_medians(random, times, HARMONIZE)
-        after = launch_medians(random, after_barrier, BARRIER)
+        after = launch_medians(random, after_barrier, MPI_BARRIER)
         decisions = choose(harmonized, {}, MARGIN, CONFIDENCE)
         others = other_choices(after, decisions, {}, MARGIN, CONFIDENCE)
         for reported, frame in ((same, harmonized), (fresh, launch_medians(random, times, HARMONIZE))):

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from downbeat.run.libraries import LIBRARIES
+from downbeat_command import heed_signals
 from fake_programs import alive, wait_for
-from terminal_signals import heed_signals
 
 LAUNCH = Path(__file__).resolve().parents[1] / "launch"
 CORES = len(os.sched_getaffinity(0))

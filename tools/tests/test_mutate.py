@@ -7,9 +7,9 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from downbeat.run.libraries import ROOT
+from downbeat.run.libraries import CHECKOUT
 
-LOADER = importlib.machinery.SourceFileLoader("mutate", str(ROOT / "tools/mutate"))
+LOADER = importlib.machinery.SourceFileLoader("mutate", str(CHECKOUT / "tools/mutate"))
 SPEC = importlib.util.spec_from_loader("mutate", LOADER)
 assert SPEC
 mutate = importlib.util.module_from_spec(SPEC)
@@ -25,4 +25,4 @@ def test_a_mutant_is_named_by_its_place_and_its_change(tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("room", mutate.ROOMS)
 def test_every_pattern_of_a_room_has_files(room: str) -> None:
-    assert all(list(ROOT.glob(pattern)) for pattern in mutate.ROOMS[room][0])
+    assert all(list(CHECKOUT.glob(pattern)) for pattern in mutate.ROOMS[room][0])

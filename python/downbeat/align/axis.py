@@ -22,8 +22,8 @@ from downbeat.align.calls import MOST_RATE, Integers
 from downbeat.align.ends import Ends
 from downbeat.align.matching import Floats, GroupCalls
 
-WINDOW = 10.0  # s
-BINS = 64  # of a window or of a shorter run: what is said of a clock is said at an instant of each
+AXIS_WINDOW = 10.0  # s
+BINS = 64  # of a window or of a shorter run: statements on a clock hold at an instant of each
 MOST_BINS = 2048  # of a run
 MIDDLE = 8.0  # of what limits leave, the share that its middle is wrong by
 
@@ -38,8 +38,8 @@ class Axis:
         nodes: times on a rank's clock, ns after its origin.
         offset: of each rank at each node: to be added to its clock, ns. Lines in between. NaN: nothing ties it.
         expected: error of that, ns; NaN: not known.
-        lower, upper: limits of what has to be added, ns; -inf and inf where there are none.
-        curve: largest second derivative of what has to be added, halved, 1/ns.
+        lower, upper: limits of the correction, ns; -inf and inf where there are none.
+        curve: largest second derivative of the correction, halved, 1/ns.
         resolution: of each rank's clock, ns.
         conflicts: found.
     """
@@ -107,7 +107,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float) -> Axis:
     when = [np.nanmin(one, axis=1) for one in exits]
     every = np.concatenate(when)
     first, duration = float(every.min()), float(np.ptp(every))
-    span = max(duration / MOST_BINS, min(WINDOW * 1e9, duration) / BINS, 1.0)
+    span = max(duration / MOST_BINS, min(AXIS_WINDOW * 1e9, duration) / BINS, 1.0)
     cells = [np.floor((one - first) / span).astype(np.int64) for one in when]
     seen, cell = np.unique(np.concatenate(cells), return_inverse=True)
     middle = np.bincount(cell, every - first) / np.bincount(cell) + first

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from downbeat.align.calls import MOST_RATE, Integers
 from downbeat.align.matching import Floats, GroupCalls
 
-ROUNDING = 2.0  # ns
+CLOCK_ROUNDING = 2.0  # ns
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class Limits:
         """
         shape = (len(self.nodes) - 2, self.ranks)
         found = []
-        for side, bound in ((1.0, upper), (-1.0, -lower)):  # a lower limit is an upper one of what is turned around
+        for side, bound in ((1.0, upper), (-1.0, -lower)):  # a lower limit is an upper one with the sign changed
             at, limit, key = np.zeros(shape), np.full(shape, np.inf), np.full(shape, np.inf)
             call = np.zeros(shape, dtype=np.int64)
             for number, (mine, order, bin_of, first, entry, leave, at_entry, at_exit) in enumerate(self.calls):
@@ -237,7 +237,7 @@ class Limits:
                     with np.errstate(invalid="ignore"):
                         change = max(change, float(np.nan_to_num(sign * mine[rank] - new, posinf=np.inf).max()))
                     mine[rank] = sign * new
-            contradicted = (lower - upper > ROUNDING).any(axis=1) & ~silent[:, 0]
+            contradicted = (lower - upper > CLOCK_ROUNDING).any(axis=1) & ~silent[:, 0]
             if change < 1.0 or contradicted.any():
                 break
         return lower, upper
@@ -256,7 +256,7 @@ class Limits:
             with np.errstate(invalid="ignore"):
                 room = (upper - lower).min(axis=1)
             room[barred] = np.inf
-            if room.min() >= -ROUNDING or len(barred) >= self.ranks - 1:
+            if room.min() >= -CLOCK_ROUNDING or len(barred) >= self.ranks - 1:
                 break
             conflict = self.conflict(int(np.argmin(room)), -float(room.min()), barred)
             conflicts.append(conflict)
@@ -271,7 +271,7 @@ class Limits:
         if 0 in barred:
             self.torn |= self.torn[0]
         lower, upper = self.sweep(0, [rank for rank in barred if rank])
-        crossed = lower > upper + ROUNDING
+        crossed = lower > upper + CLOCK_ROUNDING
         self.torn |= crossed
         lower, upper = np.where(self.torn, -np.inf, lower), np.where(self.torn, np.inf, upper)
         return lower, upper, self.torn, tuple(conflicts)
@@ -286,7 +286,7 @@ class Limits:
             stretch[begin + 1 : end + 1] = False
             upper, lower = (self.reached(side, rank, stretch) for side in sides)
             inside = slice(begin + 1, end + 1)
-            return bool((-lower[inside] <= upper[inside] + ROUNDING).all())
+            return bool((-lower[inside] <= upper[inside] + CLOCK_ROUNDING).all())
 
         right, left = [0], [bins]
         while right[-1] < bins:  # each stretch as far as it holds
@@ -323,7 +323,7 @@ class Limits:
                         apart = np.nan_to_num(upper + lower, nan=np.inf)
                     room[one, other] = apart.min()
                     found[one, other] = sides, int(np.argmin(apart))
-        contradicted = (room < -ROUNDING).sum(axis=1)
+        contradicted = (room < -CLOCK_ROUNDING).sum(axis=1)
         if not contradicted.any():  # a circle of more than two
             return Conflict(max(rank, 1), 0, by_ns, ())
         place = int(np.argmax(contradicted))

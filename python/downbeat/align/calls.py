@@ -65,7 +65,7 @@ class RankTrace:
 
 
 ROOTED = ("bcast", "reduce", "gather", "scatter")
-PREFIX = re.compile(r"^(mpi_|c10d::|(nccl|rccl|gloo|mpi|hccl|xccl|ucc):+)", re.IGNORECASE)
+CALL_PREFIX = re.compile(r"^(mpi_|c10d::|(nccl|rccl|gloo|mpi|hccl|xccl|ucc):+)", re.IGNORECASE)
 # As a name begins once its prefix is off. Words may be joined: all_reduce, all-reduce, AllReduce, _allgather_base. With
 # parts of their own size (allgatherv, alltoallw) empty parts bind nobody: these keep their own name.
 STEM = re.compile(
@@ -73,7 +73,7 @@ STEM = re.compile(
     r"|scatter)(?:(?P<uneven>[vw])c?(?![a-z]))?",
     re.IGNORECASE,
 )
-NAMES = {"reducescatter": "reduce_scatter", "broadcast": "bcast"}
+MPI_NAMES = {"reducescatter": "reduce_scatter", "broadcast": "bcast"}
 
 
 class NoTraceError(UsageError):
@@ -82,11 +82,11 @@ class NoTraceError(UsageError):
 
 def normalize(name: str) -> str | None:
     """Returns MPI's name of a collective, lower case; None for other names."""
-    found = STEM.match(PREFIX.sub("", name))
+    found = STEM.match(CALL_PREFIX.sub("", name))
     if found is None:
         return None
     stem = re.sub("[^a-z]", "", found[1].lower())
-    return NAMES.get(stem, stem) + (found["uneven"] or "").lower()
+    return MPI_NAMES.get(stem, stem) + (found["uneven"] or "").lower()
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Gathered:
     Attributes:
         calls: of each group.
         ranks: of each group, in the job's numbering; empty: the trace does not say.
-        skipped: how many of what was left out.
+        skipped: events left out, by kind.
         descriptions: of groups, for people.
     """
 
@@ -156,18 +156,18 @@ def sorted_calls(group: str, ranks: tuple[int, ...], calls: list[Call]) -> Calls
 
 UNKNOWN_RANK = -1
 GIVE = "say it: RANK=FILE, as in 0={}"
-MOST_NAMED = 4
+MOST_NAMED_FILES = 4
 # Ranks within a node or a group of ranks.
 OF_A_PART = re.compile(r"(?:local|node|group|tp|pp|dp|ep|cp|mp|sp|fsdp)[-_.]?rank[-_.]?\d+", re.IGNORECASE)
 OF_ALL = re.compile(r"(?:(?:global|world)[-_.]?rank|(?<![A-Za-z])rank)[-_.]?(\d+)", re.IGNORECASE)
 PLACE = re.compile(r"(?<!\d)(\d+)[-_ ]?of[-_ ]?(\d+)(?!\d)", re.IGNORECASE)
-PROCESS = re.compile(r"(?<![A-Za-z])(?:worker|process|proc|procid|task)[-_.]?(\d+)", re.IGNORECASE)
-MACHINE = re.compile(r"(?<![A-Za-z])(?:host|node)[-_.]?(\d+)", re.IGNORECASE)
+PROCESS_NUMBER = re.compile(r"(?<![A-Za-z])(?:worker|process|proc|procid|task)[-_.]?(\d+)", re.IGNORECASE)
+MACHINE_NUMBER = re.compile(r"(?<![A-Za-z])(?:host|node)[-_.]?(\d+)", re.IGNORECASE)
 # PyTorch's handler: worker.time.pt.trace.json, where the worker is host_pid if nobody named it.
 PYTORCH = re.compile(r"(?:\.\d+)?\.pt\.trace\.json(?:\.gz)?$")
 OWN_NUMBER = re.compile(r"(?<=[-_.])\d+(?=[-_.]|$)")
 # What launchers set in the environment of a process, the closest one first.
-VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
+RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
 def rank_of(path: Path) -> int | None:
@@ -181,9 +181,9 @@ def rank_of(path: Path) -> int | None:
         places = {int(one[1]) for one in PLACE.finditer(rest) if int(one[1]) < int(one[2])}
         kinds = [{int(one) for one in OF_ALL.findall(rest)} | places]
         # A worker of PyTorch's may be a host with a process number: worker-3_12345.
-        known = [one for one in PROCESS.finditer(rest) if not times or one.end() == len(rest)]
+        known = [one for one in PROCESS_NUMBER.finditer(rest) if not times or one.end() == len(rest)]
         kinds.append({int(one[1]) for one in known})
-        kinds.append(set() if times else {int(one) for one in MACHINE.findall(rest)})
+        kinds.append(set() if times else {int(one) for one in MACHINE_NUMBER.findall(rest)})
         found = next(filter(None, kinds), set())
         if found:
             return found.pop() if len(found) == 1 else None
@@ -192,8 +192,10 @@ def rank_of(path: Path) -> int | None:
 
 def rank_in_environment(text: str) -> int | None:
     """Returns the rank that variables of launchers in a text say: RANK=3."""
-    found = {name: int(value) for name, value in re.findall(r"\b([A-Z][A-Z_0-9]*)=(\d+)\b", text) if name in VARIABLES}
-    return next((found[name] for name in VARIABLES if name in found), None)
+    found = {
+        name: int(value) for name, value in re.findall(r"\b([A-Z][A-Z_0-9]*)=(\d+)\b", text) if name in RANK_VARIABLES
+    }
+    return next((found[name] for name in RANK_VARIABLES if name in found), None)
 
 
 def ranks_by_numbers(paths: Sequence[Path]) -> dict[Path, int]:
@@ -248,7 +250,7 @@ def with_ranks(files: Sequence[tuple[Path, list[RankTrace]]], given: Mapping[Pat
             else ""
         )
         chosen = [str(some[0].path) for _, some in sorted(found.items())]
-        shown = " ".join(chosen[:MOST_NAMED]) + (" ..." if len(chosen) > MOST_NAMED else "")
+        shown = " ".join(chosen[:MOST_NAMED_FILES]) + (" ..." if len(chosen) > MOST_NAMED_FILES else "")
         raise UsageError(
             f"'{first}' and '{second}' are both of rank {rank}{more}; give one file for each rank, as {shown}"
         )

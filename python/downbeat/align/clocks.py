@@ -15,12 +15,12 @@ from downbeat.align.matching import ORDERING, TO_ALL, Floats, GroupCalls, match,
 from downbeat.errors import UsageError
 from downbeat.text import MICROSECONDS, counted
 from downbeat.trace.arrivals import Arrivals, arrivals_of
+from downbeat.trace.clocks import NS
 
-NS = 1e-9
 FEWEST_RANKS = 2
 LIMIT = 3.0
 FEWEST_CALLS = 10
-ALWAYS = 0.95  # of the calls
+ALWAYS_LATE = 0.95  # of the calls
 CLEARLY = 1.1  # times as long
 CLEAR_RATE = 5.0  # standard errors that a rate is from 0
 KNOWN_RATE = 1e-6  # an error of less says something even of a rate of 0
@@ -38,7 +38,7 @@ class Aligned:
             first call: the one in the middle of the run), and there offset_s (of its clock against the axis), bound_s
             (NaN: a call has none), expected_error_s; rate (mean over the run; NaN: not known to 1 ppm or to a fifth of
             it) and rate_error (standard error), largest_bound_s (of all calls).
-        notes: what was left out, and what is wrong with the calls.
+        notes: on calls left out, and on faults of calls.
     """
 
     axes: tuple[Axis, ...]
@@ -64,7 +64,7 @@ class Aligned:
         return len(self.axes) == 1 and bool(self.ranks["bound_s"].notna().all())
 
 
-def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
+def align_traces(traces: Sequence[RankTrace], wander: float) -> Aligned:
     """Returns traces on one axis.
 
     Args:
@@ -152,7 +152,7 @@ def always_last(groups: Sequence[GroupCalls]) -> list[str]:
                 continue
             fewest = int(np.argmin(np.median(spent, axis=0)))
             own, rest = spent[:, fewest], np.delete(spent, fewest, axis=1)
-            if (own < rest.min(axis=1)).mean() >= ALWAYS and np.median(rest) >= CLEARLY * np.median(own):
+            if (own < rest.min(axis=1)).mean() >= ALWAYS_LATE and np.median(rest) >= CLEARLY * np.median(own):
                 times = (f"{np.median(one) / 1e3:,.4g}" for one in (own, rest))
                 lines.append(
                     f"group {group.name}, {operation}: whether rank {group.ranks[fewest]} comes last or its clock is "

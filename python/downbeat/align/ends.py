@@ -11,13 +11,13 @@ from downbeat.align.calls import Integers
 from downbeat.align.matching import TO_ALL, Floats, GroupCalls
 
 USUAL_RATE = 100e-6  # of two clocks, as a standard deviation
-STEADY = 60e9  # ns: how long a clock's rate may go on changing into one direction
+STEADY_NS = 60e9  # ns: how long a clock's rate may go on changing into one direction
 PASSES = 6
 BLOCKS = 16
 LEAST_FACTOR = 0.9
 FREE = 0.7  # of the noise of single ends: a line whose variance is larger follows them, and shows no noise
 LEAST_ENDS = 5
-CLOSE = 1.0  # in standard deviations: what is further away counts less (Huber 1964)
+CLOSE = 1.0  # in standard deviations: values further away count less (Huber 1964)
 
 
 class Ends:
@@ -133,7 +133,7 @@ class Ends:
         return line, np.hypot(factor * np.sqrt(variance), base), shown
 
     def follow(self, measured: Floats, variance: Floats, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats, float]:
-        """Returns clocks at the nodes that follow what was measured there, their variances, and a factor for errors.
+        """Returns clocks at the nodes that follow the measurements there, their variances, and a factor for errors.
 
         A Kalman smoother (Rauch, Tung and Striebel 1965): a rate changes as a random walk of at most the wander. The
         errors are those that measurements have that were left out.
@@ -152,7 +152,7 @@ class Ends:
         started = np.zeros(ranks, dtype=bool)
         for k in range(count):
             h = step[k]
-            grow = (self.curve * 1.6) ** 2 * h * max(h, STEADY) / 2.0
+            grow = (self.curve * 1.6) ** 2 * h * max(h, STEADY_NS) / 2.0
             if k:
                 x[k], s[k] = x[k - 1] + h * s[k - 1], s[k - 1]
                 a[k] = a[k - 1] + 2 * h * b[k - 1] + h * h * c[k - 1] + grow * h * h / 3.0
@@ -217,7 +217,7 @@ class Ends:
 
 
 def middle_of(values: Floats) -> Floats:
-    """Returns the median of each row, of what is known."""
+    """Returns the median of the known values of each row."""
     if values.shape[1] == 1:
         return values[:, 0]
     ordered = np.sort(values, axis=1)  # NaN last

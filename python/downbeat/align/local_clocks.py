@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 STEADY = 1e-3  # largest rate of a clock that nobody slews: oscillators to 300 ppm, frequency corrections to 500 ppm
 NEVER_MOVED = "monotonic_raw"  # neither slewed nor set
-WINDOW = 4  # intervals on each side, which show what is usual
+WINDOW = 4  # intervals on each side, which show the usual values
 LEAST_STEP_NS = 10_000.0
 
 
@@ -115,7 +115,7 @@ class LocalClock:
 
     def place(self, times: NDArray[np.int64]) -> Place:
         """Returns where the counter was when the clock showed these times, of all samples between which that can be."""
-        found = Places(times.shape)
+        found = KnownPlaces(times.shape)
         ends = np.flatnonzero(~self.steady)
         begin = 0
         for end in [*ends, len(self.slope)]:
@@ -144,7 +144,9 @@ class LocalClock:
         variance = np.where(outside, self.width.max() ** 2 / 3, found.variance)
         return Place(at, low, high, np.where(outside & self.moved, np.inf, extra), variance)
 
-    def look(self, found: Places, times: NDArray[np.int64], which: NDArray[np.intp], there: NDArray[np.bool_]) -> None:
+    def look(
+        self, found: KnownPlaces, times: NDArray[np.int64], which: NDArray[np.intp], there: NDArray[np.bool_]
+    ) -> None:
         """Adds where in an interval the clock can have shown a time."""
         since = (times - self.shown[which]).astype(float)
         length, width = self.length[which], np.maximum(self.width[which], self.width[which + 1])
@@ -173,7 +175,7 @@ class LocalClock:
 
 
 @dataclass
-class Places:
+class KnownPlaces:
     """The places known so far."""
 
     shape: tuple[int, ...]
@@ -187,7 +189,7 @@ class Places:
 
 
 def usual_limits(values: Floats, steady: NDArray[np.bool_], alone: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Returns the limits of what is usual around each interval: of the medians of those before and after.
+    """Returns the usual limits around each interval: of the medians of those before and after.
 
     Args:
         values: of each interval.

@@ -61,7 +61,7 @@ class GroupCalls:
 
 
 def match(traces: Sequence[RankTrace]) -> tuple[list[GroupCalls], list[str]]:
-    """Returns the groups of two ranks and more, and what was left out, a line each.
+    """Returns the groups of two ranks and more, and the calls left out, a line each.
 
     Calls with sequence numbers match by them. Calls without match by their order, as long as operations agree.
     """
@@ -120,7 +120,7 @@ def tied_groups(groups: Sequence[GroupCalls]) -> list[list[GroupCalls]]:
 
 
 def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupCalls, list[str]]:
-    """Returns the calls of a group that two ranks or more have, and what was left out."""
+    """Returns the calls of a group that two ranks or more have, and the calls left out."""
     ranks = np.array([rank for rank, _ in members])
     keys, unsure, notes = keys_of(name, members)
     without = sorted({rank for _, calls in members for rank in calls.ranks} - set(ranks.tolist()))

@@ -10,19 +10,21 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from downbeat.align.calls import Integers
-from downbeat.align.clocks import NS, Aligned, late_or_slow
+from downbeat.align.clocks import Aligned, late_or_slow
 from downbeat.align.matching import TO_ALL, Floats, GroupCalls
-from downbeat.report.drawing import PHASE_COLORS, draw_bars, rank_step
-from downbeat.report.page import Page, Section, Table
+from downbeat.report.drawing import PHASE_COLORS, draw_bars
+from downbeat.report.page import Page, PageSection, Table
+from downbeat.report.panel import rank_step
 from downbeat.report.style import COLORS, TEXT_POINTS, Picture, finish, finish_legend, log_axis, look_of, new_figure
 from downbeat.text import MICROSECONDS
+from downbeat.trace.clocks import NS
 from downbeat.trace.page import make_page
 
-POINTS = 200  # of a clock over the run
+CURVE_POINTS = 200  # of a clock over the run
 MOST_CLOCKS = 12  # that are drawn
-SHOWN = 4  # calls before and after
+SHOWN_CALLS = 4  # calls before and after
 THIN = 200  # a bar that is this often in its axis is not seen
-TERMS = (
+AXIS_TERMS = (
     ("offset", "of the clock against the axis in the middle of the run: positive if it is ahead"),
     ("rate", "by how much the clock is too fast, with its standard error; none where it is not known"),
     ("bound", "the error of a stamp on the axis cannot be larger: in the middle of the run"),
@@ -36,19 +38,19 @@ def align_page(aligned: Aligned) -> Page:
     return replace(page, sections=(clock_section(aligned), *page.sections))
 
 
-def clock_section(aligned: Aligned) -> Section:
+def clock_section(aligned: Aligned) -> PageSection:
     """Returns the part on the clocks."""
     pictures = [clocks_over_time(aligned)]
     shown = calls_to_show(aligned)
     if shown is not None:
         pictures.append(before_and_after(aligned, *shown))
-    return Section(
+    return PageSection(
         "Clocks",
         (f"The axis is the clock of rank {aligned.axes[0].ranks[0]}.",),
         warnings=aligned.notes,
         tables=(Table("Clocks of the ranks against the axis", clocks_frame(aligned)),),
         pictures=tuple(one for one in pictures if one is not None),
-        definitions=TERMS,
+        definitions=AXIS_TERMS,
     )
 
 
@@ -77,7 +79,7 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
         times = entries_of(aligned, int(rank))
         if len(times) < 2 or rank == aligned.axis_of(int(rank)).ranks[0]:
             continue
-        at = np.linspace(0, int(times.max() - times.min()), POINTS).astype(np.int64) + times.min()
+        at = np.linspace(0, int(times.max() - times.min()), CURVE_POINTS).astype(np.int64) + times.min()
         moved, bound, expected = aligned.correct(int(rank), at)
         ahead = at - moved
         frames.append(
@@ -127,8 +129,8 @@ def calls_to_show(aligned: Aligned) -> tuple[GroupCalls, Integers] | None:
         whole = np.isin(group.operation, TO_ALL) & ~group.missing.any(axis=1)
         rows = np.flatnonzero(whole & ((group.size != 0) | (group.operation == "barrier")))
         if len(rows):
-            first = max(0, min(len(rows) // 2, len(rows) - SHOWN))
-            found.append((len(group.ranks), len(rows), group, rows[first : first + SHOWN]))
+            first = max(0, min(len(rows) // 2, len(rows) - SHOWN_CALLS))
+            found.append((len(group.ranks), len(rows), group, rows[first : first + SHOWN_CALLS]))
     return max(found, key=lambda one: one[:2])[2:] if found else None
 
 

@@ -25,7 +25,7 @@ FEWEST = 6  # calls that decide by agreement
 RUN = 10  # calls in a row, away from where a shift was decided
 QUICK = 4
 TRIED = 40  # of the shifts that agree best
-CHUNK = 128  # calls
+CALL_CHUNK = 128  # calls
 MOST_PARTS = 16
 HEAVY = 6.0  # of a call's gain, in natural logarithms
 NEAR = 3  # shifts to either side that a run is compared with
@@ -169,7 +169,7 @@ def pairs(a: Floats, b: Floats, shift: int) -> tuple[slice, slice]:
 def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
     """Returns the shift at which ends agree clearly better than at all others; None: there is none.
 
-    Lines are taken out of `BLOCK` calls each, which is little enough for any clock. The likelihood of what is left is
+    Lines are taken out of `BLOCK` calls each, which is little enough for any clock. The likelihood of the rest is
     Student's at the scale of the best shift. A shift is better if it is so over the calls by `CLEAR` standard
     errors, which counts the part that both share.
     """
@@ -203,7 +203,7 @@ def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
 
 
 def straightened(at: Floats, values: Floats) -> Floats:
-    """Returns what is left of values less a line in each `BLOCK` of them, or a few more."""
+    """Returns values less a line in each `BLOCK` of them, or a few more."""
     blocks = max(len(values) // BLOCK, 1)
     length = len(values) // blocks
     x, y = (one[: blocks * length].reshape(blocks, length) for one in (at, values))
@@ -286,14 +286,14 @@ def extended(other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs
     scatter = max(1.4826 * float(np.median(np.abs(np.diff(rest)))), 10.0) if len(rest) > 1 else 10.0
     steps = np.diff(np.sort(a))
     usual = 4.0 * float(np.median(steps)) if len(steps) else np.inf
-    chunks = [np.arange(at, min(at + CHUNK, len(b))) for at in range(0, len(b), CHUNK)]
+    chunks = [np.arange(at, min(at + CALL_CHUNK, len(b))) for at in range(0, len(b), CALL_CHUNK)]
     away = [int(np.abs(seed - chunk.mean()).min()) for chunk in chunks]
-    for number in np.argsort(away, kind="stable"):  # from what is known on
+    for number in np.argsort(away, kind="stable"):  # from known calls on
         chunk = chunks[number]
         known = np.flatnonzero(row >= 0)
         if not len(known):
             break
-        near = known[np.argsort(np.abs(known - chunk.mean()), kind="stable")[: 2 * CHUNK]]
+        near = known[np.argsort(np.abs(known - chunk.mean()), kind="stable")[: 2 * CALL_CHUNK]]
         near.sort()
         line, error = fitted(b[near], a[row[near]] - b[near], scatter)
         for kind in np.unique(kinds[1][chunk]):

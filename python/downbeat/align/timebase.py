@@ -23,11 +23,11 @@ from numpy.typing import ArrayLike, NDArray
 from downbeat.align.local_clocks import NEVER_MOVED, LocalClock, Step
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import replacing
+from downbeat.text import NANOSECONDS
 from downbeat.trace.clocks import expected_errors, global_times
 from downbeat.trace.file import SYSTEM_CLOCKS, is_trace
 from downbeat.trace.trace import Trace, open_trace
 
-NANOSECONDS = 1e9
 LEAST_SAMPLES = 2
 USUAL_RAMP = 2e-16  # per ns: 200 ppb per second, as the library assumes; the reference has none of its own
 NEVER_SET = ("tsc", "monotonic_raw")  # local clocks that nobody sets or slews

@@ -21,11 +21,11 @@ from downbeat.trace.file import read_sections
 from downbeat.trace.start import PreloadedStart, preloaded
 
 # By these, a process knows its rank, and the number of ranks.
-RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
+RANK_WORDS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
 OF_PMI = ("mpich", "mpich5", "intelmpi")
-LOOK_SECONDS = 0.05
-START_SECONDS = 120.0
+POLL_SECONDS = 0.05
+SAMPLING_START_SECONDS = 120.0
 END_SECONDS = 30.0  # beside the interval
 
 
@@ -37,10 +37,10 @@ def launched(alone: bool, variables: Mapping[str, str] = os.environ) -> bool:
         variables: of its environment.
     """
     sizes = [int(variables[name]) for name in SIZES if variables.get(name, "").isdigit()]
-    return max(sizes, default=1) > 1 or (alone and any(name in variables for name in RANKS))
+    return max(sizes, default=1) > 1 or (alone and any(name in variables for name in RANK_WORDS))
 
 
-def library_for(mpi: str | None, variables: Mapping[str, str] = os.environ) -> str:
+def chosen_library(mpi: str | None, variables: Mapping[str, str] = os.environ) -> str:
     """Returns the name of an MPI library that is built for: the one given, else one that fits the launcher."""
     if mpi:
         find_bench(mpi)
@@ -131,10 +131,10 @@ def sampling(start: PreloadedStart, output: Path, interval: float) -> Iterator[s
         try:
             begin = time.monotonic()
             while not has_sample(output):
-                if started.poll() is not None or time.monotonic() - begin > START_SECONDS:
+                if started.poll() is not None or time.monotonic() - begin > SAMPLING_START_SECONDS:
                     said = " ".join(start.command[:4])
                     raise DownbeatError(f"'{said} ...' wrote no sample; see what it says above")
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
             yield started
             started.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):

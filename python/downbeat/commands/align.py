@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.options import LIBRARIES
+from downbeat.commands.options import LIBRARY_NAMES
 from downbeat.errors import UsageError
 
 EXIT_TORN = 3  # not all ranks are on one axis, with a bound
@@ -65,14 +65,13 @@ def align(
     Exit status: 0 all ranks are on one axis, with a bound; 1 failure; 2 bad arguments; 3 a rank has no bound: its calls
     contradict others', limit it from one side, or do not tie it to the first rank.
     """
-    from downbeat.align.clocks import align as align_traces
-    from downbeat.align.clocks import align_json, align_table, late_or_slow
+    from downbeat.align.clocks import align_json, align_table, align_traces, late_or_slow
     from downbeat.align.formats import check_moved, kernels_of, read_all, write_merged, write_moved
     from downbeat.align.page import align_page
     from downbeat.errors import UsageError
     from downbeat.files import is_standard_output, write_text
     from downbeat.report.page import write_page
-    from downbeat.trace.page import render
+    from downbeat.trace.page import render_arrivals
 
     inputs_of_job = [path / job if job and path.is_dir() else path for path in traces]
     found, left_out = read_all(inputs_of_job, kernels_of(kernel or ()))
@@ -96,7 +95,7 @@ def align(
     if is_standard_output(page) and aligned.notes:
         print("\n".join(aligned.notes), file=sys.stderr)
     if not (is_standard_output(json) or is_standard_output(page)):
-        print("\n".join([align_table(aligned), "", render(late_or_slow(aligned), None, "")]))
+        print("\n".join([align_table(aligned), "", render_arrivals(late_or_slow(aligned), None, "")]))
     if not aligned.whole:
         raise typer.Exit(EXIT_TORN)
 
@@ -124,7 +123,7 @@ def timebase(
         typer.Option(
             metavar="NAME",
             help="MPI library that connects the hosts.  [default: the first]",
-            autocompletion=LIBRARIES,
+            autocompletion=LIBRARY_NAMES,
         ),
     ] = None,
     launcher: Annotated[
@@ -139,17 +138,17 @@ def timebase(
     """
     from downbeat.align.timebase import open_timebase
     from downbeat.align.timebase_start import (
+        chosen_library,
         launched,
         launcher_command,
-        library_for,
         sampler_command,
         sampling,
         sampling_start,
     )
-    from downbeat.commands.trace import run_launcher
+    from downbeat.commands.trace import run_traced
     from downbeat.trace.file import is_trace
 
-    name = library_for(mpi)
+    name = chosen_library(mpi)
     several = launched(alone=not command)
     if several and command:
         raise UsageError(
@@ -165,7 +164,7 @@ def timebase(
     status = 0
     with sampling(start, output, interval) as started:
         if command:
-            status = run_launcher(command, os.environ, str(output.resolve()))
+            status = run_traced(command, os.environ, str(output.resolve()))
         else:
             wait_for_signal(started)
     base = open_timebase(output)

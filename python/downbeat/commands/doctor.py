@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.commands.options import LIBRARIES, option, request_by_options
+from downbeat.commands.options import LIBRARY_NAMES, option, request_by_options
 from downbeat.errors import UsageError
 from downbeat.text import counted
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EXIT_NO_START = 3
 STYLES = {"good": "green", "notice": "yellow", "problem": "bold red"}
 SCHEMA_VERSION = 1
-WIDEST = 100  # columns that are read with ease
+WIDEST_LINE = 100  # columns that are read with ease
 
 
 def doctor(
@@ -34,7 +34,7 @@ def doctor(
         typer.Option(
             metavar="NAMES",
             help="MPI libraries that must start [all that are built].",
-            autocompletion=LIBRARIES,
+            autocompletion=LIBRARY_NAMES,
         ),
     ] = None,
     bench: Annotated[list[str] | None, option("bench")] = None,
@@ -73,7 +73,7 @@ def doctor(
     findings = examine(ranks, machine)
     # Before anything is started, which would be noise.
     noises = noise.measure(sorted(min(core) for core in machine.cores), seconds) if seconds else []
-    findings += [noise.judge(noises)] if noises else []
+    findings += [noise.judge_noise(noises)] if noises else []
     starts = [try_start(library, machine) for library in chosen]
     findings += [finding for start in starts for finding in start.findings]
     if not chosen:
@@ -85,7 +85,7 @@ def doctor(
     findings.append(watch(next(started, None), machine, seconds))
     if not is_standard_output(json_file):
         console = Screen()
-        print_findings(console, findings, min(console.width, WIDEST) if console.is_terminal else 80)
+        print_findings(console, findings, min(console.width, WIDEST_LINE) if console.is_terminal else 80)
         if noises:
             print_noise(noises, seconds)
     if json_file:
@@ -98,13 +98,12 @@ def doctor(
 def chosen_libraries(mpi: str | None, benches: list[str], launcher: str | None) -> list[Library]:
     """Returns the libraries that are to be started: those named, else all that there is a downbeat-bench for."""
     from downbeat.run.bench import built, find_any_bench
-    from downbeat.run.libraries import LIBRARIES
     from downbeat.run.planning import libraries_of
     from downbeat.run.request import Program
 
     request = request_by_options({"libraries": mpi, "bench": benches, "launcher": launcher})
     if not (request.libraries or request.bench):
-        there = tuple(Program(name) for name in LIBRARIES if built(name))
+        there = tuple(Program(name) for name in LIBRARY_NAMES if built(name))
         request = dataclasses.replace(request, libraries=there)
         try:
             return list(libraries_of(request)) if there or find_any_bench() else []

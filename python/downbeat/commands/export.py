@@ -33,11 +33,11 @@ def export(
             help="csv, parquet or json (an object per line); timelines of a launch or a trace: perfetto, otf2; of a "
             "trace kineto; of its clocks openmetrics, perfetto-clocks.",
             metavar="KIND",
-            autocompletion=options.FORMATS,
+            autocompletion=options.FORMAT_NAMES,
         ),
     ],
     rows: Annotated[
-        str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT", autocompletion=options.ROWS)
+        str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT", autocompletion=options.ROW_NAMES)
     ] = "cells",
     samples: Annotated[
         int, typer.Option(min=1, metavar="N", help="Samples of each cell in a launch's timelines, the first ones.")
@@ -54,7 +54,7 @@ def export(
     every rank. Times are in seconds; names of columns end in their unit. Timelines as otf2 or kineto are a directory.
     """
     from downbeat.align.timebase import CLOCK_WRITERS
-    from downbeat.report.export import KINDS
+    from downbeat.report.export import FILE_KINDS
     from downbeat.trace.file import is_trace
     from downbeat.trace.spans import spans_of_recording
     from downbeat.trace.trace import open_trace
@@ -75,10 +75,10 @@ def export(
     elif to in WRITERS:
         refuse_rows(rows)
         export_launch_spans(path, to, output, samples)
-    elif to in KINDS:
+    elif to in FILE_KINDS:
         export_rows(path, to, rows, output or Path("-"))
     else:
-        raise UsageError(f"unknown format '{to}'; choose one of {', '.join((*KINDS, 'perfetto', 'otf2'))}")
+        raise UsageError(f"unknown format '{to}'; choose one of {', '.join((*FILE_KINDS, 'perfetto', 'otf2'))}")
 
 
 def refuse_rows(rows: str) -> None:
@@ -90,13 +90,13 @@ def refuse_rows(rows: str) -> None:
 def export_rows(path: Path, to: str, rows: str, output: Path) -> None:
     """Writes the numbers of a launch or an experiment."""
     from downbeat.files import replacing
-    from downbeat.report.export import KINDS, ROWS, frames
+    from downbeat.report.export import FILE_KINDS, ROWS, frames
     from downbeat.run.experiment import open_experiment
     from downbeat.text import named_with_units
 
     if rows not in ROWS:
         raise UsageError(f"unknown rows '{rows}'; choose one of {', '.join(ROWS)}")
-    kind = KINDS[to]
+    kind = FILE_KINDS[to]
     if is_standard_output(output) and kind.binary:
         raise UsageError(f"{to} cannot go to standard output; give a file with --output")
     experiment = open_experiment(path)

@@ -136,7 +136,7 @@ def nearest_word(word: str, valid: Iterable[str]) -> str:
 
 
 # Directories that have a file of such a name, and the command that reads them.
-OTHERS = {
+OTHER_FILES = {
     "rules.json": "is that of a tuning, with its choices and proofs in rules.json",
     "*.trace": "has a trace; run: downbeat arrivals {}",
 }
@@ -144,7 +144,7 @@ OTHERS = {
 
 def what_is(directory: Path) -> str:
     """Returns what a directory is that is not of an experiment, "" if that is not known."""
-    said = [text.format(directory) for pattern, text in OTHERS.items() if any(directory.glob(pattern))]
+    said = [text.format(directory) for pattern, text in OTHER_FILES.items() if any(directory.glob(pattern))]
     depths = ("*", "*/*", "*/*/*")
     for kind in ("plan.json", "*.nc"):
         inner = sorted({file.parent for depth in depths for file in directory.glob(f"{depth}/{kind}")})

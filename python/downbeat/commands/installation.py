@@ -109,9 +109,9 @@ def build(
 
     Exit status: 0; 1 the build failed; 2 bad arguments.
     """
-    from downbeat.run.bench import build as make
+    from downbeat.run.bench import build_programs
 
-    made, new = make(mpi, jobs or len(os.sched_getaffinity(0)), bench, again)
+    made, new = build_programs(mpi, jobs or len(os.sched_getaffinity(0)), bench, again)
     print(f"{'built' if new else 'already built'}: {made.prefix}")
     if bench:
         name = f" --mpi {made.mpi}" if made.mpi else f" --bench {made.prefix / 'bin/downbeat-bench'}"

@@ -19,7 +19,7 @@ from downbeat.errors import UsageError
 from downbeat.run.launch import INTERRUPTIONS, heeded
 from downbeat.run.request import SETTINGS, Request, request_of
 
-SECONDS = 5.0  # a shell waits no longer for downbeat-bench
+LISTING_SECONDS = 5.0  # a shell waits no longer for downbeat-bench
 
 Completion = Callable[[str], list[str]]
 
@@ -42,7 +42,7 @@ def components(kind: str) -> Completion:
 
         try:
             command = [find_any_bench()[1], "list", kind, "--format", "json"]
-            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS)
+            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LISTING_SECONDS)
         except (OSError, subprocess.SubprocessError, UsageError):
             return []
         return [str(json.loads(line)["name"]) for line in done.stdout.splitlines()]
@@ -58,17 +58,17 @@ def names_in(module: str, table: str) -> Completion:
 def export_formats() -> Iterable[str]:
     """Returns the formats of launches and recordings."""
     from downbeat.align.timebase import CLOCK_WRITERS
-    from downbeat.report.export import KINDS
+    from downbeat.report.export import FILE_KINDS
     from downbeat.trace.viewers import WRITERS
 
-    return dict.fromkeys((*KINDS, *WRITERS, *CLOCK_WRITERS))
+    return dict.fromkeys((*FILE_KINDS, *WRITERS, *CLOCK_WRITERS))
 
 
-METRICS = names_in("downbeat.data.metrics", "METRICS")
-LIBRARIES = names_in("downbeat.run.libraries", "LIBRARIES")
+METRIC_NAMES = names_in("downbeat.data.metrics", "METRICS")
+LIBRARY_NAMES = names_in("downbeat.run.libraries", "LIBRARIES")
 FIGURES = names_in("downbeat_papers.figure", "FIGURES")
-FORMATS = after_commas(export_formats)
-ROWS = names_in("downbeat.report.export", "ROWS")
+FORMAT_NAMES = after_commas(export_formats)
+ROW_NAMES = names_in("downbeat.report.export", "ROWS")
 
 
 PASSED = "downbeat-bench"  # key of `typer.Context.meta`: the words after `--`
@@ -84,7 +84,7 @@ def option(field: str, panel: str = "Options", least: int | None = None) -> Any:
         help=of.help,
         rich_help_panel=panel,
         min=least,
-        autocompletion=LIBRARIES if of.completes == "library" else completion,
+        autocompletion=LIBRARY_NAMES if of.completes == "library" else completion,
     )
 
 

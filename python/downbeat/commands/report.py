@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from downbeat.commands import options
-from downbeat.commands.options import METRICS
+from downbeat.commands.options import METRIC_NAMES
 from downbeat.errors import UsageError
 
 DEFAULT_NAME = "report.html"
@@ -52,7 +52,7 @@ def show(
         Path, typer.Argument(help="A .nc file, or the directory of an experiment.", metavar="PATH", show_default=False)
     ],
     metric: Annotated[
-        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=options.METRICS)
+        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=options.METRIC_NAMES)
     ] = "latency_avg",
     json: Annotated[
         Path | None,
@@ -71,13 +71,12 @@ def show(
         experiment_sheet,
         is_dataset,
     )
-    from downbeat.data.metrics import METRICS
     from downbeat.files import is_standard_output
     from downbeat.run.experiment import open_experiment
-    from downbeat.show import write_record
+    from downbeat.show import write_result
 
-    if metric not in METRICS:
-        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
+    if metric not in METRIC_NAMES:
+        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRIC_NAMES)}")
     if is_dataset(path):
         lines = dataset_lines(path)
         record = dataset_record(path) if json else {}
@@ -88,7 +87,7 @@ def show(
     if not is_standard_output(json):
         print("\n".join(lines))
     if json:
-        write_record(record, json)
+        write_result(record, json)
     if json and not is_standard_output(json):
         print(f"written: {json}")
 
@@ -119,7 +118,7 @@ def compare(
         typer.Argument(metavar="WHAT", help="One or two experiments, and conditions on them.", show_default=False),
     ],
     metric: Annotated[
-        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=METRICS)
+        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=METRIC_NAMES)
     ] = "latency_avg",
     statistic: Annotated[
         str, typer.Option(help="Statistic over the samples of a launch, e.g. p95.", metavar="NAME")

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.options import FIGURES, LIBRARIES, option
+from downbeat.commands.options import FIGURES, LIBRARY_NAMES, option
 from downbeat.errors import UsageError
 from downbeat.text import split_list
 
-LAUNCHES = 5
+FIGURE_LAUNCHES = 5
 
 
 def reproduce(
@@ -35,7 +35,7 @@ def reproduce(
     ] = "",
     ranks_per_node: Annotated[int | None, option("ranks_per_node", least=1)] = None,
     mpi: Annotated[
-        str, typer.Option(metavar="LIST", help="MPI libraries [all that are built].", autocompletion=LIBRARIES)
+        str, typer.Option(metavar="LIST", help="MPI libraries [all that are built].", autocompletion=LIBRARY_NAMES)
     ] = "",
     launches: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Launches of each configuration [5, simulated 3].")
@@ -105,7 +105,7 @@ def reproduce(
         sites = {figure.name: site_of(figure) for figure in chosen}
     else:
         at_hand = site_at_hand(
-            counts, names, launches or LAUNCHES, quick, launcher, ranks_per_node or 0, clocks, sample or SAMPLE
+            counts, names, launches or FIGURE_LAUNCHES, quick, launcher, ranks_per_node or 0, clocks, sample or SAMPLE
         )
         if listed:
             print(listing(chosen, at_hand))

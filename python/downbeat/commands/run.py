@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.commands.options import LIBRARIES, METRICS, PASSED, components, option, request_by_options, with_settings
+from downbeat.commands.options import (
+    LIBRARY_NAMES,
+    METRIC_NAMES,
+    PASSED,
+    components,
+    option,
+    request_by_options,
+    with_settings,
+)
 from downbeat.errors import UsageError
 from downbeat.text import counted
 
@@ -171,7 +179,7 @@ def tune(
         typer.Argument(help="E.g. bcast reduce.", metavar="COLLECTIVE", autocompletion=components("operation")),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory for rules and data.", metavar="DIR")],
-    mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME", autocompletion=LIBRARIES)] = "openmpi",
+    mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME", autocompletion=LIBRARY_NAMES)] = "openmpi",
     sizes: Annotated[str, typer.Option("--sizes", "-m", help="Message sizes.", metavar="SIZES")] = "8:64K",
     ranks: Annotated[
         str, typer.Option("--ranks", "-n", help="Numbers of ranks [the job's, else one per core].", metavar="P,P..")
@@ -188,7 +196,7 @@ def tune(
         typer.Option(
             help="Metric that is compared [latency_avg; with a pattern after_last_entry].",
             metavar="NAME",
-            autocompletion=METRICS,
+            autocompletion=METRIC_NAMES,
         ),
     ] = "",
     pattern: Annotated[
@@ -218,15 +226,15 @@ def tune(
     from downbeat.run.bench import find_bench
     from downbeat.run.bench_options import launcher_at
     from downbeat.run.job import job_of
-    from downbeat.run.planning import default_ranks, library_for
+    from downbeat.run.planning import default_ranks, planned_library
     from downbeat.tune.sweep import Effort
-    from downbeat.tune.table import find_warnings, render, write_rules_record
+    from downbeat.tune.table import find_warnings, render_tuning, write_rules_record
     from downbeat.tune.target import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
     from downbeat.tune.tuning import ENVIRONMENT_FILE, RECORD_FILE, Question, tune
 
     per_node = ranks_per_node or 0
     pattern, delay = one_pattern(pattern, delay)
-    tuned = library_for(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
+    tuned = planned_library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
     question = Question(
         library=tuned,
         collectives=tuple(dict.fromkeys(collectives)),
@@ -249,7 +257,7 @@ def tune(
         tuning = tune(question, output, lambda line: print(f"downbeat: {line}", file=sys.stderr, flush=True))
     warnings = find_warnings(tuning)
     write_rules_record(tuning, output, warnings)
-    print(render(tuning, warnings))
+    print(render_tuning(tuning, warnings))
     print("written:", ", ".join(str(output / name) for name in (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)))
     if tuning.objections():
         raise typer.Exit(OBJECTIONS)

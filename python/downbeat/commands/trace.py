@@ -15,11 +15,10 @@ import typer
 
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.run.job import MARK, Guard, remove_all
-from downbeat.run.launch import heeded
+from downbeat.run.launch import INTERRUPTIONS, PR_SET_PDEATHSIG, heeded
 
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
 GRACE_SECONDS = 10  # for a launcher that was interrupted to end its ranks
-INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)  # the last: the grace is over
+STOPS = (*INTERRUPTIONS, signal.SIGALRM)  # the last: the grace is over
 
 
 def trace(
@@ -61,14 +60,13 @@ def trace(
     Exit status: the launcher's; 1 if nothing was written; 2 bad arguments.
     """
     from downbeat.trace.command import why_nothing
-    from downbeat.trace.file import SUFFIXES, jobs_in
+    from downbeat.trace.file import TRACE_SUFFIXES, jobs_in
     from downbeat.trace.start import preloaded
-    from downbeat.trace.summary import trace_lines
-    from downbeat.trace.trace import open_trace
+    from downbeat.trace.trace import open_trace, trace_lines
 
     if not harmonize and not record:
         raise UsageError("--no-record without --harmonize does nothing; leave one out")
-    if output.exists() and any(file.suffix in SUFFIXES for file in output.iterdir()):
+    if output.exists() and any(file.suffix in TRACE_SUFFIXES for file in output.iterdir()):
         raise UsageError(f"'{output}' has a trace already; choose another directory")
     settings = {
         "MODE": ",".join(["record"] * record + ["harmonize"] * harmonize),
@@ -80,8 +78,8 @@ def trace(
     }
     start = preloaded(command, settings, mpi, preload)
     output.mkdir(parents=True, exist_ok=True)
-    status = run_launcher(start.command, start.environment, str(output.resolve()))
-    if not any(file.suffix in SUFFIXES for file in output.iterdir()):
+    status = run_traced(start.command, start.environment, str(output.resolve()))
+    if not any(file.suffix in TRACE_SUFFIXES for file in output.iterdir()):
         said = why_nothing(command)
         if status:
             said = f"the launcher ended with status {status} before anything was recorded"
@@ -96,7 +94,7 @@ def trace(
         raise typer.Exit(status)
 
 
-def run_launcher(command: Sequence[str], environment: Mapping[str, str], mark: str) -> int:
+def run_traced(command: Sequence[str], environment: Mapping[str, str], mark: str) -> int:
     """Runs a launcher to its end, and to ours; returns the exit status. A Ctrl-C of the terminal reaches it, too.
 
     Args:
@@ -123,7 +121,7 @@ def run_launcher(command: Sequence[str], environment: Mapping[str, str], mark: s
 
     libc = ctypes.CDLL(None)
     begin = time.time()
-    before = {number: signal.signal(number, stop) for number in heeded(INTERRUPTIONS)}
+    before = {number: signal.signal(number, stop) for number in heeded(STOPS)}
     guard = Guard(mark)
     try:
         launcher = subprocess.Popen(
@@ -178,7 +176,7 @@ def arrivals(
     from downbeat.files import is_standard_output, write_text
     from downbeat.report.page import write_page, write_pictures
     from downbeat.trace.arrivals import MOST, find_arrivals, of_phase
-    from downbeat.trace.page import make_page, render, to_json
+    from downbeat.trace.page import make_page, render_arrivals, to_json
     from downbeat.trace.patterns import write_export
     from downbeat.trace.trace import open_trace
     from downbeat.trace.verdict import baseline_command, with_baseline
@@ -200,4 +198,4 @@ def arrivals(
     if json:
         write_text(json, to_json(found, times))
     if not (is_standard_output(output) or is_standard_output(json)):
-        print(render(found, times, baseline_command(found)))
+        print(render_arrivals(found, times, baseline_command(found)))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from downbeat.comparison.judging import Matcher, count_tests, judge, rows_of_verdicts
+from downbeat.comparison.judging import Matcher, count_tests, judge_matches, rows_of_verdicts
 from downbeat.comparison.notes import remarks_on
 from downbeat.comparison.sheet import UNITS, Verdicts
 from downbeat.comparison.sides import Side, sides_of
@@ -81,7 +81,7 @@ def compare(
     matches = matcher.cells(None if sides.history_is_a else sides.a, sides.b, sides.key, sides.past)
     if all(match.obstacle.startswith("only in") for match in matches):
         raise UsageError(f"A and B have no cell in common: {sides.mismatch()}")
-    judged = judge(matches, margin, confidence)
+    judged = judge_matches(matches, margin, confidence)
     frame = Verdicts(rows_of_verdicts(judged, confidence))
     name_a, name_b = sides.names
     notes, assumes = remarks_on(sides, matcher.notes(), judged)

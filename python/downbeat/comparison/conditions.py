@@ -86,7 +86,7 @@ def variants_of(experiment: Experiment) -> list[Mapping[str, object]]:
     return [{"variant": name} for name in names]
 
 
-SUFFIXES = {"K": 2**10, "M": 2**20, "G": 2**30, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1}
+UNIT_SUFFIXES = {"K": 2**10, "M": 2**20, "G": 2**30, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1}
 
 
 def parse_conditions(text: str) -> dict[str, str]:
@@ -104,7 +104,7 @@ def parse_conditions(text: str) -> dict[str, str]:
         if name in conditions:
             raise UsageError(f"'{text}' names {name} twice; a condition gives each factor one value")
         if name == "size":  # 64K is 65536
-            value = f"{number(name, value):.0f}"
+            value = f"{factor_number(name, value):.0f}"
         conditions[name] = value
     return conditions
 
@@ -133,7 +133,7 @@ def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFram
     for name, value in conditions.items():
         check_factor(name)
         column = cells[name]
-        wanted = number(name, value) if pd.api.types.is_numeric_dtype(column) else str(value)
+        wanted = factor_number(name, value) if pd.api.types.is_numeric_dtype(column) else str(value)
         if isinstance(wanted, float):
             matches = (column - wanted).abs() <= 1e-9 * abs(wanted)
         else:
@@ -148,7 +148,7 @@ def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFram
     return cells[kept]
 
 
-def number(name: str, value: object) -> float:
+def factor_number(name: str, value: object) -> float:
     """Returns the number that a condition gives a factor.
 
     Raises:
@@ -156,9 +156,9 @@ def number(name: str, value: object) -> float:
     """
     found = re.fullmatch(r"([0-9.eE+-]+?)([A-Za-z]*)", str(value))
     try:
-        if not found or found[2] not in SUFFIXES:
+        if not found or found[2] not in UNIT_SUFFIXES:
             raise ValueError
-        return float(found[1]) * SUFFIXES[found[2]]
+        return float(found[1]) * UNIT_SUFFIXES[found[2]]
     except ValueError:
         raise UsageError(f"{name}={value}: give a number, e.g. {'64K' if name == 'size' else '10us'}") from None
 

@@ -47,8 +47,8 @@ ONLY_IN = "only in {}"
 UNMATCHED = "unmatched"
 NO_HISTORY = f"sessions in the history: 0, {FEWEST_SESSIONS} are needed"
 NOTHING = np.empty(0)
-# Columns of what is matched: whether the launch counts; how much clocks may change its number, s.
-NEEDED = ("launch", "status", "counts", "uncertainty")
+# Columns of the cells to match: whether the launch counts; how much clocks may change its number, s.
+NEEDED_COLUMNS = ("launch", "status", "counts", "uncertainty")
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Judged:
         return self.comparison.reason if self.comparison else self.match.obstacle
 
 
-def judge(matches: Sequence[Match], margin: float = MARGIN, confidence: float = CONFIDENCE) -> list[Judged]:
+def judge_matches(matches: Sequence[Match], margin: float = MARGIN, confidence: float = CONFIDENCE) -> list[Judged]:
     """Judges matches as one family; an obstacle is not a test."""
     found = iter(judge_together([one.compared(margin, confidence) for one in matches if not one.obstacle]))
     return [Judged(one, None if one.obstacle else next(found)) for one in matches]
@@ -131,7 +131,7 @@ class Matcher:
         """Matches cells, those of A in their order, then those that only B has.
 
         Args:
-            a: cells of launches: `key`, `NEEDED` and the column; None: the history is A.
+            a: cells of launches: `key`, `NEEDED_COLUMNS` and the column; None: the history is A.
             b: of B.
             key: factors that must be the same.
             history: cells of the sessions of a history, with `session`; None: there is none.
@@ -167,7 +167,7 @@ class Matcher:
 
     def _grouped(self, cells: pd.DataFrame, key: Sequence[str]) -> dict[Any, pd.DataFrame]:
         # Numbers are copied cell by cell; factors need not be.
-        numbers = [*NEEDED, self.column, *([SESSION] if SESSION in cells else [])]
+        numbers = [*NEEDED_COLUMNS, self.column, *([SESSION] if SESSION in cells else [])]
         return dict(list(cells[numbers].groupby([cells[name] for name in key], sort=False)))
 
     def _note(self, reason: str, cell: str) -> None:
@@ -256,7 +256,7 @@ def launches(rows: pd.DataFrame) -> str:
 
 
 EFFECT = 1.05  # the difference for which `launches_needed` is given
-NUMBERS = (
+VERDICT_NUMBERS = (
     "a",
     "b",
     "launches_a",
@@ -283,14 +283,14 @@ def count_tests(judged: Sequence[Judged]) -> int:
 
 
 def rows_of_verdicts(judged: Sequence[Judged], confidence: float) -> list[dict[str, object]]:
-    """Returns a row per cell: factors, `NUMBERS`, `verdict` and `reason`."""
+    """Returns a row per cell: factors, `VERDICT_NUMBERS`, `verdict` and `reason`."""
     level = significance(confidence) / max(count_tests(judged), 1)
-    blank = dict.fromkeys(NUMBERS, math.nan)
+    blank = dict.fromkeys(VERDICT_NUMBERS, math.nan)
     return [
         {
             **one.match.factors,
             **blank,
-            **(numbers_of(one.match, one.comparison, level) if one.comparison else {}),
+            **(verdict_numbers(one.match, one.comparison, level) if one.comparison else {}),
             "verdict": one.verdict,
             "reason": one.reason,
         }
@@ -298,7 +298,7 @@ def rows_of_verdicts(judged: Sequence[Judged], confidence: float) -> list[dict[s
     ]
 
 
-def numbers_of(match: Match, one: Comparison, level: float) -> dict[str, object]:
+def verdict_numbers(match: Match, one: Comparison, level: float) -> dict[str, object]:
     """Returns the numbers of a cell; `level` is that of its test, with Holm's correction at its strictest."""
     a, b = (float(np.exp(np.mean(np.log(side)))) for side in (match.a, match.b))
     needed = math.nan

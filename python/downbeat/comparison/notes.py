@@ -12,7 +12,7 @@ import pandas as pd
 
 from downbeat.comparison.judging import Judged
 from downbeat.comparison.sides import SESSION, Side, Sides
-from downbeat.data.cells import NANOSECONDS, states_line
+from downbeat.data.cells import states_line
 from downbeat.run import trial
 from downbeat.run.experiment import Experiment, launch_lines
 from downbeat.run.libraries import short_version
@@ -21,6 +21,7 @@ from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import without_seed
 from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.sessions import false_verdicts
+from downbeat.text import NANOSECONDS
 
 # The attributes of the context that a factor changes.
 VARIANT = ("mpi_library", "environment", "downbeat_version", "git_revision", "compiler")
@@ -36,7 +37,7 @@ SESSION_DEVIATION = 0.02  # for which the assumption of one session is put into 
 def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> tuple[list[str], str]:
     """Returns the notes on a comparison, and what its verdicts assume.
 
-    Notes are simulations first, then what was left out, how contexts differ, the history, states and kinds of launches.
+    Notes are simulations first, then launches left out, how contexts differ, the history, states and kinds of launches.
     """
     lines = list(left_out)
     both = ((sides.of_a, sides.a), (sides.of_b, sides.b))
@@ -146,10 +147,10 @@ NAMES = {
     "patterns_permuted": "permuted patterns",
 }
 CLOCK = "clock_"  # settings of libdownbeat
-MEASURED = re.compile("clock_check.*|clock_resolution")  # found by the run, so never twice the same
+MEASURED_ATTRIBUTES = re.compile("clock_check.*|clock_resolution")  # found by the run, so never twice the same
 RESOLUTION = "clock_resolution"
 COARSER = 2.0  # a step that is another one
-LONGEST = 60
+LONGEST_VALUE = 60
 
 
 def context_differences(
@@ -160,18 +161,18 @@ def context_differences(
     Args:
         a: contexts of launches, each a `Launch.context`.
         b: of the others.
-        expected: attributes that are to differ, for that is what is compared.
+        expected: attributes that are to differ, because they are compared.
     """
     first, second = list(a), list(b)
     keys = [*NAMES, *sorted({key for one in first for key in one if key.startswith(CLOCK)})]
     lines = [] if "environment" in expected else variable_differences(first, second)
     for key in keys:
-        if key in expected or MEASURED.fullmatch(key):
+        if key in expected or MEASURED_ATTRIBUTES.fullmatch(key):
             continue
         values = [sorted({relevant(key, one) for one in side}) for side in (first, second)]
         if values[0] != values[1]:
             name = NAMES.get(key, key.replace("_", " "))
-            lines.append(f"{name}: {shortened(values[0])} / {shortened(values[1])}")
+            lines.append(f"{name}: {one_short_line(values[0])} / {one_short_line(values[1])}")
     return lines + resolution_differences(first, second)
 
 
@@ -199,7 +200,7 @@ def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, obj
     for name in sorted({name for side in values for one in side for name in one}):
         found = [{one.get(name, "not set") for one in side} for side in values]
         if len(found[0]) == len(found[1]) == 1 and found[0] != found[1]:
-            lines.append(f"{name}: {shortened(list(found[0]))} / {shortened(list(found[1]))}")
+            lines.append(f"{name}: {one_short_line(list(found[0]))} / {one_short_line(list(found[1]))}")
     return lines
 
 
@@ -213,7 +214,7 @@ def relevant(key: str, context: Mapping[str, object]) -> str:
     return short_version(value) if key == "mpi_library" else value
 
 
-def shortened(values: list[str]) -> str:
+def one_short_line(values: list[str]) -> str:
     """Returns values as one line that is not too long."""
     line = "; ".join(value.replace("\n", " ") or "none" for value in values)
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
+    return line if len(line) <= LONGEST_VALUE else f"{line[: LONGEST_VALUE - 3]}..."

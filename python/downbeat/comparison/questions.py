@@ -19,11 +19,11 @@ import pandas as pd
 from downbeat.comparison import sheet
 from downbeat.comparison.compare import compare
 from downbeat.comparison.conditions import BARRIER, COMMON_START
-from downbeat.comparison.judging import Match, Matcher, judge
+from downbeat.comparison.judging import Match, Matcher, judge_matches
 from downbeat.comparison.sheet import READINGS
 from downbeat.comparison.summaries import (
     CONFIGURATION,
-    METRIC,
+    MEDIAN_LATENCY,
     describe_each,
     judged_cells,
     synchronization,
@@ -58,7 +58,9 @@ def numbered(experiment: Experiment) -> pd.DataFrame:
     """Returns the cells that are judged, ready to be matched, with `line`, the name of their start."""
     cells = judged_cells(experiment)
     return cells.assign(
-        counts=True, uncertainty=hidden_by_step(cells, METRIC.removesuffix("_median")), line=synchronization(cells)
+        counts=True,
+        uncertainty=hidden_by_step(cells, MEDIAN_LATENCY.removesuffix("_median")),
+        line=synchronization(cells),
     )
 
 
@@ -68,16 +70,16 @@ def against_start(experiment: Experiment) -> list[AgainstStart]:
     All cells of one synchronizer are judged together. A single rank has nobody to be synchronized with.
     """
     cells = numbered(experiment)
-    cells = cells[(cells["ranks"] > 1) & (cells[METRIC] > 0)]
+    cells = cells[(cells["ranks"] > 1) & (cells[MEDIAN_LATENCY] > 0)]
     start = cells[cells["synchronizer"] == COMMON_START].drop_duplicates([*BESIDE_START, "launch"])
     others = cells[~cells["synchronizer"].str.startswith((COMMON_START, "none"))]
     rows, comparisons = [], []
     for line, of_line in others.groupby("line", sort=False):
         after = of_line.drop_duplicates([*BESIDE_START, "launch"])
         places = {key: place for place, key in enumerate(after.groupby(BESIDE_START, sort=False).groups)}
-        found = Matcher(METRIC).cells(start, after, BESIDE_START)
+        found = Matcher(MEDIAN_LATENCY).cells(start, after, BESIDE_START)
         matches = {places[tuple(one.factors.values())]: one for one in found if not one.obstacle}
-        for one in judge([matches[place] for place in sorted(matches)]):
+        for one in judge_matches([matches[place] for place in sorted(matches)]):
             rows.append({**one.match.factors, "line": line})
             comparisons.append(one.comparison)
     if not rows:
@@ -131,12 +133,12 @@ def slower_algorithms(cells: pd.DataFrame, fastest: pd.Series[str]) -> dict[str,
         by_name = {str(name): rows.drop_duplicates("launch") for name, rows in group.groupby("algorithm")}
         for one, other in itertools.combinations(by_name, 2):
             first, second = (other, one) if other == fastest[panel] else (one, other)
-            match = Matcher(METRIC).launches({}, by_name[first], by_name[second], str(panel))
+            match = Matcher(MEDIAN_LATENCY).launches({}, by_name[first], by_name[second], str(panel))
             if not match.obstacle:
                 asked.append((str(panel), first, second))
                 matches.append(match)
     slower: dict[str, set[str]] = {str(panel): set() for panel in fastest.index}
-    for (panel, first, second), judged in zip(asked, judge(matches), strict=True):
+    for (panel, first, second), judged in zip(asked, judge_matches(matches), strict=True):
         if first == fastest[panel] and judged.verdict == "slower":
             slower[panel].add(second)
     return slower
@@ -176,7 +178,7 @@ def closing(plan: Plan, directory: Path, estimates: Estimates) -> list[str]:
 
 
 def result(experiment: Medians, compared: pd.DataFrame | None) -> Sheet:
-    """Returns what was found: the comparison that the run was made for, else the medians."""
+    """Returns the result: the comparison that the run was made for, else the medians."""
     libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
     ranks = ", ".join(str(count) for count in sorted({launch.ranks for launch in experiment.launches}))
     title = (

@@ -1,4 +1,4 @@
-"""The output of a comparison: verdicts first, then the cells, then what was left out."""
+"""The output of a comparison: verdicts first, then the cells, then the notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.run.experiment import FACTORS
 from downbeat.sentences import Sentence
-from downbeat.show import FACTOR_UNITS, Field, Sheet, factor_field, word, write_record
+from downbeat.show import FACTOR_UNITS, Field, Sheet, factor_field, word, write_result
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
 from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
@@ -25,16 +25,16 @@ UNITS = Units(FACTOR_UNITS | dict.fromkeys(("a", "b", "clock_uncertainty"), "s")
 COUNTS = ("launches_a", "launches_b", "launches_needed", "sessions")
 MOST_NAMES = 12  # of cells that were compared, in one line
 DECIDED = ("faster", "slower", "equivalent")
-ORDER = (*DECIDED, "undecided", UNMATCHED)
+VERDICT_ORDER = (*DECIDED, "undecided", UNMATCHED)
 # Of one operation after two synchronizers neither is faster: the same call is read lower or higher.
 READINGS = {"faster": "reads lower", "slower": "reads higher"}
-ALWAYS = {"operation", "size"}
+FACTORS_ALWAYS = {"operation", "size"}
 NO_DIFFERENCE = (NOT_SIGNIFICANT, NOT_AMONG_MANY)
 MORE_LAUNCHES = (*NO_DIFFERENCE, FEW_ALIKE)  # are what would help
 LONGEST_NAME = 14  # of a value that heads a column
 NOT_TIMES = ("exit_skew", "end_skew", "imbalance_worst", "imbalance_mean")  # metrics: less of them is not faster
 # Columns of a comparison: as many as fit, from the first of these lists that does.
-COLUMNS = (
+SHEET_COLUMNS = (
     ("a", "b", "ratio", "interval", "verdict"),
     ("a", "b", "ratio", "verdict"),
     ("a", "ratio", "verdict"),
@@ -50,7 +50,7 @@ class Verdicts(pd.DataFrame):
 
 
 def comparison_sheet(frame: pd.DataFrame) -> Sheet:
-    """Returns what is shown of the result of `compare`."""
+    """Returns the sheet of the result of `compare`."""
     about = frame.attrs
     launches = frame[["launches_a", "launches_b"]].dropna().astype(int)
     unit = "session" if about["history_is_a"] else "launch"
@@ -69,7 +69,7 @@ def comparison_sheet(frame: pd.DataFrame) -> Sheet:
 
 def cells_sheet(frame: pd.DataFrame, head: list[tuple[str, str]], notes: list[str]) -> Sheet:
     """Returns a row per operation and size; synchronizers, where they are not compared, are side by side."""
-    labels = shown_factors(frame)
+    labels = sheet_factors(frame)
     name_a, name_b = heads_of(frame)
     fields = {name: factor_field(name) for name in labels}
     fields |= {
@@ -86,7 +86,7 @@ def cells_sheet(frame: pd.DataFrame, head: list[tuple[str, str]], notes: list[st
         fields,
         len(labels),
         SYNCHRONIZER if SYNCHRONIZER in labels else "",
-        COLUMNS,
+        SHEET_COLUMNS,
         verdict_counts(frame),
         head,
         notes,
@@ -105,7 +105,7 @@ def write_comparison(frame: pd.DataFrame, path: Path) -> None:
         {name: int(value) if name in COUNTS and np.isfinite(value) else value for name, value in row.items()}
         for row in frame.to_dict("records")
     ]
-    write_record(
+    write_result(
         {"schema_version": SCHEMA_VERSION, **{str(name): value for name, value in frame.attrs.items()}, "cells": rows},
         path,
     )
@@ -135,7 +135,7 @@ def conclusion(frame: pd.DataFrame) -> list[Sentence]:
             values |= {"a": b, "b": a, "ratio": 1 / ratio, "low": 1 / high, "high": 1 / low}
         return [Sentence("times_as_fast", values)]
     found = []
-    for verdict in (one for one in ORDER if one in verdicts):
+    for verdict in (one for one in VERDICT_ORDER if one in verdicts):
         rows = cells[cells["verdict"] == verdict]
         ends = {"low": rows["ratio"].min(), "high": rows["ratio"].max()}
         word_of = counted_word(frame, verdict, len(rows))
@@ -144,7 +144,7 @@ def conclusion(frame: pd.DataFrame) -> list[Sentence]:
 
 
 def are_readings(frame: pd.DataFrame) -> bool:
-    """Whether the synchronizer is what is compared."""
+    """Whether synchronizers are compared."""
     return set(frame.attrs["where_a"]) == {SYNCHRONIZER}
 
 
@@ -174,7 +174,9 @@ def verdict_counts(frame: pd.DataFrame) -> str:
     """Returns how many cells have which verdict; the verdicts are of B."""
     counts = Counter(frame["verdict"])
     found = [
-        f"{counts[one]} {counted_word(frame, one, counts[one])}" for one in ORDER if counts[one] or one != UNMATCHED
+        f"{counts[one]} {counted_word(frame, one, counts[one])}"
+        for one in VERDICT_ORDER
+        if counts[one] or one != UNMATCHED
     ]
     of = f"after {heads_of(frame)[1]}" if are_readings(frame) else "B against A"
     return f"{counted(len(frame), 'cell')}: {', '.join(found)} ({of})"
@@ -189,9 +191,9 @@ def reason_text(frame: pd.DataFrame, row: pd.Series) -> str:
     return f"not significant {test}, although the interval excludes 1"
 
 
-def shown_factors(frame: pd.DataFrame) -> list[str]:
+def sheet_factors(frame: pd.DataFrame) -> list[str]:
     """Returns the factors that need a column."""
-    shown = [name for name in FACTORS if name in frame and (name in ALWAYS or frame[name].nunique() > 1)]
+    shown = [name for name in FACTORS if name in frame and (name in FACTORS_ALWAYS or frame[name].nunique() > 1)]
     return [name for name in shown if name not in IMPLIED]
 
 
@@ -256,7 +258,7 @@ def method_text(frame: pd.DataFrame) -> str:
 
 def open_lines(frame: pd.DataFrame) -> list[str]:
     """Returns why cells are undecided or unmatched, and what more launches would do."""
-    shown = shown_factors(frame)
+    shown = sheet_factors(frame)
     open_ = frame[frame["verdict"].isin(["undecided", UNMATCHED])]
     helped = open_.index[open_["reason"].isin(MORE_LAUNCHES)]
     lines = []

@@ -101,7 +101,7 @@ def value_text(factor: str, value: object) -> str:
 
 REFERENCE = "harmonize"
 PAIRED = [name for name in (*FACTORS, "launch") if name not in ("synchronizer", "barrier_algorithm")]
-METRIC = "latency_avg_median"
+MEDIAN_LATENCY = "latency_avg_median"
 
 
 def launch_ratios(cells: pd.DataFrame) -> pd.DataFrame:
@@ -117,9 +117,11 @@ def launch_ratios(cells: pd.DataFrame) -> pd.DataFrame:
     cells = cells.assign(hidden=hidden_by_step(cells, "latency_avg"))
     reference = cells[cells["synchronizer"] == REFERENCE].drop_duplicates(PAIRED)
     others = cells[~cells["synchronizer"].str.startswith((REFERENCE, "none"))]
-    pairs = others.merge(reference[[*PAIRED, METRIC, "hidden"]], on=PAIRED, suffixes=("", "_reference"))
-    reference_latency, hidden = pairs[f"{METRIC}_reference"], pairs["hidden"] + pairs["hidden_reference"]
-    return pairs.assign(ratio=pairs[METRIC] / reference_latency, hidden=hidden, ratio_hidden=hidden / reference_latency)
+    pairs = others.merge(reference[[*PAIRED, MEDIAN_LATENCY, "hidden"]], on=PAIRED, suffixes=("", "_reference"))
+    reference_latency, hidden = pairs[f"{MEDIAN_LATENCY}_reference"], pairs["hidden"] + pairs["hidden_reference"]
+    return pairs.assign(
+        ratio=pairs[MEDIAN_LATENCY] / reference_latency, hidden=hidden, ratio_hidden=hidden / reference_latency
+    )
 
 
 DEFINITIONS = {"overlap_osu": "OSU", "overlap_imb": "IMB", "overlap_window": "from the common start"}
@@ -184,7 +186,7 @@ def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
     return Interval(mean, mean - half, mean + half, len(numbers))
 
 
-def summarize(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
+def summarize_groups(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
     """Returns a row per group with `estimate`, `low`, `high` (geometric mean over launches) and `launches`.
 
     Intervals are wider by what the step of the clock hides of a metric, else by the column `<column>_hidden`.
@@ -199,7 +201,7 @@ def summarize(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFra
 
 
 def geometric_means(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """Returns the geometric mean over launches of each column, a row per group in the order of `summarize`.
+    """Returns the geometric mean over launches of each column, a row per group in the order of `summarize_groups`.
 
     NaN where a value of a group is missing or not positive.
     """

@@ -39,10 +39,10 @@ def is_dataset(path: Path) -> bool:
 def dataset_lines(path: Path) -> list[str]:
     """Returns lines that say what a file holds; of a variable with one value, the value."""
     with reading(path):
-        return lines_of(open_launch(path))
+        return open_dataset_lines(open_launch(path))
 
 
-def lines_of(data: xr.Dataset) -> list[str]:
+def open_dataset_lines(data: xr.Dataset) -> list[str]:
     """Returns `dataset_lines` of a file that is open."""
     sizes = [["dimension", "size"], *([str(name), str(size)] for name, size in data.sizes.items())]
     variables = [["variable", "dimensions", "unit", "meaning"]]
@@ -82,7 +82,7 @@ def record_of(data: xr.Dataset) -> dict[str, object]:
 SIDE_BY_SIDE = "synchronizer"
 QUANTILES = ("p5", "p95", "p99")
 # Columns of a synchronizer: as many as fit, from the first of these lists that does.
-COLUMNS = (
+TABLE_COLUMNS = (
     ("median", "half", "p5", "p95", "p99"),
     ("median", "half", "p95", "p99"),
     ("median", "half", "p95"),
@@ -92,7 +92,7 @@ COLUMNS = (
 
 
 def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
-    """Returns what is shown of an experiment: a row per operation and size, synchronizers side by side."""
+    """Returns the sheet of an experiment: a row per operation and size, synchronizers side by side."""
     first = experiment.launches[0].context
     count = len(experiment.launches)
     libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
@@ -104,7 +104,7 @@ def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
     # Without an interval, or with two launches, whose interval says little, there is no column for it.
     lone = bool((frame["low"].isna() | (frame["launches"] < FEWEST_SHOWN)).all())
     fields = {name: factor_field(name) for name in factors} | number_fields(count, frame, lone)
-    choices = [[name for name in each if name in fields] for each in COLUMNS]
+    choices = [[name for name in each if name in fields] for each in TABLE_COLUMNS]
     states = states_line(experiment.cells)
     failed = f"{counted(len(experiment.failures), 'launch')} failed; see {experiment.path / 'failed'}"
     return Sheet(

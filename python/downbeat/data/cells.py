@@ -25,7 +25,7 @@ from downbeat.data.launch_file import (
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.errors import UsageError
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median, step_in
-from downbeat.text import Units, counted
+from downbeat.text import NANOSECONDS, Units, counted
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Read from each variable at a time: few passes, little of a laptop's memory.
 CHUNK_BYTES = 32 << 20
 VERDICTS = ("valid", "late_flag", "late_entry", "warmup", "overrun")
-KEPT = ("cell_index", "block", "attempt", "verdict", "deadline", "slack", "begin")
+KEPT_VARIABLES = ("cell_index", "block", "attempt", "verdict", "deadline", "slack", "begin")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Samples:
 
     Attributes:
         columns: shape (samples,) each.
-        attributes: what is said of each column, by the names of CF conventions.
+        attributes: of each column, by the names of CF conventions.
     """
 
     columns: dict[str, np.ndarray]
@@ -91,7 +91,7 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
         for name in wanted:
             if name not in known:
                 raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(known)}")
-        read = [file.variables[name] for name in (*KEPT, *wanted)]
+        read = [file.variables[name] for name in (*KEPT_VARIABLES, *wanted)]
         return Samples(
             {variable.name: native(variable[:]) for variable in read},
             {variable.name: dict(variable.attributes) for variable in read},
@@ -184,10 +184,9 @@ def left_out(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
 STATE = "state"  # the factor; empty where there is one state, or none is known
 UNKNOWN = "unknown"  # value where there are several, and the cell has no reading
 CHANGED = "state changed"  # status of a cell that was measured in two states
-SAME = 1.5  # round trips that differ by no more are of one state
+SAME_STATE = 1.5  # round trips that differ by no more are of one state
 LOW, HIGH, PATH = "canary_low", "canary_high", "canary_path"
 LINE, MESSAGE = "cache line", "message"
-NANOSECONDS = 1e9
 
 
 def path_of(hosts: str, ranks: int, configuration: str) -> str:
@@ -235,7 +234,7 @@ def classes_of(trips: NDArray[np.float64]) -> NDArray[np.intp]:
     order = np.argsort(trips, kind="stable")
     ordered = trips[order]
     numbers = np.zeros(len(trips), dtype=np.intp)
-    numbers[order[1:]] = np.cumsum(ordered[1:] > SAME * ordered[:-1])
+    numbers[order[1:]] = np.cumsum(ordered[1:] > SAME_STATE * ordered[:-1])
     return numbers
 
 

@@ -39,7 +39,7 @@ CELL_FACTORS = (
 )
 # Follow from the operation, and would only widen a table.
 IMPLIED = {"datatype", "computation"}
-NEEDED = ("status",)  # fields that every version of downbeat-bench writes, and that readers take for granted
+NEEDED_VARIABLES = ("status",)  # fields that every version of downbeat-bench writes, and that readers take for granted
 CUT_SHORT = "cut short"  # the run ended before the cell was complete
 
 
@@ -126,8 +126,8 @@ def read_cells(file: NetcdfFile) -> pd.DataFrame:
             meanings = flags(variable)
             columns[name] = [meanings.get(int(value), CUT_SHORT) for value in variable[:]]
         else:
-            columns[name] = numbers(variable)
-    if missing := [name for name in NEEDED if name not in columns]:
+            columns[name] = numbers_in(variable)
+    if missing := [name for name in NEEDED_VARIABLES if name not in columns]:
         raise KeyError(missing[0])
     cells = pd.DataFrame(columns)
     cells.attrs["units"] = Units({name: file.variables[name].units for name in columns if has_unit(file, name)})
@@ -161,8 +161,8 @@ def has_unit(file: NetcdfFile, name: str) -> bool:
     return name in file.variables and hasattr(file.variables[name], "units")
 
 
-def numbers(variable: Variable) -> np.ndarray:
-    """Returns numbers in the byte order of this machine, NaN for what was not written."""
+def numbers_in(variable: Variable) -> np.ndarray:
+    """Returns numbers in the byte order of this machine, NaN for values that were not written."""
     values = np.asarray(variable[:]).astype(variable.dtype.newbyteorder("="))
     unwritten = values == UNWRITTEN[f"{variable.dtype.kind}{variable.dtype.itemsize}"]
     return np.where(unwritten, np.nan, values) if unwritten.any() else values
@@ -176,7 +176,7 @@ def steps_of(file: NetcdfFile, metric: str, resolution: float) -> np.ndarray:
         metric: one of `metrics_of`; those that need a common clock have no step.
         resolution: of the ranks' clocks, s.
     """
-    calls = np.maximum(np.nan_to_num(numbers(file.variables["calls"]), nan=1), 1)
+    calls = np.maximum(np.nan_to_num(numbers_in(file.variables["calls"]), nan=1), 1)
     of_resolution = file.variables[metric].step
     if of_resolution == "none":
         return np.zeros(len(calls))
@@ -258,7 +258,7 @@ def open_launch(path: str | Path) -> xr.Dataset:
         # Samples are written as a whole, so that nothing is missing; they stay where they are until they are read.
         if "sample" in variable.dimensions:
             return variable.dimensions, indexing.LazilyIndexedArray(Lazy(variable))
-        return variable.dimensions, numbers(variable)
+        return variable.dimensions, numbers_in(variable)
 
     with open_netcdf(path) as file:
         data = xr.Dataset(

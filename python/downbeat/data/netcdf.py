@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-MAGIC = b"CDF"
-WIDTHS = {1: (4, 4), 2: (4, 8), 5: (8, 8)}  # bytes of counts and of offsets, by version
+NETCDF_MAGIC = b"CDF"
+NETCDF_WIDTHS = {1: (4, 4), 2: (4, 8), 5: (8, 8)}  # bytes of counts and of offsets, by version
 # By the format's number of a type.
 TYPES = {1: ">i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8", 7: ">u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}
 TEXT = 2
@@ -32,8 +32,8 @@ class Header:
 
     def __init__(self, data: mmap.mmap) -> None:
         self.data = data
-        self.place = len(MAGIC) + 1
-        self.width, self.offset_width = WIDTHS[data[len(MAGIC)]]
+        self.place = len(NETCDF_MAGIC) + 1
+        self.width, self.offset_width = NETCDF_WIDTHS[data[len(NETCDF_MAGIC)]]
 
     def take(self, size: int) -> bytes:
         """Returns the next bytes; what follows begins at a multiple of four."""
@@ -126,7 +126,7 @@ class NetcdfFile(Attributed):
     def __init__(self, path: Path) -> None:
         self.path = path
         with path.open("rb") as stream:
-            if stream.read(len(MAGIC)) != MAGIC:
+            if stream.read(len(NETCDF_MAGIC)) != NETCDF_MAGIC:
                 raise ValueError("it is not in the classic format")
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         header = Header(data)

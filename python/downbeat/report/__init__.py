@@ -1,1 +1,1 @@
-"""Self-contained pages: what was found, pictures drawn with matplotlib, tables, in one file that opens offline."""
+"""Self-contained pages: findings, pictures drawn with matplotlib, tables, in one file that opens offline."""

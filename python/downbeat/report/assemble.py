@@ -16,7 +16,7 @@ from downbeat.errors import UsageError
 from downbeat.report.conditions import distinct, launches_section, library_text, machine_section, measured_section
 from downbeat.report.findings import experiment_verdict, skew_fact
 from downbeat.report.latency import RATIO as RATIO_PICTURE
-from downbeat.report.page import GLOSSARY, Fact, Page, Section, Table, anchor, digits
+from downbeat.report.page import GLOSSARY, Fact, Page, PageSection, Table, anchor, digits
 from downbeat.report.pictures import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from downbeat.run.directory import PLAN
@@ -93,7 +93,7 @@ def round_trips(data: xr.Dataset) -> Sentence:
 
 
 # The subject of a file, and the sentences on it.
-VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], Sentence]]] = {
+FILE_VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], Sentence]]] = {
     "skew": ("exit skew", skews),
     "clock": ("synchronization schemes", schemes),
     "drift": ("clock drift", drifts),
@@ -101,19 +101,19 @@ VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], Sentence]]] = {
 }
 
 
-def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tuple[Section, ...]]:
-    """Returns what was found, and the sections, of a file of an experiment in `OF_FILES`."""
+def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tuple[PageSection, ...]]:
+    """Returns the findings and the sections of a file of an experiment in `OF_FILES`."""
     kind = str(data.attrs["experiment"])
     text = {str(name): str(value) for name, value in data.attrs.items()}
     settings = [f"{name.removeprefix(SETTING)}={value}" for name, value in text.items() if name.startswith(SETTING)]
     ranks = [str(host) for host in np.atleast_1d(data["host"].to_numpy())] if "host" in data else []
     pictures = tuple(picture for draw in OF_FILES[kind] for picture in draw(data))
     warnings = tuple(bench_warnings([text]))
-    about, verdict = VERDICTS[kind]
+    about, verdict = FILE_VERDICTS[kind]
     return (Fact(about, str(verdict(data))),), (
-        Section(f"{prefix}Pictures", pictures=pictures),
-        *([Section(f"{prefix}Warnings", warnings=warnings)] if warnings else []),
-        Section(
+        PageSection(f"{prefix}Pictures", pictures=pictures),
+        *([PageSection(f"{prefix}Warnings", warnings=warnings)] if warnings else []),
+        PageSection(
             f"{prefix}How it was measured",
             paragraphs=(f"{text['title']}.",),
             definitions=(
@@ -131,8 +131,8 @@ def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tupl
 
 
 Source: TypeAlias = "Experiment | xr.Dataset"
-# What was found in one source, and its sections.
-Contribution = tuple[tuple[Fact, ...], tuple[Section, ...]]
+# The findings in one source, and its sections.
+Contribution = tuple[tuple[Fact, ...], tuple[PageSection, ...]]
 
 
 def make_report(paths: Sequence[Path]) -> Page:
@@ -161,7 +161,7 @@ def make_report(paths: Sequence[Path]) -> Page:
     )
     sections = [section for _, mine in contributions for section in mine]
     title = listed(name if several else f"{name}{where_and_when(source)}" for name, source in sources)
-    return Page(title, (), (*unique_pictures(sections), Section("Terms", definitions=GLOSSARY)), found)
+    return Page(title, (), (*unique_pictures(sections), PageSection("Terms", definitions=GLOSSARY)), found)
 
 
 def where_and_when(source: Source) -> str:
@@ -175,7 +175,7 @@ def where_and_when(source: Source) -> str:
 
 
 def open_sources(path: Path) -> list[tuple[str, Source]]:
-    """Opens what is at a path: an experiment, or each file of another kind by itself."""
+    """Opens a path: an experiment, or each file of another kind by itself."""
     if path.is_file():
         return [(path.stem, open_source(path))]
     if path.is_dir() and not (path / PLAN).is_file():
@@ -218,7 +218,7 @@ def open_source(path: Path) -> Source:
 
 
 def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
-    """Returns what was found in an experiment, and its sections: the news first, conditions last."""
+    """Returns the findings in an experiment, and its sections: the news first, conditions last."""
     news, found, verdicts = experiment_verdict(experiment)
     warnings = experiment_warnings(experiment)
     sections = []
@@ -226,21 +226,21 @@ def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
     if len(verdicts):
         ratios = tuple(picture for picture in pictures if picture.name == RATIO_PICTURE)
         pictures = tuple(picture for picture in pictures if picture not in ratios)
-        sections.append(Section(f"{prefix}Barrier / common start", pictures=ratios))
+        sections.append(PageSection(f"{prefix}Barrier / common start", pictures=ratios))
     operations = experiment.cells["operation"].nunique()
     left_out = (
         f"The first {MOST_OPERATIONS} of {operations} operations have pictures of their own; downbeat show and "
         "downbeat export have the numbers of all.",
     )
     paragraphs = left_out if operations > MOST_OPERATIONS else ()
-    sections.append(Section(f"{prefix}Pictures", paragraphs, pictures=pictures))
+    sections.append(PageSection(f"{prefix}Pictures", paragraphs, pictures=pictures))
     if warnings:
-        sections.append(Section(f"{prefix}Warnings", warnings=warnings))
+        sections.append(PageSection(f"{prefix}Warnings", warnings=warnings))
         number = counted(len(warnings), "warning")
         found = (*found, Fact("before you rely on it", f"{number}: see {prefix}Warnings, below the pictures."))
     if len(verdicts):
         table = Table(f"{prefix}Every cell against the common start", verdicts)
-        sections.append(Section(f"{prefix}Verdicts", tables=(table,)))
+        sections.append(PageSection(f"{prefix}Verdicts", tables=(table,)))
     sections.append(measured_section(experiment, prefix))
     sections.append(machine_section(experiment, prefix))
     sections.append(launches_section(experiment, prefix))
@@ -248,7 +248,7 @@ def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
 
 
 def measured_sentence(experiment: Experiment) -> str:
-    """Says in one sentence what was measured."""
+    """Describes the measurement in one sentence."""
     cells = experiment.cells
     configurations = {launch.configuration for launch in experiment.launches}
     each = len(experiment.launches) / len(configurations)
@@ -260,7 +260,7 @@ def measured_sentence(experiment: Experiment) -> str:
     )
 
 
-def unique_pictures(sections: Sequence[Section]) -> tuple[Section, ...]:
+def unique_pictures(sections: Sequence[PageSection]) -> tuple[PageSection, ...]:
     """Returns sections in which no two pictures have the same name, for it is an anchor of the page."""
     taken: dict[str, int] = {}
     result = []

@@ -1,4 +1,4 @@
-"""The conditions of an experiment: what was measured, how and where, so that readers can judge and repeat it."""
+"""The conditions of an experiment: measurements, method and machine, so that readers can judge and repeat it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from downbeat.comparison.summaries import synchronization
-from downbeat.report.page import Section, Table, span
+from downbeat.report.page import PageSection, Table, span
 from downbeat.report.warnings import first_line
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.machine import settings_of
@@ -24,8 +24,8 @@ def distinct(values: Iterable[object]) -> list[str]:
     return list(dict.fromkeys(str(value) for value in values))
 
 
-def measured_section(experiment: Experiment, prefix: str) -> Section:
-    """Says what was measured and how."""
+def measured_section(experiment: Experiment, prefix: str) -> PageSection:
+    """Describes the measurements and the method."""
     cells, contexts = experiment.cells, [launch.context for launch in experiment.launches]
     valid, rejected = int(cells["valid_count"].sum()), int(cells["rejected"].sum())
     most_cells = max(len(launch.cells) for launch in experiment.launches)
@@ -51,13 +51,13 @@ def measured_section(experiment: Experiment, prefix: str) -> Section:
         ("tolerance", listed(tolerances)),
         *late_starts(contexts),
     )
-    return Section(f"{prefix}What was measured, and how", definitions=definitions)
+    return PageSection(f"{prefix}What was measured, and how", definitions=definitions)
 
 
 def late_starts(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
     """Says what samples count although ranks started late, where that is not what the tolerance says."""
-    late = [time_text(value) for value in numbers(contexts, "late_s")]
-    shares = [f"{PERCENT * one:g} %" for one in numbers(contexts, "late_ranks")]
+    late = [time_text(value) for value in known_numbers(contexts, "late_s")]
+    shares = [f"{PERCENT * one:g} %" for one in known_numbers(contexts, "late_ranks")]
     found = []
     if late:
         found.append(("a start is late from", f"{listed(late)}, whatever the tolerance"))
@@ -66,7 +66,7 @@ def late_starts(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str
     return found
 
 
-def numbers(contexts: Iterable[Mapping[str, object]], name: str) -> list[float]:
+def known_numbers(contexts: Iterable[Mapping[str, object]], name: str) -> list[float]:
     """Returns the values of an attribute in all launches that have it, each once; a damaged launch may have text."""
     found: dict[float, None] = {}
     for context in contexts:
@@ -77,7 +77,7 @@ def numbers(contexts: Iterable[Mapping[str, object]], name: str) -> list[float]:
 
 def times(contexts: Iterable[Mapping[str, object]], name: str) -> list[str]:
     """Returns the values of an attribute in s as text."""
-    return [time_text(value) for value in numbers(contexts, name)] or ["unknown"]
+    return [time_text(value) for value in known_numbers(contexts, name)] or ["unknown"]
 
 
 def attribute(contexts: Iterable[Mapping[str, object]], name: str) -> list[str]:
@@ -108,7 +108,7 @@ def order_text(experiment: Experiment) -> str:
     return f"in rounds of every configuration once, in random order (seed {experiment.plan.seed})"
 
 
-def machine_section(experiment: Experiment, prefix: str) -> Section:
+def machine_section(experiment: Experiment, prefix: str) -> PageSection:
     """Says on which machine and software it was measured, and which commands repeat it."""
     launches = experiment.launches
     contexts = [launch.context for launch in launches]
@@ -131,7 +131,7 @@ def machine_section(experiment: Experiment, prefix: str) -> Section:
         ("environment", "\n".join(variables(contexts)) or "no variable that concerns MPI or Downbeat"),
         *findings(experiment),
     )
-    return Section(f"{prefix}Machine and software", definitions=definitions, commands=tuple(commands(experiment)))
+    return PageSection(f"{prefix}Machine and software", definitions=definitions, commands=tuple(commands(experiment)))
 
 
 def range_text(errors: pd.Series) -> str:
@@ -207,7 +207,7 @@ def command(launch: Launch) -> str:
     return shlex.join([*(["env", *settings] if settings else []), *map(str, words)])
 
 
-def launches_section(experiment: Experiment, prefix: str) -> Section:
+def launches_section(experiment: Experiment, prefix: str) -> PageSection:
     """Lists the launches, and those that failed."""
     rows = []
     for launch in experiment.launches:
@@ -248,4 +248,4 @@ def launches_section(experiment: Experiment, prefix: str) -> Section:
             for failure in experiment.failures
         ]
         tables.append(Table(f"{prefix}Launches that failed", pd.DataFrame(failed)))
-    return Section(f"{prefix}Every launch", tables=tuple(tables))
+    return PageSection(f"{prefix}Every launch", tables=tuple(tables))

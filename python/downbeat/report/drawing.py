@@ -62,9 +62,9 @@ def make_picture(
         name: of the picture.
         title: of the picture.
         caption: what to know of it.
-        panels: what is drawn.
+        panels: the data.
         numbers: of all panels; None: a row per point, in the units of the labels.
-        columns: of panels; what has rows is wide, and alone in its line unless this is said.
+        columns: of panels; a panel with rows is wide, and alone in its line unless this is said.
         share_x: whether all have the same horizontal axis, or "col", those of a column.
         share_y: whether all have the same vertical axis.
     """
@@ -179,14 +179,14 @@ def draw_line(axes: Axes, one: Line) -> None:
         axes.errorbar(x, y, yerr=half, fmt="none", ecolor=color, capsize=2.5, elinewidth=1)
 
 
-LARGEST = 60.0  # area of a dot, in square points
+LARGEST_DOT = 60.0  # area of a dot, in square points
 
 
 def draw_dots(axes: Axes, one: Dots) -> None:
     """Draws signed values at points."""
     values = np.asarray(one.values, dtype=float)
     limit = float(np.abs(values).max()) or 1.0
-    sizes = np.maximum(LARGEST * np.abs(values) / limit, 2.0)
+    sizes = np.maximum(LARGEST_DOT * np.abs(values) / limit, 2.0)
     look = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "linewidths": 0.2, "edgecolors": "black"}
     dots = axes.scatter(one.x, one.y, s=sizes, c=values, **look)  # type: ignore[arg-type]
     axes.figure.colorbar(dots, ax=axes, label=one.unit)
@@ -307,7 +307,7 @@ def write_notes(axes: Axes, notes: Sequence[tuple[float, float, str]]) -> None:
 
 
 def numbers_of(panels: Sequence[Panel]) -> pd.DataFrame:
-    """Returns what is drawn, a row per point or box; units are those of the labels of the axes."""
+    """Returns the numbers drawn, a row per point or box; units are those of the labels of the axes."""
     frames = []
     for panel in panels:
         where: dict[str, str] = {"panel": panel.title} if len(panels) > 1 else {}

@@ -107,14 +107,14 @@ def frames(experiment: Experiment, rows: str) -> Iterator[pd.DataFrame]:
             yield frame
 
 
-def write_csv(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
-    """Writes comma-separated values below a line of names; what has no value is empty."""
+def export_csv(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
+    """Writes comma-separated values below a line of names; a missing value is empty."""
     for position, frame in enumerate(frames):
         show.write_csv(frame, stream, header=position == 0)
 
 
-def write_json(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
-    """Writes an object per row and line; what has no value is null."""
+def export_json(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
+    """Writes an object per row and line; a missing value is null."""
     for frame in frames:
         # Not by pandas, which rounds to 15 decimals: of 0.15 us that leaves nine digits.
         for row in frame.astype(object).where(frame.notna(), None).to_dict("records"):
@@ -144,4 +144,8 @@ class Kind:
     binary: bool = False
 
 
-KINDS: dict[str, Kind] = {"csv": Kind(write_csv), "parquet": Kind(write_parquet, binary=True), "json": Kind(write_json)}
+FILE_KINDS: dict[str, Kind] = {
+    "csv": Kind(export_csv),
+    "parquet": Kind(write_parquet, binary=True),
+    "json": Kind(export_json),
+}

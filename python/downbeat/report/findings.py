@@ -12,10 +12,10 @@ import pandas as pd
 from downbeat.comparison.compare import compare
 from downbeat.comparison.judging import UNMATCHED
 from downbeat.comparison.questions import AgainstStart, against_start, against_start_frame, numbered, slower_algorithms
-from downbeat.comparison.sheet import DECIDED, ORDER, READINGS, conclusion
+from downbeat.comparison.sheet import DECIDED, READINGS, VERDICT_ORDER, conclusion
 from downbeat.comparison.summaries import (
     CONFIGURATION,
-    METRIC,
+    MEDIAN_LATENCY,
     PANELS,
     REFERENCE,
     all_overlaps,
@@ -23,7 +23,7 @@ from downbeat.comparison.summaries import (
     late_launches,
     measured_cells,
     plain_cells,
-    summarize,
+    summarize_groups,
     synchronization,
 )
 from downbeat.errors import UsageError
@@ -36,8 +36,8 @@ from downbeat.statistics.power import MOST_DECIDING, launches_that_decide
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, simultaneous_interval
 from downbeat.text import MICROSECONDS
 
-MOST_OPERATIONS = 4  # more are in their pictures only
-PLAIN = "mpi_barrier"
+MOST_NAMED_OPERATIONS = 4  # more are in their pictures only
+PLAIN_BARRIER = "mpi_barrier"
 MOST_PARAGRAPHS = 2  # more synchronizers than these share a paragraph
 MANY_LAUNCHES = 200  # many would not start more
 MOST_VALUES = 4  # of a factor, after the first
@@ -51,15 +51,15 @@ def algorithm_facts(experiment: Experiment) -> list[Sentence]:
         for operation, frame in cells.groupby("operation", sort=False)
         if frame["algorithm"].nunique() > 1
     ]
-    facts = [algorithm_fact(operation, frame) for operation, frame in several[:MOST_OPERATIONS]]
-    if len(several) > MOST_OPERATIONS:
-        facts.append(Sentence("more_algorithms", {"operations": len(several) - MOST_OPERATIONS}))
+    facts = [algorithm_fact(operation, frame) for operation, frame in several[:MOST_NAMED_OPERATIONS]]
+    if len(several) > MOST_NAMED_OPERATIONS:
+        facts.append(Sentence("more_algorithms", {"operations": len(several) - MOST_NAMED_OPERATIONS}))
     return facts
 
 
 def algorithm_fact(operation: str, frame: pd.DataFrame) -> Sentence:
     """Says it of one operation, whose cases are in `panel` and whose starts are in `line`."""
-    latency = summarize(frame, ("panel", "line", "algorithm"), METRIC)
+    latency = summarize_groups(frame, ("panel", "line", "algorithm"), MEDIAN_LATENCY)
     latency = latency.dropna(subset=["estimate"]).sort_values("estimate", kind="stable")
     lowest = latency.drop_duplicates(["panel", "line"]).set_index(["line", "panel"])["algorithm"]
     of_lines = {str(line): group.value_counts(sort=False) for line, group in lowest.groupby(level="line", sort=False)}
@@ -94,8 +94,8 @@ def algorithm_fact(operation: str, frame: pd.DataFrame) -> Sentence:
 
 def barrier_facts(judged: list[AgainstStart]) -> list[Sentence]:
     """Says what synchronizers do to latencies: the plain barrier first, the others together where there are many."""
-    lines = sorted(dict.fromkeys(one.synchronizer for one in judged), key=lambda line: line != PLAIN)
-    plain = lines.count(PLAIN)
+    lines = sorted(dict.fromkeys(one.synchronizer for one in judged), key=lambda line: line != PLAIN_BARRIER)
+    plain = lines.count(PLAIN_BARRIER)
     groups = [[line] for line in lines] if len(lines) <= MOST_PARAGRAPHS else [lines[:plain], lines[plain:]]
     return [barrier_fact([one for one in judged if one.synchronizer in group]) for group in groups if group]
 
@@ -114,7 +114,7 @@ def barrier_fact(judged: list[AgainstStart]) -> Sentence:
         "high": max(ratios),
         "margin": MARGIN,
     }
-    of = {verdict: [one for one in firm if one.comparison.verdict == verdict] for verdict in ORDER}
+    of = {verdict: [one for one in firm if one.comparison.verdict == verdict] for verdict in VERDICT_ORDER}
     values |= {verdict: len(cells) for verdict, cells in of.items()}
     values["extremes"] = [extreme(of[verdict], len(firm)) for verdict in READINGS if of[verdict]]
     if of["equivalent"]:
@@ -137,7 +137,9 @@ def extreme(judged: list[AgainstStart], family: int) -> dict[str, object]:
 def headline(judged: list[AgainstStart]) -> Sentence:
     """Says in one sentence how many cells read higher or lower after the plain barrier, else after the first one."""
     lines = [one.synchronizer for one in judged]
-    fact = barrier_fact([one for one in judged if one.synchronizer == (PLAIN if PLAIN in lines else lines[0])])
+    fact = barrier_fact(
+        [one for one in judged if one.synchronizer == (PLAIN_BARRIER if PLAIN_BARRIER in lines else lines[0])]
+    )
     return Sentence("headline", fact.values)
 
 
@@ -182,7 +184,7 @@ def configuration_fact(
             "b": other,
             "from_start": len(sides[0]) > 1,
             "cells": len(table),
-            "found": [{"verdict": name, "cells": int(verdicts[name])} for name in ORDER if name in verdicts],
+            "found": [{"verdict": name, "cells": int(verdicts[name])} for name in VERDICT_ORDER if name in verdicts],
             "unseen": unseen_text(int(fewest)) if fewest > 0 else "",
             "command": shlex.join(["downbeat", "compare", str(experiment.path), *conditions]),
         },
@@ -216,10 +218,10 @@ def latency_facts(experiment: Experiment) -> list[Sentence]:
     lines = synchronization(cells)
     if lines.empty:  # all cells have an arrival pattern
         return []
-    line = next((name for name in (REFERENCE, PLAIN) if (lines == name).any()), lines.iloc[0])
+    line = next((name for name in (REFERENCE, PLAIN_BARRIER) if (lines == name).any()), lines.iloc[0])
     found = []
     for operation, frame in cells[lines == line].groupby("operation", sort=False):
-        latency = summarize(frame, (*CONFIGURATION, "size"), METRIC).dropna(subset=["estimate"])
+        latency = summarize_groups(frame, (*CONFIGURATION, "size"), MEDIAN_LATENCY).dropna(subset=["estimate"])
         if latency.empty:
             continue
         ends = [float(latency["estimate"].agg(end)) * MICROSECONDS for end in ("min", "max")]
@@ -289,7 +291,7 @@ def skew_fact(ranges: pd.DataFrame, bound: float, ranks: int = 0) -> Sentence:
 
 
 def experiment_verdict(experiment: Experiment) -> tuple[tuple[Fact, ...], tuple[Fact, ...], pd.DataFrame]:
-    """Returns the news, what was found in sentences, and the verdicts on single cells that they rest on."""
+    """Returns the news, the findings in sentences, and the verdicts on single cells that they rest on."""
     if measured_cells(experiment).empty:  # of a run that was cut short before the first cell was complete
         return (), (), against_start_frame([])
     judged = against_start(experiment)

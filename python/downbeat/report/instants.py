@@ -23,6 +23,7 @@ from downbeat.data.cells import exit_pattern, native, read_samples
 from downbeat.data.launch_file import open_samples
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.report.drawing import PHASES, make_picture
+from downbeat.report.export import STAMPS
 from downbeat.report.panel import MOST_RANKS, Box, Panel, Timeline, lines_of, rank_step
 from downbeat.report.style import FIXED, Picture, positions
 from downbeat.run.experiment import Experiment, Launch
@@ -33,11 +34,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_SYNCHRONIZERS = 6
-METRIC = "global_time"
+DELAY_METRIC = "global_time"
 # Of the time before the first entry, as a multiple of that after it: a longer one would leave no room for the rest.
 MOST_BEFORE = 6
-STAMPS = ("sync_entry", "entry", "exit", "delay")
-CAPTION = (
+BARS_CAPTION = (
     "Bars of each rank on the global clock: in the synchronizer, waiting there for the common deadline (from the "
     "root's decision on) or for the rank's own delay, and in the operation. 0 is the common start, or the first entry "
     "where there is none. Left: the sample with the median time from the first entry to the last exit. Right: the "
@@ -81,8 +81,8 @@ def chosen_samples(launch: Launch) -> pd.DataFrame:
     cells = cells[cells["size"] == cells.groupby("operation")["size"].transform("min")]
     # The first of several patterns, algorithms: `none` and `default` stand first.
     cells = cells.drop_duplicates(["operation", "line"])
-    samples = read_samples(launch.path, [METRIC])
-    valid, index, time = samples.with_verdict("valid"), samples["cell_index"], samples[METRIC]
+    samples = read_samples(launch.path, [DELAY_METRIC])
+    valid, index, time = samples.with_verdict("valid"), samples["cell_index"], samples[DELAY_METRIC]
     rows = []
     for cell in cells.to_dict("records"):
         mine = np.flatnonzero(valid & (index == cell["cell"]))
@@ -121,7 +121,9 @@ def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: 
         title = f"{line}, {which}"
         panels.append(Panel([Timeline(bars, launch.ranks)], "time [us]", "rank", title, x_limits=limits))
     size = f" of {bytes_text(samples['size'].iloc[0])} bytes" if samples["size"].iloc[0] else ""
-    caption = CAPTION.replace("{launch}", f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})")
+    caption = BARS_CAPTION.replace(
+        "{launch}", f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})"
+    )
     if len(samples) == MOST_SYNCHRONIZERS:
         caption += f" At most {MOST_SYNCHRONIZERS} synchronizers are shown."
     if launch.ranks > MOST_RANKS:
@@ -141,7 +143,7 @@ def time_limits(bars: pd.DataFrame) -> tuple[float, float] | None:
     return left, end + 0.03 * (end - left)
 
 
-QUANTILES = ("p5", "p25", "median", "p75", "p95", "p99")
+SKEW_QUANTILES = ("p5", "p25", "median", "p75", "p95", "p99")
 # A stamp is a reading of a clock with steps of this order; smaller differences mean nothing.
 RESOLUTION_US = 1e-3
 SKEW_CAPTION = (
@@ -159,7 +161,7 @@ def draw_skews(experiment: Experiment) -> list[Picture]:
     if cells.empty:
         return []
     cells = cells.assign(line=synchronization(cells), panel=describe(cells, LAUNCH_FACTORS))
-    columns = {f"exit_skew_{name}": name for name in QUANTILES}
+    columns = {f"exit_skew_{name}": name for name in SKEW_QUANTILES}
     # Cells of one synchronizer differ in the operation after it, which has not begun when ranks leave.
     groups = cells.groupby(["panel", "line"], sort=False)
     numbers = groups[list(columns)].median().rename(columns=columns).assign(bound=groups["error_bound"].max())
@@ -170,33 +172,33 @@ def draw_skew_file(data: xr.Dataset) -> list[Picture]:
     """Draws the exit skews that `downbeat-bench skew` recorded."""
     if "skew_median" not in data:
         return []
-    columns = {name: data[f"skew_{name}"].to_numpy() for name in QUANTILES}
+    columns = {name: data[f"skew_{name}"].to_numpy() for name in SKEW_QUANTILES}
     lines, bound = data["synchronizer"].to_numpy(), data["error_bound"].to_numpy()
     return [skew_picture(pd.DataFrame({"panel": "", "line": lines, **columns, "bound": bound}), "over valid samples")]
 
 
 def skew_picture(numbers: pd.DataFrame, meaning: str) -> Picture:
-    """Draws quantiles of exit skews: `panel`, `line`, `QUANTILES` and `bound` in s, a row per synchronizer."""
+    """Draws quantiles of exit skews: `panel`, `line`, `SKEW_QUANTILES` and `bound` in s, a row per synchronizer."""
     numbers = numbers.dropna(subset=["median"]).reset_index(drop=True)
-    numbers[[*QUANTILES, "bound"]] *= MICROSECONDS
+    numbers[[*SKEW_QUANTILES, "bound"]] *= MICROSECONDS
     places, panels = positions(numbers["line"]), []
     for title, group in numbers.groupby("panel", sort=False):
         boxes = []
         for row in group.to_dict("records"):
-            p5, p25, median, p75, p95, p99 = (max(row[name], RESOLUTION_US) for name in QUANTILES)
+            p5, p25, median, p75, p95, p99 = (max(row[name], RESOLUTION_US) for name in SKEW_QUANTILES)
             line = str(row["line"])
             boxes.append(Box(line, "", median, (p25, p75), (p5, p95), [p99], color=places[line]))
         limit = 2 * group["bound"].max() or None
         panels.append(Panel(boxes, "exit skew [us]", "", str(title), "log", x_at=limit, rows=True))
     names = {"panel": "configuration", "line": "synchronizer", "bound": "bound_us"}
-    named = numbers.rename(columns=names | {name: f"{name}_us" for name in QUANTILES})
+    named = numbers.rename(columns=names | {name: f"{name}_us" for name in SKEW_QUANTILES})
     if named["configuration"].nunique() == 1:
         named = named.drop(columns="configuration")
     title, caption = "How far apart ranks leave each synchronizer", SKEW_CAPTION.format(meaning)
     return make_picture("exit_skew", title, caption, panels, named, columns=1, share_x=True)
 
 
-FEWEST_RANKS = 3
+FEWEST_SKEW_RANKS = 3
 PATTERN_CAPTION = (
     "Mean time from the first exit of the same sample to the rank's own (Hunold 2015, figure 4), with its 95 % "
     "interval, cut off at 0. One interruption moves a mean far and widens its interval. Where the line rises or falls "
@@ -209,7 +211,7 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
     frames = []
     for launch in experiment.launches:
         # Alone, a rank is always the first; of two ranks the exit skew says all.
-        if launch.ranks < FEWEST_RANKS:
+        if launch.ranks < FEWEST_SKEW_RANKS:
             continue
         exits = exit_pattern(launch.path)
         exits = exits[(exits["pattern"] == NO_PATTERN) & (exits["computation"] == 0)]
@@ -231,7 +233,7 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
 
 def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
     """Draws when each rank leaves, from a file of `downbeat-bench skew`; the intervals are over samples."""
-    if "exit_mean" not in data or data.sizes["rank"] < FEWEST_RANKS:
+    if "exit_mean" not in data or data.sizes["rank"] < FEWEST_SKEW_RANKS:
         return []
     frame = data[["exit_mean", "exit_half"]].to_dataframe().reset_index().dropna(subset=["exit_mean"])
     exits, half = frame["exit_mean"], frame["exit_half"]

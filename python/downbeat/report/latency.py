@@ -22,7 +22,7 @@ from downbeat.comparison.summaries import (
     measured_cells,
     plain_cells,
     positive_interval,
-    summarize,
+    summarize_groups,
     synchronization,
 )
 from downbeat.data.metrics import METRICS
@@ -35,7 +35,7 @@ from downbeat.text import MICROSECONDS, PERCENT
 
 METRIC = "latency_avg"
 MEANING = f"{METRICS[METRIC].meaning[0].upper()}{METRICS[METRIC].meaning[1:]}."
-SIZE = "message size [bytes]"
+SIZE_LABEL = "message size [bytes]"
 
 
 def by_panel(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -68,11 +68,11 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
     if ratios.empty:
         return []
     ratios = ratios.assign(line=synchronization(ratios), panel=describe_each(ratios, "operation", CONFIGURATION))
-    numbers = summarize(ratios, ("panel", "line", "size"), "ratio").rename(columns={"estimate": "ratio"})
+    numbers = summarize_groups(ratios, ("panel", "line", "size"), "ratio").rename(columns={"estimate": "ratio"})
     places, limits = positions(numbers["line"]), shown_ratios(numbers)
     panels = []
     for title, group in by_panel(numbers.assign(at=numbers["size"].clip(lower=1))):
-        x, scale = (SIZE, "bytes") if (group["size"] > 0).any() else ("no message", "none")
+        x, scale = (SIZE_LABEL, "bytes") if (group["size"] > 0).any() else ("no message", "none")
         lines = lines_of(group, ("at", "ratio", "low", "high"), places)
         shade = (1 / (1 + MARGIN), 1 + MARGIN)
         panels.append(Panel(lines, x, "ratio", title, scale, "log", y_limits=limits, y_at=1.0, shade=shade))
@@ -83,7 +83,7 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
 # Against size and processes, and as a list.
 
 BANDS = (("p5", "p95", 0.10), ("p25", "p75", 0.20))  # quantiles within a launch, and how dark
-STATISTICS = ("mean", "p5", "p25", "p75", "p95")
+SHOWN_STATISTICS = ("mean", "p5", "p25", "p75", "p95")
 # With more lines, bands hide each other.
 MOST_BANDS = 3
 FEWEST_SIZES = 3
@@ -115,7 +115,7 @@ def scaling_picture(frame: pd.DataFrame, x: str, name: str, title: str) -> Pictu
     numbers = scaling_numbers(frame.assign(line=synchronization(frame), panel=describe(frame, factors)), x)
     places = positions(numbers["line"])
     with_bands = len(places) <= MOST_BANDS
-    axes, scale = (SIZE, "bytes") if x == "size" else ("processes", "positions")
+    axes, scale = (SIZE_LABEL, "bytes") if x == "size" else ("processes", "positions")
     panels = []
     for panel, group in by_panel(numbers.assign(at=numbers[x].clip(lower=1))):
         marks: list[Band | Line] = []
@@ -131,13 +131,13 @@ def scaling_picture(frame: pd.DataFrame, x: str, name: str, title: str) -> Pictu
 
 
 def scaling_numbers(frame: pd.DataFrame, x: str) -> pd.DataFrame:
-    """Returns what is drawn, a row per point, in us; of a frame with `panel` and `line`."""
+    """Returns the numbers drawn, a row per point, in us; of a frame with `panel` and `line`."""
     by: Sequence[str] = ("panel", "line", x)
-    numbers = summarize(frame, by, f"{METRIC}_median")
+    numbers = summarize_groups(frame, by, f"{METRIC}_median")
     numbers[["estimate", "low", "high"]] *= MICROSECONDS
     numbers = numbers.rename(columns={"estimate": "median_us", "low": "low_us", "high": "high_us"})
-    means = geometric_means(frame, by, [f"{METRIC}_{statistic}" for statistic in STATISTICS]) * MICROSECONDS
-    numbers[[f"{statistic}_us" for statistic in STATISTICS]] = means.to_numpy()
+    means = geometric_means(frame, by, [f"{METRIC}_{statistic}" for statistic in SHOWN_STATISTICS]) * MICROSECONDS
+    numbers[[f"{statistic}_us" for statistic in SHOWN_STATISTICS]] = means.to_numpy()
     return numbers
 
 
@@ -212,7 +212,7 @@ def draw_heat_maps(experiment: Experiment) -> list[Picture]:
 
 def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
     """Draws the latency of each `algorithm` after each `column`, a map per `panel`."""
-    numbers = summarize(frame, ("panel", "algorithm", "column"), f"{METRIC}_median")
+    numbers = summarize_groups(frame, ("panel", "algorithm", "column"), f"{METRIC}_median")
     numbers[["estimate", "low", "high"]] *= MICROSECONDS
     panels = []
     for title, group in by_panel(numbers):
@@ -259,7 +259,7 @@ def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
     panels = [
         Panel(
             lines_of(group, ("at", *columns[3:]), by="definition"),  # type: ignore[arg-type]
-            SIZE,
+            SIZE_LABEL,
             "overlap [%]",
             title,
             "bytes",

@@ -28,7 +28,7 @@ METRIC = "latency_avg"
 # How launches differ.
 
 # More lines, side by side at each launch, cannot be distinguished.
-MOST_LINES = 4
+MOST_LAUNCH_LINES = 4
 MOST_CELLS = 8
 LAUNCHES_CAPTION = (
     "Median latency of each launch, with the middle half of its samples, in the cell of each operation{} in which "
@@ -69,7 +69,7 @@ def draw_launches(experiment: Experiment) -> list[Picture]:
     for chosen in worst.to_dict("records"):
         group = cells[(cells["panel"] == chosen["panel"]) & (cells["size"] == chosen["size"])]
         # The one that differs most, and the first ones on the command line.
-        names = list(dict.fromkeys([chosen["line"], *group["line"]]))[:MOST_LINES]
+        names = list(dict.fromkeys([chosen["line"], *group["line"]]))[:MOST_LAUNCH_LINES]
         lines = []
         for number, name in enumerate(sorted(names, key=lambda one: places[one])):
             points = group[group["line"] == name].sort_values("launch")
@@ -86,9 +86,9 @@ def draw_launches(experiment: Experiment) -> list[Picture]:
 
 # Time within launches.
 
-BINS = 40
+HISTOGRAM_BINS = 40
 # A bin with fewer samples shows chance rather than time; bins are made for four times as many.
-FEWEST = 5
+FEWEST_DRAWN = 5
 SAMPLES_PER_BIN = 20
 FEWEST_BINS = 5
 # So that the last sample is in the last bin.
@@ -97,15 +97,15 @@ ROOM = 1 + 1e-9
 LONGEST, SHOWN = 4, 1.25
 # Least range of the axis; smaller changes are not drift.
 LEAST_LOW, LEAST_HIGH = 0.98, 1.02
-MARGIN = 1.02  # a factor, beyond what is drawn
+AXIS_MARGIN = 1.02  # a factor, beyond the data
 # Least share of launches in a bin; below it, the median is that of the long launches.
 LEAST_SHARE = 0.5
 # With more launches than these, a line for each is a gray cloud that only makes the page long.
 MOST_GRAY = 12
 TIME_CAPTION = (
     "Each valid sample's latency is divided by the median of its own cell in the same launch, so that cells can be "
-    f"taken together. The launch is cut into spans of time, at most {BINS} for a launch of median length; the numbers "
-    "also have the rest of a much longer one. {} "
+    f"taken together. The launch is cut into spans of time, at most {HISTOGRAM_BINS} for a launch of median length; "
+    "the numbers also have the rest of a much longer one. {} "
     "A line that rises or falls is drift (a clock rate, a governor, a temperature, another job). It affects all cells, "
     "because their blocks are in random order."
 )
@@ -131,18 +131,18 @@ def binned(samples: pd.DataFrame, width: float, bins: int) -> pd.DataFrame:
     """Returns samples in bins of a width in s.
 
     Returns:
-        A row per bin with at least `FEWEST` samples: `bin`, `time_s` (its middle), `relative` (median), `samples`.
+        A row per bin with at least `FEWEST_DRAWN` samples: `bin`, `time_s` (middle), `relative` (median), `samples`.
     """
     places = (samples["time_s"] / width).astype(int).clip(upper=LONGEST * bins - 1).rename("bin")
     result = samples["relative"].groupby(places).agg(relative="median", samples="count").reset_index()
     result.insert(1, "time_s", (result["bin"] + 0.5) * width)
-    return result[result["samples"] >= FEWEST]
+    return result[result["samples"] >= FEWEST_DRAWN]
 
 
 def run_times(launches: Sequence[Launch]) -> pd.DataFrame:
     """Returns the binned samples of launches of one configuration, bins of the same width for all, with `launch`."""
     samples = {launch.number: relative_latencies(launch) for launch in launches}
-    bins = min(BINS, max(map(len, samples.values())) // SAMPLES_PER_BIN)
+    bins = min(HISTOGRAM_BINS, max(map(len, samples.values())) // SAMPLES_PER_BIN)
     if bins < FEWEST_BINS:
         return pd.DataFrame(columns=["bin", "time_s", "relative", "samples", "launch"])
     # By the longest, one launch that was interrupted would leave a bin or two to all the others.
@@ -180,7 +180,7 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     count, panels = numbers["launch"].nunique(), []
     several = count > 1
     # Not of the axis: its margin below is linear, and reaches below 0 if one latency is a hundred times the median.
-    low, high = numbers["relative"].min() / MARGIN, numbers["relative"].max() * MARGIN
+    low, high = numbers["relative"].min() / AXIS_MARGIN, numbers["relative"].max() * AXIS_MARGIN
     limits = (min(low, LEAST_LOW), max(high, LEAST_HIGH))
     for title, group in numbers.groupby("panel", sort=False):
         own = [one for _, one in group.groupby("launch")][: MOST_GRAY if several else 0]

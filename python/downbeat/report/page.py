@@ -59,7 +59,7 @@ MOST_ROWS = 200
 # Characters of a text that is broken into lines where there is little room.
 LONG = 30
 # Units by which the names of columns end.
-UNITS = ("us", "ns", "ms", "s", "bytes", "ppm", "percent")
+PAGE_UNITS = ("us", "ns", "ms", "s", "bytes", "ppm", "percent")
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Rows:
     columns: tuple[Column, ...]
     cells: tuple[tuple[str, ...], ...]
     left_out: int  # rows
-    constant: str = ""  # what is the same in all rows
+    constant: str = ""  # values that all rows have
 
 
 def table_rows(frame: pd.DataFrame) -> Rows:
@@ -123,7 +123,7 @@ def column_texts(column: pd.Series[Any]) -> list[str]:
 def column_title(name: str) -> str:
     """Returns the heading of a column, with the unit at the end of its name in brackets."""
     stem, _, unit = name.rpartition("_")
-    if stem and unit in UNITS:
+    if stem and unit in PAGE_UNITS:
         return f"{stem.replace('_', ' ')} [{'%' if unit == 'percent' else unit}]"
     return name.replace("_", " ")
 
@@ -154,7 +154,7 @@ SVG = "http://www.w3.org/2000/svg"
 LINK = "http://www.w3.org/1999/xlink"
 # How matplotlib itself writes powers of ten beside an axis.
 MATHEMATICS = "$\\mathdefault{"
-METADATA = f"{{{SVG}}}metadata"
+SVG_METADATA = f"{{{SVG}}}metadata"
 
 
 def anchor(text: str) -> str:
@@ -176,7 +176,7 @@ def picture_svg(picture: Picture) -> Markup:
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", LINK)
     root = ElementTree.fromstring(printable(file.getvalue().decode()))
-    for child in root.findall(METADATA):
+    for child in root.findall(SVG_METADATA):
         root.remove(child)
     for element in root.iter():
         for attribute, value in element.attrib.items():
@@ -261,7 +261,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A part of a page: text first, then warnings, definitions, commands, tables, pictures."""
 
     title: str
@@ -287,7 +287,7 @@ class Page:
 
     title: str
     lead: tuple[str, ...] = ()  # plain text
-    sections: tuple[Section, ...] = field(default_factory=tuple)
+    sections: tuple[PageSection, ...] = field(default_factory=tuple)
     found: tuple[Fact, ...] = ()  # a row each, before the lead
 
 
@@ -309,7 +309,7 @@ def write_page(path: Path, page: Page) -> None:
     write_text(path, render_page(page))
 
 
-def shown(value: object) -> object:
+def page_value(value: object) -> object:
     """Returns a value as it is put into a page: XML and HTML have no control characters."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
@@ -323,7 +323,7 @@ def render_page(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=shown,
+        finalize=page_value,
     )
     templates.filters |= {"anchor": anchor, "svg": picture_svg, "rows": table_rows, "csv": csv_link}
     return templates.get_template(TEMPLATE).render(page=page, version=importlib.metadata.version("downbeat"))

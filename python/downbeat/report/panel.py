@@ -79,7 +79,7 @@ class Dots:
     x: Numbers
     y: Numbers
     values: Numbers
-    unit: str  # with what is measured
+    unit: str  # with the quantity
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Panel:
 
     @property
     def inches(self) -> float:
-        """The height of what has rows; 0: as all panels."""
+        """The height of a panel with rows; 0: as all panels."""
         for one in self.marks:
             if isinstance(one, Heat):
                 lines = 1 if one.deviations is None else 1.6

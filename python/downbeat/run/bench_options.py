@@ -37,7 +37,7 @@ def launcher_at(text: str, base: Path) -> str:
     return re.sub(r"'([^' ]*\{\w+\}[^' ]*)'", r"\1", shlex.join([program, *words[1:]]))  # braces need no quotes
 
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of files
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of files
 # First words that make downbeat-bench measure something other than operations.
 SUBCOMMANDS = ("list", "clock", "rtt", "drift", "skew", "algorithms")
 
@@ -53,7 +53,7 @@ def wrong(key: str, value: object, valid: str) -> UsageError:
 
 def valid_name(key: str, value: object, _base: Path = HERE) -> str:
     """Returns a name that can be part of one of a file."""
-    if not isinstance(value, str) or not NAME.fullmatch(value):
+    if not isinstance(value, str) or not NAME_PATTERN.fullmatch(value):
         raise wrong(key, value, "a name of letters, digits and _ . + -")
     return value
 

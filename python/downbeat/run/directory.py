@@ -108,13 +108,13 @@ def is_of(path: Path) -> bool:
 
 
 def write_record(directory: Path, record: dict[str, object]) -> None:
-    """Writes what is known of a launch into its directory."""
+    """Writes the record of a launch into its directory."""
     content = {"schema_version": SCHEMA_VERSION, **record}
     write_checked_json(directory / RECORD, content)
 
 
 def read_record(directory: Path) -> dict[str, Any]:
-    """Reads what is known of a launch from its directory.
+    """Reads the record of a launch from its directory.
 
     Raises:
         UsageError: it is damaged.

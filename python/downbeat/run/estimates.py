@@ -25,12 +25,12 @@ from downbeat.statistics.modes import correlation, inflation
 from downbeat.text import typed
 
 LATENCY = "latency_avg"
-STRICT = 0.16  # share of sets of independent launches of which a few more are made
+STRICT = 0.16  # share of sets of independent launches to which a few are added
 
 
-# A cell under a configuration, which every launch measures again: its factors by NAMES, the configuration first.
-Cell = tuple[object, ...]
-NAMES = (*LAUNCH_FACTORS, *CELL_FACTORS)
+# A cell under a configuration, which every launch measures again: its factors by CELL_NAMES, the configuration first.
+CellKey = tuple[object, ...]
+CELL_NAMES = (*LAUNCH_FACTORS, *CELL_FACTORS)
 
 
 class Estimates:
@@ -38,7 +38,7 @@ class Estimates:
 
     def __init__(self) -> None:
         self.frames: dict[LaunchKey, pd.DataFrame] = {}  # as `frame` returns them together
-        self.known: dict[Cell, dict[int, float]] | None = None  # `medians`, once they are asked for
+        self.known: dict[CellKey, dict[int, float]] | None = None  # `medians`, once they are asked for
 
     @classmethod
     def of(cls, plan: Plan, directory: Path) -> Estimates:
@@ -80,13 +80,13 @@ class Estimates:
         return with_states(pd.concat(frames, ignore_index=True)) if frames else pd.DataFrame()
 
     @property
-    def medians(self) -> dict[Cell, dict[int, float]]:
+    def medians(self) -> dict[CellKey, dict[int, float]]:
         """The medians of every cell in s, by the number of the launch; in the state that most launches found."""
         if self.known is None:
             rows = with_states(pd.concat(self.frames.values(), ignore_index=True)) if self.frames else pd.DataFrame()
-            columns = [*NAMES, "launch", "state", f"{LATENCY}_median"]
+            columns = [*CELL_NAMES, "launch", "state", f"{LATENCY}_median"]
             counted = rows[(rows["status"] != CHANGED) & (rows[f"{LATENCY}_median"] > 0)] if len(rows) else rows
-            found: dict[Cell, dict[str, dict[int, float]]] = {}
+            found: dict[CellKey, dict[str, dict[int, float]]] = {}
             for *values, launch, state, median in counted.reindex(columns=columns).itertuples(index=False):
                 # NaN, a delay that there is not, would differ from itself.
                 cell = tuple("" if isinstance(value, float) and np.isnan(value) else value for value in values)
@@ -94,7 +94,7 @@ class Estimates:
             self.known = {cell: max(states.values(), key=len) for cell, states in found.items()}
         return self.known
 
-    def intervals(self) -> dict[Cell, Interval]:
+    def intervals(self) -> dict[CellKey, Interval]:
         """Returns the estimate of every cell in s, in the order in which cells were first seen."""
         return {cell: geometric_mean_interval(list(medians.values())) for cell, medians in self.medians.items()}
 
@@ -133,11 +133,11 @@ class Estimates:
 
     def varying(self) -> list[str]:
         """Returns the factors that have more than one value, but for `IMPLIED`."""
-        values = {name: set(each) for name, each in zip(NAMES, zip(*self.medians, strict=True), strict=False)}
+        values = {name: set(each) for name, each in zip(CELL_NAMES, zip(*self.medians, strict=True), strict=False)}
         return [name for name, each in values.items() if len(each) > 1 and name not in IMPLIED]
 
 
-def configuration_of(cell: Cell) -> Cell:
+def configuration_of(cell: CellKey) -> CellKey:
     """Returns the values of `LAUNCH_FACTORS`."""
     return cell[: len(LAUNCH_FACTORS)]
 
@@ -151,7 +151,7 @@ PILOT_LAUNCHES = 5
 # A launch that takes much longer than those so far would be a surprise, and run into its timeout.
 GROWTH = 10
 # Values that the name of a cell leaves out.
-USUAL = {
+USUAL_VALUES = {
     "datatype": ("MPI_BYTE",),
     "algorithm": ("default", ""),
     "barrier_algorithm": ("default", ""),
@@ -167,7 +167,7 @@ class SplitDecision:
     """The decision."""
 
     repetitions: int  # per cell and launch
-    launches: int  # that the widest cell needs by what is known
+    launches: int  # that the widest cell needs, as estimated
     reason: str
 
 
@@ -283,7 +283,7 @@ def observe_launch(where: Path, key: LaunchKey) -> dict[str, tuple[np.ndarray, f
     for position, cell in cells.iterrows():
         samples = values[valid & (index == position)]
         if len(samples) and (samples > 0).all():
-            words = [str(cell[name]) for name in CELL_FACTORS if str(cell[name]) not in USUAL.get(name, ())]
+            words = [str(cell[name]) for name in CELL_FACTORS if str(cell[name]) not in USUAL_VALUES.get(name, ())]
             cost = max(float(cell["wall_time"]) / len(samples), 1e-9)
             found[f"{' '.join(words)}, {key.configuration}"] = (samples, own, cost)
     return found

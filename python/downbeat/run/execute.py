@@ -257,7 +257,7 @@ class Execution:
         return self.count(mine) == 0
 
     def each_once(self, keys: list[LaunchKey]) -> list[LaunchKey]:
-        """Launches what is not complete; returns those that failed."""
+        """Launches the incomplete ones; returns those that failed."""
         failed = []
         for key in keys:
             if str(key) not in self.done and not self.hopeless(key) and not self.launch(key):

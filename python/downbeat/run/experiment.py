@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Everything that distinguishes cells. The number of a launch is not a factor: it is a repetition.
 FACTORS = (*LAUNCH_FACTORS, *CELL_FACTORS, STATE)
 SHOWN_METRIC = "latency_avg_median"
-MOST_ROWS = 60  # of a table in a notebook
+MOST_HTML_ROWS = 60  # of a table in a notebook
 
 
 def html_table(about: str, cells: pd.DataFrame) -> str:
@@ -39,7 +39,7 @@ def html_table(about: str, cells: pd.DataFrame) -> str:
     table = cells[keys].astype(str).assign(synchronizer=cells["synchronizer"], us=cells[SHOWN_METRIC] * MICROSECONDS)
     table = table.pivot_table(index=keys, columns="synchronizer", values="us", aggfunc="median", sort=False)
     return f"<p>{html.escape(about)}; {SHOWN_METRIC} in us</p>" + table.to_html(
-        float_format="{:.3f}".format, max_rows=MOST_ROWS
+        float_format="{:.3f}".format, max_rows=MOST_HTML_ROWS
     )
 
 
@@ -103,7 +103,7 @@ class Experiment:
         path: its directory or file.
         name: of its plan, else of the path.
         launches: the complete ones, by configuration and number.
-        plan: what was to be measured; None if files of launches were collected by hand.
+        plan: the measurements planned; None if files of launches were collected by hand.
         failures: launch.json of the failed launches, with `directory`, their place.
     """
 

@@ -24,7 +24,7 @@ LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|srun)([.\-_].*)?")
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a launcher that matter to what is made of a command: names, by what follows them.
+    """The options of a launcher that matter to how a command is changed: names, by their arguments.
 
     A name is written with one dash or two.
     """
@@ -228,7 +228,7 @@ def hosts_in(entries: Iterable[str]) -> dict[str, int]:
 
 # A variable that all processes of a launch inherit, even if another process becomes their parent.
 MARK = "_DOWNBEAT_LAUNCH"
-PATIENCE_SECONDS = 10.0  # until processes that were killed are gone
+KILL_PATIENCE_SECONDS = 10.0  # until processes that were killed are gone
 # Memory that ranks share has a name until they end in order: of Open MPI 4, 5, MPICH, Intel MPI.
 SEGMENT = re.compile(r"(vader|sm)_segment\.|mpich_shar_tmp|Intel_MPI_")
 STEP_SECONDS = 0.02  # time stamps of files lag by up to one tick of the kernel
@@ -251,7 +251,7 @@ def processes(name: str, text: bytes) -> list[int]:
 def end_marked(mark: str) -> None:
     """Kills the processes that have been started with this mark, and waits until they are gone."""
     text = os.fsencode(f"{MARK}={mark}") + b"\0"
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + KILL_PATIENCE_SECONDS
     while (left := processes("environ", text)) and time.monotonic() < deadline:
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
@@ -263,7 +263,7 @@ def remove_segments(since: float) -> None:
     """Removes the shared memory of MPI programs of this user that none of them uses any more.
 
     Args:
-        since: time in s since 1970, by this host; what is older is of another program.
+        since: time in s since 1970, by this host; older files are of another program.
     """
     for path in SHARED_MEMORY.iterdir() if SHARED_MEMORY.is_dir() else ():
         with contextlib.suppress(OSError):  # somebody else removes it, too
@@ -323,7 +323,7 @@ class Guard:
 
 def remove_all(mark: str, since: float, launcher: int | None) -> None:
     """Waits until a launcher has ended, which has been asked to, and removes what it and its ranks leave."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + KILL_PATIENCE_SECONDS
     while launcher is not None and Path(f"/proc/{launcher}").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     end_marked(mark)  # ranks that were starting outlive their launcher, and hold their shared memory

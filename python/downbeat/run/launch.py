@@ -64,7 +64,7 @@ def has_children(pid: int) -> bool:
     return False
 
 
-def wait(launcher: subprocess.Popen[bytes], seconds: float | None) -> int:
+def wait_for_launcher(launcher: subprocess.Popen[bytes], seconds: float | None) -> int:
     """Does what `Popen.wait` does, which polls 20 times a second and would disturb ranks."""
     try:
         ended = os.pidfd_open(launcher.pid)
@@ -104,7 +104,7 @@ def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, sta
         step = LOOK_SECONDS if had_ranks else FIRST_LOOK_SECONDS
         left = step if timeout is None else timeout - (time.monotonic() - begin)
         try:
-            return wait(launcher, min(step, max(0.0, left)))
+            return wait_for_launcher(launcher, min(step, max(0.0, left)))
         except subprocess.TimeoutExpired:
             if left <= step and timeout is not None:
                 raise
@@ -114,7 +114,7 @@ def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, sta
         if without > 1:
             raise EndedEarlyError(EXIT_STUCK, "the ranks ended, but the launcher did not: it was ended")
         starts_ranks = had_ranks or time.monotonic() - begin < START_SECONDS
-    return wait(launcher, None if timeout is None else max(0.0, timeout - (time.monotonic() - begin)))
+    return wait_for_launcher(launcher, None if timeout is None else max(0.0, timeout - (time.monotonic() - begin)))
 
 
 USAGE = (
@@ -219,7 +219,7 @@ def descendants() -> list[int]:
 
 
 def end_descendants() -> None:
-    """Kills what is left of the launcher and its ranks, and reaps it."""
+    """Kills and reaps the rest of the launcher and its ranks."""
     deadline = time.monotonic() + GRACE_SECONDS
     while (family := descendants()) and time.monotonic() < deadline:
         for pid in family:

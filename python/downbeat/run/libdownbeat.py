@@ -17,12 +17,12 @@ from pathlib import Path
 
 from downbeat.errors import DownbeatError
 from downbeat.run.bench import how_to_build, kept_builds
-from downbeat.run.libraries import ROOT, library_saying, packaged, short_version
+from downbeat.run.libraries import CHECKOUT, library_saying, packaged, short_version
 from downbeat.run.mpi_abi import abi_of, is_mpi, read_object
 
-NAME = "libdownbeat.so"
+LIBRARY_FILE = "libdownbeat.so"
 SONAME = "libdownbeat.so.0.1"
-VARIABLE = "DOWNBEAT_LIBRARY"
+LIBRARY_VARIABLE = "DOWNBEAT_LIBRARY"
 MAPS = Path("/proc/self/maps")
 
 
@@ -83,14 +83,14 @@ def candidates(version: str, loaded: Path) -> Iterator[Path]:
         loaded: its file.
     """
     known = library_saying(version)
-    build = ROOT / "build"
+    build = CHECKOUT / "build"
     if known:
-        yield build / known / "lib" / NAME
-    yield from sorted(build.glob(f"*/lib/{NAME}"))
-    yield from (kept.prefix / "lib" / NAME for kept in kept_builds())
+        yield build / known / "lib" / LIBRARY_FILE
+    yield from sorted(build.glob(f"*/lib/{LIBRARY_FILE}"))
+    yield from (kept.prefix / "lib" / LIBRARY_FILE for kept in kept_builds())
     abi = abi_of(loaded)
     if abi and (wheel := packaged(abi)):
-        yield wheel / "lib" / NAME
+        yield wheel / "lib" / LIBRARY_FILE
     yield from of_linker(loaded)
 
 
@@ -115,17 +115,17 @@ def find_library(version: str, loaded: Sequence[Path]) -> Path:
         "" if abi_of(loaded[0]) else ", which has neither the ABI of Open MPI 3 to 5 nor MPICH's nor the standard one"
     )
     mpi = f"{short_version(version)} ({loaded[0]}{known})"
-    chosen = os.environ.get(VARIABLE)
+    chosen = os.environ.get(LIBRARY_VARIABLE)
     if chosen:
         if not Path(chosen).is_file():
-            raise LibraryError(f"{VARIABLE} is '{chosen}', which is not a file; give the path of a {SONAME}")
+            raise LibraryError(f"{LIBRARY_VARIABLE} is '{chosen}', which is not a file; give the path of a {SONAME}")
         if reason := misfit(Path(chosen), loaded[0]):
-            raise LibraryError(f"{VARIABLE} is '{chosen}', which {reason}, but mpi4py has loaded {mpi}")
+            raise LibraryError(f"{LIBRARY_VARIABLE} is '{chosen}', which {reason}, but mpi4py has loaded {mpi}")
         return Path(chosen)
     tried = dict.fromkeys(path for path in candidates(version, loaded[0]) if path.is_file())
     found = next((path for path in tried if not misfit(path, loaded[0])), None)
     if found is None:
         others = f"; found for others: {', '.join(map(str, tried))}" if tried else ""
         advice = how_to_build(library_saying(version) or "")
-        raise LibraryError(f"found no libdownbeat for {mpi}{others}; run {advice}, or set {VARIABLE}")
+        raise LibraryError(f"found no libdownbeat for {mpi}{others}; run {advice}, or set {LIBRARY_VARIABLE}")
     return found

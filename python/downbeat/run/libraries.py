@@ -19,8 +19,8 @@ from downbeat.run.job import HYDRA_OPTIONS, OPEN_MPI_OPTIONS, Options, ranks_on_
 from downbeat.run.mpi_abi import NEEDED, abi_of, is_mpi
 from downbeat.text import one_line
 
-ROOT = Path(__file__).resolve().parents[3]  # the checkout, where this is one
-FETCHED = ROOT / ".mpi"  # where tools/setup installs the libraries that Debian has not
+CHECKOUT = Path(__file__).resolve().parents[3]  # the checkout, where this is one
+FETCHED = CHECKOUT / ".mpi"  # where tools/setup installs the libraries that Debian has not
 PLAIN_LAUNCHERS = ("mpirun", "mpiexec")
 HOME = {"HOME": str(Path.home())}  # without one nothing of Open MPI 5 starts
 
@@ -64,7 +64,7 @@ class Places:
         return len(self.cpus) < (os.cpu_count() or 1)
 
     def filled(self, words: Iterable[str]) -> list[str]:
-        """Returns words with what is said here in place of its names."""
+        """Returns words with the values given here in place of their names."""
         cpus, pinned = (",".join(map(str, each)) for each in (self.cpus, self.cpu_of_rank))
         return [word.format(per_node=self.per_node, unit=self.unit, cpus=cpus, pinned=pinned) for word in words]
 

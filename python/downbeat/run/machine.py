@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-Verdict = Literal["good", "notice", "problem"]
+Severity = Literal["good", "notice", "problem"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Finding:
     """An observation on the machine.
 
     Attributes:
-        check: which check saw it, as its file is called.
+        check: which check saw it.
         seen: what, in one sentence, with numbers.
         verdict: "good"; "notice": may matter, or could not be seen; "problem": distorts measurements.
         advice: what to do; "" if there is nothing to do.
@@ -26,7 +26,7 @@ class Finding:
 
     check: str
     seen: str
-    verdict: Verdict
+    verdict: Severity
     advice: str = ""
 
 
@@ -41,11 +41,11 @@ class Machine:
 
     def system(self, path: str) -> str | None:
         """Returns the content of a file below /sys; None where there is none or it may not be read."""
-        return read(self.sys / path)
+        return read_stripped(self.sys / path)
 
     def process(self, path: str) -> str | None:
         """Returns the content of a file below /proc."""
-        return read(self.proc / path)
+        return read_stripped(self.proc / path)
 
     @cached_property
     def flags(self) -> frozenset[str]:
@@ -75,7 +75,7 @@ class Machine:
         return ", ".join(sorted(filter(None, names)))
 
 
-def read(path: Path) -> str | None:
+def read_stripped(path: Path) -> str | None:
     """Returns the content of a file without blanks around it."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
@@ -127,7 +127,7 @@ def settings_of(context: Mapping[str, object]) -> dict[str, Setting]:
 
 
 CHANGES = re.compile(r"(OMPI_MCA|PMIX_MCA|PRTE_MCA|MPIR_CVAR|MPICH|I_MPI|UCX|FI|HCOLL|UCC|DOWNBEAT)_")
-SHOWN = 5
+SHOWN_VARIABLES = 5
 ADVICE = "they change what is measured, and are recorded with it; unset those that you do not want"
 
 
@@ -136,8 +136,8 @@ def check_variables(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG
     names = sorted(name for name in machine.environment if CHANGES.match(name) and not OF_LAUNCHERS.fullmatch(name))
     findings = []
     if names:
-        words = [f"{name}={machine.environment[name]}" for name in names[:SHOWN]]
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        words = [f"{name}={machine.environment[name]}" for name in names[:SHOWN_VARIABLES]]
+        more = f" and {len(names) - SHOWN_VARIABLES} more" if len(names) > SHOWN_VARIABLES else ""
         findings.append(Finding("variables", f"set: {', '.join(words)}{more}", "notice", ADVICE))
     if machine.environment.get("LD_PRELOAD"):
         seen = f"LD_PRELOAD={machine.environment['LD_PRELOAD']}"
@@ -146,7 +146,7 @@ def check_variables(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG
     return findings or [Finding("variables", "none in this environment that changes the MPI library", "good")]
 
 
-def elsewhere(library: str, settings: Mapping[str, Setting], machine: Machine) -> list[Finding]:
+def set_elsewhere(library: str, settings: Mapping[str, Setting], machine: Machine) -> list[Finding]:
     """Names what a launch under a library had set beyond the environment: by files, and by the launcher.
 
     Args:

@@ -124,7 +124,7 @@ class SharedObject:
             (symbol,) = self.unpack("I", table + 8 + 4 * (buckets + symbol))
 
     def note(self) -> str:
-        """Returns for which ABI the wheel has built this; empty for what it has not."""
+        """Returns for which ABI the wheel has built this; empty for other files."""
         for kind, _, begin, _, _, size, *_ in self.segments:
             at, end = begin, min(begin + size, len(self.data))
             while kind == NOTE and at + 12 <= end:

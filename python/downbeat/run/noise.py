@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from downbeat.errors import DownbeatError
 from downbeat.run.machine import Finding
 
-SHORTEST_NS = 1000  # what is taken for an interruption, beyond a step of the loop: tens of nanoseconds, by hpet 1000
+SHORTEST_NS = 1000  # the shortest interruption, beyond a step of the loop: tens of nanoseconds, by hpet 1000
 CALIBRATION_STEPS = 10_001
 
 
@@ -54,8 +54,8 @@ def main() -> None:
 
 
 THRESHOLDS_US = (1, 5, 50)
-START_SECONDS = 0.5  # until all loops are ready
-PATIENCE_SECONDS = 60
+LOOP_START_SECONDS = 0.5  # until all loops are ready
+LOOP_PATIENCE_SECONDS = 60
 # A sample of some microseconds is rarely hit by what takes less than a thousandth of the time.
 LITTLE_LOST = 0.001
 MUCH_LOST = 0.02
@@ -70,7 +70,7 @@ class Noise:
         longest: interruption, s.
         per_second: threshold in us -> interruptions longer than it, per second.
         lost: share of the time.
-        resolution: s, a step of the loop: what is shorter is not seen.
+        resolution: s, a step of the loop: shorter interruptions are not seen.
     """
 
     cpu: int
@@ -99,7 +99,7 @@ def measure(cpus: list[int], seconds: float) -> list[Noise]:
         DownbeatError: a loop ended before it reported what it saw.
     """
     # The processes of a machine share the clock of perf_counter (CLOCK_MONOTONIC).
-    start = time.perf_counter_ns() + int(START_SECONDS * 1e9)
+    start = time.perf_counter_ns() + int(LOOP_START_SECONDS * 1e9)
     loops = [
         subprocess.Popen(
             [sys.executable, "-m", "downbeat.run.noise", str(cpu), str(start), str(seconds)],
@@ -108,7 +108,7 @@ def measure(cpus: list[int], seconds: float) -> list[Noise]:
         for cpu in cpus
     ]
     try:
-        answers = [loop.communicate(timeout=seconds + PATIENCE_SECONDS)[0] for loop in loops]
+        answers = [loop.communicate(timeout=seconds + LOOP_PATIENCE_SECONDS)[0] for loop in loops]
         return [noise_of(**json.loads(answer)) for answer in answers]
     except (subprocess.TimeoutExpired, json.JSONDecodeError) as error:
         raise DownbeatError("a busy loop reported no interruptions; measure again, or use --seconds 0") from error
@@ -118,7 +118,7 @@ def measure(cpus: list[int], seconds: float) -> list[Noise]:
             loop.wait()
 
 
-def judge(noises: list[Noise]) -> Finding:
+def judge_noise(noises: list[Noise]) -> Finding:
     """Returns what the noise of all cores means: the core that lost most decides."""
     worst = max(noises, key=lambda one: one.lost)
     longest = max(one.longest for one in noises)

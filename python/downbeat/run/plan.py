@@ -18,7 +18,7 @@ REPETITIONS = 1000  # of downbeat-bench by default
 MOST_REPETITIONS = 10_000  # of its stopping rules by default
 RANGE = 24  # sizes in a range: powers of two up to 16 MiB
 # Options that have a cell for each of their words, all combined.
-FACTORS = ("sizes", "sync", "algorithm", "barrier-algorithm", "timing", "pattern", "delay")
+PLAN_FACTORS = ("sizes", "sync", "algorithm", "barrier-algorithm", "timing", "pattern", "delay")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Measurement:
 
     def time_limit(self, ranks: int, simulated: bool = False) -> float:
         """Returns after how many seconds a launch counts as hung, by default."""
-        words = [split_list(self.options.get(name, "")) for name in FACTORS]
+        words = [split_list(self.options.get(name, "")) for name in PLAN_FACTORS]
         cells = math.prod(sum(RANGE if ":" in name_of(word) else 1 for word in one) for one in words)
         unbounded = MOST_REPETITIONS if "stop" in self.options else REPETITIONS
         repetitions = int(self.options.get("repetitions", unbounded))
@@ -106,7 +106,7 @@ def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> li
     return portions if len(portions) > 1 else [measurement]
 
 
-# A configuration is what is fixed for a launch; these are its names in frames, beside the factors of cells.
+# A configuration is fixed for a launch; these are its names in frames, beside the factors of cells.
 LAUNCH_FACTORS = ("library", "ranks", "environment", "variant")
 DEFAULT_ENVIRONMENT = "default"
 DEFAULT_VARIANT = "default"

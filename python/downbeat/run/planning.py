@@ -15,21 +15,20 @@ from downbeat.run.launch import cpus_per_core
 from downbeat.run.libraries import LIBRARIES, packaged_bench
 from downbeat.run.plan import Environment, Library, Measurement, Plan, Variant
 from downbeat.run.request import MOST_LAUNCHES, Program, Request
-from downbeat.run.simulation import NAME as SIMULATOR
-from downbeat.run.simulation import Platform, parse_platform
+from downbeat.run.simulation import SIMULATOR, Platform, parse_platform
 from downbeat.text import name_of
 
 # Each costs simulation time, and without jitter they are equal.
 SIMULATED_REPETITIONS = "20"
 SIMULATED_WARMUP = "3"  # there is no cache to warm, and a rule that watches samples takes more time than they
-LAUNCHES, MOST_FOR_WIDTH = 10, 50
+DEFAULT_LAUNCHES, MOST_FOR_WIDTH = 10, 50
 
 
 def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
     """Returns the plan that a request means.
 
     Args:
-        request: what is asked for.
+        request: the experiment asked for.
         stored: gives the plan that the experiment of a name has already, if it has; of that, the seed is kept.
 
     Raises:
@@ -47,7 +46,7 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
     ranks = request.ranks or (platform.ranks if platform else default_ranks(job_of(libraries[0].launcher), per_node),)
     if platform:
         check_room(platform, max(ranks))
-    launches = request.launches or LAUNCHES
+    launches = request.launches or DEFAULT_LAUNCHES
     most = request.max_launches or max(MOST_FOR_WIDTH, launches)
     if most < launches:
         raise wrong("max-launches", most, f"a whole number, from {launches} to {MOST_LAUNCHES}")
@@ -125,7 +124,7 @@ def libraries_of(request: Request) -> tuple[Library, ...]:
         if name and name not in names:
             raise UsageError(f"--bench: '{name}' is not among the libraries {', '.join(names)}")
     return tuple(
-        library_for(
+        planned_library(
             one.name,
             benches.get(one.name) or benches.get("") or one.bench or find_bench(one.name),
             request.launcher or one.launcher,
@@ -135,7 +134,7 @@ def libraries_of(request: Request) -> tuple[Library, ...]:
     )
 
 
-def library_for(name: str, bench: str, launcher: str, per_node: int = 0) -> Library:
+def planned_library(name: str, bench: str, launcher: str, per_node: int = 0) -> Library:
     """Returns a library as a plan has it, with so many ranks at most on each node; 0: as the launcher does it."""
     of_wheel = name in LIBRARIES and bench == packaged_bench()
     owner = (name, LIBRARIES[name]) if of_wheel else library_of(bench)

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from downbeat.run.bench_launch import ERRORS, Ended
 from downbeat.run.directory import PARTIAL
-from downbeat.run.estimates import NAMES, Cell, Estimates, SplitDecision
+from downbeat.run.estimates import CELL_NAMES, CellKey, Estimates, SplitDecision
 from downbeat.run.execute import Watcher
 from downbeat.run.libraries import PROGRESS
 from downbeat.run.machine import Finding
@@ -30,7 +30,7 @@ from downbeat.text import MICROSECONDS, counted, microseconds, printable
 
 
 class Screen(Console):
-    """The console of a stream, which may be `streams.Shown`: on a terminal it writes to what is below."""
+    """The console of a stream, which may be `streams.Shown`: on a terminal it writes to the stream below."""
 
     def __init__(self, stderr: bool = False) -> None:
         stream = sys.stderr if stderr else sys.stdout
@@ -44,7 +44,7 @@ class Screen(Console):
 CAPTION = "latency in us, mean over ranks: geometric mean of n launches' medians; +-: half the 95 % interval"
 # Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
-ALWAYS = ("operation", "size", "synchronizer")
+SHOWN_ALWAYS = ("operation", "size", "synchronizer")
 
 
 def duration_text(seconds: float) -> str:
@@ -92,26 +92,26 @@ def progress_table(estimates: Estimates, most: int | None = None) -> Table:
         most: rows.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    columns = [*ALWAYS, *(name for name in estimates.varying() if name not in ALWAYS)]
+    columns = [*SHOWN_ALWAYS, *(name for name in estimates.varying() if name not in SHOWN_ALWAYS)]
     for name in columns:
         table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
     for name in ("latency", "+-", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     intervals = estimates.intervals()
     for cell, interval in list(sorted_cells(intervals))[:most]:
-        values = dict(zip(NAMES, cell, strict=True))
+        values = dict(zip(CELL_NAMES, cell, strict=True))
         table.add_row(*(Text(factor_text(name, values[name])) for name in columns), *interval_texts(interval))
     if most is not None and len(intervals) > most:
         table.add_row(Text(f"and {len(intervals) - most} more", style="dim"))
     return table
 
 
-def sorted_cells(intervals: dict[Cell, Interval]) -> Iterator[tuple[Cell, Interval]]:
+def sorted_cells(intervals: dict[CellKey, Interval]) -> Iterator[tuple[CellKey, Interval]]:
     """Returns cells with those to be compared side by side: operations in their order, then sizes."""
-    operations = list(dict.fromkeys(cell[NAMES.index("operation")] for cell in intervals))
+    operations = list(dict.fromkeys(cell[CELL_NAMES.index("operation")] for cell in intervals))
 
-    def place(cell: Cell) -> tuple[object, ...]:
-        values = dict(zip(NAMES, cell, strict=True))
+    def place(cell: CellKey) -> tuple[object, ...]:
+        values = dict(zip(CELL_NAMES, cell, strict=True))
         rest = [str(value) for name, value in values.items() if name not in ("operation", "size", "ranks")]
         return operations.index(values["operation"]), int(str(values["size"])), values["ranks"], rest
 
@@ -223,7 +223,7 @@ class Terminal(Plain):
         self.live.stop()
 
     def render(self) -> Group:
-        """Returns what is seen now."""
+        """Returns the display of this moment."""
         left = self.pace.left(self.total - self.complete)
         words = f"launch {min(self.complete + 1, self.total)} of {self.total}"
         words += time_left(left, self.complete, self.total) + (f", {self.failed} failed" if self.failed else "")

@@ -28,7 +28,7 @@ from downbeat.run.simulation import SpecificationError, parse_platform
 from downbeat.text import split_list
 
 MOST_LAUNCHES = 100_000  # of a configuration; years, if a launch takes minutes
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Of a variant, with a capital, so that a key that is misspelled is not taken for a variable.
 CAPITAL = re.compile(r"(?=\w*[A-Z])[A-Za-z_][A-Za-z0-9_]*")
 VARIANT_KEYS = "bench, launcher, operation, or a VARIABLE with a capital letter"
@@ -183,7 +183,7 @@ def read_environments(key: str, value: object, _base: Path) -> tuple[Environment
         if not isinstance(variables, Mapping):
             raise wrong(f"{key}.{environment}", variables, "a table of variables")
         for variable in variables:
-            if not VARIABLE.fullmatch(variable):
+            if not VARIABLE_NAME.fullmatch(variable):
                 valid = ASSIGNMENT if isinstance(value, list) else "a name of a variable"
                 raise wrong(f"{key}.{environment}", variable, valid)
         found.append(Environment(environment, valid_variables(f"{key}.{environment}", variables)))
@@ -356,7 +356,7 @@ def read_request(path: Path) -> Request:
 def overridden(file: Request, options: Request) -> Request:
     """Returns what a file asks for, but for what options say instead."""
     theirs, ours = dict(file.options or {}), options.options or {}
-    # Each replaces the other: a rule, and what is short for one.
+    # Each replaces the other: a rule, and the short form of one.
     if "stop" in ours:
         file = dataclasses.replace(file, repetitions=None)
     elif options.repetitions is not None:

@@ -13,15 +13,15 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from downbeat.run.libraries import ROOT
+from downbeat.run.libraries import CHECKOUT
 from downbeat.text import split_list
 
-NAME = "simgrid"  # of the build tree, and in place of an MPI library
+SIMULATOR = "simgrid"  # of the build tree, and in place of an MPI library
 PLATFORM = "downbeat-platform.so"
 # Of SMPI: collectives as Open MPI selects them, but for the broadcast, whose selection takes 30 times as long to
 # simulate from 512 ranks on; computation takes no simulated time; calls return errors; a message whose receive
 # comes late is there already.
-CONFIGURATION = (
+SIMGRID_CONFIGURATION = (
     "smpi/coll-selector:ompi",
     "smpi/bcast:binomial_tree",
     "smpi/simulate-computation:no",
@@ -210,7 +210,7 @@ def without_seed(text: str) -> str:
 
 def platform_object() -> str | None:
     """Returns the shared object that makes platforms, as the build leaves it in a checkout."""
-    path = ROOT / "build" / NAME / "lib" / PLATFORM
+    path = CHECKOUT / "build" / SIMULATOR / "lib" / PLATFORM
     return str(path) if path.is_file() else None
 
 
@@ -233,15 +233,15 @@ def smpirun_command(platform: Platform, ranks: int, directory: Path) -> list[str
     smpirun, shared_object = shutil.which("smpirun"), platform_object()
     if not (smpirun and shared_object):
         lacking = "smpirun" if not smpirun else PLATFORM
-        raise SpecificationError(f"found no {lacking} to simulate with; run 'make build MPI={NAME}'")
+        raise SpecificationError(f"found no {lacking} to simulate with; run 'make build MPI={SIMULATOR}'")
     hosts = directory / "hosts"
     hosts.write_text("".join(f"{host}\n" for host in platform.hosts(ranks)), encoding="ascii")
-    settings = [f"--cfg={setting}" for setting in CONFIGURATION]
+    settings = [f"--cfg={setting}" for setting in SIMGRID_CONFIGURATION]
     start = [smpirun, "-np", str(ranks), "-platform", shared_object, "-hostfile", str(hosts), "-no-privatize"]
     return [*start, *settings, ERRORS_ALONE]
 
 
-START_SECONDS = 0.8  # of a launch, before and after it measures
+LAUNCH_START_SECONDS = 0.8  # of a launch, before and after it measures
 RANK_START_SECONDS = 4e-3  # and of each rank; launchers start ranks of a node one after another
 # Per sample with its share of warm-up and synchronization; the slowest operations take time for each peer.
 SAMPLE_SECONDS = 60e-6
@@ -258,7 +258,7 @@ LEAST_LIMIT = 600.0  # s; a user's own operation may take long
 
 def start_seconds(ranks: int) -> float:
     """Returns the time that a launch takes in addition to measuring."""
-    return START_SECONDS + RANK_START_SECONDS * ranks
+    return LAUNCH_START_SECONDS + RANK_START_SECONDS * ranks
 
 
 def sample_seconds(ranks: int) -> float:

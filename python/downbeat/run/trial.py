@@ -16,25 +16,25 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from downbeat.data.cells import LINE, MESSAGE, NANOSECONDS, names_of_classes, path_of
-from downbeat.data.launch_file import context_of, names, numbers, open_samples
+from downbeat.data.cells import LINE, MESSAGE, names_of_classes, path_of
+from downbeat.data.launch_file import context_of, names, numbers_in, open_samples
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.errors import UsageError
 from downbeat.run import directory as places
 from downbeat.run.bench_launch import ERRORS, failure_of, launch_command, run_bench, run_in_directory
 from downbeat.run.libraries import short_version
-from downbeat.run.machine import Finding, Machine, elsewhere, parse_cpus, settings_of
+from downbeat.run.machine import Finding, Machine, parse_cpus, set_elsewhere, settings_of
 from downbeat.run.plan import LaunchKey, Library, Measurement, Plan, parse_choices
-from downbeat.text import counted, split_list
+from downbeat.text import NANOSECONDS, counted, split_list
 
 CHECK = "algorithms"  # of the findings
-DEFAULT = "default"
-SECONDS = 60.0
-LARGEST = 2**16  # bytes that are counted: where a message is cut or not, the algorithm is the same
-SUFFIXES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+DEFAULT_CHOICE = "default"
+COUNTING_SECONDS = 60.0
+LARGEST_COUNTED = 2**16  # bytes that are counted: where a message is cut or not, the algorithm is the same
+BYTE_SUFFIXES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 IGNORED = "ignored"
 CANNOT_TELL = "cannot tell"
-TELLING = 4  # ranks: with fewer, most algorithms send the same messages
+TELLING_RANKS = 4  # ranks: with fewer, most algorithms send the same messages
 
 
 def check_choices(plan: Plan) -> list[Finding]:
@@ -70,7 +70,7 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
     library = replace(library, bench=variant.bench or library.bench, launcher=variant.launcher or library.launcher)
     size = largest_size(plan.measurement.options.get("sizes", ""))
     arguments = [CHECK, *chosen, "-m", str(size), "--format", "json"]
-    ended = run_bench(library, key.ranks, arguments, plan.variables_of(key), SECONDS)
+    ended = run_bench(library, key.ranks, arguments, plan.variables_of(key), COUNTING_SECONDS)
     where = f"under {key.configuration}"
     if ended.status != 0:
         return [Finding(CHECK, f"whether choices take effect {where} could not be counted: {ended.reason}", "notice")]
@@ -89,7 +89,7 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
     unknown = [(operation, name) for operation, name in asked if verdicts.get((operation, name)) == CANNOT_TELL]
     if not unknown:
         return []
-    advice = "four ranks or more, or other sizes, show more" if key.ranks < TELLING else ""
+    advice = "four ranks or more, or other sizes, show more" if key.ranks < TELLING_RANKS else ""
     if not any(row.get("messages", -1) >= 0 for row in rows):
         advice = "this MPI library does not count its messages"
     seen = f"counting at {size} bytes {where} cannot distinguish from the library's own choice: {enlisted(unknown)}"
@@ -100,15 +100,18 @@ def choices_of(options: Mapping[str, str]) -> dict[str, list[str]]:
     """Returns algorithms by collective out of the options of a measurement, those of barriers that synchronize too."""
     chosen = parse_choices(options.get("algorithm", ""))
     chosen["barrier"] = [*chosen.get("barrier", []), *split_list(options.get("barrier-algorithm", ""))]
-    named = {name: [one.replace("-", "_") for one in some if one not in ("", DEFAULT)] for name, some in chosen.items()}
+    named = {
+        name: [one.replace("-", "_") for one in some if one not in ("", DEFAULT_CHOICE)]
+        for name, some in chosen.items()
+    }
     return {name: list(dict.fromkeys(some)) for name, some in named.items() if some}
 
 
 def largest_size(sizes: str) -> int:
     """Returns the largest of the sizes that can be counted: at most `LARGEST`, a multiple of 8 bytes."""
     found = re.findall(r"(\d+)([KMG]?)", sizes) or [("64", "K")]
-    size = max(int(number) * SUFFIXES[suffix] for number, suffix in found)
-    return max(8, min(size, LARGEST) // 8 * 8)
+    size = max(int(number) * BYTE_SUFFIXES[suffix] for number, suffix in found)
+    return max(8, min(size, LARGEST_COUNTED) // 8 * 8)
 
 
 def enlisted(choices: Iterable[tuple[str, str]]) -> str:
@@ -119,7 +122,7 @@ def enlisted(choices: Iterable[tuple[str, str]]) -> str:
     )
 
 
-RANKS = 2
+TRIAL_RANKS = 2
 TIMEOUT_SECONDS = 60.0
 
 
@@ -135,11 +138,13 @@ class TrialStart:
 @contextlib.contextmanager
 def trial(library: Library, measurement: Measurement) -> Iterator[tuple[Path, str]]:
     """Starts ranks; yields the directory of the launch while it exists, and why the launch does not count."""
-    plan = Plan(name="doctor", measurement=measurement, libraries=(library,), ranks=(RANKS,), timeout=TIMEOUT_SECONDS)
-    command = launch_command(plan, LaunchKey(library.name, RANKS, plan.environments[0].name, 1))
+    plan = Plan(
+        name="doctor", measurement=measurement, libraries=(library,), ranks=(TRIAL_RANKS,), timeout=TIMEOUT_SECONDS
+    )
+    command = launch_command(plan, LaunchKey(library.name, TRIAL_RANKS, plan.environments[0].name, 1))
     with tempfile.TemporaryDirectory() as temporary:
         where = Path(temporary)
-        yield where, failure_of(run_in_directory(command, where, {}), where, plan.timeout, RANKS)
+        yield where, failure_of(run_in_directory(command, where, {}), where, plan.timeout, TRIAL_RANKS)
 
 
 def try_start(library: Library, machine: Machine) -> TrialStart:
@@ -160,7 +165,7 @@ def try_start(library: Library, machine: Machine) -> TrialStart:
             cpusets = [parse_cpus(text) for text in names(file.variables["cpuset"])]
             hosts = names(file.variables["host"])
     good = Finding("libraries", f"{library.name} starts: {short_version(str(context['mpi_library']))}", "good")
-    others = elsewhere(library.name, settings_of(context), machine)
+    others = set_elsewhere(library.name, settings_of(context), machine)
     return TrialStart(library.name, True, [good, *others, binding(library.name, cpusets, hosts, machine)])
 
 
@@ -193,7 +198,7 @@ WATCH = Measurement(
     tuple(f"synthetic(duration={20_000 + cell}us,step=0)" for cell in range(25)),
     {"repetitions": "10", "warmup": "0", "sync": "mpi_barrier"},
 )
-WINDOW = 5  # blocks
+WATCH_WINDOW = 5  # blocks
 
 
 def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
@@ -202,7 +207,7 @@ def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
         return unwatched("--seconds is 0", "leave it out to watch for 5 s")
     if library is None:
         return unwatched("no downbeat-bench starts", "see libraries")
-    if len(machine.allowed) < RANKS:
+    if len(machine.allowed) < TRIAL_RANKS:
         return unwatched("ranks need two processors, and one may be used here", "use a machine that has two")
     with trial(library, WATCH) as (where, failure):
         if failure:
@@ -210,23 +215,23 @@ def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
         with open_samples(where / places.SAMPLES) as file:
             if "canary" not in file.variables:
                 return unwatched(f"{library.bench} reads no round trips", "it is of an older version; build it again")
-            what = LINE if path_of(str(context_of(file)["hosts"]), RANKS, library.name) == LINE else MESSAGE
-            return judge(trips_of_blocks(file), what)
+            what = LINE if path_of(str(context_of(file)["hosts"]), TRIAL_RANKS, library.name) == LINE else MESSAGE
+            return judge_round_trips(trips_of_blocks(file), what)
 
 
 def trips_of_blocks(file: NetcdfFile) -> NDArray[np.float64]:
     """Returns the round trips before the blocks of a launch, s, without those that could not be read."""
-    first_samples = np.unique(numbers(file.variables["block"]), return_index=True)[1]
-    trips = numbers(file.variables["canary"])[first_samples]
+    first_samples = np.unique(numbers_in(file.variables["block"]), return_index=True)[1]
+    trips = numbers_in(file.variables["canary"])[first_samples]
     return trips[trips > 0]
 
 
-def judge(trips: NDArray[np.float64], what: str) -> Finding:
+def judge_round_trips(trips: NDArray[np.float64], what: str) -> Finding:
     """Says in how many states round trips are, each in s and of `what`."""
     if not trips.size:
         return unwatched("no round trip could be read; ranks share a processor", "see binding")
     # A state lasts for seconds; what one or two blocks of 20 ms show is an interruption.
-    trips = np.median(sliding_window_view(np.pad(trips, WINDOW // 2, mode="reflect"), WINDOW), axis=1)
+    trips = np.median(sliding_window_view(np.pad(trips, WATCH_WINDOW // 2, mode="reflect"), WATCH_WINDOW), axis=1)
     names = names_of_classes(trips)
     classes = sorted((trips[names == name] for name in set(names)), key=np.median)
     medians = [f"{np.median(one) * NANOSECONDS:.0f} ns" for one in classes]

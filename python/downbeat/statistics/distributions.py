@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 
 NORMAL = NormalDist()
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
+QUADRATURE_NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 erfc = np.vectorize(math.erfc, otypes=[float])
 
 
@@ -98,7 +98,7 @@ def noncentral_t_above(critical: float, freedom: float, shift: float) -> float:
     borders = np.clip([low, step - width, step, step + width, 1.0, high], low, high)
     borders = np.sort(borders)
     half = np.diff(borders)[:, np.newaxis] / 2
-    s = (borders[:-1, np.newaxis] + half * (NODES + 1)).ravel()
+    s = (borders[:-1, np.newaxis] + half * (QUADRATURE_NODES + 1)).ravel()
     log_front = math.log(2) + freedom / 2 * math.log(freedom / 2) - math.lgamma(freedom / 2)
     density = np.exp(log_front + (freedom - 1) * np.log(np.maximum(s, 1e-300)) - freedom * s * s / 2)
     above = erfc((critical * s - shift) / math.sqrt(2)) / 2

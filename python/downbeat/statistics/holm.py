@@ -16,7 +16,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
         p_values: shape (tests,), 0 to 1. NaN, where there was nothing to test, stays NaN and does not count.
 
     Returns:
-        Shape (tests,), in the same order, never below what was given.
+        Shape (tests,), in the same order, never below the given one.
 
     Raises:
         ValueError: one is outside 0 to 1.

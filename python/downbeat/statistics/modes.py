@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from downbeat.statistics.distributions import normal_quantile
 from downbeat.statistics.series import autocorrelation, effective_number
 
-FEWEST = 5  # launches, in which two modes or a correlation can be seen at all
+FEWEST_FOR_MODES = 5  # launches, in which two modes or a correlation can be seen at all
 FEWEST_IN_ORDER = 20  # in which a correlation of 0.8 is seen in 92 % of experiments; in 10, 61 %
 FALSE_ALARMS = 0.01  # of `two_modes`, where launches deviate normally
 SMALLEST_GAP = 0.02  # as a share: a smaller gap matters to no verdict
 DRAWN = 20_000
 MOST_DRAWN = 60  # launches: with more, gaps are smaller still
 CORRELATED = 0.05  # share of series of independent launches that are taken for correlated
-UNSEEN = 0.05  # the probability with which a mode of `unseen_share` is missed
+UNSEEN_SHARE = 0.05  # the probability with which a mode of `unseen_share` is missed
 ASKED_SHARES = (0.10, 0.05)  # for which `unseen_text` names the launches that show them
 
 
@@ -33,12 +33,12 @@ def unseen_share(launches: int) -> float:
     Returns:
         A share, 0 to 1.
     """
-    return 1 - math.pow(UNSEEN, 1 / launches)
+    return 1 - math.pow(UNSEEN_SHARE, 1 / launches)
 
 
 def launches_to_see(share: float) -> int:
     """Returns how many launches include one of a mode of this share, with 95 % confidence; inverts `unseen_share`."""
-    return math.ceil(math.log(UNSEEN) / math.log1p(-share))
+    return math.ceil(math.log(UNSEEN_SHARE) / math.log1p(-share))
 
 
 def unseen_text(launches: int) -> str:
@@ -54,7 +54,7 @@ def unseen_text(launches: int) -> str:
 def two_modes(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Returns launches in two groups, lower and upper, if a gap between them is too wide for one kind of launches.
 
-    The widest gap between sorted logarithms, in pooled standard deviations of what is on its two sides, is compared
+    The widest gap between sorted logarithms, in pooled standard deviations of its two sides, is compared
     with the same of normal deviates: 1 % of these have a wider one.
 
     Args:
@@ -64,7 +64,7 @@ def two_modes(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float6
         None where there are fewer than five launches, or none of the gaps is so wide and above 2 %.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
-    if ordered.size < FEWEST:
+    if ordered.size < FEWEST_FOR_MODES:
         return None
     place, gap = widest_gap(np.log(ordered)[np.newaxis, :])
     lower, upper = np.split(ordered, place)
@@ -101,7 +101,7 @@ def correlation(series: ArrayLike, level: float = CORRELATED) -> float:
         level: share of series of independent launches that are taken for correlated.
     """
     values = np.asarray(series, dtype=float)
-    found = autocorrelation(values) if values.size >= FEWEST else 0.0
+    found = autocorrelation(values) if values.size >= FEWEST_FOR_MODES else 0.0
     return min(found, 1.0) if found * math.sqrt(max(values.size, 1)) > -normal_quantile(level) else 0.0
 
 

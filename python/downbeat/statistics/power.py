@@ -13,7 +13,7 @@ POWER = 0.9  # usual where a missed difference costs more than a few launches
 LARGEST_RATIO = 1e6  # beyond which no search goes
 MOST_LAUNCHES = 100_000  # more than anybody will start
 MOST_DECIDING = 10_000  # nobody will start more of them to decide one cell
-ROUNDING = 1e-9  # of degrees of freedom that are added up
+POWER_ROUNDING = 1e-9  # of degrees of freedom that are added up
 
 
 def power(ratio: float, deviation: float, launches: int, paired: bool, level: float) -> float:
@@ -67,7 +67,7 @@ def detectable_ratio(error: float, freedom: float, level: float, wanted: float =
 
     Args:
         error: standard error of the logarithm of the ratio, `Comparison.error`.
-        freedom: its degrees of freedom; what is beyond a whole number does not count.
+        freedom: its degrees of freedom; fractions do not count.
         level: as for `power`.
         wanted: the probability.
 
@@ -76,7 +76,7 @@ def detectable_ratio(error: float, freedom: float, level: float, wanted: float =
     """
     if math.isnan(error) or freedom < 1:
         return math.nan
-    log = error * shift_needed(math.floor(freedom * (1 + ROUNDING)), level, wanted)
+    log = error * shift_needed(math.floor(freedom * (1 + POWER_ROUNDING)), level, wanted)
     return math.exp(log) if log <= math.log(LARGEST_RATIO) else math.inf
 
 

@@ -47,7 +47,7 @@ def effective_number(count: int, r1: float) -> float:
 LEFT_BY_INTERPOLATION = 0.2
 TOLERANCE = 0.05e-9  # s: durations that differ by less are equal, as stamps are rounded
 SHORTEST = 10 * TOLERANCE  # s: shorter steps could be noise
-LONGEST = 20e-6  # s: the correction of a clock's rate moves longer durations off the grid
+LONGEST_SAMPLE = 20e-6  # s: the correction of a clock's rate moves longer durations off the grid
 SHARE_ON_GRID = 0.99
 FEWEST_GAPS = 8  # any few numbers are on a grid
 MOST_DURATIONS = 100_000  # more would not change the result
@@ -100,7 +100,7 @@ def step_in(durations: ArrayLike) -> float:
     """
     values = np.asarray(durations, dtype=float)
     values = values[:: -(-values.size // MOST_DURATIONS) or 1]
-    values = np.sort(values[(values > 0) & (values < LONGEST)])
+    values = np.sort(values[(values > 0) & (values < LONGEST_SAMPLE)])
     gaps = np.diff(values)
     gaps = gaps[gaps > TOLERANCE]
     step = float(np.median(gaps[gaps < gaps.min() + TOLERANCE])) if gaps.size >= FEWEST_GAPS else 0.0

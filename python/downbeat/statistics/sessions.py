@@ -111,7 +111,7 @@ def compare_across_sessions(
     Args:
         a: one number per launch, as the medians of a cell, shape (launches,), any unit; larger than 0. None: B is
             compared with the history, whose sessions count once each.
-        b: the same of what is compared with it, in the same unit.
+        b: those of the other side, in the same unit.
         history: an array per session, as in `sessions_of`; neither A nor B is among them.
         margin: within which a ratio is as good as 1.
         confidence: of the interval; the tests' level follows from it.

@@ -25,7 +25,7 @@ def compare_independent(
 
     Args:
         a: one number per launch, as the medians of a cell, shape (launches,), any unit; larger than 0.
-        b: the same of what is compared with it, in the same unit; the number of launches may differ.
+        b: those of the other side, in the same unit; the number of launches may differ.
         margin: within which a ratio is as good as 1.
         confidence: of the interval; the tests' level follows from it.
         hidden: how much b - a may be off in the same way in all launches, by the clocks, in the unit of a.
@@ -87,7 +87,7 @@ def compare_paired(
 
     Args:
         a: one number per launch, as the medians of a cell, shape (pairs,), any unit; larger than 0.
-        b: the same of what is compared with it, in the same order and unit.
+        b: those of the other side, in the same order and unit.
         margin: within which a ratio is as good as 1.
         confidence: of the interval; the tests' level follows from it.
         hidden: how much b - a may be off in the same way in all launches, by the clocks, in the unit of a.

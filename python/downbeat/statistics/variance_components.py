@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.median_interval import median_interval
+from downbeat.statistics.power import MOST_LAUNCHES
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 
 FEWEST_REPETITIONS = 50  # with fewer the t interval of a launch's median is a guess
 MOST_REPETITIONS = 10_000  # with more a median is far more precise than launches agree
-FEWEST_LAUNCHES = 5  # as for a verdict (verdicts.py)
-MOST_LAUNCHES = 100_000  # more than anybody will start
 ONE_SIGMA = 0.6827  # the confidence of an interval of one standard deviation to either side
 
 

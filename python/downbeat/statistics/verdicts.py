@@ -153,7 +153,7 @@ def verdict_of(one: Comparison) -> tuple[Verdict, str]:
 
 
 def within_margin(one: Comparison, known: float) -> bool:
-    """Whether an interval is within the margin, if so much of what is hidden were known."""
+    """Whether an interval is within the margin, if so much of the hidden part were known."""
     most = (1 + one.margin) * (1 + ROUNDING)
     return 1 / most <= one.ratio.low + known and one.ratio.high - known <= most
 

@@ -10,9 +10,9 @@ import pandas as pd
 
 from downbeat.errors import UsageError
 from downbeat.text import counted
-from downbeat.trace.calls import SITE, Floats, arrivals, call_begins
+from downbeat.trace.calls import SITE, Floats, call_begins, match_arrivals
 from downbeat.trace.phases import SEPARATOR, mixed_calls, phase_problems, summarize_phases
-from downbeat.trace.sites import Z, elsewhere, ratio_error, site_names, total_error, weighted_quantiles
+from downbeat.trace.sites import Z, absent_modules, ratio_error, site_names, total_error, weighted_quantiles
 from downbeat.trace.trace import Trace
 
 
@@ -24,8 +24,8 @@ def run_seconds(trace: Trace) -> float:
     return float(end - clocks.min() * 1e-9) if len(clocks) else 0.0
 
 
-QUANTILES = {"spread_p50": 0.5, "spread_p95": 0.95, "spread_p99": 0.99}
-LEVELS = np.array(list(QUANTILES.values()))
+SPREAD_QUANTILES = {"spread_p50": 0.5, "spread_p95": 0.95, "spread_p99": 0.99}
+SPREAD_LEVELS = np.array(list(SPREAD_QUANTILES.values()))
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Arrivals:
     """Arrivals in a trace.
 
     Attributes:
-        rows: a row per process and call (`arrivals`), with `site`, the index of `sites`.
+        rows: a row per process and call (`match_arrivals`), with `site`, the index of `sites`.
         calls: a row per call (likewise), with `site`, and `weight`: for how many calls it stands.
         sites: a row per call site, by time in it: `SITE` and `name`; of all calls: `calls`, `time` (sum over
             processes), `share` of the run's time; of those in `calls`, `sampled` in number: `bytes` (median); `wait`,
             estimated for all, as sum over processes; `wait_error` (the sum of the errors of waits) and `wait_sampling`
             (half the width of the 95 % interval, if calls are a sample); `overlap` (between call and wait, median; NaN
-            if blocking); `after_last` (median); `QUANTILES` of the spread, and with `_error` half the width of their
-            95 % intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than
+            if blocking); `after_last` (median); `SPREAD_QUANTILES`, and with `_error` half the width of their 95 %
+            intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than
             its bound); `last_rank` (whose calls cost most waiting), `last_share` (of the calls) and `last_wait` (of the
             waiting); `beyond` (of a site without a whole call, as in the records). Times in s.
         run: duration, s.
@@ -55,8 +55,8 @@ class Arrivals:
             `seconds` of all of them; of its call sites `calls`, `time`, `wait`, `wait_error`, `wait_sampling`, summed;
             `last_rank` (that cost most waiting; -1: nobody can be told), `last_wait` (its part of the waiting).
         phase: that the tables describe; "": the whole run.
-        warnings: what is to be said first.
-        notes: what is to be said last.
+        warnings: sentences that come first.
+        notes: sentences that come last.
     """
 
     rows: pd.DataFrame
@@ -108,7 +108,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
         ranks: of the job.
         profile: like `Trace.profile`; `row` in records is its index; None: records are all there is.
     """
-    rows, calls = arrivals(records)
+    rows, calls = match_arrivals(records)
     calls["site"] = calls.groupby(SITE, sort=False, observed=True).ngroup() if len(calls) else 0
     rows["site"] = calls["site"].to_numpy()[rows["call"].to_numpy()] if len(calls) else 0
     calls["weight"] = 1.0
@@ -126,7 +126,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
     for frame in (rows, calls):
         frame["site"] = order[frame["site"].to_numpy(dtype=np.int64)] if len(frame) else frame["site"]
     known = (records if profile is None else profile).drop_duplicates(["module", "offset"])
-    absent = {} if profile is None else elsewhere(dict(zip(profile["module"], profile["build_id"], strict=True)))
+    absent = {} if profile is None else absent_modules(dict(zip(profile["module"], profile["build_id"], strict=True)))
     places = known[["module", "offset", "symbol"]].itertuples(index=False)
     names = site_names(((str(a), int(b), str(c)) for a, b, c in places), absent)
     sites["name"] = [names[str(a), int(b)] for a, b in zip(sites["module"], sites["offset"], strict=True)]
@@ -138,7 +138,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
 
 
 def of_phase(found: Arrivals, name: str) -> Arrivals:
-    """Returns what was found in a phase and in those within it; shares are of its time.
+    """Returns the arrivals in a phase and in those within it; shares are of its time.
 
     Args:
         found: all of the run.
@@ -226,7 +226,7 @@ def estimate_sites(
         if totals is not None:
             total, count, unknown = (totals[name].iloc[number] for name in ("time", "calls", "unknown"))
         scale = total / sampled if sampled > 0 else 1.0
-        spread, spread_error = weighted_quantiles(some["spread"].to_numpy(dtype=float), weights, LEVELS)
+        spread, spread_error = weighted_quantiles(some["spread"].to_numpy(dtype=float), weights, SPREAD_LEVELS)
         seen = some["last_rank"].to_numpy()
         clear = mine[seen >= 0]
         times, costs = np.zeros((2, 1 + max(seen.max(initial=0), 0)))
@@ -248,8 +248,8 @@ def estimate_sites(
                 "share": total / available if available > 0 else np.nan,
                 "overlap": float(overlaps[number]) if number in overlaps else np.nan,
                 "after_last": median(some["after_last"], weights),
-                **dict(zip(QUANTILES, spread.tolist(), strict=True)),
-                **{f"{name}_error": one for name, one in zip(QUANTILES, spread_error.tolist(), strict=True)},
+                **dict(zip(SPREAD_QUANTILES, spread.tolist(), strict=True)),
+                **{f"{name}_error": one for name, one in zip(SPREAD_QUANTILES, spread_error.tolist(), strict=True)},
                 "bound": median(some["spread_bound"], weights),
                 "apart": float(np.average(some["spread"] > some["spread_bound"], weights=weights)),
                 "last_rank": last if times.any() else -1,
@@ -272,7 +272,14 @@ def estimate_sites(
             }
         )
     columns = ["number", *SITE, "calls", "sampled", "bytes", "time", "wait", "wait_error", "wait_sampling", "share"]
-    columns += ["overlap", "after_last", *QUANTILES, *(f"{name}_error" for name in QUANTILES), "bound", "apart"]
+    columns += [
+        "overlap",
+        "after_last",
+        *SPREAD_QUANTILES,
+        *(f"{name}_error" for name in SPREAD_QUANTILES),
+        "bound",
+        "apart",
+    ]
     frame = pd.DataFrame(found, columns=[*columns, "last_rank", "last_share", "last_wait", "beyond"])
     frame["beyond"] = frame["beyond"].fillna(0).astype(np.int64)
     return frame.sort_values("time", ascending=False, kind="stable", ignore_index=True)
@@ -336,14 +343,15 @@ def shared_processors(processes: pd.DataFrame, run: float) -> list[str]:
 
 
 def notes_on(trace: Trace, found: Arrivals) -> list[str]:
-    """Returns what is to be said last: modules that are elsewhere, a sample, calls that had no room."""
+    """Returns the notes: modules that are elsewhere, a sample, calls that had no room."""
     said = [*found.notes, *phase_problems(trace.sections), *mixed_calls(found.rows, call_begins(found.rows))]
     sites = found.sites[found.sites["sampled"] > 0]
     if trace.sampled:
         error = (sites["wait_sampling"] / sites["time"]).where(sites["share"] >= MENTIONED, 0.0).max()
         said.append(
             f"single calls are a sample, {sites['sampled'].sum():,} of {sites['calls'].sum():,}; calls, run % are of "
-            f"all, wait % is within {100 * error:.2g} points (95 %, call sites from {percent(MENTIONED)} of the run)"
+            "all, wait % is within "
+            f"{100 * error:.2g} points (95 %, call sites from {percent_text(MENTIONED)} of the run)"
         )
     lost = int(trace.processes["records_dropped"].sum())
     if lost:
@@ -358,6 +366,6 @@ def notes_on(trace: Trace, found: Arrivals) -> list[str]:
 MENTIONED = 0.01  # share of the run from which a call site is mentioned
 
 
-def percent(share: float) -> str:
+def percent_text(share: float) -> str:
     """Returns a share in percent, without digits that say nothing."""
     return f"{100 * share:.0f} %" if share >= 0.095 or share == 0 else f"{100 * share:.1f} %"

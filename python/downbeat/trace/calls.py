@@ -16,7 +16,7 @@ SITE = ["module", "offset", "operation", "kind", "size", "phase"]
 Floats = NDArray[np.float64]
 
 
-def arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def match_arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Returns what every process did in every whole call, and the calls.
 
     A call is whole if all processes of its communicator recorded it, from entry to completion. On an intercommunicator
@@ -35,7 +35,7 @@ def arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows = whole_calls(records)
     begins = np.flatnonzero(np.diff(rows["call"].to_numpy(), prepend=-1))
     entry, bound = rows["entry"].to_numpy(), rows["bound"].to_numpy()
-    calls = summarize(rows, begins)
+    calls = summarize_calls(rows, begins)
     of = rows["call"].to_numpy()
     awaited, awaited_bound = awaited_entries(rows, begins, calls)
     blocking = ~rows["kind"].isin(LATER).to_numpy()
@@ -87,8 +87,8 @@ def call_numbers(records: pd.DataFrame) -> NDArray[np.intp]:
     return numbers
 
 
-def summarize(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFrame:
-    """Returns the row per call of `arrivals`."""
+def summarize_calls(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFrame:
+    """Returns the row per call of `match_arrivals`."""
     if not len(begins):
         names = [*SITE, "first", "last", "spread", "spread_bound", "last_rank", "bytes", "after_last"]
         return pd.DataFrame(columns=names)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import reading
-from downbeat.trace.file import KINDS, Section, text
+from downbeat.trace.file import CALL_KINDS, Section, text
 
 # Over minutes between two synchronizations a frequency changes by more than at once, which is the library's setting
 # max_wander; a ramp does not last as long.
@@ -98,7 +98,7 @@ def expected_errors(ticks: np.ndarray, maps: np.ndarray, bounds: np.ndarray) -> 
 
 
 # Rows of several processes that have these in common are one.
-SAME = ["operation", "kind", "size_up_to", "barrier_offset", "barrier_file", "identity"]
+SAME_STARTS = ["operation", "kind", "size_up_to", "barrier_offset", "barrier_file", "identity"]
 NS = 1e-9
 
 
@@ -114,7 +114,7 @@ def rows_of(section: Section) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "operation": np.array(section.operations, dtype=object)[table["operation"]],
-            "kind": np.array(KINDS, dtype=object)[table["kind"]],
+            "kind": np.array(CALL_KINDS, dtype=object)[table["kind"]],
             "size_up_to": table["size"],
             "barrier_module": modules,
             "barrier_file": [PurePath(module).name for module in modules],
@@ -141,7 +141,7 @@ def starts_of(sections: list[Section]) -> pd.DataFrame:
     for section in sections:
         with reading(section.path):
             parts.append(rows_of(section))
-    groups = pd.concat(parts, ignore_index=True).groupby(SAME, sort=False)
+    groups = pd.concat(parts, ignore_index=True).groupby(SAME_STARTS, sort=False)
     own = groups.first()  # the same on all processes, but for the barrier's path
     known = own["valid"] + own["rejected"]
     resolved = known.where(known > 0)

@@ -25,7 +25,7 @@ ASAN = re.compile(r"(libasan|libclang_rt\.asan)[^/]*$")
 ASAN_OPTIONS, ASAN_LATER = "ASAN_OPTIONS", "verify_asan_link_order=0"  # it refuses to come after another library
 LISTED = "mca_base_env_list"
 LISTED_HERE = f"OMPI_MCA_{LISTED}"
-LARGEST = 1 << 16  # bytes of a text file that a command names: programs of a launch, settings, a script
+LARGEST_TEXT = 1 << 16  # bytes of a text file that a command names: programs of a launch, settings, a script
 
 
 def launcher_library(launcher: str) -> str | None:
@@ -45,14 +45,14 @@ def narrows(word: str) -> bool:
     return is_one_of(word, (*HYDRA_OPTIONS.none, *HYDRA_OPTIONS.listed))
 
 
-def text_of(word: str) -> str:
+def text_in(word: str) -> str:
     """Returns the content of the text file that a word names; "" if there is none."""
     path = Path(word)
     try:
         if not path.is_file():
             return ""
         with path.open("rb") as file:
-            content = file.read(LARGEST)
+            content = file.read(LARGEST_TEXT)
     except (OSError, ValueError):
         return ""
     return "" if b"\0" in content else content.decode("utf-8", errors="replace")
@@ -60,7 +60,7 @@ def text_of(word: str) -> str:
 
 def is_script(word: str) -> bool:
     """Whether a word names a program that is text."""
-    return text_of(word).startswith("#!")
+    return text_in(word).startswith("#!")
 
 
 def mpi_programs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -69,7 +69,7 @@ def mpi_programs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     The wheel's downbeat-bench is not: it takes its launcher's.
     """
     of_wheel = packaged_bench()
-    texts = [word if " " in word else text_of(word) for word in words]  # a shell's command; a file
+    texts = [word if " " in word else text_in(word) for word in words]  # a shell's command; a file
     inner = [one for text in texts for one in text.split() if "/" in one]
     for word in dict.fromkeys([*words, *inner]):
         found = shutil.which(word)
@@ -147,7 +147,7 @@ def with_app_files(words: Sequence[str]) -> list[str]:
     if place is None or any(shutil.which(word) and not old.startswith("-") for old, word in pairwise(words[:place])):
         return [*words]
     file = words[place + 1]
-    text = text_of(file)
+    text = text_in(file)
     lines = [line.partition("#")[0].split() for line in text.splitlines()]
     if not any(lines):
         raise UsageError(f"'{words[place]} {file}' names no file with programs")
@@ -307,7 +307,7 @@ def refuse_hidden(words: Sequence[str], library: str) -> None:
     for before, word in zip(["", *words], words, strict=False):
         assigned = word.startswith((f"{PRELOAD}=", "--export=")) and not re.fullmatch(r"-\w*c", before)  # bash -c
         known = is_one_of(before, KNOWN_BEFORE) or before == LISTED or assigned
-        content = "" if is_script(word) else text_of(word)
+        content = "" if is_script(word) else text_in(word)
         if any(PRELOAD in one and library not in one for one in ("" if known else word, content)):
             raise UsageError(
                 f"'{word}' sets or removes {PRELOAD} where downbeat trace cannot add to it; begin its value with "
@@ -357,7 +357,7 @@ def why_nothing(words: Sequence[str]) -> str:
         if os.access(found, os.R_OK) and privileged(found):
             return f"'{word}' is setuid, setgid or has capabilities, so it ignores {PRELOAD}; record it without these"
     for word in words:
-        if is_script(word) and PRELOAD in text_of(word):
+        if is_script(word) and PRELOAD in text_in(word):
             return f"the script '{word}' changes {PRELOAD}; let it begin with the value that it has there"
     linked = next(mpi_programs(words), None)
     if linked:

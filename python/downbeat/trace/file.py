@@ -15,14 +15,14 @@ from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 from downbeat.files import DamageError
 from downbeat.text import counted
 
-MAGIC = b"DOWNBEAT-TRACE-5"
+TRACE_MAGIC = b"DOWNBEAT-TRACE-5"
 HEADER_SIZE = 4096
-NONE = 2**32 - 1
+NO_INDEX = 2**32 - 1
 ENDINGS = {0: "running", 1: "finalized", 2: "aborted"}
-KINDS = ("blocking", "nonblocking", "persistent")
+CALL_KINDS = ("blocking", "nonblocking", "persistent")
 ENTERED, COMPLETE = 1, 2
 CHECKED = 1 << 32  # in the field `checksum`: the lower half is one
-SUFFIXES = (".trace", ".part")
+TRACE_SUFFIXES = (".trace", ".part")
 # Calls that are added up only, as in the header's field `kinds`; those of requests complete collectives, too.
 SUMS = ("point-to-point", "requests", "one-sided", "files", "communicators")
 SIZE_UNKNOWN = 255
@@ -135,10 +135,10 @@ def check_section(data: np.ndarray, size: int, checksum: int) -> None:
 
 def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, int]:
     """Returns the section that begins at an offset of a file, and its size in bytes."""
-    begin = bytes(data[offset : offset + len(MAGIC)])
-    if begin != MAGIC and begin[:-1] == MAGIC[:-1]:
+    begin = bytes(data[offset : offset + len(TRACE_MAGIC)])
+    if begin != TRACE_MAGIC and begin[:-1] == TRACE_MAGIC[:-1]:
         raise DownbeatError(f"'{path}' was written by another version of libdownbeat-preload")
-    if data.size - offset < HEADER_SIZE or begin != MAGIC:
+    if data.size - offset < HEADER_SIZE or begin != TRACE_MAGIC:
         raise DownbeatError(f"'{path}' has no trace at byte {offset}; it is of another program, or was cut off")
     header = data[offset : offset + HEADER.itemsize].view(HEADER)[0]
     size = int(header["section_size"])
@@ -157,7 +157,7 @@ def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, in
         tables[name] = data[position : position + count * dtype.itemsize].view(dtype)
         position += capacity * dtype.itemsize
     names = tuple(text(name) for name in bytes(header["names"]).split(b"\0")[: int(header["operations"])])
-    return Section(path, job_of(path), header, names, tables), size
+    return Section(path, job_name(path), header, names, tables), size
 
 
 def read_sections(path: Path) -> list[Section]:
@@ -176,7 +176,7 @@ def read_sections(path: Path) -> list[Section]:
     return sections
 
 
-def job_of(file: Path) -> str:
+def job_name(file: Path) -> str:
     """Returns the name of the job that a file is of."""
     return re.sub(r"-(node|rank)-\d+$", "", file.stem)
 
@@ -184,17 +184,17 @@ def job_of(file: Path) -> str:
 def is_job(path: Path) -> bool:
     """Whether a path names a job of a directory: DIR/JOB."""
     near = path.parent.glob(f"{escape(path.name)}*")
-    return not path.exists() and any(file.suffix in SUFFIXES and job_of(file) == path.name for file in near)
+    return not path.exists() and any(file.suffix in TRACE_SUFFIXES and job_name(file) == path.name for file in near)
 
 
 def is_trace(path: Path) -> bool:
     """Whether there is a trace: a file, by its first bytes, a directory of such files, or a job in one, DIR/JOB."""
     if path.is_dir():
-        return any(file.suffix in SUFFIXES for file in path.iterdir())
+        return any(file.suffix in TRACE_SUFFIXES for file in path.iterdir())
     if not path.exists():
         return is_job(path)
     with path.open("rb") as file:
-        return file.read(len(MAGIC))[:-1] == MAGIC[:-1]
+        return file.read(len(TRACE_MAGIC))[:-1] == TRACE_MAGIC[:-1]
 
 
 def sections_in(path: Path) -> list[Section]:
@@ -208,7 +208,7 @@ def sections_in(path: Path) -> list[Section]:
     """
     if not path.exists():
         raise UsageError(f"'{path}' does not exist; give the directory that libdownbeat-preload wrote to")
-    files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES) if path.is_dir() else [path]
+    files = sorted(file for file in path.iterdir() if file.suffix in TRACE_SUFFIXES) if path.is_dir() else [path]
     sections = [section for file in files for section in read_sections(file)]
     if not sections:
         raise UsageError(f"'{path}' has no trace; was the program started with libdownbeat-preload?")

@@ -8,21 +8,21 @@ import textwrap
 import numpy as np
 import pandas as pd
 
-from downbeat.report.page import Fact, Page, Section, Table
+from downbeat.report.page import Fact, Page, PageSection, Table
 from downbeat.text import MICROSECONDS, counted
-from downbeat.trace.arrivals import QUANTILES, Arrivals, percent
+from downbeat.trace.arrivals import SPREAD_QUANTILES, Arrivals, percent_text
 from downbeat.trace.calls import LATER
 from downbeat.trace.patterns import patterns_frame
 from downbeat.trace.pictures import site_pictures, site_title
-from downbeat.trace.verdict import mpi_name, verdict, wait_share
+from downbeat.trace.verdict import arrival_sentences, mpi_name, wait_share
 
-WIDTH = 80
+PAGE_WIDTH = 80
 MOST_SITES = 12  # in the table; JSON has all
 SCHEMA_VERSION = 1
 PLAIN_FROM = 1000.0  # us; longer times need no decimals
 
 
-def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
+def render_arrivals(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
     """Returns what is printed.
 
     Args:
@@ -30,7 +30,11 @@ def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
         baseline: of each site, s; None: none was given.
         command: that would measure a baseline; empty: none.
     """
-    lines = [line for sentence in verdict(found) for line in textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")]
+    lines = [
+        line
+        for sentence in arrival_sentences(found)
+        for line in textwrap.wrap(sentence, PAGE_WIDTH, subsequent_indent="  ")
+    ]
     if len(found.sites):
         lines += ["", *site_table(found, baseline)]
         lines += [
@@ -40,7 +44,7 @@ def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
     if len(found.phases):
         lines += ["", *phase_table(found)]
     lines += left_out_lines(found)
-    lines += [line for note in found.notes for line in textwrap.wrap(note, WIDTH, subsequent_indent="  ")]
+    lines += [line for note in found.notes for line in textwrap.wrap(note, PAGE_WIDTH, subsequent_indent="  ")]
     if len(found.kinds):
         lines += ["", *kinds_lines(found)]
     if baseline is None and command:
@@ -62,7 +66,7 @@ def run_line(found: Arrivals) -> str:
 
 
 def phases_frame(found: Arrivals) -> pd.DataFrame:
-    """Returns a row per phase: how long, what part of that is in collectives, what of that is waiting, for whom."""
+    """Returns a row per phase: how long, the share in collectives, the share of waiting, and the last rank."""
     phases = found.phases
     seconds = phases["seconds"].where(phases["seconds"] > 0)
     return pd.DataFrame(
@@ -75,7 +79,7 @@ def phases_frame(found: Arrivals) -> pd.DataFrame:
             "collectives_percent": 100 * phases["time"] / seconds,
             "wait_percent": [100 * wait_share(one)[0] for _, one in phases.iterrows()],
             "last": [
-                f"rank {one['last_rank']}, {percent(one['last_wait'])}" if one["last_rank"] >= 0 else "-"
+                f"rank {one['last_rank']}, {percent_text(one['last_wait'])}" if one["last_rank"] >= 0 else "-"
                 for _, one in phases.iterrows()
             ],
         }
@@ -131,13 +135,15 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
         where += f", in {site['phase']}" if site["phase"] else ""
         if site["kind"] in LATER:
             where += f", overlap {micro(site['overlap'])}"
-        lines.append(textwrap.shorten(f"{place + 1} {where}", WIDTH, placeholder=" ..."))
+        lines.append(textwrap.shorten(f"{place + 1} {where}", PAGE_WIDTH, placeholder=" ..."))
         size = "-" if pd.isna(site["bytes"]) else f"{site['bytes']:.0f}"
         waits = f"{100 * wait_share(site)[0]:.1f}" if site["sampled"] else "-"
         calls = f"{site['calls']}" if site["calls"] < 10**7 else f"{site['calls'] / 1e6:.4g}M"
         row = f"{calls:>7}{size:>9}{100 * site['share']:>7.1f}{waits:>7}{micro(site['after_last']):>11}"
         row += f"{micro(baseline.iloc[place]):>10}" if baseline is not None else ""
-        row += "".join(f"{micro(site[name]):>{width}}" for name, width in zip(QUANTILES, (12, 9, 8), strict=True))
+        row += "".join(
+            f"{micro(site[name]):>{width}}" for name, width in zip(SPREAD_QUANTILES, (12, 9, 8), strict=True)
+        )
         lines.append(row)
     if len(found.sites) > MOST_SITES:
         lines.append(f"{len(found.sites) - MOST_SITES} more call sites are in JSON (--json)")
@@ -157,7 +163,7 @@ def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
     sites = found.sites.assign(baseline=baseline if baseline is not None else np.nan)
     content = {
         "schema_version": SCHEMA_VERSION,
-        "verdict": verdict(found),
+        "verdict": arrival_sentences(found),
         "run": found.run,
         "ranks": found.ranks,
         "bound": found.bound,
@@ -187,11 +193,11 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
             "run_percent": 100 * sites["share"],
             "wait_percent": [100 * wait_share(site)[0] for _, site in sites.iterrows()],
             "last": [
-                f"rank {site['last_rank']}, {percent(site['last_share'])}" if site["last_rank"] >= 0 else "-"
+                f"rank {site['last_rank']}, {percent_text(site['last_share'])}" if site["last_rank"] >= 0 else "-"
                 for _, site in sites.iterrows()
             ],
             "operation_us": sites["after_last"] * MICROSECONDS,
-            **{f"{name}_us": sites[name] * MICROSECONDS for name in list(QUANTILES)[:2]},  # all do not fit
+            **{f"{name}_us": sites[name] * MICROSECONDS for name in list(SPREAD_QUANTILES)[:2]},  # all do not fit
         }
     )
     if baseline is not None:
@@ -201,7 +207,7 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
 
 
 MOST_SECTIONS = 5  # call sites with pictures
-MOST_ROWS = 20  # of the table of call sites
+MOST_SITE_ROWS = 20  # of the table of call sites
 WIDEST = 16  # ranks whose representative patterns are a table
 TERMS = {
     "waiting": "time in a call before the process that it needs has entered: in an allreduce the last one",
@@ -226,7 +232,7 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
         title: of the page.
         baseline: of each site, s; None: none was given.
     """
-    sentences = verdict(found)
+    sentences = arrival_sentences(found)
     run = (
         f"{found.run:.4g} s, {found.ranks} ranks; timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
     )
@@ -236,29 +242,33 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     sections = []
     if len(found.sites):
         count = len(found.sites)
-        said = (f"The first {MOST_ROWS} of {count} call sites, by time; --json has all.",) if count > MOST_ROWS else ()
-        table = Table("Call sites, by time", sites_for_page(found, baseline).head(MOST_ROWS))
+        said = (
+            (f"The first {MOST_SITE_ROWS} of {count} call sites, by time; --json has all.",)
+            if count > MOST_SITE_ROWS
+            else ()
+        )
+        table = Table("Call sites, by time", sites_for_page(found, baseline).head(MOST_SITE_ROWS))
         terms = {
             name: text for name, text in TERMS.items() if name != "overlap" or found.sites["overlap"].notna().any()
         }
-        sections.append(Section("Call sites", said, tables=(table,), definitions=tuple(terms.items())))
+        sections.append(PageSection("Call sites", said, tables=(table,), definitions=tuple(terms.items())))
     if len(found.phases):
         table = Table("Phases by MPI_Pcontrol, with those within them", phases_frame(found))
-        sections.append(Section("Phases", tables=(table,), definitions=tuple(PHASE_TERMS.items())))
+        sections.append(PageSection("Phases", tables=(table,), definitions=tuple(PHASE_TERMS.items())))
     if len(found.kinds):
         table = Table("Time in MPI calls by kind, and what part of it is analyzed here", kinds_frame(found))
         late = ("Waiting for late senders or receivers is not looked for.",)
-        sections.append(Section("Time in MPI", late, tables=(table,)))
+        sections.append(PageSection("Time in MPI", late, tables=(table,)))
     for number in range(min(MOST_SECTIONS, len(found.sites))):
         sections.append(site_section(found, number))
     return Page(title, (), tuple(sections), tuple(facts))
 
 
-def site_section(found: Arrivals, number: int) -> Section:
+def site_section(found: Arrivals, number: int) -> PageSection:
     """Returns the pictures of a call site, and the patterns that stand for its calls."""
     site = found.sites.iloc[number]
     title = f"{number + 1}. {site_title(site)}"
     tables: tuple[Table, ...] = ()
     if 2 <= site["size"] <= WIDEST:
         tables = (Table("Recorded calls that stand for all, and for how many", patterns_frame(found, number)),)
-    return Section(title, tables=tables, pictures=site_pictures(found, number))
+    return PageSection(title, tables=tables, pictures=site_pictures(found, number))

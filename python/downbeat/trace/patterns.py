@@ -88,11 +88,11 @@ def export_text(found: Arrivals, site: int) -> str:
         f"# Seconds after the first rank, a line per call; errors up to {about['bound']:.2g} s.",
     ]
     if len(delays) <= MOST_LINES:
-        lines += [text_of(call) for call in delays]
+        lines += [pattern_line(call) for call in delays]
     else:
         chosen, weights = represent(delays)
         lines.append("# Recorded calls that stand for all, repeated as often as these occur.")
-        lines += [text_of(chosen[which]) for which in mixed(weights)]
+        lines += [pattern_line(chosen[which]) for which in mixed(weights)]
     return "\n".join([*lines, ""])
 
 
@@ -103,7 +103,7 @@ def mixed(weights: NDArray[np.intp]) -> list[int]:
     return [which for _, which in sorted(places)]
 
 
-def text_of(call: Floats) -> str:
+def pattern_line(call: Floats) -> str:
     """Returns a call as a line, to the nanosecond."""
     return " ".join(f"{delay:.9f}" for delay in call)
 

@@ -11,16 +11,16 @@ from downbeat.trace.arrivals import Arrivals
 from downbeat.trace.calls import LATER
 from downbeat.trace.verdict import mpi_name
 
-COLUMNS = 120  # of the heat map: stretches of time
+MAP_COLUMNS = 120  # of the heat map: stretches of time
 MOST_DRAWN = 64  # ranks, or groups of them
-MOST_POINTS = 1000  # calls that are drawn as points; more are added up in stretches
+MOST_CALL_POINTS = 1000  # calls that are drawn as points; more are added up in stretches
 STRETCHES = 200
 TIMELINES = 4  # calls that are drawn one by one
-LEVELS = (0.05, 0.5, 0.95)
+SHAPE_LEVELS = (0.05, 0.5, 0.95)
 
 
 def site_title(site: pd.Series) -> str:
-    """Returns what is called where."""
+    """Returns the operation and its place."""
     where = f"{mpi_name(site['operation'], site['kind'])} at {site['name']}"
     return f"{where}, in {site['phase']}" if site["phase"] else where
 
@@ -45,7 +45,7 @@ def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: st
     """Draws which rank is late when: the mean lateness of each rank in each stretch of the run."""
     began = calls["first"]
     first = rows["call"].map(began).to_numpy()
-    columns = min(COLUMNS, len(calls))
+    columns = min(MAP_COLUMNS, len(calls))
     place = (rows["call"].map(began.rank(method="first")).to_numpy() - 1) * columns // len(calls)
     each = int(np.ceil((rows["comm_rank"].max() + 1) / MOST_DRAWN))
     table = pd.DataFrame(
@@ -87,7 +87,7 @@ def spread_over_time(calls: pd.DataFrame, number: str, title: str) -> Picture:
     )
     what = "a point per call"
     columns = {"spread_us": "spread of the arrivals"}
-    if len(numbers) > MOST_POINTS:
+    if len(numbers) > MOST_CALL_POINTS:
         stretch = np.arange(len(numbers)) * STRETCHES // len(numbers)
         groups = numbers.sort_values("time_s", ignore_index=True).groupby(stretch)
         numbers = groups[["time_s", "bound_us"]].first()
@@ -116,16 +116,16 @@ def spread_over_time(calls: pd.DataFrame, number: str, title: str) -> Picture:
 
 def pattern_shape(rows: pd.DataFrame, number: str, title: str) -> Picture:
     """Draws the shape of the pattern: each rank's lateness over the calls."""
-    quantiles = rows.groupby("comm_rank")["late"].quantile(np.array(LEVELS)).unstack() * MICROSECONDS
+    quantiles = rows.groupby("comm_rank")["late"].quantile(np.array(SHAPE_LEVELS)).unstack() * MICROSECONDS
     numbers = pd.DataFrame(
         {
             "rank": quantiles.index.astype(int),
-            **{f"p{100 * level:.0f}_us": quantiles[level].to_numpy() for level in LEVELS},
+            **{f"p{100 * level:.0f}_us": quantiles[level].to_numpy() for level in SHAPE_LEVELS},
         }
     )
     figure = new_figure()
     axes = figure.subplots()
-    low, middle, high = (numbers[f"p{100 * level:.0f}_us"] for level in LEVELS)
+    low, middle, high = (numbers[f"p{100 * level:.0f}_us"] for level in SHAPE_LEVELS)
     axes.fill_between(
         numbers["rank"], low, high, label="5 to 95 % of the calls", color=COLORS[5], alpha=0.35, linewidth=0
     )

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from downbeat.trace.clocks import global_times, wander_of_run
-from downbeat.trace.file import COMPLETE, ENTERED, KINDS, Section, text
+from downbeat.trace.file import CALL_KINDS, COMPLETE, ENTERED, Section, text
 
 # Types of columns; those of WORDS hold numbers.
-COLUMNS = {
+RECORD_COLUMNS = {
     "rank": "i4",
     "operation": "i1",
     "kind": "i1",
@@ -40,11 +40,11 @@ COLUMNS = {
     "complete": "?",
 }
 # Rows of the profile that have these in common are of the same calls, on several processes.
-SAME = ["module", "offset", "operation", "kind", "communicator", "size_up_to", "phase"]
+SAME_CALLS = ["module", "offset", "operation", "kind", "communicator", "size_up_to", "phase"]
 ROOT_ITSELF = -2  # on an intercommunicator, as in trace_file.h
 NOT_KNOWN = "not known"  # a communicator or a module
 WORDS = ("operation", "kind", "communicator", "module", "symbol", "phase")
-CHUNK = 1 << 16  # records that are converted at a time, so that what is between takes no memory
+CHUNK = 1 << 16  # records that are converted at a time, so that intermediate values take no memory
 
 
 def identity(communicator: np.void) -> str:
@@ -87,7 +87,7 @@ def thinned(sections: list[Section], profile: pd.DataFrame, most: int) -> np.nda
     calls = profile["calls"].to_numpy(dtype=float)
     room = sum(len(section.tables["records"]) for section in sections)
     limit = float(max(calls.max(initial=1.0), 1.0))
-    group = profile.groupby(SAME, dropna=False, sort=False).ngroup().to_numpy()
+    group = profile.groupby(SAME_CALLS, dropna=False, sort=False).ngroup().to_numpy()
     while room > most and (calls / np.exp2(thinning)).sum() > most:
         limit /= 2
         needed = np.ceil(np.log2(np.maximum(calls, 1.0) / limit)).clip(min=0).astype(np.int64)
@@ -109,7 +109,7 @@ def add_kept_records(
     """Adds the records of a process that thinning keeps to columns, by time of entry.
 
     Args:
-        columns: as in COLUMNS; of words, their numbers.
+        columns: as in RECORD_COLUMNS; of words, their numbers.
         words: of the columns in WORDS.
         section: what the process recorded.
         begin: the first row.
@@ -123,7 +123,7 @@ def add_kept_records(
         The number of rows.
     """
     communicators, sites, profile = (section.tables[name] for name in ("communicators", "sites", "profile"))
-    # The last entry of each is for what is not in the table.
+    # The last entry of each is for numbers that are not in the table.
     size, beyond = ranks_and_beyond(communicators, processes)
     of_communicator = {
         "communicator": words["communicator"].codes([*map(identity, communicators), NOT_KNOWN]),
@@ -137,9 +137,11 @@ def add_kept_records(
         "offset": np.append(sites["offset"], np.uint64(0)),
         "symbol": words["symbol"].codes([*map(text, sites["symbol"]), ""]),
     }
-    if len(section.operations) > np.iinfo(COLUMNS["operation"]).max:
+    if len(section.operations) > np.iinfo(RECORD_COLUMNS["operation"]).max:
         raise ValueError(f"it has {len(section.operations)} operations")
-    if len(profile) and (profile["kind"].max() >= len(KINDS) or profile["operation"].max() >= len(section.operations)):
+    if len(profile) and (
+        profile["kind"].max() >= len(CALL_KINDS) or profile["operation"].max() >= len(section.operations)
+    ):
         raise ValueError("it has calls of an unknown kind")
     operations = words["operation"].codes(section.operations)
     phase_codes = words["phase"].codes(phases)

@@ -1,4 +1,4 @@
-"""Call sites, the places that calls return to, and estimates of what was recorded there in part."""
+"""Call sites, the places that calls return to, and estimates from records that are a sample."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-UNKNOWN = "??"
-SECONDS = 60.0  # a program with gigabytes of debugging information takes its time
+UNKNOWN_PLACE = "??"
+SYMBOL_SECONDS = 60.0  # a program with gigabytes of debugging information takes its time
 
 
 def site_names(sites: Iterable[tuple[str, int, str]], absent: Container[str] = ()) -> dict[tuple[str, int], str]:
@@ -41,8 +41,8 @@ def source_lines(module: str, offsets: list[int]) -> list[str]:
     # A call returns to the instruction after it, which may belong to the next line.
     addresses = [f"{max(0, offset - 1):#x}" for offset in offsets]
     said = run_tool("addr2line", "-e", module, *addresses) if Path(module).is_file() else []
-    said += [UNKNOWN] * (len(offsets) - len(said))
-    return ["" if line.startswith(UNKNOWN) else short_line(line) for line in said[: len(offsets)]]
+    said += [UNKNOWN_PLACE] * (len(offsets) - len(said))
+    return ["" if line.startswith(UNKNOWN_PLACE) else short_line(line) for line in said[: len(offsets)]]
 
 
 def run_tool(name: str, *arguments: str) -> list[str]:
@@ -52,7 +52,7 @@ def run_tool(name: str, *arguments: str) -> list[str]:
         return []
     try:
         said = subprocess.run(
-            [tool, *arguments], capture_output=True, text=True, errors="replace", check=False, timeout=SECONDS
+            [tool, *arguments], capture_output=True, text=True, errors="replace", check=False, timeout=SYMBOL_SECONDS
         )
     except (subprocess.TimeoutExpired, OSError):
         return []
@@ -72,7 +72,7 @@ def build_id(module: str) -> str:
     return found[1][:40] if found else ""
 
 
-def elsewhere(build_ids: Mapping[str, str]) -> dict[str, str]:
+def absent_modules(build_ids: Mapping[str, str]) -> dict[str, str]:
     """Returns modules that are not here as they were recorded -> why; then the lines of their calls are not known.
 
     Args:

@@ -13,17 +13,16 @@ import pandas as pd
 from downbeat.data.cells import check_samples, native
 from downbeat.data.launch_file import flags, names, open_samples, read_cells
 from downbeat.errors import UsageError
-from downbeat.text import counted
+from downbeat.text import NANOSECONDS, counted
 from downbeat.trace.clocks import expected_errors, global_times, wander_of_run
 from downbeat.trace.sites import site_names
 from downbeat.trace.trace import Trace
 from downbeat.trace.verdict import mpi_name
 
-STAMPS = ("entry", "returned", "waited", "exit")
-NONE = -(2**63)  # no stamp
-NANOSECONDS = 1e9
+CALL_STAMPS = ("entry", "returned", "waited", "exit")
+NO_TIME = -(2**63)  # no stamp
 POINTS = 101  # of a clock's errors, beside those at synchronizations
-SAMPLES = 100  # of a cell, unless the user says another number
+SPAN_SAMPLES = 100  # of a cell, unless the user says another number
 
 
 class Span(NamedTuple):
@@ -33,7 +32,7 @@ class Span(NamedTuple):
         name: MPI's, or that of a cell or a synchronizer.
         kind: blocking, nonblocking or persistent; of a launch operation, synchronizer or deadline.
         thread: of the rank.
-        entry, returned, waited, exit: as in `Trace.records`, ns; `NONE` where there is none.
+        entry, returned, waited, exit: as in `Trace.records`, ns; `NO_TIME` where there is none.
         complete: whether it has an exit.
         about: what else is known, by names for people.
         record: the row of `Trace.records`, with stamps in ns; None: of a launch.
@@ -84,7 +83,7 @@ class Spans:
         world_size: of the job.
         members: of communicators, as `Trace.members`.
         about: where they come from, by names for people.
-        notes: a line for each kind of what is not there.
+        notes: a line for each kind of missing span.
     """
 
     epoch: int
@@ -129,9 +128,9 @@ def rank_of_recording(trace: Trace, process: Any, placed: pd.DataFrame, sites: d
 
     def spans() -> Iterator[Span]:
         rows = mine.copy()
-        for name in STAMPS:
+        for name in CALL_STAMPS:
             there = rows[name].notna()
-            rows[name] = np.where(there, (rows[name] * NANOSECONDS).round().fillna(0).astype("int64"), NONE)
+            rows[name] = np.where(there, (rows[name] * NANOSECONDS).round().fillna(0).astype("int64"), NO_TIME)
         row: Any
         for row in rows.itertuples(index=False):
             about: dict[str, object] = {"communicator": str(row.communicator), "sequence": int(row.sequence)}
@@ -164,7 +163,7 @@ def rank_of_recording(trace: Trace, process: Any, placed: pd.DataFrame, sites: d
     return RankSpans(int(process.rank), name, str(process.host), int(process.pid), busiest, spans, clock_errors)
 
 
-def spans_of_launch(path: Path, most: int = SAMPLES) -> Spans:
+def spans_of_launch(path: Path, most: int = SPAN_SAMPLES) -> Spans:
     """Returns synchronizers and operations of the first samples of each cell of a launch, warm-up left out.
 
     Args:
@@ -202,16 +201,16 @@ def spans_of_launch(path: Path, most: int = SAMPLES) -> Spans:
             begin, entry, end, delay = (int(stamps[name][place, rank]) for name in stamps)
             known = numbers[place] | {"planned_delay_ns": delay}
             before = known | {"flag": int(flag[place, rank])}
-            yield Span(synchronizer, "synchronizer", 0, begin, entry, NONE, entry, True, before)
-            if deadline[place] != NONE:
+            yield Span(synchronizer, "synchronizer", 0, begin, entry, NO_TIME, entry, True, before)
+            if deadline[place] != NO_TIME:
                 known["entry_after_deadline_ns"] = entry - int(deadline[place])
-            yield Span(operation, "operation", 0, entry, end, NONE, end, True, known)
+            yield Span(operation, "operation", 0, entry, end, NO_TIME, end, True, known)
 
     def deadlines() -> Iterator[Span]:
         for place, row in enumerate(rows.tolist()):
-            if deadline[place] != NONE:
+            if deadline[place] != NO_TIME:
                 time = int(deadline[place])
-                yield Span(labels[cell[row]][1], "deadline", 0, time, time, NONE, time, True, numbers[place])
+                yield Span(labels[cell[row]][1], "deadline", 0, time, time, NO_TIME, time, True, numbers[place])
 
     def of_rank(rank: int, host: str) -> RankSpans:
         return RankSpans(rank, f"rank {rank}: {host}", host, 0, [0], lambda: spans(rank))
@@ -237,9 +236,9 @@ ABOUT = ("simulated", "command_line", "date", "downbeat_version")
 
 
 def to_ns(seconds: np.ndarray) -> np.ndarray:
-    """Returns times as whole ns, `NONE` for NaN."""
+    """Returns times as whole ns, `NO_TIME` for NaN."""
     there = ~np.isnan(seconds)
-    found = np.full(seconds.shape, NONE, dtype=np.int64)
+    found = np.full(seconds.shape, NO_TIME, dtype=np.int64)
     found[there] = np.rint(seconds[there] * NANOSECONDS).astype(np.int64)
     return found
 

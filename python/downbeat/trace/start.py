@@ -33,7 +33,7 @@ from downbeat.trace.command import (
 )
 
 PRELOAD_LIBRARY = "libdownbeat-preload.so"
-VARIABLE = "DOWNBEAT_PRELOAD_"
+PRELOAD_VARIABLES = "DOWNBEAT_PRELOAD_"
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ def preloaded(
     library = str(Path(library).absolute())
     before = [] if command.owner else [*command.before, command.launcher or ""]
     refuse_hidden([*before, *command.started], library)
-    forced = {VARIABLE + key: value for key, value in settings.items()}
+    forced = {PRELOAD_VARIABLES + key: value for key, value in settings.items()}
     if any(map(narrows, command.started)):
-        forced[f"{VARIABLE}LAUNCH"] = uuid.uuid4().hex
+        forced[f"{PRELOAD_VARIABLES}LAUNCH"] = uuid.uuid4().hex
     given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
     if any("libasan" in one for one in linked_libraries(command.started)):
         said = [environment[ASAN_OPTIONS]] if ASAN_OPTIONS in environment else []
@@ -199,7 +199,7 @@ def library_name(command: LaunchCommand) -> str:
 def with_variables(command: LaunchCommand, setter: Setter, environment: Mapping[str, str]) -> PreloadedStart:
     """Returns a command that sets variables for all ranks."""
     variables = dict(environment)
-    if not command.owner:  # srun, or what is started here, e.g. a script with launchers in it
+    if not command.owner:  # srun, or a program started here, e.g. a script with launchers in it
         if command.launcher and (exported := variables.get("SLURM_EXPORT_ENV")):
             variables["SLURM_EXPORT_ENV"] = setter.exported(exported)
         before = setter.assignments(command.before)

@@ -1,4 +1,4 @@
-"""The one reader of recordings: frames of processes, clocks, communicators, and calls added up."""
+"""The one reader of recordings: frames of processes, clocks, communicators, and calls added up; their summary."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pandas as pd
 
 from downbeat.errors import reading
 from downbeat.trace.clocks import starts_of
-from downbeat.trace.file import ENDINGS, KINDS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
+from downbeat.trace.file import CALL_KINDS, ENDINGS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
 from downbeat.trace.phases import ended_names, phase_paths, phase_rows
 from downbeat.trace.records import (
-    COLUMNS,
     NOT_KNOWN,
-    SAME,
+    RECORD_COLUMNS,
+    SAME_CALLS,
     WORDS,
     Words,
     add_kept_records,
@@ -69,7 +69,7 @@ class Trace:
 
     @cached_property
     def processes(self) -> pd.DataFrame:
-        """A row per process: rank, host, file, how it ended, records, what was dropped, clocks, bounds."""
+        """A row per process: rank, host, file, how it ended, records kept and dropped, clocks, bounds."""
         rows = []
         for section in self.sections:
             with reading(section.path):
@@ -119,7 +119,7 @@ class Trace:
 
     @cached_property
     def starts(self) -> pd.DataFrame:
-        """What was measured after barriers with a common start: see `starts_of`."""
+        """Samples after barriers with a common start: see `starts_of`."""
         return starts_of(self.sections)
 
     @cached_property
@@ -148,7 +148,7 @@ class Trace:
                 found.append(profile_of(section, self._processes_of, phase_paths(section, names)))
         frame = pd.concat(found, ignore_index=True)
         if frame["thinning"].any():
-            frame["thinning"] = frame.groupby(SAME, dropna=False, sort=False)["thinning"].transform("max")
+            frame["thinning"] = frame.groupby(SAME_CALLS, dropna=False, sort=False)["thinning"].transform("max")
         if self.most is not None:
             frame["thinning"] = thinned(self.sections, frame, self.most)
         return frame
@@ -186,9 +186,9 @@ class Trace:
         """
         tables = [section.tables["records"] for section in self.sections]
         total = sum(len(table) for table in tables)
-        columns = {name: np.empty(total, dtype=dtype) for name, dtype in COLUMNS.items()}
+        columns = {name: np.empty(total, dtype=dtype) for name, dtype in RECORD_COLUMNS.items()}
         words = {name: Words() for name in WORDS}
-        words["kind"].codes(KINDS)
+        words["kind"].codes(CALL_KINDS)
         filled = first = 0
         thinning = self.profile["thinning"].to_numpy()
         names = ended_names(self.sections)
@@ -269,7 +269,7 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
         {
             "rank": section.rank,
             "operation": [*np.array(section.operations, dtype=object)[table["operation"]], "collective"],
-            "kind": [*np.array(KINDS, dtype=object)[table["kind"]], "blocking"],
+            "kind": [*np.array(CALL_KINDS, dtype=object)[table["kind"]], "blocking"],
             "communicator": [*names[communicator], NOT_KNOWN],
             "size": ranks,
             "beyond": [*beyond[communicator], 0],
@@ -303,3 +303,64 @@ def open_trace(path: str | Path, job: str | None = None, most: int | None = None
         The trace: `trace.records` and `trace.processes` are pandas frames; times are seconds.
     """
     return Trace(read_job(Path(path), job), most, own_clocks)
+
+
+def call_totals(trace: Trace) -> pd.DataFrame:
+    """Returns a row per operation and kind: calls of all processes, bytes (mean), time in them (median, total, s)."""
+    names = ["operation", "kind"]
+    profile = trace.profile.assign(total=trace.profile["call_time"] + trace.profile["wait_time"])
+    found = profile[profile["calls"] > 0].groupby(names, sort=False)[["calls", "bytes", "total"]].sum().reset_index()
+    found["bytes"] /= found["calls"]
+    records = trace.records
+    times = (records["exit"] - records["entry"]).groupby([records[name].astype(str) for name in names]).median()
+    return found.join(times.rename("median"), on=names)
+
+
+def number_text(value: float, form: str) -> str:
+    """Returns a number as text; "" if it is not known."""
+    return "" if pd.isna(value) else format(value, form)
+
+
+def trace_lines(trace: Trace, directory: Path) -> list[str]:
+    """Returns what people want to know of a job first."""
+    processes = trace.processes
+    found = call_totals(trace)
+    said = []
+    ended = processes["ending"].ne("finalized")
+    if ended.any():
+        said.append(f"{ended.sum()} of {len(processes)} ranks ended without MPI_Finalize; what they recorded is there")
+    if (missing := int(processes["world_size"].max()) - len(processes)) > 0:
+        said.append(f"{missing} of {processes['world_size'].max()} ranks left no file")
+    starts = trace.starts
+    if found.empty and starts.empty:
+        said.append(f"{len(processes)} ranks, no call was recorded: there is nothing to show")
+    elif not found.empty:
+        bound = trace.records["bound"].max() * 1e6
+        said.append(
+            f"{len(processes)} ranks, {found['calls'].sum()} collectives"
+            + (f", clock within {bound:.3g} us" if bound >= 0 else "")
+        )
+        said.append(f"{'operation':24} {'calls':>9} {'bytes':>9} {'median us':>11} {'total s':>9}")
+        for row in found.to_dict("records"):
+            name = row["operation"] if row["kind"] == "blocking" else f"{row['operation']} ({row['kind']})"
+            size = number_text(row["bytes"], ".0f")
+            said.append(f"{name:24} {row['calls']:>9} {size:>9} {row['median'] * 1e6:>11.2f} {row['total']:>9.4g}")
+        if trace.sampled:
+            said.append(f"all calls are added up; {len(trace.records)} of them are kept one by one, as a sample")
+    dropped = int(processes["records_dropped"].sum())
+    if dropped:
+        said.append(f"the sample lacks {dropped} records for lack of room; free space in '{directory}'")
+    if not starts.empty:
+        said.append("after harmonized barriers, mean over ranks [us]")
+        said.append(
+            f"{'operation':24} {'up to B':>8} {'samples':>8} {'mean':>9} {'valid':>9} {'rejected':>9} {'spread':>9}"
+        )
+        for row in starts.to_dict("records"):
+            cells = (number_text(row[name] * 1e6, ".3f") for name in ("mean_s", "valid_mean_s"))
+            share = number_text(row["rejected_share"], ".1%")
+            spread = number_text(row["spread_mean_s"] * 1e6, ".3f")
+            said.append(
+                f"{row['operation']:24} {row['size_up_to']:>8} {row['samples']:>8} "
+                + " ".join(f"{cell:>9}" for cell in (*cells, share, spread))
+            )
+    return said

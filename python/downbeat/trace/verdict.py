@@ -11,7 +11,7 @@ import pandas as pd
 from downbeat.comparison.summaries import plain_cells
 from downbeat.run.experiment import open_experiment
 from downbeat.text import MICROSECONDS, counted
-from downbeat.trace.arrivals import BEYOND, MENTIONED, Arrivals, percent
+from downbeat.trace.arrivals import BEYOND, MENTIONED, Arrivals, percent_text
 from downbeat.trace.calls import LATER
 from downbeat.tune.sweep import HARMONIZE
 
@@ -42,7 +42,7 @@ def share_text(site: pd.Series) -> str:
     """Returns the share of waiting, with its limits where they differ from it."""
     share, low, high = wait_share(site)
     limits = f" ({100 * low:.0f} to {100 * high:.0f} %)" if high - low > 0.01 else ""
-    return f"{percent(share)}{limits}"
+    return f"{percent_text(share)}{limits}"
 
 
 def site_sentence(site: pd.Series, run: str) -> str:
@@ -52,7 +52,9 @@ def site_sentence(site: pd.Series, run: str) -> str:
         site: a row of `Arrivals.sites`.
         run: what shares are of.
     """
-    where = f"{percent(site['share'])} of {run} is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
+    where = (
+        f"{percent_text(site['share'])} of {run} is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
+    )
     where += f" in phase '{site['phase']}'" if site["phase"] else ""
     if site["kind"] in LATER:
         where += " and in waiting for it"
@@ -63,11 +65,11 @@ def site_sentence(site: pd.Series, run: str) -> str:
         bound = site["bound"] * MICROSECONDS
         return f"{where}; its ranks arrive together as far as these clocks can show, within {bound:.3g} us"
     share = wait_share(site)[0]
-    text = f"{where}; {share_text(site)} of that is waiting for late ranks, {percent(1 - share)} is the operation"
+    text = f"{where}; {share_text(site)} of that is waiting for late ranks, {percent_text(1 - share)} is the operation"
     if site["last_rank"] >= 0 and max(site["last_share"], site["last_wait"]) >= OFTEN and share > 0:
-        text += f"; rank {site['last_rank']:.0f} is last in {percent(site['last_share'])} of the calls"
+        text += f"; rank {site['last_rank']:.0f} is last in {percent_text(site['last_share'])} of the calls"
         if site["last_wait"] > site["last_share"] + MUCH_MORE:
-            text += f", with {percent(site['last_wait'])} of the waiting"
+            text += f", with {percent_text(site['last_wait'])} of the waiting"
     return text
 
 
@@ -77,7 +79,7 @@ def share_of(found: Arrivals) -> str:
     return whole if found.threads == found.ranks else f"the time of {found.threads} threads"
 
 
-def verdict(found: Arrivals) -> list[str]:
+def arrival_sentences(found: Arrivals) -> list[str]:
     """Returns the sentences, the most important one first."""
     if found.sites.empty:
         return [
@@ -91,7 +93,7 @@ def verdict(found: Arrivals) -> list[str]:
     others = sites[len(large) :]
     if others:
         rest = sum(float(site["share"]) for site in others)
-        sentences.append(f"{counted(len(others), 'other call site')}: {percent(rest)} of {run} together")
+        sentences.append(f"{counted(len(others), 'other call site')}: {percent_text(rest)} of {run} together")
     return [*sentences, *phase_sentences(found)]
 
 
@@ -102,15 +104,15 @@ def phase_sentences(found: Arrivals) -> list[str]:
     phases = found.phases
     large = phases[phases["wait"] >= MENTIONED * found.run * found.ranks].nlargest(MOST_SENTENCES, "wait")
     return [
-        f"phase '{one['phase']}' is {percent(one['seconds'] / (found.run * found.ranks))} of the run, "
-        f"{percent(one['time'] / one['seconds'])} of it in collectives; {share_text(one)} of that is waiting for late "
-        f"ranks, {percent(one['last_wait'])} of it for rank {one['last_rank']}"
+        f"phase '{one['phase']}' is {percent_text(one['seconds'] / (found.run * found.ranks))} of the run, "
+        f"{percent_text(one['time'] / one['seconds'])} of it in collectives; {share_text(one)} of that is "
+        f"waiting for late ranks, {percent_text(one['last_wait'])} of it for rank {one['last_rank']}"
         for _, one in large.sort_index().iterrows()
         if one["last_rank"] >= 0
     ]
 
 
-METRIC = "after_last_entry_median"
+BASELINE_METRIC = "after_last_entry_median"
 FACTOR = 2.0  # sizes that differ by more are other cells
 
 
@@ -141,7 +143,7 @@ def nearest(cells: pd.DataFrame, site: pd.Series) -> float:
     apart = (np.log2(same["size"].clip(lower=1)) - np.log2(max(1.0, size))).abs()
     if apart.min() > np.log2(FACTOR):
         return np.nan
-    return float(same[apart == apart.min()][METRIC].median())
+    return float(same[apart == apart.min()][BASELINE_METRIC].median())
 
 
 def baseline_command(found: Arrivals) -> str:

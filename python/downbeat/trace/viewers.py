@@ -15,6 +15,7 @@ import pandas as pd
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import replacing, zipped
 from downbeat.text import exact_microseconds
+from downbeat.trace.calls import LATER
 from downbeat.trace.spans import RankSpans, Span, Spans
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ TORCH = {
 TORCH_ROOTED = ("broadcast", "gather", "reduce", "scatter")
 MOST_LISTED = 30  # ranks of a group; PyTorch shortens longer lists
 WAIT = "MPI_Wait"  # one name: those that one call completes have the same stamps, and no order
-LATER = ("nonblocking", "persistent")  # kinds whose completion another call sees
 NO_ROOT = 2**32 - 1
 
 

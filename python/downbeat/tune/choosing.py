@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.judging import Match, Matcher, judge, launches
+from downbeat.comparison.judging import Match, Matcher, judge_matches, launches
 from downbeat.data.cells import WRONG, left_out
 from downbeat.run.plan import Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
@@ -93,7 +93,7 @@ def match_levels(rows: pd.DataFrame, factor: str, a: str, b: str) -> Match:
 def judge_levels(matches: Mapping[K, Match], margin: float, confidence: float) -> dict[K, Comparison]:
     """Judges matches together; one with fewer than two launches is missing."""
     asked = {key: match for key, match in matches.items() if len(match.a) > 1}
-    judged = judge(list(asked.values()), margin, confidence)
+    judged = judge_matches(list(asked.values()), margin, confidence)
     return {key: one.comparison for key, one in zip(asked, judged, strict=True) if one.comparison}
 
 
@@ -211,7 +211,7 @@ def other_choices(
 
     Args:
         frame: `sweep.COLUMNS`, of the other measurement.
-        decisions: what was chosen.
+        decisions: the choices.
         wrong: as in `choose`.
         margin: likewise.
         confidence: likewise.

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from downbeat.tune.rules_format import Rule, RulesFormat, Written, by_collective
 
-PREFIX = "I_MPI_ADJUST_"
-LARGEST = 2147483647  # sizes are numbers of type int
+ADJUST = "I_MPI_ADJUST_"
+LARGEST_SIZE = 2147483647  # sizes are numbers of type int
 
 
 class IntelRules(RulesFormat):
@@ -37,7 +37,7 @@ class IntelRules(RulesFormat):
         return False
 
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
-        return {PREFIX + collective.upper(): algorithm}
+        return {ADJUST + collective.upper(): algorithm}
 
     def sayable(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
         kept, losses = [], []
@@ -45,8 +45,9 @@ class IntelRules(RulesFormat):
             without = sorted(set(ranks) - {rule.ranks for rule in each})
             if without:
                 losses.append(
-                    f"{collective} stays with the default: rules on {listed(rule.ranks for rule in each)} ranks would "
-                    f"take it away on {listed(without)} ranks, for Intel MPI has no rule that means its own choice"
+                    f"{collective} stays with the default: rules on "
+                    f"{number_list(rule.ranks for rule in each)} ranks would "
+                    f"take it away on {number_list(without)} ranks, for Intel MPI has no rule that means its own choice"
                 )
             else:
                 kept += each
@@ -54,8 +55,8 @@ class IntelRules(RulesFormat):
 
     def write(self, rules: Sequence[Rule]) -> Written:
         variables = {
-            PREFIX + collective.upper(): ";".join(
-                f"{rule.algorithm}:0-{LARGEST}@{rule.ranks}-{rule.ranks}" for rule in each
+            ADJUST + collective.upper(): ";".join(
+                f"{rule.algorithm}:0-{LARGEST_SIZE}@{rule.ranks}-{rule.ranks}" for rule in each
             )
             for collective, each in by_collective(rules)
         }
@@ -66,6 +67,6 @@ class IntelRules(RulesFormat):
         return Written({}, variables, notes)
 
 
-def listed(numbers: Iterable[int]) -> str:
+def number_list(numbers: Iterable[int]) -> str:
     """Returns numbers in words."""
     return ", ".join(map(str, numbers))

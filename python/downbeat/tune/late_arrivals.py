@@ -24,36 +24,38 @@ from downbeat.text import evenly
 from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.target import Target
 
-Numbers = tuple[int, ...]
+Counts = tuple[int, ...]
 
 TRACE_SECONDS = 12.0  # a call or two by each algorithm
 SIZE_STEP = 8  # bytes: downbeat-bench algorithms counts in doubles
-UNKNOWN = -1
+UNKNOWN_COUNT = -1
 MESSAGES = "messages"
 CALLS = "operator calls"
 WAITS = "late arrivals"
 
 
 @dataclass(frozen=True)
-class Trace:
+class CallTraces:
     """The traces of one call of an operation; None where they cannot be counted, or were not counted."""
 
-    messages: Numbers | None  # from each rank to each, their number and then their bytes
-    calls: Numbers | None  # of the operator, by rank
-    waits: Numbers | None = None  # 1 where a rank waits for a late one, late rank by late rank (late_arrivals.py)
+    messages: Counts | None  # from each rank to each, their number and then their bytes
+    calls: Counts | None  # of the operator, by rank
+    waits: Counts | None = None  # 1 where a rank waits for a late one, late rank by late rank (late_arrivals.py)
 
-    def evidence(self) -> dict[str, Numbers]:
-        """Returns what was seen, by its name."""
+    def evidence(self) -> dict[str, Counts]:
+        """Returns the observations by name."""
         known = ((MESSAGES, self.messages), (CALLS, self.calls), (WAITS, self.waits))
         return {name: one for name, one in known if one is not None}
 
 
-def traces(target: Target, cell: Cell, variables: Mapping[str, str], directory: Path) -> tuple[dict[str, Trace], str]:
+def traces(
+    target: Target, cell: Cell, variables: Mapping[str, str], directory: Path
+) -> tuple[dict[str, CallTraces], str]:
     """Runs a collective once by each algorithm that a launch can switch to, and by the default.
 
     Args:
         target: the library.
-        cell: what is run. A size must be a multiple of 8; where there is none, any will do.
+        cell: the case to run. A size must be a multiple of 8; where there is none, any will do.
         variables: environment of the launch: the default is what they make of it.
         directory: for what the launch writes.
 
@@ -82,27 +84,27 @@ def trace_limit(ranks: int) -> float:
     return PATIENCE * (TRACE_SECONDS + start_seconds(ranks))
 
 
-def read_traces(file: Path) -> dict[str, Trace]:
+def read_traces(file: Path) -> dict[str, CallTraces]:
     """Returns the traces in a file of `downbeat-bench algorithms` that tried one operation."""
     with open_netcdf(file) as data:
         algorithms, refusals = names(data.variables["algorithm"]), names(data.variables["refusal"])
         messages = np.stack([data.variables["messages"][:], data.variables["bytes"][:]], axis=1)
         calls = np.asarray(data.variables["calls"][:])
         return {
-            algorithm: Trace(counted(messages[index]), counted(calls[index]))
+            algorithm: CallTraces(known_counts(messages[index]), known_counts(calls[index]))
             for index, algorithm in enumerate(algorithms)
             if not refusals[index]
         }
 
 
-def counted(values: np.ndarray) -> Numbers | None:
+def known_counts(values: np.ndarray) -> Counts | None:
     """Returns counts; None if they are unknown."""
-    return None if values.size == 0 or (values == UNKNOWN).any() else tuple(int(one) for one in values.ravel())
+    return None if values.size == 0 or (values == UNKNOWN_COUNT).any() else tuple(int(one) for one in values.ravel())
 
 
 def forced_trace(
-    target: Target, cell: Cell, algorithm: str, without_rules: Mapping[str, Trace], directory: Path
-) -> Trace | None:
+    target: Target, cell: Cell, algorithm: str, without_rules: Mapping[str, CallTraces], directory: Path
+) -> CallTraces | None:
     """Returns the trace of an algorithm that is forced, from a launch of its own where it takes one."""
     variables = target.form.forcing_variables(cell.collective, algorithm)
     if not variables:
@@ -114,11 +116,11 @@ def forced_trace(
 TELLING = ("bcast", "exscan", "gather", "gatherv", "reduce", "scan", "scatter", "scatterv")
 
 # A barrier of downbeat-bench itself: rules do not change it, and it needs no deadline that all ranks can meet.
-SYNCHRONIZER = "bruck"
-SAMPLES = 3  # by each late rank in a launch
+LATE_SYNCHRONIZER = "bruck"
+LATE_SAMPLES = 3  # by each late rank in a launch
 MOST_LATE = 32  # ranks, one after another; of more an evenly spaced sample, the same for all algorithms
 LEAST_DELAY = 0.02  # s, above what a scheduler usually takes from a rank
-FAR = 4.0  # times what the operation takes without delay, the delay must be at least
+FAR_APART = 4.0  # times what the operation takes without delay, the delay must be at least
 LONGEST_DELAY = 5.0  # s
 TRIES = 3  # to find a delay that is long enough
 
@@ -144,7 +146,7 @@ class LateArrivals:
         """Runs a collective by the default and by algorithms, each rank late in turn.
 
         Args:
-            cell: what is run.
+            cell: the case to run.
             algorithms: that a launch can switch to, without the default.
             variables: environment of the launch: the default is what they make of it.
             directory: for what the launch writes.
@@ -165,22 +167,22 @@ class LateArrivals:
                 [*self._arguments(cell, algorithms), "-q", "-o", file.name],
                 variables,
                 trace_limit(cell.ranks)
-                + 2 * (2 + len(algorithms)) * min(cell.ranks, MOST_LATE) * SAMPLES * self._delay,
+                + 2 * (2 + len(algorithms)) * min(cell.ranks, MOST_LATE) * LATE_SAMPLES * self._delay,
                 directory,
             )
             if run.status != 0 or not file.is_file():
                 return {}, run.reason
             found, undelayed = read_waits(file)
-            if self._delay >= FAR * undelayed:
+            if self._delay >= FAR_APART * undelayed:
                 return found, ""
-            self._delay = min(2 * FAR * undelayed, LONGEST_DELAY)
+            self._delay = min(2 * FAR_APART * undelayed, LONGEST_DELAY)
         raise NotLateError(f"it takes {undelayed:.3g} s without delay, too long to make a rank late enough")
 
     def _arguments(self, cell: Cell, algorithms: Sequence[str]) -> list[str]:
         """Returns the arguments of downbeat-bench."""
         late = ",".join(f"one_late(rank={rank})" for rank in late_of(cell.ranks))
-        arguments = [cell.collective, "-m", str(cell.size), "--sync", SYNCHRONIZER, "--pattern", late]
-        arguments += ["--delay", f"{self._delay * 1e6:.0f}us", "-r", str(SAMPLES), "--warmup", "0"]
+        arguments = [cell.collective, "-m", str(cell.size), "--sync", LATE_SYNCHRONIZER, "--pattern", late]
+        arguments += ["--delay", f"{self._delay * 1e6:.0f}us", "-r", str(LATE_SAMPLES), "--warmup", "0"]
         if algorithms:
             arguments += ["--algorithm", f"{cell.collective}={','.join([DEFAULT, *algorithms])}"]
         return arguments

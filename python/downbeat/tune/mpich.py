@@ -2,7 +2,7 @@
 
 MPICH selects twice (src/mpi/coll/src/csel.c): the device picks a composition, then each collective in it an algorithm.
 Either tree is compiled into the library as JSON and can be replaced by a file, as a whole: a collective that is missing
-has no algorithm. So what is written here are the library's own trees, found in its shared object, in which a
+has no algorithm. So this writes the library's own trees, found in its shared object, in which a
 communicator of so many ranks and a message of such a size takes another branch:
 
     "collective=bcast": {"comm_type=intra": {
@@ -222,7 +222,7 @@ class MpichRules(RulesFormat):
         return branch
 
 
-def form_of(library: Path) -> MpichRules:
+def mpich_rules(library: Path) -> MpichRules:
     """Returns the form for a library, from its shared object."""
     compositions, algorithms = own_trees(library)
     return MpichRules(compositions, algorithms, library.read_bytes())

@@ -28,7 +28,7 @@ FILENAME = "dynamic_rules_filename"
 Entry = tuple[int, int, int, int]  # message size in bytes, algorithm, fan in/out, segment size in bytes
 
 # Numbers of collectives: enumeration COLLTYPE of ompi/mca/coll/base/coll_base_functions.h, the same in 4.1 and 5.0.
-NUMBERS = {
+COLLECTIVE_NUMBERS = {
     "allgather": 0,
     "allgatherv": 1,
     "allreduce": 2,
@@ -52,7 +52,7 @@ SIZELESS = ("alltoallv", "barrier", "exscan", "scan")
 TIMES_RANKS = ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter")
 
 # An algorithm that is forced has these fan outs unless variables say otherwise (coll_tuned_init_chain_fanout and
-# tree_fanout): what was measured must be what the rules switch on.
+# tree_fanout): the rules must switch on the algorithm that was measured.
 FAN_OUT = 4
 CHAINS = ("bcast", "reduce")  # their fan in/out is that of chains
 
@@ -84,7 +84,7 @@ class OpenMpiRules(RulesFormat):
         self._environment = environment
 
     def collectives(self) -> Sequence[str]:
-        return tuple(NUMBERS)
+        return tuple(COLLECTIVE_NUMBERS)
 
     def has_sizes(self, collective: str) -> bool:
         return collective not in SIZELESS
@@ -129,7 +129,7 @@ class OpenMpiRules(RulesFormat):
 
     def text(self, rules: Sequence[Rule]) -> str:
         """Returns the content of the file."""
-        tuned = {NUMBERS[collective]: (collective, some) for collective, some in by_collective(rules)}
+        tuned = {COLLECTIVE_NUMBERS[collective]: (collective, some) for collective, some in by_collective(rules)}
         numbers = sorted({*tuned, *self._site_rules})
         lines = [f"{len(numbers)} # collectives; rules for Open MPI's coll_tuned, written by downbeat tune"]
         for number in numbers:

@@ -1,4 +1,4 @@
-"""Proves that rules took effect: which algorithm runs, and what is gained."""
+"""Proves that rules took effect: which algorithm runs, and the gain."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from downbeat.tune.choosing import cells_of, judge_levels, match_levels
 from downbeat.tune.late_arrivals import (
     SIZE_STEP,
     TELLING,
+    CallTraces,
     LateArrivals,
     NotLateError,
-    Trace,
     Waits,
     forced_trace,
     traces,
@@ -32,7 +32,7 @@ from downbeat.tune.target import Target
 RULES = "rules"
 
 
-def name_of(written: Written) -> str:
+def rules_name(written: Written) -> str:
     """Returns a content hash: the environment does not tell rules apart, because a library's file keeps its path."""
     return digest_of([dict(written.files), dict(written.variables)])
 
@@ -85,14 +85,14 @@ def means_over(frame: pd.DataFrame, rule: Rule) -> Match:
     return Match({}, *(np.exp(side.mean(axis=1)) for side in np.split(whole, 2, axis=1)))
 
 
-PLAIN = "default"  # directories of launches: without rules, under them, and by an algorithm that is forced
+WITHOUT_RULES = "default"  # directories of launches: without rules, under them, and by an algorithm that is forced
 RULED = "rules"
 FORCED = "forced"
 
 UNCOUNTABLE = "nothing of it can be counted under this library"
 ALL_WAIT = "every rank waits for every other by any algorithm"
-FEWEST_LAUNCHES = 2  # with late arrivals
-MOST_LAUNCHES = 4
+FEWEST_LATE_LAUNCHES = 2  # with late arrivals
+MOST_LATE_LAUNCHES = 4
 
 ProofVerdict = Literal["proven", "cannot tell", "failed"]
 
@@ -102,11 +102,15 @@ class Proof:
     """Whether rules are obeyed in a cell."""
 
     verdict: ProofVerdict
-    by: str  # what was compared, or why nothing can be compared
+    by: str  # the measure compared, or why nothing can be compared
 
 
 def judge_proof(
-    algorithm: str, default: Trace, forced: Mapping[str, Trace], under_rules: Trace, one_is_enough: bool = False
+    algorithm: str,
+    default: CallTraces,
+    forced: Mapping[str, CallTraces],
+    under_rules: CallTraces,
+    one_is_enough: bool = False,
 ) -> Proof:
     """Judges the traces of a cell.
 
@@ -154,7 +158,7 @@ class Case:
     """The rules in a cell.
 
     Attributes:
-        cell: what is run.
+        cell: the case to run.
         algorithm: that the rules name; the default where they name none.
         named: that its traces are compared with (`named_for`).
         variables: that switch the rules on.
@@ -175,7 +179,7 @@ def prove(
     variables: Mapping[str, str],
     directory: Path,
 ) -> dict[Cell, Proof]:
-    """Compares what was chosen with what runs under the rules, in every cell that was measured.
+    """Compares the chosen algorithm with the one that runs under the rules, in every cell that was measured.
 
     Counts come first; where they show no difference, waits between ranks are compared.
 
@@ -226,7 +230,7 @@ def prove_by_counts(target: Target, case: Case) -> Proof:
     cell, named = case.cell, case.named
     if cell.size % SIZE_STEP:
         return Proof("cannot tell", f"only sizes that are multiples of {SIZE_STEP} can be counted")
-    plain, reason = traces(target, cell, {}, case.directory / PLAIN)
+    plain, reason = traces(target, cell, {}, case.directory / WITHOUT_RULES)
     if DEFAULT not in plain:
         return Proof("cannot tell", f"the launch without rules left no trace: {reason}")
     if not plain[DEFAULT].evidence():
@@ -256,11 +260,13 @@ def prove_by_late_arrivals(late_arrivals: LateArrivals, case: Case) -> Proof:
             return failure
         # A rank that left early once needs nothing of the late one.
         seen = {side: waits & seen.get(side, waits) for side, waits in found.items()}
-        sides = {side: Trace(None, None, tuple(waits.ravel().astype(int).tolist())) for side, waits in seen.items()}
+        sides = {
+            side: CallTraces(None, None, tuple(waits.ravel().astype(int).tolist())) for side, waits in seen.items()
+        }
         forced = {name: sides[f"{FORCED}/{name}"] for name in case.named if f"{FORCED}/{name}" in sides}
-        proof = judge_proof(case.algorithm, sides[PLAIN], forced, sides[RULED])
+        proof = judge_proof(case.algorithm, sides[WITHOUT_RULES], forced, sides[RULED])
         launches += 1
-        if launches >= (MOST_LAUNCHES if proof.verdict == "failed" else FEWEST_LAUNCHES):
+        if launches >= (MOST_LATE_LAUNCHES if proof.verdict == "failed" else FEWEST_LATE_LAUNCHES):
             return proof
 
 
@@ -273,13 +279,13 @@ def launch_sides(late_arrivals: LateArrivals, case: Case) -> tuple[dict[str, Wai
     cell, directory = case.cell, case.directory
     forcing = {name: late_arrivals.target.form.forcing_variables(cell.collective, name) for name in case.named}
     switched = [name for name in case.named if not forcing[name]]
-    plain, reason = late_arrivals.waits(cell, switched, {}, directory / PLAIN)
+    plain, reason = late_arrivals.waits(cell, switched, {}, directory / WITHOUT_RULES)
     if DEFAULT not in plain:
         return {}, Proof("cannot tell", f"the launch without rules left no late arrivals: {reason}")
     ruled, reason = late_arrivals.waits(cell, [], case.variables, directory / RULED)
     if DEFAULT not in ruled:
         return {}, Proof("failed", f"the launch under the rules left no late arrivals: {reason}")
-    found = {PLAIN: plain[DEFAULT], RULED: ruled[DEFAULT]}
+    found = {WITHOUT_RULES: plain[DEFAULT], RULED: ruled[DEFAULT]}
     for name, fixed in forcing.items():
         forced = late_arrivals.waits(cell, [], fixed, directory / FORCED / name)[0] if fixed else plain
         if (DEFAULT if fixed else name) in forced:

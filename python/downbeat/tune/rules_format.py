@@ -142,10 +142,10 @@ class RulesFormat(ABC):
         """
 
     def sayable(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
-        """Returns the rules that can be written, and in words what was chosen but cannot.
+        """Returns the rules that can be written, and in words the choices that cannot.
 
         Args:
-            rules: what was chosen.
+            rules: the choices.
             ranks: for which it was measured; some may have no rule, because the default stays.
         """
         del ranks

@@ -31,9 +31,9 @@ from downbeat.tune.target import Target
 
 EXIT_WRONG = 4  # of downbeat-bench
 SCHEMA_VERSION = 1
-LEAST_LIMIT = 60.0  # s; after this an algorithm that does not end counts as hanging,
-ATTEMPTS = 2  # at an algorithm
-PATIENCE = 20  # times what the default took, if longer
+LEAST_RUN_LIMIT = 60.0  # s; after this an algorithm that does not end counts as hanging,
+SWEEP_ATTEMPTS = 2  # at an algorithm
+RUN_PATIENCE = 20  # times what the default took, if longer
 
 
 @dataclass
@@ -104,12 +104,12 @@ class Probe:
         began = time.monotonic()
         if reason := self.failure([DEFAULT], self.timeout):
             raise DownbeatError(f"{where} cannot be measured under {self.target.library.name}: {reason}")
-        limit = min(self.timeout, max(LEAST_LIMIT, PATIENCE * (time.monotonic() - began)))
+        limit = min(self.timeout, max(LEAST_RUN_LIMIT, RUN_PATIENCE * (time.monotonic() - began)))
         apart = bool(candidates) and bool(form.forcing_variables(self.collective, candidates[0]))
         if candidates and not apart and not self.failure(candidates, limit):
             return usable
         failed = dict.fromkeys(candidates, "")
-        for _ in range(ATTEMPTS):
+        for _ in range(SWEEP_ATTEMPTS):
             failed = {name: reason for name in failed if (reason := self.failure([name], limit))}
         usable.algorithms = [name for name in candidates if name not in failed]
         usable.excluded |= failed
@@ -161,12 +161,12 @@ def read_kept(file: Path) -> dict[str, Any] | None:
 
 
 HARMONIZE = "harmonize"
-BARRIER = "mpi_barrier"
+MPI_BARRIER = "mpi_barrier"
 DIGEST = 8  # hexadecimal digits
-SIZELESS = "barrier"  # the collective that has no size
+WITHOUT_SIZE = "barrier"  # the collective that has no size
 # Of a launch and cell, what choosing needs; `value` is the median of the metric over the launch's samples, in s, NaN
 # where the cell does not count (`countable`).
-COLUMNS = ("collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value")
+SWEEP_COLUMNS = ("collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value")
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Effort:
     def options(self, collectives: Sequence[str], sizes: str) -> dict[str, str]:
         """Returns the options of downbeat-bench that all measurements have in common."""
         options = {"repetitions": str(self.repetitions), "validate": ""}
-        if set(collectives) != {SIZELESS}:
+        if set(collectives) != {WITHOUT_SIZE}:
             options["sizes"] = sizes
         if self.pattern:
             options["pattern"] = self.pattern
@@ -199,7 +199,7 @@ class Effort:
         A barrier is measured from a common start alone: under most libraries the choice would hold for the MPI_Barrier
         that synchronizes as well. So are arrival patterns: after a barrier its own exit skew would be part of them.
         """
-        return HARMONIZE if collective == SIZELESS or self.pattern else f"{HARMONIZE},{BARRIER}"
+        return HARMONIZE if collective == WITHOUT_SIZE or self.pattern else f"{HARMONIZE},{MPI_BARRIER}"
 
 
 def decisive(frame: pd.DataFrame) -> pd.DataFrame:
@@ -212,7 +212,7 @@ def decisive(frame: pd.DataFrame) -> pd.DataFrame:
 def alternative(frame: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows of the other measurement: without the arrival pattern, where there is none after MPI_Barrier."""
     late = frame["pattern"] != NO_PATTERN
-    return frame[~late] if late.any() else frame[frame["synchronizer"] == BARRIER]
+    return frame[~late] if late.any() else frame[frame["synchronizer"] == MPI_BARRIER]
 
 
 def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync: str) -> Plan:
@@ -238,7 +238,7 @@ def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync:
 
 
 def sweep(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> pd.DataFrame:
-    """Measures what a plan of `sweep_plan` says; returns one row per launch and cell, `COLUMNS`.
+    """Measures what a plan of `sweep_plan` says; returns one row per launch and cell, `SWEEP_COLUMNS`.
 
     Raises:
         DownbeatError: no launch was complete.
@@ -271,15 +271,15 @@ def digest_of(content: object) -> str:
 
 
 def measured(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Returns `COLUMNS` of the cells of an experiment; an environment other than the default one is an algorithm."""
+    """Returns `SWEEP_COLUMNS` of an experiment's cells; an environment other than the default one is an algorithm."""
     frame = with_values(cells, metric)
     forced = frame["environment"] != DEFAULT_ENVIRONMENT
     frame["algorithm"] = frame["algorithm"].where(~forced, frame["environment"])
-    return frame[list(COLUMNS)].reset_index(drop=True)
+    return frame[list(SWEEP_COLUMNS)].reset_index(drop=True)
 
 
 def with_values(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Returns the cells of an experiment with `collective` and `value`, as `COLUMNS` has them."""
+    """Returns the cells of an experiment with `collective` and `value`, as `SWEEP_COLUMNS` has them."""
     frame = cells.rename(columns={"operation": "collective"})
     frame["value"] = frame[f"{metric}_median"].where(countable(frame))
     return frame

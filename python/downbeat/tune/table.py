@@ -21,7 +21,7 @@ from downbeat.tune.choosing import Candidate, Decision
 from downbeat.tune.rules_format import DEFAULT, Rule
 from downbeat.tune.tuning import GAIN, RECORD_FILE, Tuning
 
-MOST_CELLS = 3  # that a line names; rules.json has all
+MOST_LISTED_CELLS = 3  # that a line names; rules.json has all
 
 
 def find_warnings(tuning: Tuning) -> list[str]:
@@ -52,8 +52,10 @@ def find_warnings(tuning: Tuning) -> list[str]:
             f"{cell.collective} -m {cell.size} --validate shows them"
         )
     for some in tuning.left_out:
-        more = f" and {len(some.cells) - MOST_CELLS} more" if len(some.cells) > MOST_CELLS else ""
-        warnings.append(f"{some.status} cells do not count ({some.where}): {'; '.join(some.cells[:MOST_CELLS])}{more}")
+        more = f" and {len(some.cells) - MOST_LISTED_CELLS} more" if len(some.cells) > MOST_LISTED_CELLS else ""
+        warnings.append(
+            f"{some.status} cells do not count ({some.where}): {'; '.join(some.cells[:MOST_LISTED_CELLS])}{more}"
+        )
     for cell in tuning.disobeyed():
         warnings.append(
             f"the rules are not obeyed for {cell}: {tuning.proofs[cell].by}; do not use them before you know why"
@@ -108,7 +110,7 @@ def write_rules_record(tuning: Tuning, directory: Path, warnings: list[str]) -> 
 
 
 def record_of_rules(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
-    """Returns what is known of a tuning. Ratios are times over those of the default: below 1 is faster."""
+    """Returns a tuning as JSON has it. Ratios are times over those of the default: below 1 is faster."""
     question = tuning.question
     return {
         "schema_version": SCHEMA_VERSION,
@@ -152,7 +154,7 @@ def record_of_rules(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
 
 
 def cell_of(tuning: Tuning, decision: Decision) -> dict[str, object]:
-    """Returns what is known of a cell."""
+    """Returns a cell as JSON has it."""
     proof = tuning.proofs.get(decision.cell)
     return {
         **dataclasses.asdict(decision.cell),
@@ -165,7 +167,7 @@ def cell_of(tuning: Tuning, decision: Decision) -> dict[str, object]:
 
 
 def candidate_of(candidate: Candidate) -> dict[str, object]:
-    """Returns what is known of an algorithm in a cell."""
+    """Returns an algorithm in a cell as JSON has it."""
     comparison = comparison_of(candidate.comparison)
     return {"algorithm": candidate.algorithm, "rejected": candidate.rejected, "against_default": comparison}
 
@@ -194,7 +196,7 @@ def known(value: object) -> object:
 LONGEST_REASON = 150
 
 
-def render(tuning: Tuning, warnings: list[str]) -> str:
+def render_tuning(tuning: Tuning, warnings: list[str]) -> str:
     """Returns the tables, the summary and the warnings."""
     lines = [tuning.target.version, f"rules: {tuning.target.form.name}"]
     if tuning.question.arrivals:
@@ -209,7 +211,7 @@ def render(tuning: Tuning, warnings: list[str]) -> str:
         line
         for usable in tuning.usable
         for algorithm, reason in usable.excluded.items()
-        for line in wrapped(f"{usable.collective} on {usable.ranks} ranks by {algorithm}: {shortened(reason)}")
+        for line in wrapped(f"{usable.collective} on {usable.ranks} ranks by {algorithm}: {short_reason(reason)}")
     ]
     if excluded:
         lines += ["", "not measured:", *excluded]
@@ -254,7 +256,7 @@ def proven(tuning: Tuning, rule: Rule) -> str:
     proofs = [proof for cell, proof in tuning.proofs.items() if rule.holds(cell)]
     counts = Counter((proof.verdict, proof.by) for proof in proofs)
     return "; ".join(
-        f"{verdict}: {shortened(by)} ({count} of {len(proofs)})" for (verdict, by), count in counts.items()
+        f"{verdict}: {short_reason(by)} ({count} of {len(proofs)})" for (verdict, by), count in counts.items()
     )
 
 
@@ -299,6 +301,6 @@ def others_sheet(tuning: Tuning) -> Sheet:
     return Sheet(pd.DataFrame(rows, columns=list(fields)), fields, len(CELL_FIELDS) + 2, title=said)
 
 
-def shortened(reason: str) -> str:
+def short_reason(reason: str) -> str:
     """Returns as much of a reason as a table can hold; rules.json has all of it."""
     return textwrap.shorten(reason, LONGEST_REASON, placeholder=" ...")

@@ -1,4 +1,4 @@
-"""The library that is tuned, single runs of downbeat-bench under it, and the check of what is asked for."""
+"""The library that is tuned, single runs of downbeat-bench under it, and the check of the question."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Target:
     version: str  # what the library says of itself
     algorithms: Mapping[str, Sequence[str]]  # by collective, in the order of the library's numbers
     form: RulesFormat
-    settings: Mapping[str, Setting] = field(default_factory=dict)  # what is set for the library, by name
+    settings: Mapping[str, Setting] = field(default_factory=dict)  # settings of the library, by name
 
     def check(self, collectives: Sequence[str]) -> None:
         """Raises UsageError for a collective that rules cannot be for."""
@@ -131,13 +131,13 @@ def find_target(library: Library, directory: Path) -> Target:
     if not parts:
         raise UsageError(f"{library.name} has no variables that choose algorithms; there is nothing to tune")
     algorithms = {record["name"]: record["summary"].split(", ") for record in parts}
-    version, settings = about(library, directory)
-    form = form_of(library, parts[0]["source"], version, algorithms, settings)
+    version, settings = describe_library(library, directory)
+    form = rules_form(library, parts[0]["source"], version, algorithms, settings)
     return Target(library, version, algorithms, form, settings)
 
 
-def about(library: Library, directory: Path) -> tuple[str, dict[str, Setting]]:
-    """Returns what the MPI library says of itself, and what is set for it."""
+def describe_library(library: Library, directory: Path) -> tuple[str, dict[str, Setting]]:
+    """Returns the MPI library's version text and its settings."""
     directory.mkdir(parents=True, exist_ok=True)
     run = run_bench(
         library, 1, ["nothing", "-r", "1", "--sync", "none", "-q", "-o", "context.nc"], {}, LIST_TIMEOUT, directory
@@ -149,7 +149,7 @@ def about(library: Library, directory: Path) -> tuple[str, dict[str, Setting]]:
         return " ".join(str(file.mpi_library).splitlines()[0].split(",")[0].split()), settings_of(file.attributes)
 
 
-def form_of(
+def rules_form(
     library: Library,
     source: str,
     version: str,
@@ -167,4 +167,4 @@ def form_of(
     linked = linked_mpi(library.bench)
     if linked is None:
         raise DownbeatError(f"the MPI library of '{library.bench}' was not found; ldd must show its path")
-    return mpich.form_of(linked)
+    return mpich.mpich_rules(linked)

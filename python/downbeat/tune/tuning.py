@@ -1,4 +1,4 @@
-"""The whole of tuning: probe, sweep, choose, write, measure what was gained, prove."""
+"""The whole of tuning: probe, sweep, choose, write, measure the gain, prove."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from downbeat.tune.proving import (
     compare_environments,
     compare_rules,
     lost_cells,
-    name_of,
     prove,
+    rules_name,
     wrong_cells,
     wrong_under,
 )
@@ -102,7 +102,7 @@ class Tuning:
     usable: list[Usable] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
-    losses: list[str] = field(default_factory=list)  # what was chosen, but cannot be said in rules
+    losses: list[str] = field(default_factory=list)  # choices that rules cannot express
     written: Written = field(default_factory=lambda: Written({}, {}, ()))
     proofs: Mapping[Cell, Proof] = field(default_factory=dict)
     gains: Mapping[Cell, Comparison] = field(default_factory=dict)
@@ -261,7 +261,7 @@ def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
         and value not in (tuning.written.variables[name], "true")
     ]
     tuning.written = dataclasses.replace(tuning.written, notes=[*tuning.written.notes, *lost])
-    return write_files(tuning.target, tuning.written, directory, about(tuning.question))
+    return write_files(tuning.target, tuning.written, directory, origin_lines(tuning.question))
 
 
 def measure_rules(
@@ -287,7 +287,7 @@ def measure_rules(
         seed=effort.seed + 1,  # another order than that of the sweep
     )
     say(f"measuring {counted(len(tuning.rules), 'rule')} against the library's own choice")
-    return with_values(cells_of_plan(plan, directory / GAIN / name_of(tuning.written), Plain(say)), effort.metric)
+    return with_values(cells_of_plan(plan, directory / GAIN / rules_name(tuning.written), Plain(say)), effort.metric)
 
 
 def judge_rules(
@@ -305,7 +305,7 @@ def judge_rules(
     tuning.proofs = prove(tuning.target, choices, tuning.usable, variables, directory / PROOF)
 
 
-def about(question: Question) -> list[str]:
+def origin_lines(question: Question) -> list[str]:
     """Returns where rules come from, for the reader of the file a year later."""
     today = datetime.datetime.now(datetime.UTC).date()
     ranks = ", ".join(map(str, question.ranks))
@@ -325,7 +325,7 @@ def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tun
     """Tunes an MPI library.
 
     Args:
-        question: what is to be tuned.
+        question: the tuning asked for.
         directory: for rules, their proof, and all that was measured.
         say: receives the progress, in lines.
 

@@ -1,4 +1,4 @@
-"""Readers of traces of other tools and of our own, by what is in a file; writers of what they become on one axis."""
+"""Readers of traces of other tools and of our own, by content; writers of traces on one axis."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[list[RankTrace], list[str]]:
-    """Returns the traces in files of any format by rank, and a line for each kind of what was left out.
+    """Returns the traces in files of any format by rank, and a line for each kind of event left out.
 
     Args:
         names: of files, or of directories; or RANK=FILE.

@@ -22,14 +22,13 @@ import msgspec
 
 from downbeat.align.calls import ROOTED, UNKNOWN_RANK, Call, Gathered, NoTraceError, RankTrace, normalize
 from downbeat.align.formats.events import Blocks, looks_like_events
-from downbeat.align.formats.found import CollectiveEvents, Event, OfDevices, Stamp, find, gather_xla
-from downbeat.align.formats.kernels import OF_POINTS, POINT_TO_POINT, UNKNOWN, Kernels
+from downbeat.align.formats.found import HOST, CollectiveEvents, Event, OfDevices, Stamp, find, gather_xla
+from downbeat.align.formats.kernels import OF_POINTS, POINT_TO_POINT, UNKNOWN_CALLS, Kernels
 from downbeat.errors import reading
 
 NAME = "Chrome"
 recognizes = looks_like_events
 
-HOST = re.compile(r"^(gloo|mpi):")
 SLACK = 1000  # ns by which a device's annotation may be shorter than its kernels: older ones have us
 
 # Bytes of an element, by the name that PyTorch has for its type, lower case.
@@ -48,7 +47,7 @@ EARLIER = "events are read, up to {}, where the file breaks off"
 
 
 def read(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the trace of a rank, and a line for each kind of what was left out.
+    """Returns the trace of a rank, and a line for each kind of event left out.
 
     Raises:
         UsageError: the file is damaged, has no collectives, or several ranks.
@@ -183,7 +182,7 @@ class Kineto:
         operation = kernel.operation if kernel and named else normalize(said)
         if not operation:
             points = POINT_TO_POINT.search(said) or "SendRecv" in said
-            self.gathered.skipped[OF_POINTS if points else UNKNOWN] += 1
+            self.gathered.skipped[OF_POINTS if points else UNKNOWN_CALLS] += 1
             return
         if stamp.exit <= stamp.entry:
             self.gathered.skipped[LOST] += 1

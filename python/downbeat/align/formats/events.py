@@ -24,20 +24,20 @@ from downbeat.text import counted
 GZIP = b"\x1f\x8b"
 BLOCK_BYTES = 1 << 22
 HEAD_BYTES = 1 << 26  # most that may stand before the events
-GAP = re.compile(rb"\}\s*,\s*(?=\{)")
+BETWEEN_EVENTS = re.compile(rb"\}\s*,\s*(?=\{)")
 ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
 FAULT = re.compile(r"\(byte (\d+)\)$")  # where msgspec's message says that the fault is
 MOST_TRIED = 64  # gaps before a fault that are tried
 RAW = msgspec.json.Decoder(list[msgspec.Raw])
 BOM = b"\xef\xbb\xbf"
 
-Event = TypeVar("Event")
+EventType = TypeVar("EventType")
 
 
-class Decodes(Protocol[Event]):
+class Decodes(Protocol[EventType]):
     """A decoder of events: of msgspec, or one that behaves like it."""
 
-    def decode(self, text: bytes, /) -> list[Event | None]:
+    def decode(self, text: bytes, /) -> list[EventType | None]:
         """Returns the events of a JSON array; None where it has null."""
 
 
@@ -64,7 +64,7 @@ def looks_like_events(path: Path) -> bool:
 
 
 def nanoseconds(number: bytes | msgspec.Raw, up: bool = False) -> int:
-    """Returns a number of microseconds with its digits in the file, in whole ns, exactly; rounds what is below 1 ns.
+    """Returns a number of microseconds with its digits in the file, in whole ns, exactly; rounds digits below 1 ns.
 
     Args:
         number: digits, as JSON has them; a float would lose the ns beyond 2^53.
@@ -89,7 +89,7 @@ def has_time(number: msgspec.Raw) -> bool:
     return bytes(number) not in (b"", b"null")
 
 
-class Blocks(Generic[Event]):
+class Blocks(Generic[EventType]):
     """The events of a file.
 
     Attributes:
@@ -99,7 +99,7 @@ class Blocks(Generic[Event]):
         count: events so far; null among them is none.
     """
 
-    def __init__(self, path: Path, events: Decodes[Event]) -> None:
+    def __init__(self, path: Path, events: Decodes[EventType]) -> None:
         self.path = path
         self.head: dict[str, Any] = {}
         self.broken = ""
@@ -107,7 +107,7 @@ class Blocks(Generic[Event]):
         self.events = events
         self.lines, self.column = 0, 0  # of the text that is done
 
-    def __iter__(self) -> Iterator[list[Event]]:
+    def __iter__(self) -> Iterator[list[EventType]]:
         """Yields the events in order, a block at a time.
 
         Raises:
@@ -121,7 +121,7 @@ class Blocks(Generic[Event]):
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise ValueError(f"{str(error).rstrip('.')}, after {counted(self.count, 'whole event')}") from error
 
-    def blocks(self, file: IO[bytes]) -> Iterator[list[Event | None]]:
+    def blocks(self, file: IO[bytes]) -> Iterator[list[EventType | None]]:
         """Yields the events of an open file."""
         head, rest = self.begin(file)
         whole = BLOCK_BYTES  # a longer text without a gap between events may have a fault
@@ -130,7 +130,7 @@ class Blocks(Generic[Event]):
             rest += chunk
             if not chunk:
                 break
-            for gap in reversed(list(GAP.finditer(rest, max(0, len(rest) - BLOCK_BYTES // 16)))[-8:]):
+            for gap in reversed(list(BETWEEN_EVENTS.finditer(rest, max(0, len(rest) - BLOCK_BYTES // 16)))[-8:]):
                 found = self.decode(rest[: gap.start() + 1])
                 if found is not None:
                     yield found
@@ -145,7 +145,7 @@ class Blocks(Generic[Event]):
         yield from self.finish(rest, head)
 
     def begin(self, file: IO[bytes]) -> tuple[bytes | None, bytes]:
-        """Returns the text before the events, None of a bare array; and what was read beyond it."""
+        """Returns the text before the events, None of a bare array; and the bytes read beyond it."""
         text = b""
         while len(text) < HEAD_BYTES:
             chunk = file.read(1 << 16)
@@ -166,7 +166,7 @@ class Blocks(Generic[Event]):
         self.column = len(text) - text.rindex(b"\n") - 1 if lines else self.column + len(text)
         self.lines += lines
 
-    def decode(self, text: bytes) -> list[Event | None] | None:
+    def decode(self, text: bytes) -> list[EventType | None] | None:
         """Returns events, None if the text is not whole."""
         try:
             return self.events.decode(b"[" + text.rstrip().rstrip(b",") + b"]")
@@ -175,7 +175,7 @@ class Blocks(Generic[Event]):
                 raise
             return None
 
-    def finish(self, text: bytes, head: bytes | None) -> Iterator[list[Event | None]]:
+    def finish(self, text: bytes, head: bytes | None) -> Iterator[list[EventType | None]]:
         """Yields the last events, and reads the text after them.
 
         Raises:
@@ -200,7 +200,7 @@ class Blocks(Generic[Event]):
             yield found  # an array needs no end
         else:
             ends = [found.end() for found in re.finditer(rb"\}", text[:place])]
-            gaps = [gap.start() + 1 for gap in GAP.finditer(text, 0, place)]
+            gaps = [gap.start() + 1 for gap in BETWEEN_EVENTS.finditer(text, 0, place)]
             tried = [*ends[: -MOST_TRIED - 1 : -1], *gaps[: -MOST_TRIED - 1 : -1]]
             before = next((some for end in tried if (some := self.decode(text[:end])) is not None), [])
             if head is None and place == len(text):

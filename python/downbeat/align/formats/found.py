@@ -12,7 +12,16 @@ import msgspec
 
 from downbeat.align.calls import Call, Gathered, normalize
 from downbeat.align.formats.events import Blocks, has_time, nanoseconds
-from downbeat.align.formats.kernels import LEFT_OUT, NONE, OF_POINTS, UNKNOWN, Kernel, Kernels, looks_like_one, stranger
+from downbeat.align.formats.kernels import (
+    LEFT_OUT,
+    NONE,
+    OF_POINTS,
+    UNKNOWN_CALLS,
+    Kernel,
+    Kernels,
+    looks_like_one,
+    stranger,
+)
 
 PARAMETERS = "record_param_comms"
 HOST = re.compile(r"^(gloo|mpi):")
@@ -65,7 +74,7 @@ class CollectiveEvents:
 
     Attributes:
         stamps: of each kind: parameters, kernel, device, host, xla; "kernel of xla" names its operation.
-        skipped: how many of what was left out.
+        skipped: events left out, by kind.
         processes: names.
         ranks: that names of processes say.
     """
@@ -181,7 +190,7 @@ def stamp_of(event: Event, kernel: Kernel | None, end: msgspec.Raw | None = None
 GROUPS = re.compile(r"replica_groups=(?:\{(?P<lists>(?:\{[\d,]*\},?)+)\}|\[(?P<count>\d+),\d+\])")
 SUB_GROUPS = "collectives of several groups of devices: the trace does not say whose"
 NOT_ALL = "collectives that not all devices of the file took part in together"
-PAIRS = "starts or ends of asynchronous collectives without the other"
+PAIRED_EVENTS = "starts or ends of asynchronous collectives without the other"
 LASTING = "starts of asynchronous collectives last as long as their kernels, as on GPUs: taken as the whole"
 
 
@@ -243,7 +252,7 @@ def gather_xla(gathered: Gathered, found: CollectiveEvents, base: int) -> None:
         operation, part, number = normalize(name[1]), name[2], name[3] or ""
         shape = GROUPS.search(str(stamp.arguments.get("long_name", "")))
         if operation is None:
-            gathered.skipped[OF_POINTS if "permute" in name[1] else UNKNOWN] += part != "-done"
+            gathered.skipped[OF_POINTS if "permute" in name[1] else UNKNOWN_CALLS] += part != "-done"
             continue
         if shape and (int(shape["count"]) if shape["count"] else shape["lists"].count("{")) > 1:
             gathered.skipped[SUB_GROUPS] += part != "-done"
@@ -252,7 +261,7 @@ def gather_xla(gathered: Gathered, found: CollectiveEvents, base: int) -> None:
         key = (device, name[1], number)
         whole = device not in paired and "TPU" not in found.processes.get(device, "")
         if part == "-start" and not whole:
-            gathered.skipped[PAIRS] += key in begun
+            gathered.skipped[PAIRED_EVENTS] += key in begun
             begun[key] = stamp
             continue
         gathered.skipped[LASTING] += part == "-start"
@@ -260,11 +269,11 @@ def gather_xla(gathered: Gathered, found: CollectiveEvents, base: int) -> None:
         if part == "-done":
             start = begun.pop(key, None)
             if start is None:
-                gathered.skipped[PAIRS] += 1
+                gathered.skipped[PAIRED_EVENTS] += 1
                 continue
             entry = start.entry
         module = str(stamp.arguments.get("hlo_module", ""))
         call = Call(operation, entry + base, stamp.exit + base)
         devices.add(f"{module} {name[1]}{number}".strip(), device, call)
-    gathered.skipped[PAIRS] += len(begun)
+    gathered.skipped[PAIRED_EVENTS] += len(begun)
     devices.gather(gathered)

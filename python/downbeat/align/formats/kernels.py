@@ -21,7 +21,7 @@ LOOKS_LIKE_ONE = re.compile(
     re.IGNORECASE,
 )
 OF_POINTS = "point-to-point calls"
-UNKNOWN = "calls of the library whose operation neither their name nor their arguments say"
+UNKNOWN_CALLS = "calls of the library whose operation neither their name nor their arguments say"
 LEFT_OUT = "kernels that --kernel leaves out"
 
 
@@ -99,7 +99,7 @@ def looks_like_one(name: str) -> bool:
 
 
 def stranger(name: str) -> str:
-    """Returns what is said of kernels that look like a collective's, with the name of one."""
+    """Returns the note on kernels that look like a collective's, with the name of one."""
     bare = re.split(r"[<(]", name, maxsplit=1)[0].removeprefix("void ")
     return (
         "kernels look like collectives, but are of no known family: if each rank waits in them for all, "

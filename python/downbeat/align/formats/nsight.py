@@ -21,7 +21,7 @@ from downbeat.align.formats.kernels import (
     NONE,
     OF_POINTS,
     POINT_TO_POINT,
-    UNKNOWN,
+    UNKNOWN_CALLS,
     Kernels,
     looks_like_one,
     stranger,
@@ -53,7 +53,7 @@ def recognizes(path: Path) -> bool:
 
 
 class Export:
-    """An open export: its tables differ by version, and by what was traced."""
+    """An open export: its tables differ by version and by traced libraries."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -76,7 +76,7 @@ class Export:
 
 
 def read(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the traces of the processes in a file, and a line for each kind of what was left out.
+    """Returns the traces of the processes in a file, and a line for each kind of event left out.
 
     Raises:
         UsageError: the file is damaged, is of another program, has no collectives, or does not say their rank.
@@ -92,7 +92,7 @@ def read(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
 
 
 def read_export(path: Path, export: Export, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the traces of the processes in an open file, and a line for each kind of what was left out."""
+    """Returns the traces of the processes in an open file, and a line for each kind of event left out."""
     if "StringIds" not in export.columns:
         raise NoTraceError(f"'{path}' is SQLite, but no export of Nsight Systems: it has no table StringIds")
     base = next((int(row[0]) for row in export.select("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")), 0)
@@ -173,7 +173,7 @@ def gather_nccl(
         operation = kernel.operation if kernel else ""
         if not operation or operation == NONE:
             points = POINT_TO_POINT.search(text) or "SendRecv" in text
-            of_family = LEFT_OUT if operation else OF_POINTS if points else UNKNOWN
+            of_family = LEFT_OUT if operation else OF_POINTS if points else UNKNOWN_CALLS
             mine.skipped[of_family if kernel else stranger(text)] += 1
             continue
         payload = around(ranges, *launches.get((process >> PROCESS, correlation), (0, 0)))

@@ -36,7 +36,7 @@ def anchor_of(path: Path) -> Path | None:
 
 
 def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the traces of an archive's processes, and a line for each kind of what was left out.
+    """Returns the traces of an archive's processes, and a line for each kind of event left out.
 
     Raises:
         UsageError: the archive is damaged, or has no collectives.
@@ -57,7 +57,7 @@ def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
 
 
 def read_archive(path: Path, archive: Reader) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the traces of an open archive's processes, and a line for each kind of what was left out."""
+    """Returns the traces of an open archive's processes, and a line for each kind of event left out."""
     definitions = archive.definitions
     clock = definitions.clock_properties
     resolution, offset = int(clock.timer_resolution), int(clock.global_offset)

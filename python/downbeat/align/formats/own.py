@@ -20,7 +20,7 @@ recognizes = is_trace
 
 
 def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the traces of a job's processes, and a line for each kind of what was left out.
+    """Returns the traces of a job's processes, and a line for each kind of event left out.
 
     Raises:
         UsageError: the trace is damaged, or has no collectives.

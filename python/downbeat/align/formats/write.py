@@ -214,7 +214,7 @@ class RankAxis:
 
 
 @dataclass(frozen=True)
-class Source:
+class EventSource:
     """Where the events of a rank come from.
 
     Attributes:
@@ -230,11 +230,11 @@ class Source:
     events: Callable[[RankAxis], Iterator[list[bytes]]]
 
 
-def source_of(trace: RankTrace) -> Source:
+def source_of(trace: RankTrace) -> EventSource:
     """Returns where the events of a rank come from: its file if that is a Chrome trace, else the calls."""
     if not chrome.recognizes(trace.path):
         first = min((int(calls.entry.min()) for calls in trace.calls if len(calls.entry)), default=0)
-        return Source(trace.rank, first, 0, lambda axis: iter([calls_on(trace, axis)]))
+        return EventSource(trace.rank, first, 0, lambda axis: iter([calls_on(trace, axis)]))
     blocks = Blocks(trace.path, msgspec.json.Decoder(list[Times | None]))
     with reading(trace.path):
         stamps = [
@@ -243,7 +243,7 @@ def source_of(trace: RankTrace) -> Source:
         ]
         base = int(blocks.head.get("baseTimeNanoseconds") or 0)
     first = int(min((block.min() for block in stamps if len(block)), default=0)) + base
-    return Source(trace.rank, first, base, lambda axis: file_on(trace.path, base, axis))
+    return EventSource(trace.rank, first, base, lambda axis: file_on(trace.path, base, axis))
 
 
 def file_on(path: Path, base: int, axis: RankAxis) -> Iterator[list[bytes]]:

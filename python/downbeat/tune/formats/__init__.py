@@ -1,1 +1,0 @@
-"""The forms in which MPI libraries take rules, a file for each."""
