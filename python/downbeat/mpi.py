@@ -8,8 +8,8 @@
     comm.Reduce(data, result)
     time = MPI.Wtime() - begin           # use it if flag was True on every process
 
-docs/languages.md is the reference. Times are seconds. Needs mpi4py (`pip install 'downbeat[mpi]'`) and a libdownbeat for
-the MPI library that mpi4py has loaded. If there is none, the import raises `LibraryError`, which is an ImportError.
+docs/languages.md is the reference. Times are seconds. Needs mpi4py (`pip install 'downbeat[mpi]'`) and a libdownbeat
+for the MPI library that mpi4py has loaded. If there is none, the import raises `LibraryError`, which is an ImportError.
 Errors of MPI are `mpi4py.MPI.Exception`.
 """
 

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from tests.statistics import extremes
-from tests.statistics.launch_medians import PROMISED, coverages
+from tests.statistics import verdicts
+from tests.statistics.intervals import PROMISED, coverages
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=8))
@@ -214,7 +214,7 @@ def test_a_value_outside_is_named() -> None:
 
 def test_the_most_extreme_of_many_equal_cells_is_held_by_its_interval() -> None:
     """Alone the interval of the most extreme misses the truth in every second experiment: it was picked for that."""
-    found = extremes.simulate(300)
+    found = verdicts.simulate_extremes(300)
     assert all(promise.met for promise in found.promises)
     assert {cells: float(alone) for cells, alone, _ in found.tables[0].rows}[20] < 0.6
 
