@@ -41,6 +41,9 @@ SKEWS = {
 LATEST = {"plain": 200.0}  # 99 % of the calls of 128 processes; 400 under all other conditions
 WORST = {128: 120.0, 1024: 130.0}
 NETWORKS = range(2, 11)  # seeds, beside that of the first run
+# Path asymmetry that moves or jumps, s from one value to the next, by seed: ten networks of each condition and size.
+MOVING = {seed: str(10.0 ** (seed % 5 - 3)) for seed in range(1, 11)}
+MOVING_CONDITIONS = ("moving", "jumping")
 BOUNDS = {1024: 4.9, 16384: 5.4}
 BROKEN = 1  # exit status where a promise is broken under a condition drawn at random
 REFUSED = 2  # its exit status where an option is wrong
@@ -65,6 +68,8 @@ def run(mpi: str, words: Sequence[str], what: str) -> list[Row]:
 def run_one(mpi: str, processes: int, condition: str, seconds: float, interval: float, seed: int = 1) -> Row:
     """Simulates one size under one condition."""
     words = ["--processes", f"{processes}", "--condition", condition, "--seed", f"{seed}"]
+    if condition in MOVING_CONDITIONS:
+        words += ["--moving-for", MOVING[seed]]
     words += ["--seconds", f"{seconds:g}", "--interval", f"{interval:g}"]
     return run(mpi, words, f"{processes} processes, {condition}, seed {seed}")[0]
 
@@ -75,6 +80,10 @@ def measure(mpi: str) -> list[Row]:
     asked += [(size, "barrier", 2.0, 0.01) for size in INTERVALS]
     networks = [
         (size, "asymmetric", SECONDS, 5 * INTERVALS[size], seed) for size, seed in itertools.product(WORST, NETWORKS)
+    ]
+    networks += [
+        (size, each, SECONDS, 5 * INTERVALS[size], seed)
+        for size, each, seed in itertools.product(WORST, MOVING_CONDITIONS, MOVING)
     ]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as workers:  # nothing is timed: virtual time
         rows = list(workers.map(lambda words: run_one(mpi, *words), [*asked, *networks]))
@@ -121,6 +130,15 @@ def conclude(rows: list[Row], long_run: Row) -> list[Promise]:
             row["skew_median_ns"] for row in rows if (row["processes"], row["condition"]) == (size, "asymmetric")
         )
         promises.append(at_most(f"{size} processes, asymmetric: the worst of all networks", worst, limit, "ns"))
+    for size, condition in itertools.product(WORST, MOVING_CONDITIONS):
+        found = [row for row in rows if (row["processes"], row["condition"]) == (size, condition)]
+        what = f"{size} processes, {condition}, the worst of all networks"
+        ones, twos = [row["within_one"] for row in found], [row["within_two"] for row in found]
+        held = min(ones) >= 0.60 and max(ones) <= 0.80
+        text = f"{min(ones):.2f} to {max(ones):.2f}"
+        promises.append(Promise(f"{what}: within the expected error, {text}", min(ones), "0.60 to 0.80", held))
+        promises.append(Promise(f"{what}: within twice of it", min(twos), ">= 0.92", min(twos) >= 0.92))
+        promises.append(at_most(f"{what}: beyond the bound", max(row["beyond_bound"] for row in found), 0))
     for size, bound in BOUNDS.items():
         row = row_of(rows, size, "plain")
         promises.append(

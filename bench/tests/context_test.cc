@@ -60,6 +60,16 @@ TEST(ClockAgreement, ARoundThatWasHeldUpDoesNotAccuseAClockThatIsRight) {
     EXPECT_EQ(agreement.offset, 1e-8);
 }
 
+TEST(ClockAgreement, TheRankWhoseClockFailsMostSaysWhatToleranceItTakes) {
+    const RankOffset known{{{1e-8, 2e-8}}, 2e-8, 0, 0.01, 3e-8, 1e-7, 5e-7};
+    const RankOffset unknown{{{1e-8, 2e-8}}, 2e-8, 0, 0.6, 4e-7, 1e-7, 5e-7};
+    const ClockAgreement agreement = judge_clocks({known, unknown});
+    EXPECT_EQ(agreement.unsure, 0.6);
+    EXPECT_EQ(agreement.known_to, 4e-7);
+    EXPECT_EQ(agreement.asked, 1e-7);
+    EXPECT_DOUBLE_EQ(agreement.needed, 3e-6); // four times the tolerance, and half of that again
+}
+
 TEST(ClockAgreement, OneRankHasNobodyToAgreeWith) {
     EXPECT_EQ(judge_clocks({}).ranks, 0);
     EXPECT_EQ(describe_agreement(judge_clocks({})), "nothing to compare it with: only one rank");

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import xarray as xr
 from conftest import ONE_LIBRARY, Bench, read_dataset
 from downbeat.data.cells import summarize_cells
@@ -45,6 +46,15 @@ def test_a_share_of_the_ranks_may_be_late(bench: Bench, tmp_path: Path) -> None:
     (cell,) = summarize_cells(tmp_path / "out.nc").to_dict("records")
     assert abs(cell["latency_max_median"] - LATENCY) < 20e-6
     assert cell["makespan_median"] > LATENCY + 100e-6
+
+
+def test_an_automatic_tolerance_is_found_once(bench: Bench, tmp_path: Path) -> None:
+    outcome = bench("barrier", *FEW, env={"DOWNBEAT_TOLERANCE": "auto"})
+    assert outcome.status == 0, outcome.stderr
+    data = read_dataset(tmp_path / "out.nc")
+    doublings = np.log2(data.attrs["tolerance_s"] / 0.5e-6)
+    assert doublings >= 0 and doublings == pytest.approx(round(doublings))
+    assert float(data.attrs["clock_tolerance"]) == data.attrs["tolerance_s"]
 
 
 def test_a_limit_takes_the_place_of_tolerance_and_flags(bench: Bench, tmp_path: Path) -> None:
