@@ -1,4 +1,3 @@
-#include "experiments/clock_measure.h"
 #include "experiments/clock_results.h"
 #include "files.h"
 #include "fixture.h"
@@ -9,8 +8,6 @@
 
 namespace bench {
 namespace {
-
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Clock, SummarizesOverRanksThenRepetitions) {
     const ClockSummary summary = summarize_clocks(clock_fixture());

@@ -197,7 +197,6 @@ inline ClockResults clock_fixture() {
     results.clock_domains = 3;
     results.barrier = {1e-6, 3e-6};
     const auto event = [](double wait, double error1, double error2, double bound) {
-        const double none = std::numeric_limits<double>::quiet_NaN();
         return ClockEvent{wait,
                           {none, none, wait + 0.5},
                           {none, none, error2},
