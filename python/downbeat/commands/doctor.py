@@ -98,12 +98,13 @@ def doctor(
 def chosen_libraries(mpi: str | None, benches: list[str], launcher: str | None) -> list[Library]:
     """Returns the libraries that are to be started: those named, else all that there is a downbeat-bench for."""
     from downbeat.run.bench import built, find_any_bench
+    from downbeat.run.libraries import LIBRARIES
     from downbeat.run.planning import libraries_of
     from downbeat.run.request import Program
 
     request = request_by_options({"libraries": mpi, "bench": benches, "launcher": launcher})
     if not (request.libraries or request.bench):
-        there = tuple(Program(name) for name in LIBRARY_NAMES if built(name))
+        there = tuple(Program(name) for name in LIBRARIES if built(name))
         request = dataclasses.replace(request, libraries=there)
         try:
             return list(libraries_of(request)) if there or find_any_bench() else []

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands import options
 from downbeat.commands.options import METRIC_NAMES
 from downbeat.errors import UsageError
 
@@ -52,7 +51,7 @@ def show(
         Path, typer.Argument(help="A .nc file, or the directory of an experiment.", metavar="PATH", show_default=False)
     ],
     metric: Annotated[
-        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=options.METRIC_NAMES)
+        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=METRIC_NAMES)
     ] = "latency_avg",
     json: Annotated[
         Path | None,
@@ -71,12 +70,13 @@ def show(
         experiment_sheet,
         is_dataset,
     )
+    from downbeat.data.metrics import METRICS
     from downbeat.files import is_standard_output
     from downbeat.run.experiment import open_experiment
     from downbeat.show import write_result
 
-    if metric not in METRIC_NAMES:
-        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRIC_NAMES)}")
+    if metric not in METRICS:
+        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
     if is_dataset(path):
         lines = dataset_lines(path)
         record = dataset_record(path) if json else {}
