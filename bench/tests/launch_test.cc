@@ -252,10 +252,10 @@ TEST(LaunchPlan, EstimatesWhatTheSlowestRankTakes) {
             const std::string name = describe_cell(run.cell);
             // With computation the shorter of both is hidden, the 150 us: it takes what it computes and the step.
             const bool computes = run.cell.operation != run.cell.pure_operation;
-            const double least = computes ? slowest + step : slowest;
-            EXPECT_GE(run.planned.time, least * (1 - 2e-3)) << name; // clocks that may drift by 1e-3
+            const double expected = computes ? slowest + step : slowest;
+            EXPECT_GE(run.planned.time, expected * (1 - 2e-3)) << name; // clocks that may drift by 1e-3
             EXPECT_GE(run.cell.computation, computes ? slowest * (1 - 2e-3) : 0.0) << name;
-            most = std::max({most, run.planned.time / least - 1, run.cell.computation / slowest - 1});
+            most = std::max({most, run.planned.time / expected - 1, run.cell.computation / slowest - 1});
             computing += computes ? 1 : 0;
             const std::vector<double> delays = {0.0, 0.5 * run.planned.time, 70 * us};
             EXPECT_DOUBLE_EQ(run.cell.delay, delays[run.index % 3]) << name;
