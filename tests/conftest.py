@@ -17,7 +17,7 @@ ALONE = {ROOT / "tests" / "bench", ROOT / "tests" / "preload"}
 THOROUGH = {ROOT / "benchmarks", *(ROOT / "tests" / name for name in ("bench", "faults", "hosts", "install"))}
 # There, one library of each family decides by day, and the others are left to make nightly; tests of each_library run
 # under all five by day.
-DECIDED = {ROOT / "tests" / "preload", ROOT / "tools" / "tests"}
+DECIDED = {ROOT / "tests" / "preload", ROOT / "tools" / "tests", ROOT / "python" / "tests" / "test_tune_proof.py"}
 DECIDING = {"openmpi", "mpich"}
 
 
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if (
             named
             and named.isdisjoint(DECIDING | {chosen})
-            and not DECIDED.isdisjoint(item.path.parents)
+            and not DECIDED.isdisjoint((item.path, *item.path.parents))
             and "each_library" not in getattr(item, "fixturenames", ())
         ):
             item.add_marker(pytest.mark.nightly)

@@ -1,4 +1,4 @@
-"""Samples count or do not by the limits that the user sets, recomputed from what the file has of every rank."""
+"""Samples count or do not by the limits that the user sets; a cell whose synchronization never holds is an error."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from conftest import ONE_LIBRARY, Bench, read_dataset
+from conftest import ONE_LIBRARY, Bench, read_dataset, read_records
 from downbeat.data.cells import summarize_cells
-
-pytestmark = ONE_LIBRARY
 
 # Rank 0 sets a start 300 us ahead as soon as it is through, and is in time; rank 1, whose calls take 500 us, is 200 us
 # later each time, until the ranks gather for the next batch.
@@ -31,6 +29,7 @@ def counted(data: xr.Dataset) -> np.ndarray:
     return found
 
 
+@ONE_LIBRARY
 def test_a_share_of_the_ranks_may_be_late(bench: Bench, tmp_path: Path) -> None:
     outcome = bench(*LATER_AND_LATER, *FEW, "--late-ranks", "0.5")
     assert outcome.status == 0, outcome.stderr
@@ -48,6 +47,7 @@ def test_a_share_of_the_ranks_may_be_late(bench: Bench, tmp_path: Path) -> None:
     assert cell["makespan_median"] > LATENCY + 100e-6
 
 
+@ONE_LIBRARY
 def test_an_automatic_tolerance_is_found_once(bench: Bench, tmp_path: Path) -> None:
     outcome = bench("barrier", *FEW, env={"DOWNBEAT_TOLERANCE": "auto"})
     assert outcome.status == 0, outcome.stderr
@@ -57,6 +57,7 @@ def test_an_automatic_tolerance_is_found_once(bench: Bench, tmp_path: Path) -> N
     assert float(data.attrs["clock_tolerance"]) == data.attrs["tolerance_s"]
 
 
+@ONE_LIBRARY
 def test_a_limit_takes_the_place_of_tolerance_and_flags(bench: Bench, tmp_path: Path) -> None:
     outcome = bench(*LATER_AND_LATER, *FEW, "--late", "500e-6")
     assert "a sample counts if at most 0 of 2 ranks start later than 500.00 us" in outcome.stdout
@@ -64,3 +65,31 @@ def test_a_limit_takes_the_place_of_tolerance_and_flags(bench: Bench, tmp_path: 
     assert data.attrs["late_s"] == 500e-6 and data.attrs["tolerance_s"] == 0.5e-6  # which the library keeps
     assert ((data.valid.values == 1) == (data.lateness.values <= 500e-6))[counted(data)].all()
     assert (data.flag.values[data.valid.values == 1] == 0).any()
+
+
+REPETITIONS, ATTEMPTS = 10, 3
+LIMITS = ["-r", str(REPETITIONS), "--max-attempts", str(ATTEMPTS), "-q"]
+
+
+def test_deadlines_that_nobody_can_meet(bench: Bench, tmp_path: Path) -> None:
+    """The slack is shorter than any message takes."""
+    outcome = bench("barrier", *LIMITS, "-o", "out.json", "-o", "out.nc", env={"DOWNBEAT_SLACK": "1e-9"})
+    assert outcome.status == 3
+    (line,) = outcome.own_lines
+    assert "1 of 2 cells are incomplete (barrier after harmonize: 0 of 10 samples valid)" in line
+    assert "try at most one rank per processor" in line
+
+    cells = {one["synchronizer"]: one for one in read_records(tmp_path / "out.json") if one["record"] == "cell"}
+    assert cells["mpi_barrier"]["status"] == "ok"
+    cell = cells["harmonize"]
+    assert (cell["status"], cell["valid_count"]) == ("failed", 0)
+    assert cell["rejected"] == cell["late_flag"] == REPETITIONS * ATTEMPTS
+    assert cell["latency_avg_median"] is None
+    data = read_dataset(tmp_path / "out.nc")
+    rejected = data.isel(sample=data.cell_index.values == cell["cell"])
+    assert rejected.sizes["sample"] > REPETITIONS * ATTEMPTS  # and warm-up
+    assert not rejected.valid.values.any()
+
+
+def test_a_tolerance_of_zero_rejects_all(bench: Bench) -> None:
+    assert bench("barrier", *LIMITS, "--tolerance", "0").status == 3

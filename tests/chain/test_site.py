@@ -49,6 +49,7 @@ def test_every_page_is_in_the_side_bar(site: Path) -> None:
         assert f'href="{page.stem}.html"' in front or page.stem == "index", page.name
 
 
+@pytest.mark.nightly
 def test_a_broken_link_is_an_error(tmp_path: Path) -> None:
     """A page, a heading and a file that are not there: each is named with its line."""
     source = tmp_path / "source"

@@ -24,7 +24,7 @@ def under(*names: str) -> pytest.MarkDecorator:
 
 
 under_each_mpi = under("openmpi", "mpich")
-under_open_mpi = under("openmpi")  # tests of the network alone
+under_open_mpi = under("openmpi")  # of the network, or the clocks, alone
 reason_against = functools.cache(hindrance)
 
 

@@ -50,7 +50,7 @@ def test_ranks_share_a_clock_within_a_host_and_nowhere_else(mpi: str, clock: str
         assert each.ranks[1].bound_ns < each.ranks[2].bound_ns
 
 
-@under_each_mpi
+@under_open_mpi
 @pytest.mark.parametrize("clock", ["monotonic", "monotonic_raw", "realtime", "tsc", "wtime"])
 def test_clocks_with_origins_hours_apart_come_within_the_bound(mpi: str, clock: str) -> None:
     outcome = truth(mpi, hosts=3, env={"DOWNBEAT_CLOCK": clock})

@@ -41,7 +41,7 @@ def starts_together(mpi: str, program: Path) -> bool:
     return "2 of 2 processes left together" in out
 
 
-@pytest.fixture(scope="module", params=["openmpi", "mpich"])
+@pytest.fixture(scope="module", params=["openmpi", pytest.param("mpich", marks=pytest.mark.nightly)])
 def mpi(request: pytest.FixtureRequest) -> str:
     """The MPI library; its build tree is build/<mpi>."""
     name: str = request.param

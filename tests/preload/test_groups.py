@@ -119,6 +119,7 @@ EMPTY = "int main(void) { return 0; }\n"
 NOTHING = "#include <mpi.h>\nint main(void) { return MPI_Initialized(&(int){0}); }\n"
 
 
+@pytest.mark.thorough
 def test_a_program_with_the_address_sanitizer_is_recorded(tmp_path: Path) -> None:
     checked = compiled(tmp_path, HELLO, "-fsanitize=address")
     for before in ([], ["-x", "ASAN_OPTIONS=detect_leaks=0"]):  # what the user says of it stays

@@ -98,6 +98,7 @@ def test_stamps_are_within_their_bounds_of_the_plan(mpi: str, computes: int, tra
     assert ("nonblocking" in kinds) == (computes > 0)
 
 
+@pytest.mark.thorough
 def test_synchronizations_between_keep_the_bound_low(trace_directory: Path) -> None:
     validation = "offset=1e-3,skew=10e-6,wander=1e-7,seed=5"
     compare_with_plan(trace_directory, "openmpi", "--sync-every", "0.5", DOWNBEAT_VALIDATION=validation)
@@ -225,6 +226,7 @@ def test_memory_is_bounded_and_all_calls_are_added_up(records: int, trace_direct
     assert "all calls are added up" in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 def test_on_a_full_disk_all_calls_are_added_up(tmp_path: Path) -> None:
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500k", "none", tmp_path], check=False).returncode != 0:
@@ -319,6 +321,7 @@ def test_time_in_other_calls_of_mpi_is_the_programs(mpi: str, tmp_path: Path, tr
     assert both["time"].sum() > 0.5 * both["time_own"].sum()  # interruptions between its stamps and ours are lacking
 
 
+@pytest.mark.thorough
 def test_places_of_freed_communicators_are_used_again(trace_directory: Path) -> None:
     words = [program("openmpi", "makers"), "60"]
     trace = traced(trace_directory, "openmpi", words, "--records", "20")

@@ -64,9 +64,16 @@ def recorded(trace: downbeat.Trace) -> dict[tuple[str, str], int]:
     return found
 
 
-@pytest.mark.parametrize("mode", ["record", "record,harmonize"])
+BY_DAY = {("openmpi", "record"), ("mpich", "record,harmonize")}
+EACH = [
+    pytest.param(mpi, mode, marks=[] if (mpi, mode) in BY_DAY else [pytest.mark.nightly])
+    for mpi in LIBRARIES
+    for mode in ("record", "record,harmonize")
+]
+
+
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("mpi", LIBRARIES)
+@pytest.mark.parametrize(("mpi", "mode"), EACH)
 def test_each_tool_sees_the_calls_of_the_program(mpi: str, order: str, mode: str, tmp_path: Path) -> None:
     libraries, name, seeing, before = ORDERS[order]
     paths = [preload_library(mpi, library) for library in libraries]
