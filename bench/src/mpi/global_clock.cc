@@ -68,18 +68,23 @@ double measure_step(const Downbeat_clock &clock) {
 
 /// Collective. Starts until the library has found a tolerance for these clocks, and returns it, in seconds.
 double find_tolerance(MPI_Comm comm) {
-    constexpr double enough = 3.0; // seconds: in the first two, synchronizations may take a tenth of the time
+    constexpr double enough = 3.0; // seconds without a change
+    constexpr double most = 20.0;
     int flag = 0;
     double begin = 0.0;
-    double deadline = 0.0; // the same on all ranks
+    double changed = 0.0;
+    double deadline = 0.0; // the same on all ranks, as the tolerance is
+    MPIX_Harmonize_stats stats{};
+    double found = 0.0;
     do {
         check(MPIX_Harmonize(comm, &flag), "MPIX_Harmonize");
         check(MPIX_Harmonize_deadline(comm, &deadline), "MPIX_Harmonize_deadline");
+        check(MPIX_Harmonize_get_stats(comm, &stats), "MPIX_Harmonize_get_stats");
         begin = begin > 0.0 ? begin : deadline;
-    } while (deadline < begin + enough);
-    MPIX_Harmonize_stats stats{};
-    check(MPIX_Harmonize_get_stats(comm, &stats), "MPIX_Harmonize_get_stats");
-    return stats.tolerance;
+        changed = stats.tolerance == found ? changed : deadline;
+        found = stats.tolerance;
+    } while (deadline < std::min(changed + enough, begin + most));
+    return found;
 }
 
 } // namespace

@@ -69,7 +69,7 @@ private:
 class GlobalClock {
 public:
     /// Collective. Prepares the library on `comm`; a `tolerance` (seconds) becomes the library's too; one that is
-    /// automatic is found once, in 3 s, and stays. Throws Error::everywhere if a setting from the environment is
+    /// automatic is found once, in 3 to 20 s, and stays. Throws Error::everywhere if a setting from the environment is
     /// invalid.
     GlobalClock(const Communicator &comm, std::optional<double> tolerance);
 

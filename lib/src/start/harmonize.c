@@ -81,12 +81,12 @@ static void tell_unknown(struct db_state *state, double error_ns) {
     db_tell(reason.text);
 }
 
-/* An automatic tolerance doubles after so many synchronizations in a row that leave a larger expected error than it
- * asks for, and halves after so many that would leave a smaller one still. */
+/* An automatic tolerance doubles, once or several times, after so many synchronizations in a row that leave a larger
+ * expected error than it asks for, and halves after so many that would leave a smaller one still. */
 #define WIDENING_SYNCS 8
 #define NARROWING_SYNCS 16
 #define MARGIN 0.8
-#define MOST_TOLERANCE_NS 1000000000
+#define MOST_TOLERANCE_NS 1e9
 
 /* Returns the tolerance from now on. `error_ns`: the largest expected error directly after the last synchronization. */
 static int64_t judge_error(struct db_state *state, double error_ns) {
@@ -95,17 +95,22 @@ static int64_t judge_error(struct db_state *state, double error_ns) {
     int64_t tolerance_ns = state->thresholds.tolerance_ns;
     if (state->settings.flag_error_ns > 0.0)
         return tolerance_ns;
+    root->least_ns = root->unknown == 0 ? error_ns : fmin(root->least_ns, error_ns);
     root->unknown = error_ns > asked_ns ? root->unknown + 1 : 0;
     root->known = error_ns < MARGIN * asked_ns / 2.0 ? root->known + 1 : 0;
     if (state->settings.tolerance_ns != DB_TOLERANCE_AUTO) {
         tell_unknown(state, error_ns);
         return tolerance_ns;
     }
-    int wider = root->unknown >= WIDENING_SYNCS && tolerance_ns < MOST_TOLERANCE_NS;
-    int narrower = root->known >= NARROWING_SYNCS && tolerance_ns > DB_DEFAULT_TOLERANCE_NS;
-    if (wider || narrower)
-        root->unknown = root->known = 0;
-    return wider ? 2 * tolerance_ns : narrower ? tolerance_ns / 2 : tolerance_ns;
+    if (root->unknown >= WIDENING_SYNCS) {
+        root->unknown = 0;
+        for (; root->least_ns > asked_ns && (double)tolerance_ns < MOST_TOLERANCE_NS; asked_ns *= 2.0)
+            tolerance_ns *= 2;
+    } else if (root->known >= NARROWING_SYNCS && tolerance_ns > DB_DEFAULT_TOLERANCE_NS) {
+        root->known = 0;
+        tolerance_ns /= 2;
+    }
+    return tolerance_ns;
 }
 
 static struct db_report report_of(struct db_state *state) {

@@ -81,7 +81,8 @@ struct db_root {
     struct db_slack_call observation;
     int told;         /* whether a contradiction was reported */
     int unknown;      /* synchronizations in a row that left an expected error too large for flags, ... */
-    int known;        /* ... or one that half the tolerance would do for */
+    int known;        /* ... or one that half the tolerance would do for; ... */
+    double least_ns;  /* ... and the least that the former left */
     int unknown_told; /* whether the first was reported */
 };
 
