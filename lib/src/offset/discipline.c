@@ -383,11 +383,10 @@ double db_history_add(struct db_history *history, const struct db_offset *offset
 }
 
 /* Two clocks cannot tell from an offset what the directions of their path differ by for good; many clocks see it
- * (consensus.h). One standard deviation of half of that: so much of the shortest round trip on any path, and so much of
- * what is seen to move, since what divides a delay unequally for seconds does so for longer, too. Measured between
- * hosts of one kernel. */
-#define UNSEEN 0.008
-#define UNSEEN_OF_MOVING 0.7
+ * (consensus.h). One standard deviation of half of that: so much of the shortest round trip on any path, and as much as
+ * is seen to move, since what divides a delay unequally for seconds does so for longer, too. Measured between hosts of
+ * one kernel. */
+#define UNSEEN 0.012
 
 static double unseen_variance(const struct evidence *evidence) {
     double weights[DB_HYPOTHESES];
@@ -398,7 +397,7 @@ static double unseen_variance(const struct evidence *evidence) {
     weigh_hypotheses(evidence, weights);
     for (int i = 0; i < evidence->hypotheses; ++i)
         moving += weights[i] * path_variance(evidence, &hypotheses[i]);
-    return always_ns * always_ns + UNSEEN_OF_MOVING * UNSEEN_OF_MOVING * moving;
+    return always_ns * always_ns + moving;
 }
 
 struct db_clock_map db_discipline(const struct db_history *history, const struct db_limits *limits,
