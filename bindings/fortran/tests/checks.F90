@@ -241,6 +241,9 @@ contains
         call check(stats%lag == expected%lag, "lag")
         call check(stats%error_bound >= expected%error_bound, "error_bound")
         call check(stats%expected_error >= expected%expected_error, "expected_error")
+        call check(stats%sync_error == expected%sync_error, "sync_error")
+        call check(stats%flag_error > 0 .and. stats%flag_error == expected%flag_error, "flag_error")
+        call check(stats%tolerance > 0 .and. stats%tolerance == expected%tolerance, "tolerance")
         call check(stats%clock_domains == size, "clock_domains")
         call check(stats%oversubscribed == expected%oversubscribed, "oversubscribed")
     end subroutine
