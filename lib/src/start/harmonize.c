@@ -104,8 +104,10 @@ static int64_t judge_error(struct db_state *state, double error_ns) {
     }
     if (root->unknown >= WIDENING_SYNCS) {
         root->unknown = 0;
-        for (; root->least_ns > asked_ns && (double)tolerance_ns < MOST_TOLERANCE_NS; asked_ns *= 2.0)
+        while (root->least_ns > asked_ns && (double)tolerance_ns < MOST_TOLERANCE_NS) {
+            asked_ns *= 2.0;
             tolerance_ns *= 2;
+        }
     } else if (root->known >= NARROWING_SYNCS && tolerance_ns > DB_DEFAULT_TOLERANCE_NS) {
         root->known = 0;
         tolerance_ns /= 2;
