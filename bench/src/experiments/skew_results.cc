@@ -161,7 +161,6 @@ const Fields &whole_fields() {
 } // namespace
 
 Dataset skew_dataset(const Context &context, const SkewOptions &options, const std::vector<Skew> &skews) {
-    const std::size_t bins = skews.front().histogram.counts.size();
     const Fields of_attempts = {
         field_of<Skew>("valid", "", "1 if it counts, 0 if it was rejected, -1 if there was no such attempt", valid),
         field_of<Skew>("block", "", "position of the attempt's block in the launch, -1 if there was no such attempt",
@@ -184,7 +183,7 @@ Dataset skew_dataset(const Context &context, const SkewOptions &options, const s
         field_of<Skew>("exit_effective", "", "effective number of independent exits", exits(&MeanInterval::effective))};
     const Fields of_bins = {
         field_of<Skew>("histogram_left", "s", "left edge of the bin of skews",
-                       [bins](const Skew &skew) {
+                       [](const Skew &skew) {
                            return skew.cell.valid == 0 ? std::vector<double>(bins, std::nan(""))
                                                        : bin_edges(skew.histogram);
                        }),
