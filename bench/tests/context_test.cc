@@ -63,7 +63,9 @@ TEST(ClockAgreement, ARoundThatWasHeldUpDoesNotAccuseAClockThatIsRight) {
 TEST(ClockAgreement, TheRankWhoseClockFailsMostSaysWhatToleranceItTakes) {
     const RankOffset known{{{1e-8, 2e-8}}, 2e-8, 0, 0.01, 3e-8, 1e-7, 5e-7};
     const RankOffset unknown{{{1e-8, 2e-8}}, 2e-8, 0, 0.6, 4e-7, 1e-7, 5e-7};
-    const ClockAgreement agreement = judge_clocks({known, unknown});
+    const RankOffset known_by_now{{{1e-8, 2e-8}}, 2e-8, 0, 0.9, 3e-8, 1e-7, 5e-7};
+    const RankOffset no_tolerance{{{1e-8, 2e-8}}, 2e-8, 0, 1.0, 3e-8, 0.0, 0.0};
+    const ClockAgreement agreement = judge_clocks({known, unknown, known_by_now, no_tolerance});
     EXPECT_EQ(agreement.unsure, 0.6);
     EXPECT_EQ(agreement.known_to, 4e-7);
     EXPECT_EQ(agreement.asked, 1e-7);

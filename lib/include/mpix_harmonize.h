@@ -235,8 +235,9 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *                  (docs/clocks.md, As published). Sets what the paper had, before all other keys and variables.
  *                  Default: off
  *   tolerance      a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6. auto: the
- *                  same; doubled where the clocks are not known well enough for flags after eight synchronizations in
- *                  a row, and halved again where they are (the tolerance in force is in MPIX_Harmonize_stats)
+ *                  same; doubled, once or several times, where the clocks are not known well enough for flags after
+ *                  eight synchronizations in a row, and halved again where they are (the tolerance in force is in
+ *                  MPIX_Harmonize_stats)
  *   flag_error     a process whose expected error, without what no exchange shows, is above this has flag 0, or off.
  *                  Default: auto, with sync=disciplined an eighth of the tolerance (a fifth for two processes), else off
  *   max_age        clocks are synchronized again after this time. Default: auto, 1.0 s, or 100 times the time over which

@@ -370,6 +370,7 @@ static void movement_of_the_path_is_measured(double share, double lasting_s, dou
     int one = 0;
     int two = 0;
     double sum = 0.0;
+    double unseen = 0.0; /* as large as what is seen to move, and a share of the round trip */
     for (int i = 0; i < COUNT; ++i) {
         double left = lasting_s > 0.0 ? exp(-0.5 / lasting_s) : 0.0;
         path = (i == 0 ? 0.0 : left * path) + sqrt(i == 0 ? 1.0 : 1.0 - left * left) * normal(&state);
@@ -381,10 +382,13 @@ static void movement_of_the_path_is_measured(double share, double lasting_s, dou
         struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
         double error = fabs((double)(found.global_ns - found.ticks) - truth);
         double expected = db_map_deviation_ns(&found, found.ticks);
+        unseen += i >= KNOWN ? sqrt(found.uncertainty.unseen) : 0.0;
         one += i >= KNOWN && error <= expected;
         two += i >= KNOWN && error <= 2.0 * expected;
         sum += i >= KNOWN ? expected : 0.0;
     }
+    CHECK_THAT(unseen / (COUNT - KNOWN), >=, (0.01 + 0.4 * share) * WIDTH);
+    CHECK_THAT(unseen / (COUNT - KNOWN), <=, (0.02 + 2.5 * share) * WIDTH);
     if (share == 0.0) {
         CHECK_THAT(sum / (COUNT - KNOWN), <=, 10.0);
         return;

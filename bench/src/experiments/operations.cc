@@ -46,7 +46,7 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
 
     const ActivityWatch watch;
     const std::vector<CellResult> results = launch.run(writer ? LaunchListeners{&*writer} : LaunchListeners{});
-    const ClockAgreement agreement = judge_clocks(measure_agreement(comm));
+    const ClockAgreement agreement = judge_clocks(measure_agreement(comm, clock));
     const std::vector<OthersActivity> others = watch.finish(comm);
 
     return static_cast<ExitStatus>(comm.on_root([&] {

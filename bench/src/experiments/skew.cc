@@ -76,7 +76,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const std::
     std::vector<SkewRecording> recordings(synchronizers.size());
     SkewRecorder recorder(recordings); // hears nothing at other ranks than 0
     const std::vector<CellResult> results = launch.run({&recorder});
-    const ClockAgreement agreement = judge_clocks(measure_agreement(comm));
+    const ClockAgreement agreement = judge_clocks(measure_agreement(comm, clock));
     session.finish([&]() -> Findings {
         std::vector<Skew> skews;
         for (std::size_t i = 0; i < results.size(); ++i) {

@@ -70,6 +70,7 @@ double measure_step(const Downbeat_clock &clock) {
 double find_tolerance(MPI_Comm comm) {
     constexpr double enough = 3.0; // seconds without a change
     constexpr double most = 20.0;
+    constexpr double pause = 1e-3; // a simulated second is not made of 10^5 starts
     int flag = 0;
     double begin = 0.0;
     double changed = 0.0;
@@ -77,7 +78,7 @@ double find_tolerance(MPI_Comm comm) {
     MPIX_Harmonize_stats stats{};
     double found = 0.0;
     do {
-        check(MPIX_Harmonize(comm, &flag), "MPIX_Harmonize");
+        check(MPIX_Harmonize_delayed(comm, pause, &flag), "MPIX_Harmonize_delayed");
         check(MPIX_Harmonize_deadline(comm, &deadline), "MPIX_Harmonize_deadline");
         check(MPIX_Harmonize_get_stats(comm, &stats), "MPIX_Harmonize_get_stats");
         begin = begin > 0.0 ? begin : deadline;
@@ -108,6 +109,7 @@ GlobalClock::GlobalClock(const Communicator &comm, std::optional<double> toleran
         settings_ = read_settings(comm.handle());
     }
     check(MPIX_Harmonize_sync(comm.handle()), "MPIX_Harmonize_sync");
+    check(MPIX_Harmonize_get_stats(comm.handle(), &before_), "MPIX_Harmonize_get_stats");
     const Downbeat_clock clock = local_clock();
     const double step = measure_step(clock) * clock.tick * 1e-9;
     check(MPI_Allreduce(&step, &resolution_, 1, MPI_DOUBLE, MPI_MAX, comm.handle()), "MPI_Allreduce");
@@ -141,6 +143,14 @@ double GlobalClock::longest_unwatched() const {
     double fastest = 0.0;
     check(MPI_Allreduce(&clock.growth, &fastest, 1, MPI_DOUBLE, MPI_MAX, comm_.handle()), "MPI_Allreduce");
     return std::stod(setting("max_error")) / fastest; // infinite with one clock
+}
+
+double GlobalClock::share_unsure(const MPIX_Harmonize_stats &now) const {
+    if (setting("flag_error") != "auto" || now.calls == before_.calls) {
+        return 0.0;
+    }
+    return static_cast<double>(now.unsure_clocks - before_.unsure_clocks) /
+           static_cast<double>(now.calls - before_.calls);
 }
 
 double GlobalClock::tolerance() const { return std::stod(setting("tolerance")); }

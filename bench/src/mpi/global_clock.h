@@ -112,6 +112,10 @@ public:
     /// The library's tolerance in force, in seconds.
     double tolerance() const;
 
+    /// The share of this rank's starts of the run that failed because its clock is not known as well as the tolerance
+    /// asks; 0 where the user says what flags ask for.
+    double share_unsure(const MPIX_Harmonize_stats &now) const;
+
 private:
     Downbeat_clock local_clock() const;
     const std::string &setting(const std::string &name) const;
@@ -119,6 +123,7 @@ private:
     const Communicator &comm_;
     std::vector<std::pair<std::string, std::string>> settings_;
     double resolution_ = 0.0;
+    MPIX_Harmonize_stats before_{}; // the run's own starts
 };
 
 /// The ranks of a run on a communicator of their own, where libdownbeat starts them by another method than the run's.

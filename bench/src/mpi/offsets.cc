@@ -143,7 +143,7 @@ Downbeat_offset measure_surest_offset(MPI_Comm comm, const Pair &pair, int timel
     return *std::ranges::min_element(found, {}, &Downbeat_offset::bound);
 }
 
-std::vector<RankOffset> measure_agreement(const Communicator &comm) {
+std::vector<RankOffset> measure_agreement(const Communicator &comm, const GlobalClock &clock) {
     constexpr int rounds = 3; // a delayed message widens the bound of its round; judge_clocks takes the narrowest
     const auto ranks = static_cast<std::size_t>(comm.size());
     std::vector<std::vector<OffsetRound>> found(ranks);
@@ -161,10 +161,10 @@ std::vector<RankOffset> measure_agreement(const Communicator &comm) {
     const std::vector<double> bounds = gather_quietly(comm, {bound});
     MPIX_Harmonize_stats stats{};
     check(MPIX_Harmonize_get_stats(comm.handle(), &stats), "MPIX_Harmonize_get_stats");
-    const double unsure = static_cast<double>(stats.unsure_clocks) / std::max(1.0, static_cast<double>(stats.calls));
     constexpr std::size_t width = 5;
-    const std::vector<double> all = gather_quietly(
-        comm, {static_cast<double>(stats.contradictions), unsure, stats.sync_error, stats.flag_error, stats.tolerance});
+    const std::vector<double> all =
+        gather_quietly(comm, {static_cast<double>(stats.contradictions), clock.share_unsure(stats), stats.sync_error,
+                              stats.flag_error, stats.tolerance});
     std::vector<RankOffset> offsets;
     for (std::size_t rank = 1; rank < bounds.size(); ++rank) {
         const double *one = &all[width * rank];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "mpi/communicator.h"
+#include "mpi/global_clock.h"
 #include "output/context.h"
 #include "text/parse.h"
 
@@ -51,6 +52,6 @@ Downbeat_offset measure_surest_offset(MPI_Comm comm, const Pair &pair, int timel
 
 /// Collective. The offsets of all global clocks to rank 0's as they are, without synchronizing: of ranks 1, 2, ... at
 /// rank 0; nothing elsewhere.
-std::vector<RankOffset> measure_agreement(const Communicator &comm);
+std::vector<RankOffset> measure_agreement(const Communicator &comm, const GlobalClock &clock);
 
 } // namespace bench

@@ -110,11 +110,12 @@ ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets) {
     ClockAgreement agreement{static_cast<int>(offsets.size()), 0, 0, 0.0, 0.0};
     for (std::size_t i = 0; i < offsets.size(); ++i) {
         agreement.contradictions += offsets[i].contradictions;
-        if (offsets[i].unsure > agreement.unsure) {
+        const bool unknown = offsets[i].sync_error > offsets[i].flag_error && offsets[i].flag_error > 0.0;
+        if (unknown && offsets[i].unsure > agreement.unsure) {
             constexpr double margin = 1.5; // errors vary from one synchronization to the next
             agreement.unsure = offsets[i].unsure;
             agreement.asked = offsets[i].flag_error;
-            agreement.known_to = std::max(offsets[i].sync_error, offsets[i].flag_error);
+            agreement.known_to = offsets[i].sync_error;
             agreement.needed = margin * offsets[i].tolerance * agreement.known_to / agreement.asked;
         }
         const OffsetRound &round = offsets[i].surest();

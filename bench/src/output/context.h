@@ -109,10 +109,10 @@ struct RankOffset {
     std::vector<OffsetRound> rounds; // one at least
     double error_bound;              // that the library reports for the rank's clock
     long long contradictions = 0;    // that it counted
-    double unsure = 0.0;             // share of its starts whose flag was 0 because of its clock
-    double sync_error = 0.0;         // the expected error directly after the last synchronization
-    double flag_error = 0.0;         // that flags ask for
-    double tolerance = 0.0;          // that this follows from
+    double unsure = 0.0; // share of its starts whose flag was 0 because of its clock, where flags follow the tolerance
+    double sync_error = 0.0; // the expected error directly after the last synchronization
+    double flag_error = 0.0; // that flags ask for
+    double tolerance = 0.0;  // that this follows from
 
     /// The round with the narrowest bound. The one with the smallest offset could hide a wrong clock: a delayed message
     /// widens the bound and can shift the offset towards 0.
@@ -128,10 +128,12 @@ struct ClockAgreement {
     double allowed; // to that rank, seconds
 
     long long contradictions = 0; // of what the library assumes, by the clocks of all ranks in the run
-    double unsure = 0.0;          // the largest share of a rank's starts that failed because of its clock, ...
-    double known_to = 0.0;        // ... to what its clock is known (one standard deviation), ...
-    double asked = 0.0;           // ... to what flags ask for, seconds, ...
-    double needed = 0.0;          // ... and the tolerance with which they would ask for no more than that
+    // Of the ranks whose clocks are still not known as well as flags ask for, that with the largest share of starts
+    // that failed for it:
+    double unsure = 0.0;   // this share, ...
+    double known_to = 0.0; // ... to what its clock is known (one standard deviation), ...
+    double asked = 0.0;    // ... to what flags ask for, seconds, ...
+    double needed = 0.0;   // ... and the tolerance with which they would ask for no more than that
 };
 
 /// `offsets` of ranks 1, 2, ... A rank's clock may be off by its own bound plus that of the surest round.

@@ -69,7 +69,7 @@ static void tell_contradiction(struct db_state *state, int64_t contradicted) {
 /* Says what the clocks of this network can be known to, once. */
 static void tell_unknown(struct db_state *state, double error_ns) {
     struct db_reason reason;
-    if (state->root.unknown < HOPELESS_SYNCS || state->root.unknown_told)
+    if (state->root.unknown < HOPELESS_SYNCS || state->root.unknown_told || state->thresholds.flag_error_ns <= 0.0)
         return;
     state->root.unknown_told = 1;
     double tolerance_ns = (double)state->thresholds.tolerance_ns;

@@ -61,10 +61,14 @@ static int apply(struct db_state *state, struct db_offer *wanted) {
     int other_sync = other_clock || !db_scheme_equal(&settings->sync, &old->sync);
     int other_slack = other_clock || settings->slack != old->slack || settings->slack_ns != old->slack_ns;
 
+    /* What was found of these clocks stays. */
+    int found = !other_clock && old->tolerance_ns == DB_TOLERANCE_AUTO;
+    int64_t found_ns = found ? state->thresholds.tolerance_ns : DB_DEFAULT_TOLERANCE_NS;
+
     if (other_clock)
         DB_TRY(db_clocks_change(state, wanted));
     state->settings = *settings;
-    db_state_tolerate(state, DB_DEFAULT_TOLERANCE_NS);
+    db_state_tolerate(state, found_ns);
     if (other_sync) {
         DB_TRY(db_clocks_divide(state));
         DB_TRY(db_clocks_synchronize(state));
