@@ -212,7 +212,7 @@ std::string by_operation(const std::vector<CellResult> &results, std::string (*d
     return join(texts, "; ");
 }
 
-/// Those that are known in the same way together; the files hold the variables and their values too.
+/// Algorithms whose evidence is the same share a line; files have the variables and their values, too.
 std::string algorithm_lines(const SamplingContext &context) {
     std::vector<std::pair<std::string, std::vector<std::string>>> known;
     for (const auto &[name, evidence] : context.algorithms) {
