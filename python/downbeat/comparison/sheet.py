@@ -18,7 +18,7 @@ from downbeat.sentences import Sentence
 from downbeat.show import FACTOR_UNITS, Field, Sheet, factor_field, word, write_result
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
-from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
+from downbeat.statistics.verdicts import FEW_ALIKE, FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
 from downbeat.text import Units, counted, printable
 
 SCHEMA_VERSION = 1  # of the record
@@ -161,7 +161,7 @@ def other_shares(frame: pd.DataFrame) -> list[Sentence]:
                     "of_a": sum(one["a"]),
                     "of_b": sum(one["b"]),
                 }
-                for state, in_a, in_b in zip(one["states"], one["a"], one["b"], strict=True)
+                for state, in_a, in_b in list(zip(one["states"], one["a"], one["b"], strict=True))[1:]
             ]
             ratio, low, high = about["overall"] or (0.0, 0.0, 0.0)
             values = {"a": a, "b": b, "states": states, "p": f"{one['p_value']:.2g}"}
@@ -244,7 +244,8 @@ def verdict_meanings(frame: pd.DataFrame) -> list[str]:
         cells = f"; of each cell alone, not corrected for {len(frame)} cells" if len(frame) > 1 else ""
         lines.append(f"equivalent: the interval is within {100 * frame.attrs['margin']:g} % of 1{cells}")
     sides = ["launches_b"] if frame.attrs.get("history_is_a") else ["launches_a", "launches_b"]
-    fewest = frame.loc[frame["ratio_low"].notna(), sides].min().min()
+    counts = frame.loc[frame["ratio_low"].notna(), sides].min(axis=1)
+    fewest = counts[counts >= FEWEST_LAUNCHES].min() if (counts >= FEWEST_LAUNCHES).any() else counts.min()
     if fewest > 0:
         span = frame.attrs.get("span", math.nan)
         lines.append(f"intervals and verdicts are on the launches there are: {unseen_text(int(fewest), span)}")
