@@ -21,7 +21,7 @@ from downbeat.tune.choosing import (
 from downbeat.tune.open_mpi import OpenMpiRules
 from downbeat.tune.proving import compare_environments, compare_rules, lost_cells, rules_name
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
-from downbeat.tune.sweep import MPI_BARRIER, Effort, alternative, decisive, measured, with_values
+from downbeat.tune.sweep import MPI_BARRIER, SWEEP_COLUMNS, Effort, alternative, decisive, measured, with_values
 from downbeat.tune.target import Target
 from scipy import stats
 
@@ -48,13 +48,12 @@ def launches(
     """Makes launches of a broadcast on 4 ranks: algorithm -> true time."""
     random = np.random.default_rng([seed, size, len(synchronizer)])
     drift = np.exp(DRIFT * random.standard_normal(count))
-    columns = ["collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value"]
     rows = [
-        ("bcast", 4, size, name, synchronizer, pattern, launch, "ok", time * drift[launch - 1] * np.exp(NOISE * noise))
+        ("bcast", 4, size, name, synchronizer, pattern, number, "ok", time * drift[number - 1] * np.exp(NOISE * noise))
         for name, time in times.items()
-        for launch, noise in enumerate(random.standard_normal(count), 1)
+        for number, noise in enumerate(random.standard_normal(count), 1)
     ]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=list(SWEEP_COLUMNS[:-1])).assign(uncertainty=0.0)
 
 
 def chosen(frame: pd.DataFrame, margin: float = MARGIN) -> str:
@@ -163,15 +162,14 @@ def test_where_the_barrier_would_have_chosen_otherwise_the_price_is_from_a_commo
 def test_the_mean_price_is_that_of_the_cells_that_each_launch_has() -> None:
     """Other over chosen, the geometric mean of a launch's cells; an incomplete cell has no part in its launch."""
     times = {8: ([2.0, 4.0, 8.0], [3.0, 2.0, 8.0]), 64: ([1.0, 5.0, 1.0], [4.0, 20.0, math.nan])}
-    columns = ["collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value"]
     rows = [
-        ("bcast", 4, size, name, "harmonize", "none", launch, "ok", value)
+        ("bcast", 4, size, name, "harmonize", "none", launch, "ok", value, 0.0)
         for size, both in times.items()
         for name, values in zip("ab", both, strict=True)
         for launch, value in enumerate(values, 1)
     ]
     others = [OtherChoice(Cell("bcast", 4, size), "a", "b") for size in (8, 64, 4096)]  # the last was not measured
-    prices = compare_choices(pd.DataFrame(rows, columns=columns), others, MARGIN, CONFIDENCE)
+    prices = compare_choices(pd.DataFrame(rows, columns=list(SWEEP_COLUMNS)), others, MARGIN, CONFIDENCE)
     by_size = {8: [3 / 2, 2 / 4, 8 / 8], 64: [4 / 1, 20 / 5]}
     assert {cell.size for cell in prices.by_cell} == set(by_size)
     for cell, found in prices.by_cell.items():

@@ -68,7 +68,7 @@ def launch_medians(random: np.random.Generator, times: Times, synchronizer: str)
     own = random.normal(0, OWN, (CELLS, len(times), LAUNCHES))
     values = np.array(list(times.values()))[:, np.newaxis] * np.exp(shared + own)
     rows = [
-        ("bcast", 4, size, algorithm, synchronizer, NO_PATTERN, launch + 1, "ok", values[size, index, launch])
+        ("bcast", 4, size, algorithm, synchronizer, NO_PATTERN, launch + 1, "ok", values[size, index, launch], 0.0)
         for size in range(CELLS)
         for index, algorithm in enumerate(times)
         for launch in range(LAUNCHES)

@@ -86,7 +86,7 @@ def cells_of(frame: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
 
 def match_levels(rows: pd.DataFrame, factor: str, a: str, b: str) -> Match:
     """Matches the launches of one cell that have a value of both levels of a factor."""
-    counted = rows[rows["value"].notna()].drop_duplicates([factor, "launch"]).assign(counts=True, uncertainty=0.0)
+    counted = rows[rows["value"].notna()].drop_duplicates([factor, "launch"]).assign(counts=True)
     return Matcher("value").launches({}, counted[counted[factor] == a], counted[counted[factor] == b], factor)
 
 
@@ -257,4 +257,5 @@ def compare_choices(frame: pd.DataFrame, others: Sequence[OtherChoice], margin: 
         return Prices({}, None)
     ratios = [pd.Series(np.log(matches[cell].b) - np.log(matches[cell].a), matches[cell].pairs) for cell in by_cell]
     launches = pd.concat(ratios, axis=1).mean(axis=1).dropna()  # of the cells that count in a launch
-    return Prices(by_cell, geometric_mean_interval(np.exp(launches), confidence))
+    hidden = float(np.mean([one.hidden for one in by_cell.values()]))
+    return Prices(by_cell, geometric_mean_interval(np.exp(launches), confidence, hidden))

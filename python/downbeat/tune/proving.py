@@ -79,10 +79,15 @@ def means_over(frame: pd.DataFrame, rule: Rule) -> Match:
     """Matches launches without and under rules, each the geometric mean of all sizes of a rule."""
     some = pd.concat([frame.iloc[:0], *(rows for cell, rows in cells_of(frame) if rule.holds(cell))])
     sizes = sorted(set(some["size"]))
-    table = some.pivot_table(index="launch", columns=["environment", "size"], values="value", aggfunc="first")
-    wanted = pd.MultiIndex.from_product([(DEFAULT_ENVIRONMENT, RULES), sizes])
-    whole = np.log(table.reindex(columns=wanted).dropna().to_numpy(dtype=float))
-    return Match({}, *(np.exp(side.mean(axis=1)) for side in np.split(whole, 2, axis=1)))
+    numbers = ["value", "uncertainty"]
+    table = some.pivot_table(index="launch", columns=["environment", "size"], values=numbers, aggfunc="first")
+    wanted = pd.MultiIndex.from_product([numbers, (DEFAULT_ENVIRONMENT, RULES), sizes])
+    table = table.reindex(columns=wanted).dropna()
+    values, uncertain = (table[name].to_numpy(dtype=float) for name in numbers)
+    a, b = (np.exp(side.mean(axis=1)) for side in np.split(np.log(values), 2, axis=1))
+    # Each size may be off by its own share: by their mean, if all are in the same direction.
+    share = 2 * float((uncertain / values).mean()) if len(table) else 0.0
+    return Match({}, a, b, share * float(np.exp(np.log(a).mean())) if len(table) else 0.0, pairs=tuple(table.index))
 
 
 WITHOUT_RULES = "default"  # directories of launches: without rules, under them, and by an algorithm that is forced

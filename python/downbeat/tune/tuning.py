@@ -107,6 +107,7 @@ class Tuning:
     proofs: Mapping[Cell, Proof] = field(default_factory=dict)
     gains: Mapping[Cell, Comparison] = field(default_factory=dict)
     rule_gains: Mapping[Rule, Comparison] = field(default_factory=dict)
+    withdrawn: list[Rule] = field(default_factory=list)  # whose gain launches that did not choose them do not show
     lost: Sequence[Cell] = ()  # cells that could not be measured under the rules, but without them
     removed: list[Removed] = field(default_factory=list)
     wrong_defaults: list[Cell] = field(default_factory=list)  # where the library's own choice computes wrong results
@@ -127,8 +128,9 @@ class Tuning:
         return bool(self.disobeyed() or self.lost or self.slower() or self.removed or self.wrong_defaults)
 
     def slower(self) -> list[Cell]:
-        """Returns the cells that are slower under the rules than without."""
-        return [cell for cell, comparison in self.gains.items() if comparison.verdict == "slower"]
+        """Returns the cells that are slower under the rules than without, those of withdrawn rules left out."""
+        slower = [cell for cell, comparison in self.gains.items() if comparison.verdict == "slower"]
+        return [cell for cell in slower if not any(rule.holds(cell) for rule in self.withdrawn)]
 
 
 ENVIRONMENT_FILE = "rules.env"
@@ -293,14 +295,24 @@ def measure_rules(
 def judge_rules(
     tuning: Tuning, gains: pd.DataFrame, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
 ) -> None:
-    """Shows what the rules gain, and whether they are obeyed."""
+    """Shows what the rules gain, withdraws those that gain nothing for certain, and proves that the others are obeyed.
+
+    The luckiest of many algorithms is chosen, and launches of several kinds make luck; so launches that had no part in
+    the choice must show a gain, too. A rule for which they are too few stays.
+    """
     question = tuning.question
     gains = decisive(gains)
-    choices = {decision.cell: tuning.in_rules(decision.cell) for decision in tuning.decisions}
     tuning.left_out += find_left_out(GAIN, gains, "environment")
     tuning.lost = lost_cells(gains)
     tuning.gains = compare_environments(gains, question.margin, question.confidence)
     tuning.rule_gains = compare_rules(gains, tuning.rules, question.margin, question.confidence)
+    tuning.withdrawn = [rule for rule, one in tuning.rule_gains.items() if one.tested and one.verdict != "faster"]
+    if tuning.withdrawn:
+        tuning.rules = [rule for rule in tuning.rules if rule not in tuning.withdrawn]
+        variables = write_rules(tuning, directory)
+    if not tuning.rules:
+        return
+    choices = {decision.cell: tuning.in_rules(decision.cell) for decision in tuning.decisions}
     say(f"proving {counted(len(tuning.rules), 'rule')} in {len(choices)} cells")
     tuning.proofs = prove(tuning.target, choices, tuning.usable, variables, directory / PROOF)
 
