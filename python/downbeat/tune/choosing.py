@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.judging import Match, Matcher, judge_matches, launches
+from downbeat.comparison.kinds import notes_on_kinds
 from downbeat.data.cells import WRONG, left_out
 from downbeat.run.plan import Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
@@ -95,6 +96,26 @@ def judge_levels(matches: Mapping[K, Match], margin: float, confidence: float) -
     asked = {key: match for key, match in matches.items() if len(match.a) > 1}
     judged = judge_matches(list(asked.values()), margin, confidence)
     return {key: one.comparison for key, one in zip(asked, judged, strict=True) if one.comparison}
+
+
+def kinds_of(matches: Mapping[str, Match], margin: float, confidence: float) -> list[str]:
+    """Returns lines on modes and correlation of the launches of matches, by their names, that verdicts rest on."""
+    asked = {name: match for name, match in matches.items() if len(match.a) > 1}
+    return notes_on_kinds(judge_matches(list(asked.values()), margin, confidence), list(asked)) if asked else []
+
+
+def kinds_of_choice(frame: pd.DataFrame, decisions: Sequence[Decision], margin: float, confidence: float) -> list[str]:
+    """Returns lines on kinds of launches in what was chosen against the default; the frame is that of `choose`."""
+    cells = dict(cells_of(frame))
+    return kinds_of(
+        {
+            f"{one.cell} by {one.algorithm}": match_levels(cells[one.cell], "algorithm", DEFAULT, one.algorithm)
+            for one in decisions
+            if one.algorithm != DEFAULT
+        },
+        margin,
+        confidence,
+    )
 
 
 def wrong_results(frame: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:

@@ -91,7 +91,7 @@ def find_warnings(tuning: Tuning) -> list[str]:
             f"what the rules gain is unknown in {len(lacking)} cells, which lack launches that count; see "
             f"{GAIN}/*/failed, or allow a larger --tolerance or --late-ranks (after --)"
         )
-    return [*warnings, *tuning.written.notes]
+    return [*warnings, *tuning.kinds, *tuning.written.notes]
 
 
 def lacks_launches(decision: Decision) -> bool:

@@ -30,6 +30,7 @@ from downbeat.tune.choosing import (
     choose,
     compare_choices,
     find_left_out,
+    kinds_of_choice,
     other_choices,
     price_plans,
     wrong_results,
@@ -39,6 +40,7 @@ from downbeat.tune.proving import (
     Proof,
     compare_environments,
     compare_rules,
+    kinds_of_gain,
     lost_cells,
     prove,
     rules_name,
@@ -112,6 +114,7 @@ class Tuning:
     removed: list[Removed] = field(default_factory=list)
     wrong_defaults: list[Cell] = field(default_factory=list)  # where the library's own choice computes wrong results
     left_out: list[LeftOut] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)  # lines on launches of several kinds that verdicts rest on
     others: list[OtherChoice] = field(default_factory=list)
     prices: Prices = field(default_factory=lambda: Prices({}, None))
 
@@ -227,6 +230,8 @@ def settle_rules(
         tuning.rules = []
         write_rules(tuning, directory)
     elif tuning.rules:
+        kinds = kinds_of_choice(some, tuning.decisions, question.margin, question.confidence)
+        tuning.kinds = [f"choice: {line}" for line in kinds]
         judge_rules(tuning, gains, variables, directory, say)
     cells = [decision.cell for decision in tuning.decisions]
     swept = [cell for cell in cells if cell.size in wrong.get((cell.collective, cell.ranks, DEFAULT), ())]
@@ -306,6 +311,8 @@ def judge_rules(
     tuning.lost = lost_cells(gains)
     tuning.gains = compare_environments(gains, question.margin, question.confidence)
     tuning.rule_gains = compare_rules(gains, tuning.rules, question.margin, question.confidence)
+    rule_of_verdicts = (question.margin, question.confidence)
+    tuning.kinds += [f"{GAIN}: {line}" for line in kinds_of_gain(gains, tuning.rules, *rule_of_verdicts)]
     tuning.withdrawn = [rule for rule, one in tuning.rule_gains.items() if one.tested and one.verdict != "faster"]
     if tuning.withdrawn:
         tuning.rules = [rule for rule in tuning.rules if rule not in tuning.withdrawn]
