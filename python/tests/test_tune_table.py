@@ -216,6 +216,7 @@ def test_nothing_of_a_tuning_is_missing(tmp_path: Path) -> None:
         "margin": MARGIN,
         "confidence": CONFIDENCE,
         "rules": [{**of, "first": 8, "last": 15, "algorithm": "a", "gain": half}],
+        "withdrawn": [],
         "removed": [{"rule": {**of, "first": 16, "last": 16, "algorithm": "b"}, "reason": "wrong results"}],
         "wrong_defaults": [{**of, "size": 16}],
         "files": ["a.conf", "b.conf"],
