@@ -16,7 +16,7 @@ from downbeat.comparison.tables import experiment_sheet, summarize_launches
 from downbeat.data.cells import HIGH, LINE, LOW, PATH, with_states
 from downbeat.errors import UsageError
 from downbeat.run.experiment import FACTORS, Experiment, Launch
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
 
 METRIC = "latency_avg"
 CELL: Mapping[str, object] = {
@@ -42,6 +42,7 @@ class Printed:
     """What was printed of launches.
 
     Attributes:
+        cells: operation and size of each.
         verdicts: of all cells; none if nothing was compared.
         intervals: of all cells, logarithms of ratios, or of times over `TIME`.
         detectable: the smallest ratio that these launches detect, of each cell; none if nothing was compared.
@@ -49,6 +50,7 @@ class Printed:
         text: all lines as one.
     """
 
+    cells: list[tuple[str, int]]
     verdicts: list[str]
     intervals: list[tuple[float, float]]
     detectable: list[float]
@@ -60,9 +62,14 @@ class Printed:
         low, high = self.intervals[0]
         return low <= log <= high
 
-    def is_false(self, log: float, margin: float = math.log(1.02)) -> bool:
-        """Whether the first verdict is false for a true ratio."""
-        return {"faster": log >= 0, "slower": log <= 0, "equivalent": abs(log) > margin}.get(self.verdicts[0], False)
+    def is_false(self, log: float) -> bool:
+        """Whether there is a verdict, and the first is false for a true ratio."""
+        return bool(self.verdicts) and is_wrong(self.verdicts[0], log)
+
+
+def is_wrong(verdict: str, log: float) -> bool:
+    """Whether a verdict is false for the logarithm of a true ratio."""
+    return {"faster": log >= 0, "slower": log <= 0, "equivalent": abs(log) > math.log1p(MARGIN)}.get(verdict, False)
 
 
 def of_frame(frame: pd.DataFrame) -> Printed:
@@ -70,6 +77,7 @@ def of_frame(frame: pd.DataFrame) -> Printed:
     lines = [*comparison_sheet(frame).text(), *frame.attrs["notes"], frame.attrs["assumes"], *frame["reason"]]
     bounds = np.log(frame[["ratio_low", "ratio_high"]].to_numpy(dtype=float))
     return Printed(
+        list(zip(frame["operation"], frame["size"], strict=True)),
         list(frame["verdict"]),
         [(float(low), float(high)) for low, high in bounds],
         list(frame["detectable_ratio"]),
@@ -89,7 +97,7 @@ def compare_apart(a: pd.DataFrame, b: pd.DataFrame, history: Sequence[pd.DataFra
     try:
         return of_frame(compare(with_states(a), with_states(b), history=history))
     except UsageError as error:
-        return Printed(["unmatched"], [(-math.inf, math.inf)], [math.nan], [math.nan], str(error))
+        return Printed([("bcast", 512)], ["unmatched"], [(-math.inf, math.inf)], [math.nan], [math.nan], str(error))
 
 
 def show(cells: pd.DataFrame) -> Printed:
@@ -100,9 +108,10 @@ def show(cells: pd.DataFrame) -> Printed:
     experiment.__dict__["cells"] = with_states(cells)
     sheet = experiment_sheet(experiment, METRIC)
     rows = summarize_launches(experiment.cells, list(FACTORS), METRIC)
+    names = list(zip(rows["operation"], rows["size"], strict=True))
     bounds = np.log(rows[["low", "high"]].to_numpy(dtype=float) / TIME)
     text = " ".join(" ".join(sheet.text()).split())
-    return Printed([], [(float(low), float(high)) for low, high in bounds], [], [], text)
+    return Printed(names, [], [(float(low), float(high)) for low, high in bounds], [], [], text)
 
 
 UNSEEN = re.compile(r"unseen[^:]*?up to (\d+) %[^:]*")

@@ -179,7 +179,7 @@ def shares_of(random: np.random.Generator, sides: Sides, kind: Kind, printing: f
         outcomes = np.zeros((len(chosen), 4))
         for row, experiment in enumerate(chosen):
             found = sides.print(int(experiment), log)
-            wrong = not found.holds(log), bool(found.verdicts) and found.is_false(log)
+            wrong = not found.holds(log), found.is_false(log)
             said = any(wrong) and printed.names_cause(
                 found, sides.missed(int(experiment)), launches, kind.rare, kind.in_order
             )
@@ -190,7 +190,7 @@ def shares_of(random: np.random.Generator, sides: Sides, kind: Kind, printing: f
     alike, weight_alike = read(within, OUTSIDE)
     others = random.permutation(np.flatnonzero(~maybe))[:1]
     found = [sides.print(int(experiment), 0.0) for experiment in others]
-    overlooked = sum(not one.holds() or (bool(one.verdicts) and one.is_false(0.0)) for one in found)
+    overlooked = sum(not one.holds() or one.is_false(0.0) for one in found)
     wrong = apart * weight
     return Shares(
         1 - wrong[0], wrong[1], wrong[2], wrong[3], alike[2] * weight_alike, alike[3] * weight_alike, overlooked
