@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from downbeat.statistics.distributions import noncentral_t_above, normal_cdf, normal_quantile, t_cdf, t_quantile
+from downbeat.statistics.distributions import normal_cdf, normal_quantile, t_cdf, t_quantile
 from downbeat.statistics.holm import holm
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.median_interval import median_interval
@@ -107,14 +107,6 @@ def test_quantiles_of_t(freedom: float, probability: float) -> None:
 def test_normal(z: float, probability: float) -> None:
     assert normal_cdf(z) == pytest.approx(special.ndtr(z), rel=1e-10)
     assert normal_quantile(probability) == pytest.approx(special.ndtri(probability), rel=1e-9, abs=1e-12)
-
-
-@given(st.integers(1, 400), st.floats(1e-6, 0.2), st.floats(0, 30))
-def test_noncentral_t(freedom: int, level: float, shift: float) -> None:
-    critical = -t_quantile(freedom, level / 2)
-    assert noncentral_t_above(critical, freedom, shift) == pytest.approx(
-        stats.nct.sf(critical, freedom, shift), abs=1e-6
-    )
 
 
 def test_outside_of_their_domains() -> None:

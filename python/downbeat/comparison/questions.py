@@ -185,13 +185,13 @@ def result(experiment: Medians, compared: pd.DataFrame | None) -> Sheet:
         f"{LATENCY} in us, {METRICS[LATENCY].meaning}; {counted(len(experiment.launches), 'launch')}, {ranks} ranks, "
         f"{'; '.join(sorted(libraries))}"
     )
-    noticed = [
-        *filter(None, [states_line(experiment.cells)]),
-        *launch_lines(experiment.cells, f"{LATENCY}_median", compared is not None),
-    ]
     if compared is None:
+        noticed = [
+            *filter(None, [states_line(experiment.cells)]),
+            *launch_lines(experiment.cells, f"{LATENCY}_median"),
+        ]
         return dataclasses.replace(experiment_sheet(experiment, LATENCY), title=title, about=(), notes=noticed)
-    explained = [*sheet.verdict_meanings(compared), *sheet.open_lines(compared), *noticed]
+    explained = [*sheet.verdict_meanings(compared), *sheet.open_lines(compared), *compared.attrs["notes"]]
     found = sheet.cells_sheet(compared, [], [f"ratio: {sheet.ratio_text(compared)}", *explained])
     return dataclasses.replace(found, title=title)
 

@@ -255,6 +255,8 @@ def compare_choices(frame: pd.DataFrame, others: Sequence[OtherChoice], margin: 
     by_cell = judge_levels(matches, margin, confidence)
     if not by_cell:
         return Prices({}, None)
-    ratios = [pd.Series(np.log(matches[cell].b) - np.log(matches[cell].a), matches[cell].pairs) for cell in by_cell]
+    ratios = [
+        pd.Series(np.log(matches[cell].b) - np.log(matches[cell].a), matches[cell].launches[0]) for cell in by_cell
+    ]
     launches = pd.concat(ratios, axis=1).mean(axis=1).dropna()  # of the cells that count in a launch
     return Prices(by_cell, geometric_mean_interval(np.exp(launches), confidence))
