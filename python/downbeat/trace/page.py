@@ -10,11 +10,12 @@ import pandas as pd
 
 from downbeat.report.page import Fact, Page, PageSection, Table
 from downbeat.text import MICROSECONDS, counted
-from downbeat.trace.arrivals import SPREAD_QUANTILES, Arrivals, percent_text
-from downbeat.trace.calls import LATER
+from downbeat.trace.arrivals import Arrivals, percent_text
+from downbeat.trace.calls import LATER, mpi_name
+from downbeat.trace.estimates import SPREAD_QUANTILES
 from downbeat.trace.patterns import patterns_frame
 from downbeat.trace.pictures import site_pictures, site_title
-from downbeat.trace.verdict import arrival_sentences, mpi_name, wait_share
+from downbeat.trace.verdict import arrival_sentences, wait_share
 
 PAGE_WIDTH = 80
 MOST_SITES = 12  # in the table; JSON has all

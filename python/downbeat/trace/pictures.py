@@ -8,8 +8,7 @@ import pandas as pd
 from downbeat.report.style import COLORS, GRAY, TEXT_POINTS, Picture, finish, log_axis, new_figure, whole_ticks
 from downbeat.text import MICROSECONDS
 from downbeat.trace.arrivals import Arrivals
-from downbeat.trace.calls import LATER
-from downbeat.trace.verdict import mpi_name
+from downbeat.trace.calls import LATER, mpi_name
 
 MAP_COLUMNS = 120  # of the heat map: stretches of time
 MOST_DRAWN = 64  # ranks, or groups of them

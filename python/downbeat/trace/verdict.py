@@ -12,21 +12,12 @@ from downbeat.comparison.summaries import plain_cells
 from downbeat.run.experiment import open_experiment
 from downbeat.text import MICROSECONDS, counted
 from downbeat.trace.arrivals import BEYOND, MENTIONED, Arrivals, percent_text
-from downbeat.trace.calls import LATER
+from downbeat.trace.calls import LATER, mpi_name
 from downbeat.tune.sweep import HARMONIZE
 
 MOST_SENTENCES = 3
 OFTEN = 0.25  # share of the calls in which a rank is last, from which it is named
 MUCH_MORE = 0.25  # of the waiting than of the calls
-
-
-def mpi_name(operation: str, kind: str) -> str:
-    """Returns an operation as MPI calls it."""
-    if kind == "collective":
-        return operation
-    if kind == "persistent":
-        return f"MPI_{operation.capitalize()}_init"
-    return f"MPI_I{operation}" if kind == "nonblocking" else f"MPI_{operation.capitalize()}"
 
 
 def wait_share(site: pd.Series) -> tuple[float, float, float]:
