@@ -15,6 +15,7 @@ from downbeat.align.matching import ORDERING, TO_ALL, Floats, GroupCalls, match,
 from downbeat.errors import UsageError
 from downbeat.text import MICROSECONDS, counted
 from downbeat.trace.arrivals import Arrivals, arrivals_of
+from downbeat.trace.balance import times_of_ranks
 from downbeat.trace.clocks import NS
 
 FEWEST_RANKS = 2
@@ -237,7 +238,8 @@ def late_or_slow(aligned: Aligned) -> Arrivals:
         records[name] = records[name].astype("category")
     run = float(records["exit"].max())
     found = arrivals_of(records[np.isfinite(records["bound"])], run, len(aligned.ranks))
-    return replace(found, bound_is=f", {LIMIT:.0f} expected errors")
+    by_rank = times_of_ranks(found.rows, found.calls, found.sites, run, found.kinds)
+    return replace(found, by_rank=by_rank, bound_is=f", {LIMIT:.0f} expected errors")
 
 
 def align_table(aligned: Aligned) -> str:

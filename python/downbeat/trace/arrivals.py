@@ -20,6 +20,7 @@ from downbeat.trace.causes import (
     with_gaps,
     with_last,
     with_places,
+    with_quickest,
 )
 from downbeat.trace.estimates import estimate_sites, site_totals
 from downbeat.trace.phases import SEPARATOR, mixed_calls, phase_problems, summarize_phases
@@ -49,7 +50,8 @@ class Arrivals:
             if blocking); `after_last` (median); `SPREAD_QUANTILES`, and with `_error` half the width of their 95 %
             intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than
             its bound); `last_rank` (that causes most waiting; -1: nobody can be told), `last_share` (of the calls, in
-            which ranks wait for it) and `last_wait` (of the waiting); `communicators` (names that the program gave);
+            which ranks wait for it) and `last_wait` (of the waiting); who spends least time in the calls
+            (`with_quickest`); `communicators` (names that the program gave);
             `beyond` (of a site without a whole call, as in the records). Times in s.
         causes: a row per site and rank that ranks wait for there, as `summarize_causes`.
         late_ranks: the same of the run, a row per rank, by waiting caused, with `where_before` of the first ones.
@@ -150,7 +152,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
     rows = with_places(rows, records, names)
     costs = costs_of_calls(rows, calls, sites)
     causes = summarize_causes(costs, ["site", "rank"])
-    sites = with_last(sites, causes)
+    sites = with_quickest(with_last(sites, causes), rows)
     late_ranks = late_ranks_of(costs, rows, sites)
     notes = tuple(absent.values())
     beyond = np.bincount(records["beyond"] if "beyond" in records else [0] * len(records), minlength=len(BEYOND))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from downbeat.text import evenly
+
 PARTS = ("computing", "waiting", "operation", "point_to_point", "other_MPI")
 
 
@@ -61,3 +63,59 @@ def kinds_of(profile: pd.DataFrame, sums: pd.DataFrame, rows: pd.DataFrame) -> p
     requests = sums["kind"] == "requests"
     sums.loc[requests, "analyzed"] = sums.loc[requests, "rank"].map(ranks["waited"].sum()).to_numpy()
     return pd.concat([own.assign(kind="collectives"), sums], ignore_index=True)
+
+
+MARKS = {"computing": ".", "waiting": "#", "operation": "=", "point_to_point": "+", "other_MPI": "-"}
+MOST_BARS = 8  # in a terminal; the page has all
+
+
+def part_name(part: str, only_collectives: bool) -> str:
+    """Returns what people call a part of `PARTS`; where only collectives are known, all else is outside of these."""
+    if part == "computing" and only_collectives:
+        return "outside collectives"
+    return part.replace("_", "-" if part == "point_to_point" else " ")
+
+
+def ranks_to_show(by_rank: pd.DataFrame, most: int, first: list[int]) -> pd.DataFrame:
+    """Returns the rows of at most so many ranks: some by their numbers, the one that waits most, and others between.
+
+    Args:
+        by_rank: from `times_of_ranks`.
+        most: ranks.
+        first: ranks to show in any case.
+    """
+    waits = int(by_rank["rank"].iloc[int(by_rank["waiting"].to_numpy().argmax())])
+    wanted = [rank for rank in dict.fromkeys([*first, waits]) if (by_rank["rank"] == rank).any()][:most]
+    others = [rank for rank in by_rank["rank"].tolist() if rank not in wanted]
+    wanted += evenly(others, most - len(wanted)) if most > len(wanted) else []
+    return by_rank[by_rank["rank"].isin(wanted)]
+
+
+def bar_lines(by_rank: pd.DataFrame, only_collectives: bool, first: list[int], width: int) -> list[str]:
+    """Returns where the time of each rank goes, a bar per rank.
+
+    Args:
+        by_rank: from `times_of_ranks`; empty: no lines.
+        only_collectives: nothing else is known.
+        first: ranks to show in any case.
+        width: of the lines, characters.
+    """
+    if by_rank.empty:
+        return []
+    parts = [part for part in PARTS if by_rank[part].sum() > 0]
+    keys = "  ".join(f"{MARKS[part]} {part_name(part, only_collectives)}" for part in parts)
+    shown = ranks_to_show(by_rank, MOST_BARS, first)
+    lines = [f"time by rank: {keys}"]
+    names = [f"rank {rank}" for rank in shown["rank"]]
+    heads = max(map(len, names))
+    most = float(by_rank[list(PARTS)].sum(axis=1).max())
+    cells = width - heads - len("  100 % waiting")
+    for name, (_, row) in zip(names, shown.iterrows(), strict=True):
+        ends = np.round(cells * np.cumsum([row[part] for part in parts]) / most).astype(int) if most > 0 else [0]
+        counts = np.diff(ends, prepend=0)
+        bar = "".join(MARKS[part] * count for part, count in zip(parts, counts, strict=True))
+        waits = row["waiting"] / max(float(row[list(PARTS)].sum()), 1e-12)
+        lines.append(f"{name:<{heads}} {bar:<{cells}} {100 * waits:3.0f} % waiting")
+    if len(shown) < len(by_rank):
+        lines.append(f"{len(by_rank) - len(shown)} more ranks are on the page (-o) and in JSON (--json)")
+    return lines
