@@ -441,7 +441,7 @@ def test_time_in_other_calls_of_mpi_is_said() -> None:
     text = render_arrivals(find_arrivals(trace_of(*some_calls())), None, "")
     (line,) = (line for line in text.splitlines() if line.startswith("point-to-point"))
     assert line.split() == ["point-to-point", "30", "25.0", "25.0", "(0)", "25.0", "(0)", "0"]
-    assert "late senders or receivers is not looked for" in text
+    assert "single late senders are not known" in text
 
 
 def test_more_ranks_than_processors_is_said_first() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 
@@ -65,6 +67,53 @@ def kinds_of(profile: pd.DataFrame, sums: pd.DataFrame, rows: pd.DataFrame) -> p
     return pd.concat([own.assign(kind="collectives"), sums], ignore_index=True)
 
 
+MUCH_LESS = 0.7  # of the time that others spend in messages
+AS_MANY = 0.9  # of the calls that others make
+MESSAGES = ("point-to-point", "requests")
+
+
+@dataclass(frozen=True)
+class LeastInMessages:
+    """The rank that spends least time in point-to-point messages.
+
+    Attributes:
+        rank: its number.
+        time, others: its time, and the median of the others, s.
+        why_not: why it cannot be called the one that others wait for; empty: it can, if they need its messages.
+    """
+
+    rank: int
+    time: float
+    others: float
+    why_not: str
+
+
+def least_in_messages(by_rank: pd.DataFrame, kinds: pd.DataFrame) -> LeastInMessages | None:
+    """Returns who spends least time in messages: the late one, as all others wait. None: there are none, or one rank.
+
+    Messages are added up by rank. So a rank is late only if it has as many calls, and is longer outside of MPI instead.
+
+    Args:
+        by_rank: from `times_of_ranks`.
+        kinds: as `Arrivals.kinds`.
+    """
+    if len(by_rank) < 2 or kinds.empty or not by_rank["point_to_point"].sum() > 0:
+        return None
+    times = by_rank.set_index("rank")
+    rank = int(times["point_to_point"].idxmin())
+    own, others = times.loc[rank], times.drop(index=rank).median()
+    calls = kinds[kinds["kind"].isin(MESSAGES)].groupby("rank")["calls"].sum()
+    less = float(others["point_to_point"] - own["point_to_point"])
+    why_not = ""
+    if own["point_to_point"] > MUCH_LESS * others["point_to_point"]:
+        why_not = "all ranks spend about as long in them"
+    elif calls[rank] < AS_MANY * calls.drop(index=rank).median():
+        why_not = "it has fewer of them"
+    elif own["computing"] - others["computing"] < less / 2:
+        why_not = "it is not longer outside of MPI instead"
+    return LeastInMessages(rank, float(own["point_to_point"]), float(others["point_to_point"]), why_not)
+
+
 MARKS = {"computing": ".", "waiting": "#", "operation": "=", "point_to_point": "+", "other_MPI": "-"}
 MOST_BARS = 8  # in a terminal; the page has all
 
@@ -109,13 +158,14 @@ def bar_lines(by_rank: pd.DataFrame, only_collectives: bool, first: list[int], w
     names = [f"rank {rank}" for rank in shown["rank"]]
     heads = max(map(len, names))
     most = float(by_rank[list(PARTS)].sum(axis=1).max())
-    cells = width - heads - len("  100 % waiting")
+    ends_with = "waiting" in parts
+    cells = width - heads - 1 - (len(" 100 % waiting") if ends_with else 0)
     for name, (_, row) in zip(names, shown.iterrows(), strict=True):
         ends = np.round(cells * np.cumsum([row[part] for part in parts]) / most).astype(int) if most > 0 else [0]
         counts = np.diff(ends, prepend=0)
         bar = "".join(MARKS[part] * count for part, count in zip(parts, counts, strict=True))
-        waits = row["waiting"] / max(float(row[list(PARTS)].sum()), 1e-12)
-        lines.append(f"{name:<{heads}} {bar:<{cells}} {100 * waits:3.0f} % waiting")
+        waits = f" {100 * row['waiting'] / max(float(row[list(PARTS)].sum()), 1e-12):3.0f} % waiting"
+        lines.append(f"{name:<{heads}} {bar:<{cells}}{waits if ends_with else ''}".rstrip())
     if len(shown) < len(by_rank):
         lines.append(f"{len(by_rank) - len(shown)} more ranks are on the page (-o) and in JSON (--json)")
     return lines

@@ -16,7 +16,7 @@ FEWEST_CALLS, NEARLY_ALL, CLEARLY = 10, 0.9, 1.5  # from which a rank is said to
 SOME_WAIT = "|".join(f"^{name}$" for name in (*FROM_ROOT, *TO_ROOT, *FROM_LOWER)) + f"|^{NEIGHBOR}"
 COSTLY = 0.5  # of a call that is typical of the waiting: what costs less is not counted among the costly ones
 MOST_LATE = 4  # ranks of which is looked where they were before
-WHERE = ["before", "after", "where_part", "takes", "others", "left"]
+WHERE = ["before", "after", "where_part", "takes", "others", "inside", "inside_others", "left"]
 CAUSES = ["rank", "wait", "calls", "costly", "late"]
 
 
@@ -88,6 +88,8 @@ def with_gaps(records: pd.DataFrame) -> pd.DataFrame:
     `gap` the time from there to the entry, on one clock, s. -1 and NaN: there is none.
     """
     count = len(records)
+    if "elsewhere" not in records:
+        records = records.assign(elsewhere=np.nan)
     thread = records["rank"].to_numpy(dtype=np.int64) << 16
     thread |= records["thread"].to_numpy(dtype=np.int64) if "thread" in records else 0
     entry, returned, end = (records[name].to_numpy(dtype=float) for name in ("entry", "returned", "exit"))
@@ -131,8 +133,9 @@ def where_before(rank: int, costs: pd.DataFrame, rows: pd.DataFrame, sites: pd.D
 
     `before` and `after` are names of the places, `where_part` is the part of the cost of these calls that is there; of
     the calls at the pair that costs most, medians in s: `takes`, of the rank between the two, `others`, of the others
-    in the same calls that came from the same place, and `left`, how much later than theirs the end of its collective
-    before was (negative: earlier). Empty if it is not known.
+    in the same calls that came from the same place, `inside` and `inside_others`, the part of each in other MPI calls
+    (NaN: not recorded), and `left`, how much later than theirs the end of its collective before was (negative:
+    earlier). Empty if it is not known.
 
     Args:
         rank: that others wait for.
@@ -150,7 +153,7 @@ def where_before(rank: int, costs: pd.DataFrame, rows: pd.DataFrame, sites: pd.D
     rest = rows[rows["call"].isin(own["call"]) & (rows["rank"] != rank) & (rows["before"] == place)]
     if rest.empty:
         return {}
-    others = rest.groupby("call")[["gap", "before_out"]].median()
+    others = rest.groupby("call")[["gap", "elsewhere", "before_out"]].median()
     own = own.set_index("call").loc[others.index]
     return {
         "before": place,
@@ -158,6 +161,8 @@ def where_before(rank: int, costs: pd.DataFrame, rows: pd.DataFrame, sites: pd.D
         "where_part": float(sums.max() / costs["total"].sum()),
         "takes": float(own["gap"].median()),
         "others": float(others["gap"].median()),
+        "inside": float(own["elsewhere"].median()),
+        "inside_others": float(others["elsewhere"].median()),
         "left": float((own["before_out"] - others["before_out"]).median()),
     }
 

@@ -18,6 +18,7 @@ from downbeat.trace.patterns import patterns_frame
 from downbeat.trace.pictures import site_pictures, site_title, time_by_rank
 from downbeat.trace.verdict import (
     arrival_sentences,
+    message_sentences,
     phase_sentences,
     site_sentences,
     wait_share,
@@ -127,7 +128,7 @@ def kinds_lines(found: Arrivals) -> list[str]:
         for row in frame.itertuples(index=False)
     ]
     if "point-to-point" in set(frame["calls_of_MPI"]):
-        lines.append("waiting for late senders or receivers is not looked for")
+        lines.append("messages are added up by rank: single late senders are not known")
     return lines
 
 
@@ -250,16 +251,16 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     headline, *others = waiting_sentences(found) or arrival_sentences(found)[len(found.warnings) :]
     facts = [Fact("", headline), *(Fact("beware", one) for one in found.warnings)]
     if waiting_sentences(found):
-        facts += [Fact("where", one) for one in others]
-        facts += [Fact("call site", one) for one in site_sentences(found)[:1]]
+        facts += [Fact("where", one) for one in others[:1]]
     facts += [Fact("phase", one) for one in phase_sentences(found)[:1]]
-    facts.append(Fact("run", run_line(found)))
+    facts.append(Fact("phase" if found.phase else "run", run_line(found).removeprefix("run ")))
     sections = []
     if picture := time_by_rank(found):
         sections.append(PageSection("Where the time goes", pictures=(picture,)))
     if len(found.late_ranks):
         table = Table("Ranks that others wait for, by the waiting that they cause", late_frame(found))
-        sections.append(PageSection("Who is late", tables=(table,), definitions=tuple(LATE_TERMS.items())))
+        said = tuple(others) if waiting_sentences(found) else ()
+        sections.append(PageSection("Who is late", said, tables=(table,), definitions=tuple(LATE_TERMS.items())))
     if len(found.sites):
         count = len(found.sites)
         said = (
@@ -278,8 +279,8 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
         sections.append(PageSection("Phases", tables=(table,), definitions=tuple(PHASE_TERMS.items())))
     if len(found.kinds):
         table = Table("Time in MPI calls by kind, and what part of it is analyzed here", kinds_frame(found))
-        late = ("Waiting for late senders or receivers is not looked for.",)
-        sections.append(PageSection("Time in MPI", late, tables=(table,)))
+        said = (*message_sentences(found), "Messages are added up by rank: single late senders are not known.")
+        sections.append(PageSection("Time in MPI", said, tables=(table,)))
     for number in range(min(MOST_SECTIONS, len(found.sites))):
         sections.append(site_section(found, number))
     if tables := pattern_tables(found):

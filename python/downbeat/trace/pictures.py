@@ -28,6 +28,7 @@ MOST_CALL_POINTS = 1000  # calls that are drawn as points; more are added up in 
 STRETCHES = 200
 TIMELINES = 4  # calls that are drawn one by one
 LEAST_US = 1e-3  # a nanosecond
+LEAST_DRAWN = 1e-3  # part of all time
 MOST_DECADES = 1e5  # of a scale of colors
 SHAPE_LEVELS = (0.05, 0.5, 0.95)
 
@@ -72,12 +73,12 @@ def time_by_rank(found: Arrivals) -> Picture | None:
     only_collectives = found.kinds.empty
     each = int(np.ceil(len(table) / MOST_DRAWN))
     drawn = table.groupby(np.arange(len(table)) // each).mean() if each > 1 else table
-    figure = new_figure(height=min(1.15 + 0.2 * len(drawn), 3.3))
+    figure = new_figure(height=min(0.9 + 0.17 * len(drawn), 2.3))  # on the first screen, whole
     axes = figure.subplots()
     places, left = np.arange(len(drawn)), np.zeros(len(drawn))
     for part in PARTS:
         times = drawn[part].to_numpy(dtype=float)
-        if times.sum() > 0:
+        if times.sum() > LEAST_DRAWN * drawn[list(PARTS)].to_numpy().sum():
             label = part_name(part, only_collectives)
             axes.barh(places, times, left=left, color=PART_COLORS[part], height=0.8, label=label)
             left = left + times
@@ -86,7 +87,7 @@ def time_by_rank(found: Arrivals) -> Picture | None:
     axes.grid(visible=False, axis="y")
     ticks = evenly(places.tolist(), 9 if len(drawn) > 12 else 12)
     axes.set_yticks(ticks, [str(int(table["rank"].iloc[tick * each])) for tick in ticks])
-    finish_legend(figure, [axes])
+    figure.legend(loc="outside upper left", ncols=len(PARTS), frameon=False, fontsize=TEXT_POINTS, handlelength=1.5)
     groups = f" A bar is the mean of {each} ranks." if each > 1 else ""
     caption = (
         "Where the time of each rank went, from the begin of the run to its end. In waiting it is in a collective that "

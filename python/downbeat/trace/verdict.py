@@ -12,6 +12,7 @@ from downbeat.comparison.summaries import plain_cells
 from downbeat.run.experiment import open_experiment
 from downbeat.text import MICROSECONDS, counted
 from downbeat.trace.arrivals import BEYOND, MENTIONED, Arrivals, percent_text
+from downbeat.trace.balance import least_in_messages
 from downbeat.trace.calls import LATER, mpi_name
 from downbeat.tune.sweep import HARMONIZE
 
@@ -89,7 +90,8 @@ def waiting_sentences(found: Arrivals) -> list[str]:
         return [f"waiting for late ranks is {part} of {share_of(found)}: balance would save next to nothing"]
     named = found.late_ranks
     named = named.assign(part=named["wait"] / found.sites["wait"].sum())
-    large = named[named["part"] >= max(LEAST_NAMED, STANDS_OUT / found.ranks)].head(MOST_SENTENCES)
+    stands_out = bool((named["part"] >= max(LEAST_NAMED, STANDS_OUT / found.ranks)).any())
+    large = named[stands_out & (named["part"] >= LEAST_NAMED)].head(MOST_SENTENCES)
     said = []
     for place, (_, one) in enumerate(large.iterrows()):
         what = " of the waiting for late ranks" if place == 0 else ""
@@ -115,7 +117,16 @@ def where_sentence(late: pd.Series) -> str:
     times = f"{short_time(late['takes'])}, the others {short_time(late['others'])}"
     more = late["takes"] - late["others"]
     if more >= MOST_OF * late["late"]:
-        return f"{between} rank {late['rank']} takes {times}"
+        said = f"{between} rank {late['rank']} takes {times}"
+        inside = late["inside"] - late["inside_others"]
+        if inside >= MOST_OF * more:
+            said += (
+                f"; {short_time(inside)} of the difference is in point-to-point and other MPI calls, where it may have "
+                "waited for another rank itself"
+            )
+        elif late["inside_others"] >= MOST_OF * late["others"]:
+            said += f", {short_time(late['inside'])} and {short_time(late['inside_others'])} of it in other MPI calls"
+        return said
     if late["left"] >= MOST_OF * late["late"]:
         return (
             f"{between} rank {late['rank']} takes {times}, so it was late before: it left the first of them "
@@ -143,12 +154,33 @@ def site_sentences(found: Arrivals) -> list[str]:
     return said
 
 
+def message_sentences(found: Arrivals) -> list[str]:
+    """Returns a sentence on point-to-point messages; none if they are next to nothing."""
+    least = least_in_messages(found.by_rank, found.kinds)
+    if least is None:
+        return []
+    share = float(found.by_rank["point_to_point"].mean()) / found.run
+    if share < MENTIONED:
+        return []
+    text = f"{percent_text(share)} of the run is in point-to-point messages"
+    if least.why_not:
+        return [f"{text}; whom ranks wait for in them cannot be told: {least.why_not}"]
+    times = f"{short_time(least.time)} in them, the others {short_time(least.others)}, with as many calls"
+    return [f"{text}; rank {least.rank} spends least, {times}: the others wait for it, if they need its messages"]
+
+
 def arrival_sentences(found: Arrivals) -> list[str]:
     """Returns the sentences, the most important one first."""
     if found.sites.empty:
         nothing = "no collective was recorded on all of its ranks: there is nothing to say about arrivals"
-        return [*found.warnings, nothing]
-    return [*found.warnings, *waiting_sentences(found), *site_sentences(found), *phase_sentences(found)]
+        return [*found.warnings, *(message_sentences(found) or [nothing])]
+    return [
+        *found.warnings,
+        *waiting_sentences(found),
+        *site_sentences(found),
+        *message_sentences(found),
+        *phase_sentences(found),
+    ]
 
 
 def phase_sentences(found: Arrivals) -> list[str]:
