@@ -29,9 +29,9 @@ def match_arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         call and in the one that waited for its completion (its part, if that waited for several); `overlap`, between
         the two, NaN if blocking; `wait`, the part of `time` for processes that had not entered; `wait_error`, how wrong
         that may be; `cause`, the rank in the job that the process waits for (-1: none, or it cannot be told).
-        And a row per call, by time: `SITE` and `communicator` of its first process, `first`, `last` (entries), `spread`,
-        `spread_bound` (of its error), `last_rank` (-1: within the bounds it may be another one), `bytes` (median), `after_last` (from
-        the last entry to the last exit; NaN if nonblocking). All times in seconds.
+        And a row per call, by time: `SITE` and `communicator` of its first process, `first`, `last` (entries),
+        `spread`, `spread_bound` (of its error), `last_rank` (-1: within the bounds it may be another one), `bytes`
+        (median), `after_last` (from the last entry to the last exit; NaN if nonblocking). All times in seconds.
     """
     rows = whole_calls(records)
     begins = np.flatnonzero(np.diff(rows["call"].to_numpy(), prepend=-1))

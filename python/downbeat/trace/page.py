@@ -217,6 +217,7 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
     return frame
 
 
+TIME_SECTION = "Where the time goes"
 MOST_SECTIONS = 5  # call sites with pictures
 MOST_SITE_ROWS = 20  # of the table of call sites
 WIDEST = 16  # ranks whose representative patterns are a table
@@ -256,7 +257,7 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     facts.append(Fact("phase" if found.phase else "run", run_line(found).removeprefix("run ")))
     sections = []
     if picture := time_by_rank(found):
-        sections.append(PageSection("Where the time goes", pictures=(picture,)))
+        sections.append(PageSection(TIME_SECTION, pictures=(picture,)))
     if len(found.late_ranks):
         table = Table("Ranks that others wait for, by the waiting that they cause", late_frame(found))
         said = tuple(others) if waiting_sentences(found) else ()

@@ -12,7 +12,6 @@ from downbeat.report.style import (
     TEXT_POINTS,
     Picture,
     finish,
-    finish_legend,
     log_axis,
     new_figure,
     whole_ticks,
@@ -28,6 +27,7 @@ MOST_CALL_POINTS = 1000  # calls that are drawn as points; more are added up in 
 STRETCHES = 200
 TIMELINES = 4  # calls that are drawn one by one
 LEAST_US = 1e-3  # a nanosecond
+MOST_APART = 24  # bars with room between them
 LEAST_DRAWN = 1e-3  # part of all time
 MOST_DECADES = 1e5  # of a scale of colors
 SHAPE_LEVELS = (0.05, 0.5, 0.95)
@@ -76,11 +76,12 @@ def time_by_rank(found: Arrivals) -> Picture | None:
     figure = new_figure(height=min(0.9 + 0.17 * len(drawn), 2.3))  # on the first screen, whole
     axes = figure.subplots()
     places, left = np.arange(len(drawn)), np.zeros(len(drawn))
+    thick = 0.8 if len(drawn) <= MOST_APART else 1.0
     for part in PARTS:
         times = drawn[part].to_numpy(dtype=float)
         if times.sum() > LEAST_DRAWN * drawn[list(PARTS)].to_numpy().sum():
             label = part_name(part, only_collectives)
-            axes.barh(places, times, left=left, color=PART_COLORS[part], height=0.8, label=label)
+            axes.barh(places, times, left=left, color=PART_COLORS[part], height=thick, label=label)
             left = left + times
     axes.invert_yaxis()
     finish(axes, "time [s]", "rank")
