@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import netCDF4
 import numpy as np
@@ -126,7 +127,7 @@ def test_what_a_user_compares_comes_before_the_barrier(tmp_path: Path) -> None:
 
 def test_pictures_are_of_the_state_that_most_cells_are_of(tmp_path: Path) -> None:
     """The numbers have the others, too."""
-    fast, slow = ({"canary_low": trip, "canary_high": trip} for trip in (50e-9, 300e-9))
+    fast, slow = (cast(dict[str, Any], {"canary_low": trip, "canary_high": trip}) for trip in (50e-9, 300e-9))
     launches = [
         [cell(latency, size=size, **state) for size in (8, 64, 512)]
         for latency, state in ((10, fast), (10, fast), (90, slow))

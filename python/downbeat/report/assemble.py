@@ -19,12 +19,14 @@ from downbeat.report.findings import answer_of, skew_fact, start_text
 from downbeat.report.latency import draw_contrast, draw_starts, latency_pictures, ratio_pictures
 from downbeat.report.page import GLOSSARY, Fact, Number, Page, PageSection, anchor, digits
 from downbeat.report.pictures import OF_EXPERIMENTS, OF_FILES
+from downbeat.report.tuned import Tuned, open_tuned, tuned_page
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from downbeat.run.directory import PLAN
 from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.run.libraries import short_version
 from downbeat.sentences import Sentence, listed
 from downbeat.text import MICROSECONDS, counted
+from downbeat.tune.tuning import PROBE
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -134,7 +136,7 @@ def file_sections(data: xr.Dataset, prefix: str) -> Contribution:
     return Contribution("", "", (), (Fact(about, str(verdict(data))),), sections)
 
 
-Source: TypeAlias = "Experiment | xr.Dataset"
+Source: TypeAlias = "Experiment | Tuned | xr.Dataset"
 
 
 @dataclass(frozen=True)
@@ -159,12 +161,7 @@ def make_report(paths: Sequence[Path]) -> Page:
     """
     sources = [source for path in paths for source in open_sources(path)]
     several = len(sources) > 1
-    parts = [
-        contribution_of(source, f"{name}: " if several else "")
-        if isinstance(source, Experiment)
-        else file_sections(source, f"{name}: " if several else "")
-        for name, source in sources
-    ]
+    parts = [part_of(source, f"{name}: " if several else "") for name, source in sources]
     sections = [section for part in parts for section in part.sections]
     end = PageSection("Terms", definitions=GLOSSARY)
     if not several:
@@ -183,8 +180,17 @@ def make_report(paths: Sequence[Path]) -> Page:
     return Page(listed(name for name, _ in sources), (), (*unique_pictures(sections), end), found)
 
 
+def part_of(source: Source, prefix: str) -> Contribution:
+    """Returns what a page has of a source; `prefix` begins the titles of its sections."""
+    if isinstance(source, Tuned):
+        return Contribution(*tuned_page(source, prefix))
+    return contribution_of(source, prefix) if isinstance(source, Experiment) else file_sections(source, prefix)
+
+
 def where_and_when(source: Source) -> str:
     """Returns the end of a title: host and day of the first launch."""
+    if isinstance(source, Tuned):
+        return f", {source.record['host']}, {source.record['written'][:10]}"
     context = source.launches[0].context if isinstance(source, Experiment) else source.attrs
     hosts = [line.partition(":")[0] for line in str(context.get("hosts", "")).splitlines()]
     place = (
@@ -194,9 +200,11 @@ def where_and_when(source: Source) -> str:
 
 
 def open_sources(path: Path) -> list[tuple[str, Source]]:
-    """Opens a path: an experiment, or each file of another kind by itself."""
+    """Opens a path: an experiment, a tuning, or each file of another kind by itself."""
     if path.is_file():
         return [(path.stem, open_source(path))]
+    if (path / PROBE).is_dir():
+        return [(path.resolve().name, open_tuned(path))]
     if path.is_dir() and not (path / PLAN).is_file():
         # Files of samples are launches of one experiment; each file on clocks or synchronizers is one by itself.
         files = sorted(path.glob("*.nc"))

@@ -13,7 +13,8 @@ import pandas as pd
 
 from downbeat.comparison.compare import compare
 from downbeat.comparison.judging import UNMATCHED
-from downbeat.comparison.questions import READINGS, AgainstStart, against_start
+from downbeat.comparison.questions import AgainstStart, against_start
+from downbeat.comparison.sheet import READINGS
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     NO_PATTERN,
@@ -132,8 +133,9 @@ def sides_by(experiment: Experiment, factor: str, cells: pd.DataFrame) -> Contra
         except UsageError:  # they share no cell
             continue
         table = table[table["verdict"] != UNMATCHED]
-        kept_rows = [place(row) for row in table.to_dict("records")]
-        for row, where in zip(table.to_dict("records"), kept_rows, strict=True):
+        cells_of_table = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+        kept_rows = [place(row) for row in cells_of_table]
+        for row, where in zip(cells_of_table, kept_rows, strict=True):
             if where:
                 ends = {"low": row["ratio_low"], "high": row["ratio_high"]}
                 launches = min(row["launches_a"], row["launches_b"])
@@ -180,11 +182,12 @@ def state_lines(cells: pd.DataFrame) -> list[str]:
         known = sorted(set(group[STATE]) - {UNKNOWN}, key=lambda name: float(name.removesuffix("ns")))
         speeds = dict(zip(known, SPEEDS.get(len(known), ("",) * len(known)), strict=True))
         what = "a cache line" if PATH not in group or group[PATH].iloc[0] == LINE else "a message"
-        for state, count in group[STATE].value_counts().items():
+        for state, count in group[STATE].astype(str).value_counts().items():
             rows = group[group[STATE] == state]
             launches = len(rows.drop_duplicates([*LAUNCH_FACTORS, "launch"]))
             deepest = rows.groupby([*LAUNCH_FACTORS])["launch"].nunique().max()
-            text = f"{speeds[state]} state of this machine ({what} takes {state.removesuffix('ns')} ns)".strip()
+            trip = str(state).removesuffix("ns")
+            text = f"{speeds.get(str(state), '')} state of this machine ({what} takes {trip} ns)".strip()
             text = f"unknown state of this machine (no reading of {what})" if state == UNKNOWN else text
             few = ": too few for verdicts" if deepest < FEWEST_LAUNCHES else ""
             found.append((int(count), f"{text}, {counted(launches, 'launch')}{few}"))

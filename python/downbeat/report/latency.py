@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -101,7 +102,8 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
     name = "barrier" if contrast.factor == STARTS else contrast.factor
     remarks = DELTA * (contrast.sides[0] == REFERENCE) + OTHER_STATES * (not ratios["main"].all())
     caption = RATIO_CAPTION.format(label[0].upper() + label[1:], remarks)
-    look = {"y_at": 1.0, "shade": (1 / (1 + MARGIN), 1 + MARGIN), "y_limits": shown_ratios(ratios[ratios["main"]])}
+    look: dict[str, Any] = {"y_at": 1.0, "shade": (1 / (1 + MARGIN), 1 + MARGIN)}
+    look["y_limits"] = shown_ratios(ratios[ratios["main"]])
     panels = [
         Panel(lines_of(group, ("at", "ratio", "low", "high"), places), SIZE_LABEL, label, title, "bytes", "log", **look)
         for title, group in by_panel(
