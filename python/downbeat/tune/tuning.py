@@ -183,14 +183,22 @@ def environment_text(
         return "\n".join(
             [*lines, "# No algorithm was better than the library's own choice: there is nothing to set.", ""]
         )
-    arguments = shlex.join(target.form.launcher_arguments(variables))
+    shell, arguments = switching(target, variables, directory)
     lines += [
-        f"# To switch them on: set -a; . {shlex.quote(str(directory.resolve() / ENVIRONMENT_FILE))}; set +a",
+        f"# To switch them on: {shell}",
         f"# or as arguments of mpirun: {arguments}",
         *(f"# {note}" for note in written.notes),
         *(f"{name}={shlex.quote(value)}" for name, value in variables.items()),
     ]
     return "\n".join([*lines, ""])
+
+
+def switching(target: Target, variables: Mapping[str, str], directory: Path) -> tuple[str, str]:
+    """Returns what switches rules on: a line for a shell, and arguments of the launcher; empty where nothing does."""
+    if not variables:
+        return "", ""
+    file = shlex.quote(str(directory.resolve() / ENVIRONMENT_FILE))
+    return f"set -a; . {file}; set +a", shlex.join(target.form.launcher_arguments(variables))
 
 
 PROOF = "proof"  # directories below that of the tuning
