@@ -11,6 +11,7 @@ import pandas as pd
 
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
 from downbeat.comparison.judging import UNMATCHED
+from downbeat.comparison.shown import shown_rows
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.run.experiment import FACTORS
@@ -50,8 +51,9 @@ class Verdicts(pd.DataFrame):
         return comparison_sheet(self).html()
 
 
-def comparison_sheet(frame: pd.DataFrame) -> Sheet:
-    """Returns the sheet of the result of `compare`."""
+def comparison_sheet(frame: pd.DataFrame, every_state: bool = False) -> Sheet:
+    """Returns the sheet of the result of `compare`; of states with few launches a line, or all rows."""
+    frame, few = shown_rows(frame, every_state)
     about = frame.attrs
     launches = frame[["launches_a", "launches_b"]].dropna().astype(int)
     unit = "session" if about["history_is_a"] else "launch"
@@ -65,7 +67,7 @@ def comparison_sheet(frame: pd.DataFrame) -> Sheet:
         ("", method_text(frame)),
         *([("assumes", about["assumes"])] if about["assumes"] else []),
     ]
-    return cells_sheet(frame, head, [*verdict_meanings(frame), *open_lines(frame), *about["notes"]])
+    return cells_sheet(frame, head, [*verdict_meanings(frame), *open_lines(frame), *few, *about["notes"]])
 
 
 def cells_sheet(frame: pd.DataFrame, head: list[tuple[str, str]], notes: list[str]) -> Sheet:
