@@ -19,7 +19,7 @@ import pandas as pd
 
 from downbeat.comparison.compare import compare
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
-from downbeat.comparison.ranges import helpful_step, verdict_ranges
+from downbeat.comparison.ranges import NOT_DECIDED, helpful_step, verdict_ranges
 from downbeat.comparison.sheet import conclusion, counted_word
 from downbeat.comparison.shown import shown_rows
 from downbeat.comparison.summaries import MEDIAN_LATENCY, describe_each
@@ -169,13 +169,13 @@ def latency_lines(frame: pd.DataFrame, sides: Sides | None, main: set[RanksState
     table = table[table["median"].notna()].reset_index(drop=True)
     labels = row_names(table)
     rows_of = list(dict.fromkeys(labels))
-    cells = {(name, int(table["size"][i])): latency_text(table.loc[i]) for i, name in enumerate(labels)}
+    cells = {(name, int(table["size"][i])): latency_text(table.iloc[i]) for i, name in enumerate(labels)}
     sizes = sorted({size for _, size in cells if size})
     at = "from a common start" if start == COMMON_START else f"after {start}"
     states = {str(state) for _, state in main}
     named = state_names(list(frame[STATE].unique()))
     in_state = f", {named[min(states)]}" if len(states) == 1 and min(states) in named else ""
-    interval = "; +-: half of the 95 % interval over launches" if (table["launches"] >= FEWEST_SHOWN).any() else ""
+    interval = "; +-: half the 95 % interval" if (table["launches"] >= FEWEST_SHOWN).any() else ""
     head = f"latency {at}{in_state} [us]{interval}"
     shown = rows_of[:TABLE_ROWS]
     more = [f"and {len(rows_of) - len(shown)} more: downbeat show"] if len(rows_of) > len(shown) else []
@@ -237,7 +237,7 @@ def verdict_lines(
         head = [f"what {'MPI_Barrier' if b == BARRIER else b} does to these numbers{against}, by bytes"]
     else:
         start = " from a common start" if (mine[SYNCHRONIZER] == COMMON_START).all() else ""
-        head = [line for one in conclusion(mine) for line in wrapped(str(one))]
+        head = [line for one in conclusion(mine) for line in wrapped(str(one).replace("undecided", NOT_DECIDED))]
         head = head or [f"{b} against {a}: no verdict"]
         head.append(f"{b} against {a}{start}, by bytes:")
     names = row_names(mine)
@@ -280,7 +280,8 @@ def other_lines(rows: pd.DataFrame, mine: pd.DataFrame) -> list[str]:
         group.attrs = rows.attrs
         counts = Counter(group["verdict"])
         found = [f"{counts[one]} {counted_word(group, one, counts[one])}" for one in counts]
-        lines.append(f"state {state_text(str(state))}: {', '.join(found).replace('undecided', 'not decided')}")
+        text = ", ".join(found).replace("undecided", NOT_DECIDED)
+        lines.append(f"state {state_text(str(state))}: {text}")
     return lines
 
 

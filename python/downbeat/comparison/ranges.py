@@ -123,6 +123,9 @@ def helpful_step(frame: pd.DataFrame, launches: int) -> str:
         frame: the rows of `compare` that are shown.
         launches: of each configuration so far, as they are asked for.
     """
+    few = frame[["launches_a", "launches_b"]].min(axis=1) < FEWEST_LAUNCHES
+    if len(frame) and few.all():
+        return f"the same with --launches {2 * launches}: too few so far in one state of the machine"
     rows = frame[(frame["verdict"] == "undecided") & frame["reason"].isin(MORE_LAUNCHES)]
     if rows.empty:
         return ""
