@@ -32,6 +32,9 @@ ABOUT: dict[str, object] = {
     "history": [],
     "history_is_a": False,
     "notes": [],
+    "span": math.nan,
+    "shares": [],
+    "overall": None,
 }
 COMMON_START, BARRIER = {"synchronizer": "harmonize"}, {"synchronizer": "mpi_barrier"}
 
@@ -92,9 +95,10 @@ def test_the_text_and_the_markdown_say_the_same() -> None:
         "bcast         8   2.000  1.000  0.500  0.400-0.600  equivalent",
         "",
         "equivalent: the interval is within 2 % of 1",
-        "verdicts are on the launches there are: 10 launches leave unseen what happens in",
-        "  up to 26 % of launches (29 show 10 %, 59 show 5 %), and whether launches are",
-        "  correlated",
+        "intervals and verdicts are on the launches there are: 10 launches leave unseen",
+        "  what happens in up to 26 % of launches (29 show 10 %, 59 show 5 %), if",
+        "  launches are independent, which fewer than 20 do not show: a kind that lasts",
+        "  for several of them takes as many times more",
         "A and B differ in much",
         "",
         "new against old, 1 cell: 1 equivalent.",

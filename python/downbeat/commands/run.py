@@ -227,6 +227,7 @@ def tune(
     Exit status: 0 rules are written and no check failed, 1 failure, 2 bad arguments, 3 the library does not obey some
     rules, or they are slower than the defaults, cannot be measured, or were removed because of wrong results.
     """
+    import shlex
     import sys
 
     from downbeat.commands.options import resumable
@@ -235,7 +236,7 @@ def tune(
     from downbeat.run.job import job_of
     from downbeat.run.planning import default_ranks, planned_library
     from downbeat.tune.sweep import Effort
-    from downbeat.tune.table import find_warnings, render_tuning, write_rules_record
+    from downbeat.tune.table import find_warnings, render_tuning, switch_lines, write_rules_record
     from downbeat.tune.target import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
     from downbeat.tune.tuning import ENVIRONMENT_FILE, RECORD_FILE, Question, tune
 
@@ -266,5 +267,8 @@ def tune(
     write_rules_record(tuning, output, warnings)
     print(render_tuning(tuning, warnings))
     print("written:", ", ".join(str(output / name) for name in (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)))
+    for name, line in zip(("\nswitch the rules on", "or give mpirun"), switch_lines(tuning, output), strict=False):
+        print(f"{name}:\n  {line}")
+    print(f"\n  downbeat report {shlex.quote(str(output))}")
     if tuning.objections():
         raise typer.Exit(OBJECTIONS)

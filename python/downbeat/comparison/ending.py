@@ -31,6 +31,7 @@ from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_expe
 from downbeat.run.libraries import short_version
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.show import WIDTH, aligned, wrapped
+from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, evenly, printable
@@ -77,7 +78,7 @@ def closing(plan: Plan, directory: Path, estimates: Estimates, every_state: bool
     main = main_states(frame)
     above = [*machine_lines(experiment, states, frame), "", *latency_lines(frame, sides, main)]
     below = [
-        *warning_lines(frame, compared is not None),
+        *warning_lines(frame, compared),
         *next_steps(plan, directory, sides if compared is not None else None, compared, every_state),
     ]
     if compared is None or not sides:
@@ -285,7 +286,7 @@ def other_lines(rows: pd.DataFrame, mine: pd.DataFrame) -> list[str]:
     return lines
 
 
-def warning_lines(frame: pd.DataFrame, pairs: bool) -> list[str]:
+def warning_lines(frame: pd.DataFrame, compared: pd.DataFrame | None) -> list[str]:
     """Returns what makes numbers doubtful, each with what to do."""
     found = []
     for status, rows in left_out(frame).items():
@@ -300,7 +301,8 @@ def warning_lines(frame: pd.DataFrame, pairs: bool) -> list[str]:
             found.append(f"wrong results of {which} ({where}): do not use the operation; -- --validate repeats it")
         else:
             found.append(f"{status}: {which} ({where}): a quieter machine, or -- --max-attempts")
-    for line in launch_lines(frame, MEDIAN_LATENCY, pairs):
+    kinds = launch_lines(frame, MEDIAN_LATENCY) if compared is None else filter(is_kind_line, compared.attrs["notes"])
+    for line in kinds:
         said = textwrap.shorten(line, LONGEST_WARNING, placeholder=" ...")
         found.append(f"{said}; launches over a longer time show more (--interval)")
     return [line for one in found[:MOST_WARNINGS] for line in wrapped(f"warning: {one}", 2)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -33,6 +34,7 @@ class AgainstStart:
     synchronizer: str
     cell: str
     comparison: Comparison
+    factors: Mapping[str, object] = field(default_factory=dict)  # of the cell
 
 
 def numbered(experiment: Experiment) -> pd.DataFrame:
@@ -68,8 +70,8 @@ def against_start(experiment: Experiment) -> list[AgainstStart]:
     frame = pd.DataFrame(rows)
     names = describe_each(frame, "operation", CONFIGURATION) + sizes(frame)
     return [
-        AgainstStart(str(line), str(name), one)
-        for line, name, one in zip(frame["line"], names, comparisons, strict=True)
+        AgainstStart(str(line), str(name), one, factors)
+        for line, name, one, factors in zip(frame["line"], names, comparisons, rows, strict=True)
         if one
     ]
 

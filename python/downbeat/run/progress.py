@@ -28,7 +28,7 @@ from downbeat.run.libraries import PROGRESS
 from downbeat.run.machine import Finding
 from downbeat.run.plan import LaunchKey, Plan
 from downbeat.statistics.location import FEWEST_SHOWN, Interval
-from downbeat.text import MICROSECONDS, counted, microseconds, printable
+from downbeat.text import MICROSECONDS, counted, duration_text, microseconds, printable
 
 
 class Screen(Console):
@@ -47,17 +47,6 @@ CAPTION = "latency in us, mean over ranks: geometric mean of n launches' medians
 # Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
 SHOWN_ALWAYS = ("operation", "size", "synchronizer")
-
-
-def duration_text(seconds: float) -> str:
-    """Returns a duration for people."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def title_of(key: LaunchKey) -> str:
