@@ -132,7 +132,8 @@ def of_all_configurations(frame: pd.DataFrame, states: set[RanksState]) -> pd.Da
     for _, group in frame.groupby(list(LAUNCH_FACTORS), sort=False):
         rows = in_states(group, states)
         parts.append(rows if len(rows) else group[group[STATE] == group[STATE].mode()[0]])
-    return pd.concat(parts)
+    found: pd.DataFrame = pd.concat(parts)
+    return found
 
 
 def state_names(states: Sequence[str]) -> dict[str, str]:
