@@ -228,6 +228,7 @@ def test_nothing_of_a_tuning_is_missing(tmp_path: Path) -> None:
                 "runner_up": {"algorithm": DEFAULT, "ratio": 1.0},
             }
         ],
+        "withdrawn": [],
         "removed": [{"rule": {**of, "first": 16, "last": 16, "algorithm": "b"}, "reason": "wrong results"}],
         "wrong_defaults": [{**of, "size": 16}],
         "files": ["a.conf", "b.conf"],

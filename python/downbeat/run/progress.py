@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from downbeat.data.cells import state_text
 from downbeat.run.bench_launch import ERRORS, Ended
 from downbeat.run.directory import PARTIAL
 from downbeat.run.estimates import CELL_NAMES, CellKey, Estimates, SplitDecision
@@ -26,7 +28,7 @@ from downbeat.run.libraries import PROGRESS
 from downbeat.run.machine import Finding
 from downbeat.run.plan import LaunchKey, Plan
 from downbeat.statistics.location import FEWEST_SHOWN, Interval
-from downbeat.text import MICROSECONDS, counted, microseconds, printable
+from downbeat.text import MICROSECONDS, counted, duration_text, microseconds, printable
 
 
 class Screen(Console):
@@ -47,27 +49,22 @@ SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment"
 SHOWN_ALWAYS = ("operation", "size", "synchronizer")
 
 
-def duration_text(seconds: float) -> str:
-    """Returns a duration for people."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
-
-
 def title_of(key: LaunchKey) -> str:
     """Returns a launch in words."""
     return f"{key.configuration}, launch {key.number}{f', portion {key.portion}' if key.portion else ''}"
 
 
 class Pace:
-    """The durations of launches so far, and when the others will be done."""
+    """The durations of launches so far, and when the others will be done.
 
-    def __init__(self) -> None:
+    Args:
+        per_round: launches in a round.
+        interval: s, from the start of a round to that of the next, at least.
+    """
+
+    def __init__(self, per_round: int = 1, interval: float = 0.0) -> None:
         self.seconds: dict[str, list[float]] = {}  # by configuration
+        self.per_round, self.interval = per_round, interval
 
     def add(self, ended: Ended) -> None:
         self.seconds.setdefault(ended.key.configuration, []).append(ended.seconds)
@@ -76,12 +73,23 @@ class Pace:
         """Returns the seconds that so many launches will take: the mean over configurations; None if none is known."""
         if not self.seconds:
             return None
-        return launches * sum(sum(each) / len(each) for each in self.seconds.values()) / len(self.seconds)
+        mean = sum(sum(each) / len(each) for each in self.seconds.values()) / len(self.seconds)
+        rounds, others = divmod(launches, self.per_round)
+        return rounds * max(self.interval, self.per_round * mean) + others * mean
 
 
 def time_left(seconds: float | None, complete: int, total: int) -> str:
     """Returns how long the remaining launches take, after a comma; "" if that is not known."""
     return f", about {duration_text(seconds)} left" if seconds and complete < total else ""
+
+
+def in_one_state(estimates: Estimates) -> str:
+    """Returns how many launches are in the state that most are in, after a comma; "" if all are."""
+    counts = Counter(estimates.states().values())
+    if len(counts) < 2:
+        return ""
+    state, most = counts.most_common(1)[0]
+    return f", {most} in the state {state_text(state)}"
 
 
 def progress_table(estimates: Estimates, most: int | None = None) -> Table:
@@ -147,6 +155,7 @@ class Plain(Watcher):
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         self.directory = directory
+        self.pace = Pace(len(plan.round_order(1)), plan.interval)
         already = f", {complete} of them complete" if complete else ""
         self.say(f"{plan.name}: {counted(total, 'launch')}{already}, into {directory}")
 
@@ -158,8 +167,17 @@ class Plain(Watcher):
         self.running, self.began = title_of(key), time.time()
         self.errors = self.directory / PARTIAL / str(key) / ERRORS
 
+    def waits(self, until: float) -> None:
+        self.running = ""
+        if until - time.time() > QUIET_SECONDS / 2:
+            self.say(self.next_round(until))
+
+    def next_round(self, until: float) -> str:
+        """Says when the next round begins."""
+        return f"the next round of launches begins at {time.strftime('%H:%M:%S', time.localtime(until))}"
+
     def tick(self) -> float | None:
-        if time.time() - self.began > QUIET_SECONDS / 2:
+        if self.running and time.time() - self.began > QUIET_SECONDS / 2:
             self.say(f"{self.running}: {self.within()}")
         return QUIET_SECONDS
 
@@ -171,12 +189,13 @@ class Plain(Watcher):
             said = []
         return said[-1] if said else f"began at {time.strftime('%H:%M:%S', time.localtime(self.began))}"
 
-    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
+    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
         self.pace.add(ended)
         left = self.pace.left(total - complete)
         how = f"failed: {ended.failure}" if ended.failure else f"took {duration_text(ended.seconds)}"
         self.say(
-            f"{complete} of {total} launches complete{time_left(left, complete, total)}; {title_of(ended.key)} {how}"
+            f"{complete} of {total} launches complete{time_left(left, complete, total)}{in_one_state(estimates)}; "
+            f"{title_of(ended.key)} {how}"
         )
 
     def decided(self, decision: SplitDecision) -> None:
@@ -199,6 +218,7 @@ class Terminal(Plain):
         self.total = 1
         self.failed = 0
         self.interval = DRAW_SECONDS
+        self.awaited = 0.0  # when the next round begins, s since 1970
         self.live = Live(console=console, auto_refresh=False, get_renderable=self.render, transient=True)
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
@@ -207,6 +227,13 @@ class Terminal(Plain):
         if len(os.sched_getaffinity(0)) <= max(plan.ranks):
             self.interval = DRAW_SELDOM_SECONDS
         self.live.start()
+
+    def launches(self, key: LaunchKey) -> None:
+        super().launches(key)
+        self.awaited = 0.0
+
+    def waits(self, until: float) -> None:
+        self.running, self.awaited = "", until
 
     def tick(self) -> float | None:
         self.live.refresh()
@@ -227,9 +254,11 @@ class Terminal(Plain):
         left = self.pace.left(self.total - self.complete)
         words = f"launch {min(self.complete + 1, self.total)} of {self.total}"
         words += time_left(left, self.complete, self.total) + (f", {self.failed} failed" if self.failed else "")
+        words += in_one_state(self.estimates)
         head = Table.grid(padding=(0, 2, 0, 0))
         head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(words))
         launch = f"{self.running}: {self.within()}" if self.running else ""
+        launch = self.next_round(self.awaited) if self.awaited else launch
         shown: list[Table | Text] = [head, Text(launch, style="dim", no_wrap=True, overflow="ellipsis")]
         if self.estimates.medians:
             shown.append(Text(CAPTION, style="dim"))

@@ -177,7 +177,8 @@ class Trace:
         comm_rank (of the communicator), sequence (number of the collective on its communicator), round (number of the
         start of a persistent one), bytes (NaN: not known), root (NaN: none), entry, returned, waited, exit (seconds on
         the global clock; waited is when the call began that saw the completion, NaN of a blocking one; exit is NaN
-        where no completion was seen), bound (s, of the error of each of them), module, offset, symbol (of the call
+        where no completion was seen), bound (s, of the error of each of them), elsewhere (of the thread in other MPI
+        calls since it left a collective, s), module, offset, symbol (of the call
         site), thread, together (collectives that the same call saw complete), row (index of `profile`), phase (of
         that row), complete.
         The `size` of an intercommunicator is that of both groups, `group` the number of the rank's own (-1: there is

@@ -76,7 +76,8 @@ def find_warnings(tuning: Tuning) -> list[str]:
     unconfirmed = [rule for rule, comparison in tuning.rule_gains.items() if comparison.verdict != "faster"]
     if unconfirmed:
         warnings.append(
-            f"{len(unconfirmed)} of {len(tuning.rules)} rules gained nothing for certain when they were measured anew: "
+            f"{len(unconfirmed)} of {len(tuning.rule_gains)} rules gained nothing for certain when they were measured "
+            f"anew{f', and {len(tuning.withdrawn)} of them are withdrawn' if tuning.withdrawn else ''}: "
             f"{'; '.join(f'{rule.collective} on {rule.ranks} ranks ({rule.sizes})' for rule in unconfirmed)}. The "
             "luckiest of many algorithms looks better than it is; tune with more launches or repetitions, or a larger "
             "--margin"
@@ -91,7 +92,7 @@ def find_warnings(tuning: Tuning) -> list[str]:
             f"what the rules gain is unknown in {len(lacking)} cells, which lack launches that count; see "
             f"{GAIN}/*/failed, or allow a larger --tolerance or --late-ranks (after --)"
         )
-    return [*warnings, *tuning.written.notes]
+    return [*warnings, *tuning.kinds, *tuning.written.notes]
 
 
 def lacks_launches(decision: Decision) -> bool:
@@ -134,6 +135,10 @@ def record_of_rules(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
                 "runner_up": dict(zip(("algorithm", "ratio"), runner_up(tuning, rule), strict=True)),
             }
             for rule in tuning.rules
+        ],
+        "withdrawn": [
+            {**dataclasses.asdict(rule), "gain": comparison_of(tuning.rule_gains.get(rule))}
+            for rule in tuning.withdrawn
         ],
         "removed": [dataclasses.asdict(one) for one in tuning.removed],
         "wrong_defaults": [dataclasses.asdict(cell) for cell in tuning.wrong_defaults],
