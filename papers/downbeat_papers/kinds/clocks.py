@@ -22,7 +22,7 @@ from downbeat_papers.claims import Facts, Found, Measure, Measured, missing
 from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, some
 from downbeat_papers.results import Results
-from downbeat_papers.runs import CLOCKS, Run, clock_run, made
+from downbeat_papers.runs import CLOCKS, EACH, SIMULATED_FIT, Run, clock_run, made
 from downbeat_papers.site import Site
 
 
@@ -120,8 +120,6 @@ class Clocks:
 
 
 REPETITIONS = 50
-# Ranks of a node share its clock, and one of them synchronizes for all. In the papers every process does.
-EACH = {"DOWNBEAT_SHARE": "never"}
 
 
 class Hca3Duration:
@@ -305,8 +303,6 @@ PER_NODE = 16  # processes, in part (b)
 SCHEMES = ("skampi", "netgauge", "jk", "hca")
 # Directly after a synchronization it does not matter how long the fit spans.
 SHORT_SCHEMES = "skampi,netgauge,jk(over=0.2),hca(over=0.2)"
-# In a simulation each exchange takes time, and none is disturbed by a busy processor: fewer do.
-SIMULATED_FIT = "fit=100,offset=mean_rtt(exchanges=10)"
 SIMULATED_SCHEMES = f"skampi,netgauge,jk({SIMULATED_FIT},over=1),hca({SIMULATED_FIT},over=1)"
 SIMULATED_EXCHANGES = 2300  # of a rank: two fits, and what comes before them
 NODES = "nodes-"  # begins the labels of the runs of part (b)
