@@ -121,6 +121,10 @@ def test_claims_are_seen_with_the_papers_effect_and_not_without(name: str) -> No
 EVERY_WORLD: dict[str, World] = {**WORLDS, **WITHOUT_CLAIMS}
 
 
+def test_a_table_is_found_with_its_figure_and_once() -> None:
+    assert find_figures(["hunold2015-tab1", "hunold2015-fig2"]) == [FIGURES["hunold2015-fig2"]]
+
+
 def test_every_figure_has_a_world() -> None:
     assert set(FIGURES) == set(EVERY_WORLD)
 
