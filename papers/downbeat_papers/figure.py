@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 from downbeat.errors import UsageError
@@ -49,6 +49,14 @@ class Kind(Protocol):
 
     def pictures(self, name: str, results: Results, /) -> tuple[Picture, ...]:
         """Draws the figure of a name."""
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A kind of figure that watches clocks as they drift."""
+
+    def watched(self, site: Site, /) -> float:
+        """Returns for how many seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +103,8 @@ class Figure:
         """Returns the part that a site can show, in words."""
         text = next(text for condition, text in self.can_show.items() if getattr(site, condition))
         worth = {name: site.worth(getattr(site, name)) for name in ("node", "full", "most")}
-        return text.format(site=site, worth=worth)
+        seconds = f"{self.kind.watched(site):g}" if isinstance(self.kind, Watching) else ""
+        return text.format(site=site, worth=worth, seconds=seconds)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         """Returns the runs to launch at a site, of the figure or of the one that has its launches."""
@@ -192,6 +201,17 @@ def ranges() -> list[str]:
     """Returns the first and the last figure of each paper."""
     by_paper = [[name for name in FIGURES if name.startswith(paper)] for paper in PAPERS]
     return [f"{names[0]} to {names[-1]}" for names in by_paper]
+
+
+def check_taken(option: str, protocol: type, figures: Iterable[Figure]) -> None:
+    """Checks that an option means something to at least one of some figures, as its kind says.
+
+    Raises:
+        UsageError: it does not; the line says to which it does.
+    """
+    taking = [name for name, figure in FIGURES.items() if isinstance(own_data(figure).kind, protocol)]
+    if not any(figure.name in taking for figure in figures):
+        raise UsageError(f"{option}: none of these figures takes it; valid are {', '.join(taking)}")
 
 
 def own_data(figure: Figure) -> Figure:

@@ -46,6 +46,7 @@ class Site:
         made_clocks: whether figures about clocks give ranks clocks of their own; else the nodes' clocks are compared.
         sample: of ranks that are compared one by one, so many at most.
         platform: the simulated cluster, with every parameter; "": a machine.
+        seconds: over which clocks are watched as they drift; 0: what the figure has.
     """
 
     cores: int
@@ -59,6 +60,7 @@ class Site:
     made_clocks: bool = True
     sample: int = SAMPLE
     platform: str = ""
+    seconds: float = 0.0
 
     @property
     def simulated(self) -> bool:

@@ -269,6 +269,19 @@ def test_figures_take_the_ranks_and_the_clocks_of_a_job() -> None:
     assert [(run.ranks, run.per_node(JOB)) for run in alone] == [(2, 1), (32, 1), (64, 1), (128, 1)]
 
 
+def test_clocks_are_watched_as_long_as_is_asked_for() -> None:
+    night = dataclasses.replace(JOB, seconds=50400.0)
+    for name in ("hunold2015-fig6", "hoefler2008-fig5"):
+        (usual,), (long,) = FIGURES[name].runs(JOB), FIGURES[name].runs(night)
+        assert (usual.options["duration"], usual.options["interval"]) == ("20", "0.25")
+        assert float(long.options["duration"]) == 50400
+        assert float(long.options["duration"]) / float(long.options["interval"]) <= 2000
+        assert long.seconds > 50400 and "for 50400 s" in FIGURES[name].shows(night)
+    waits = {seconds: dataclasses.replace(JOB, seconds=seconds) for seconds in (0.0, 20.0)}
+    found = {seconds: FIGURES["hunold2015-fig9"].runs(at)[0].options["waits"] for seconds, at in waits.items()}
+    assert found == {0.0: "0,2,4,6,8,10", 20.0: "0,2,4,6,8,10,12,14,16,18,20"}
+
+
 def test_every_process_of_a_job_synchronizes_by_itself_where_the_paper_has_it() -> None:
     alone = {f"hunold2015-fig{number}" for number in (1, 3, 4, 5, 11)}
     for name in alone | {"hunold2015-fig7", "hunold2015-fig9", "hunold2015-fig10", "hoefler2008-fig8"}:
@@ -358,6 +371,7 @@ def test_the_command_lists_within_80_columns(quick: Site) -> None:
         (["hunold2015-fig1", "--launcher", "true {nodes} -n {ranks}"], "give the number with --ranks-per-node"),
         (["hunold2015-fig1", "--clocks", "atomic"], "--clocks atomic: unknown; valid are made, real"),
         (["hunold2015-fig1", "--clocks", "real"], "all ranks are on one node and read one clock"),
+        (["hunold2015-fig1", "--seconds", "50"], "valid are hunold2015-fig6, hunold2015-fig9, hoefler2008-fig5"),
         (["hunold2015-fig1", "--launcher", "no-such -n {ranks}"], "'no-such' is not an executable program"),
     ],
 )

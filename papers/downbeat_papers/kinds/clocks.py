@@ -403,16 +403,27 @@ class Offsets:
         return (make_picture(name, "Clock offset directly after synchronization", caption, panels),)
 
 
+LATER = 10.0  # s after a synchronization; the paper has 20
+MOST_LATER = 10  # looks after the first
+MOST_SECONDS = 3600.0  # of --waits of downbeat-bench
+SYNCHRONIZING = 8.0  # s, by all schemes
+
+
 class OffsetsLater:
     """Clock offsets some time after synchronization (Hunold 2015, Fig. 9)."""
+
+    def watched(self, site: Site) -> float:
+        return 0.2 if site.quick else min(site.seconds or LATER, MOST_SECONDS)
 
     def series(self, _: Results) -> Iterable[str]:
         return SCHEMES
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        waits = "0,0.2" if site.quick else "0,2,4,6,8,10"
+        seconds = self.watched(site)
+        steps_ = min(MOST_LATER, max(1, round(seconds / 2)))  # the paper looks every 2 s
+        waits = ",".join(f"{seconds * step / steps_:g}" for step in range(steps_ + 1))
         schemes = SIMULATED_SCHEMES if site.simulated else ",".join(SCHEMES)
-        return (each_synchronized(schemes_run(site, site.full, schemes, waits, 1, 18.0)),)
+        return (each_synchronized(schemes_run(site, site.full, schemes, waits, 1, SYNCHRONIZING + seconds)),)
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)

@@ -153,7 +153,8 @@ class OverTime:
         return (make_picture(name, self.picture, CAPTION.format(size=size) + self.caption, panels),)
 
 
-DRIFT_SECONDS = 20.0
+DRIFT_SECONDS, DRIFT_INTERVAL = 20.0, 0.25  # s
+MOST_OFFSETS = 2000  # of a pair; of longer drifts fewer per second
 PAIRS = 6  # of a reference host with others, in the paper
 SCALES = {"us": MICROSECONDS, "ns": 1e9}
 
@@ -179,13 +180,16 @@ class Drift:
     caption: str  # before the note on clocks
     panels: Sequence[Sequence[str]]  # as variable, unit, label of the axis, and title
 
+    def watched(self, site: Site) -> float:
+        return 1.0 if site.quick else site.seconds or DRIFT_SECONDS
+
     def series(self, results: Results) -> Iterable[str]:
         return [f"rank {pair.partition(':')[2]}" for pair in results.runs[0].options["pairs"].split(",")]
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         ranks = site.apart
         partners = evenly(range(1, ranks), min(site.sample, PAIRS))
-        seconds = 1.0 if site.quick else DRIFT_SECONDS
+        seconds = self.watched(site)
         return (
             Run(
                 "drift",
@@ -195,7 +199,7 @@ class Drift:
                 {
                     "pairs": ",".join(f"0:{rank}" for rank in partners),
                     "duration": f"{seconds:g}",
-                    "interval": "0.25",
+                    "interval": f"{max(DRIFT_INTERVAL, seconds / MOST_OFFSETS):g}",
                 },
                 seconds=start_seconds(ranks) + seconds,
                 variables=made(site),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -48,6 +49,9 @@ def reproduce(
     sample: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Most ranks that are compared one by one [128].")
     ] = None,
+    seconds: Annotated[
+        float, typer.Option(metavar="S", min=0, help="Watch clocks drift for so long [20; hunold2015-fig9 10].")
+    ] = 0.0,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Simulate the paper's cluster; --list says which figures.")
     ] = False,
@@ -65,7 +69,7 @@ def reproduce(
     from downbeat.data.launch_file import xarray
 
     xarray()
-    from downbeat_papers.figure import FIGURES, Figure, find_figures, own_data
+    from downbeat_papers.figure import FIGURES, Figure, Watching, check_taken, find_figures, own_data
     from downbeat_papers.listing import duration, estimated_seconds, listing, simulated_listing
     from downbeat_papers.page import failed_section, figure_section, missing_section, whole_page
     from downbeat_papers.perform import perform, seconds_left
@@ -90,11 +94,14 @@ def reproduce(
         raise UsageError(
             "name a figure, e.g. 'downbeat reproduce schuchart2023-fig2'; --list shows all, --all measures all"
         )
+    if seconds:
+        check_taken(f"--seconds {seconds:g}", Watching, chosen)
     counts = parse_ranks(ranks)
     if simulated:
 
         def site_of(figure: Figure) -> Site:
-            return simulated_site(figure, counts, platform, launches or SIMULATED_LAUNCHES, quick, sample or SAMPLE)
+            its = simulated_site(figure, counts, platform, launches or SIMULATED_LAUNCHES, quick, sample or SAMPLE)
+            return replace(its, seconds=seconds)
 
         if listed:
             print(simulated_listing(chosen, site_of))
@@ -107,6 +114,7 @@ def reproduce(
         at_hand = site_at_hand(
             counts, names, launches or FIGURE_LAUNCHES, quick, launcher, ranks_per_node or 0, clocks, sample or SAMPLE
         )
+        at_hand = replace(at_hand, seconds=seconds)
         if listed:
             print(listing(chosen, at_hand))
             return
@@ -118,12 +126,12 @@ def reproduce(
 
     # All directories are checked before the first launch, not minutes later.
     own = {own_data(figure).name: sites[figure.name] for figure in chosen}
-    seconds = sum(
+    left = sum(
         estimated_seconds(FIGURES[name], its) if again else seconds_left(FIGURES[name], its, output / name)
         for name, its in own.items()
     )
     place = site.place if len({its.place for its in own.values()}) == 1 else "simulated"
-    say(f"{len(chosen)} figure{'s' if len(chosen) > 1 else ''} {place}, about {duration(seconds)}")
+    say(f"{len(chosen)} figure{'s' if len(chosen) > 1 else ''} {place}, about {duration(left)}")
     if site.nodes != 1 and not site.simulated:
         say(f"clocks: {site.clocks}; ranks compared one by one: at most {site.sample}")
     measured = {}
