@@ -59,6 +59,14 @@ class Watching(Protocol):
         """Returns for how many seconds."""
 
 
+@runtime_checkable
+class Configured(Protocol):
+    """A kind of figure about `MPIX_Harmonize`, which has a configuration of its own in the paper."""
+
+    def configured(self, site: Site, /) -> str:
+        """Says which configuration is measured, and judged."""
+
+
 @dataclass(frozen=True, eq=False)
 class Figure:
     """A figure or table of a paper, or a section that has none.

@@ -16,7 +16,7 @@ from downbeat.run.simulation import without_seed
 from downbeat.text import counted
 
 from downbeat_papers.evidence import Evidence
-from downbeat_papers.figure import PAPERS, Figure
+from downbeat_papers.figure import PAPERS, Configured, Figure
 from downbeat_papers.judgement import RULE, WORDS, Judged, judge
 from downbeat_papers.results import NoSamplesError, Results, clocks_seen, nodes_seen
 from downbeat_papers.runs import Run
@@ -101,6 +101,7 @@ def figure_section(figure: Figure, results: Results) -> PageSection:
             f"Verdict. {verdict(judged)}",
             *paper,
             f"What {here(site)} can show: {figure.shows(site)}.{shared}",
+            *((figure.kind.configured(site),) if isinstance(figure.kind, Configured) else ()),
             *((f"Clocks when launches ended: {ended}.",) if ended != UNCHECKED else ()),
         ),
         warnings=warnings,

@@ -47,6 +47,7 @@ class Site:
         sample: of ranks that are compared one by one, so many at most.
         platform: the simulated cluster, with every parameter; "": a machine.
         seconds: over which clocks are watched as they drift; 0: what the figure has.
+        published: whether `MPIX_Harmonize` is measured as its paper has it, too.
     """
 
     cores: int
@@ -61,6 +62,7 @@ class Site:
     sample: int = SAMPLE
     platform: str = ""
     seconds: float = 0.0
+    published: bool = False
 
     @property
     def simulated(self) -> bool:

@@ -372,6 +372,7 @@ def test_the_command_lists_within_80_columns(quick: Site) -> None:
         (["hunold2015-fig1", "--clocks", "atomic"], "--clocks atomic: unknown; valid are made, real"),
         (["hunold2015-fig1", "--clocks", "real"], "all ranks are on one node and read one clock"),
         (["hunold2015-fig1", "--seconds", "50"], "valid are hunold2015-fig6, hunold2015-fig9, hoefler2008-fig5"),
+        (["schuchart2023-fig2", "--published"], "valid are schuchart2023-fig6"),
         (["hunold2015-fig1", "--launcher", "no-such -n {ranks}"], "'no-such' is not an executable program"),
     ],
 )

@@ -229,6 +229,29 @@ def test_any_two_libraries_are_compared(names: tuple[str, ...], taken: list[str]
         assert [run.library for run in FIGURES[f"hunold2015-fig{number}"].runs(at)] == taken
 
 
+@pytest.mark.parametrize("name", ["schuchart2023-fig6", "schuchart2023-fig8", "schuchart2023-sec66"])
+def test_the_papers_mpix_harmonize_is_drawn_beside_ours_and_judged(name: str) -> None:
+    figure = FIGURES[name]
+    ours, paper = (WORLDS[name](Maker(np.random.default_rng(1), 5, effect)) for effect in (False, True))
+    place = dataclasses.replace(paper.site, published=True)
+    runs = figure.runs(place)
+    published = {run.label for run in runs if run.variables == {"DOWNBEAT_PUBLISHED": "schuchart2023"}}
+    assert published == {f"{run.label}-published" for run in paper.runs}
+    assert all((run.options.get("tolerance") == "1") == (run.label in published) for run in runs)
+    theirs = paper.cells.assign(label=paper.cells["label"].astype(str) + "-published")
+    made = results_of(runs, pd.concat([ours.cells, theirs], ignore_index=True))
+    results = dataclasses.replace(made, site=place)
+    results.__dict__["cells"] = made.cells
+    assert agreed(name, results) == agreed(name, paper) != agreed(name, ours)
+    results.__dict__["cells"] = ours.cells  # the paper's launches failed
+    assert set(agreed(name, results)) == {None}
+    results.__dict__["cells"] = made.cells
+    pictures, own = figure.pictures(results), figure.pictures(paper)
+    assert [one.name for one in pictures] == [f"{one.name}{end}" for end in ("", "-published") for one in own]
+    labels = [{name for panel in one.panels for name in panel.names} for one in pictures]
+    assert "Open MPI default, harmonize" in labels[0] and "Open MPI default, published" in labels[len(own)]
+
+
 @pytest.mark.parametrize("other", ["intelmpi", "openmpi"])
 def test_the_base_of_hunolds_figure_5_is_mpich_wherever_it_stands(other: str) -> None:
     made = WORLDS["hunold2015-fig5"](Maker(np.random.default_rng(1), 3, effect=True))

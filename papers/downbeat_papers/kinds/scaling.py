@@ -6,7 +6,8 @@ Schuchart 2023, Figs 6 to 14 and section 6.6.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,9 @@ POINT = (
 # As downbeat-bench chooses them (docs/operations.md).
 DATATYPES = " Reductions of 4 bytes are of one MPI_FLOAT, longer ones of MPI_DOUBLE."
 SHORT = {BARRIER: "barrier", HARMONIZE: "harmonize"}
+# How labels of runs of the paper's own MPIX_Harmonize end, and what sets it.
+PUBLISHED, AS_PUBLISHED = "-published", {"DOWNBEAT_PUBLISHED": "schuchart2023"}
+WHOSE = {"": "as Downbeat has it", PUBLISHED: "as the paper has it"}
 STYLES = {BARRIER: ":", HARMONIZE: "--"}  # as in the paper
 SMALL = 1024  # bytes; the text calls messages small without saying where that ends
 # In all figures, the first line in the paper's blue, the second in red.
@@ -54,6 +58,11 @@ MEANING = {
     "maximum": "largest over ranks, of means over calls; the median is of each call's largest",
 }
 AXES = {"size": ("message size [bytes]", "bytes"), "ranks": ("number of processes", "positions")}
+
+
+def shorts_of(whose: str) -> dict[str, str]:
+    """Returns the synchronizers in the labels of lines, of a configuration of `WHOSE`."""
+    return SHORT | ({HARMONIZE: whose.removeprefix("-")} if whose else {})
 
 
 def with_lines(cells: pd.DataFrame, collective: str) -> pd.DataFrame:
@@ -101,8 +110,29 @@ class Scaling:
         names = ["default"] if only else [name for name in self.lines if name != "mpich"]
         return ["mpich"] * mpich + names * open_mpi
 
+    def configured(self, site: Site) -> str:
+        ours = "MPIX_Harmonize is Downbeat's (slack=auto, sync=disciplined)"
+        if not site.published:
+            return f"{ours}, not the paper's; --published measures both."
+        return (
+            f"{ours}, and in runs and pictures of their own the paper's: Alg. 1, HCA3 without drift, the flag decided "
+            "before the wait, so that late starts with flag 1 count. Claims are judged by the paper's."
+        )
+
+    def parts(self, results: Results) -> dict[str, pd.DataFrame]:
+        """Returns the cells of Downbeat's configuration, and of the paper's where there are any, by `WHOSE`."""
+        paper = results.cells["label"].astype(str).str.endswith(PUBLISHED)
+        parts = {"": results.cells[~paper], PUBLISHED: results.cells[paper]}
+        return {whose: cells for whose, cells in parts.items() if len(cells)}
+
+    def judged(self, results: Results) -> pd.DataFrame:
+        """Returns the cells that claims are judged by: the paper's configuration if it was measured."""
+        return results.cells if not results.site.published else self.parts(results).get(PUBLISHED, results.cells[:0])
+
     def series(self, results: Results) -> Iterable[str]:
-        return [f"{self.lines[name]}, {short}" for name in self.there(results) for short in SHORT.values()]
+        whose = {PUBLISHED if label.endswith(PUBLISHED) else "" for label in results.have()}
+        shorts = dict.fromkeys(short for one in whose for short in shorts_of(one).values())
+        return [f"{self.lines[name]}, {short}" for name in self.there(results) for short in shorts]
 
     def line_runs(self, site: Site, collective: str, ranks: int, sizes: str, suffix: str = "") -> list[Run]:
         """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
@@ -126,10 +156,20 @@ class Scaling:
                     site, label, library, ranks, [collective], usual=500, options=options, factors=factors
                 )
                 runs.append(run)
+                if site.published:
+                    options = {**run.options, "tolerance": "1"}  # s: starts that are late with flag 1 count, too
+                    runs.append(replace(run, label=label + PUBLISHED, options=options, variables=AS_PUBLISHED))
         return runs
 
     def panels(
-        self, means: pd.DataFrame, medians: pd.DataFrame, columns: tuple[str, str], x: str, y: str, scale: float
+        self,
+        means: pd.DataFrame,
+        medians: pd.DataFrame,
+        columns: tuple[str, str],
+        x: str,
+        y: str,
+        scale: float,
+        whose: str,
     ) -> list[Panel]:
         """Returns the paper's panel, mean and standard deviation over launches, and beside it one of medians.
 
@@ -140,18 +180,19 @@ class Scaling:
             x: the position, "size" or "ranks".
             y: label of the axis.
             scale: factor for values.
+            whose: configuration, of `WHOSE`.
         """
         by = [name for name in ("line", "synchronizer", x) if name in means]
         mean = mean_and_deviation(means, by, columns[0], scale)
         median = median_and_range(medians, by, columns[1], scale)
-        panels = []
+        panels, shorts = [], shorts_of(whose)
         for title, table, column in (("mean of means, as in the paper", mean, "mean"), ("medians", median, "median")):
             marks = []
             for color, (name, words) in enumerate(self.lines.items()):
-                for synchronizer in SHORT if "synchronizer" in table else ("",):
+                for synchronizer in shorts if "synchronizer" in table else ("",):
                     part = table[table["line"] == name].sort_values(x)
                     part = part[part["synchronizer"] == synchronizer] if synchronizer else part
-                    label = f"{words}, {SHORT[synchronizer]}" if synchronizer else words
+                    label = f"{words}, {shorts[synchronizer]}" if synchronizer else words
                     values = (part[x], part[column], part["low"], part["high"])
                     marks += [Line(label, *values, color, STYLES.get(synchronizer, "-"))] if len(part) else []
             label, x_scale = AXES[x]
@@ -202,7 +243,7 @@ class MessageScaling(Scaling):
         ranks = results.runs[0].ranks
         measures: dict[str, Measured] = {}
         for collective in self.collectives:
-            cells = with_lines(results.cells, collective)
+            cells = with_lines(self.judged(results), collective)
             frame = deltas(cells)
             means = frame.groupby(["line", "size"])["delta"].mean()
             alike = SAME_MESSAGE if ranks == 2 and collective == "bcast" else ""
@@ -256,23 +297,24 @@ class MessageScaling(Scaling):
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         drawn = []
-        of_a = f"{POINT}Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize."
+        of_a = f"{POINT}Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
         of_b = (
             f"{POINT}Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 the "
-            "barrier makes the operation look slower."
+            "barrier makes the operation look slower. MPIX_Harmonize is "
         )
-        for collective in self.collectives:
-            cells = with_lines(results.cells, collective)
+        for (whose, part), collective in product(self.parts(results).items(), self.collectives):
+            cells = with_lines(part, collective)
             own = f"{name}-{collective}" if len(self.collectives) > 1 else name
             title = f"MPI_{collective.capitalize()}, message scaling, {results.runs[0].ranks} ranks"
-            a = self.panels(cells, cells, COLUMNS["average"], "size", "latency [us]", MICROSECONDS)
+            a = self.panels(cells, cells, COLUMNS["average"], "size", "latency [us]", MICROSECONDS, whose)
             ratios = (deltas(cells), deltas(cells, MEDIAN), ("delta", "delta"))
-            b = self.panels(*ratios, "size", "delta = barrier / harmonize", 1.0)
-            more = DATATYPES if "reduce" in collective else ""
+            b = self.panels(*ratios, "size", f"delta = barrier / {shorts_of(whose)[HARMONIZE]}", 1.0, whose)
+            more = f"{WHOSE[whose]}."
+            more += DATATYPES if "reduce" in collective else ""
             more += SIMULATED_ALGORITHMS if results.site.simulated else ""
             drawn += [
-                make_picture(f"{own}a", f"{title}: absolute values", of_a + more, a, share_y=True),
-                make_picture(f"{own}b", f"{title}: ratio", of_b + more, b, share_y=True),
+                make_picture(f"{own}a{whose}", f"{title}: absolute values", of_a + more, a, share_y=True),
+                make_picture(f"{own}b{whose}", f"{title}: ratio", of_b + more, b, share_y=True),
             ]
         return tuple(drawn)
 
@@ -309,9 +351,9 @@ class ProcessScaling(Scaling):
         return tuple(run for ranks in site.counts for run in self.line_runs(site, collective, ranks, "4"))
 
     def facts(self, results: Results) -> Facts:
-        cells = with_lines(results.cells, self.collectives[0])
+        cells = with_lines(self.judged(results), self.collectives[0])
         # All claims are about ranks with a core each.
-        judged = cells[[not results.site.crowded(int(ranks)) for ranks in cells["ranks"]]]
+        judged = cells[np.array([not results.site.crowded(int(ranks)) for ranks in cells["ranks"]], bool)]
         measures = self.unevenness_measures(judged) | self.latencies(judged, "ranks")
         part = judged[judged["synchronizer"] == HARMONIZE]
         for name in self.lines:
@@ -350,14 +392,17 @@ class ProcessScaling(Scaling):
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         (collective,), site = self.collectives, results.site
-        cells = with_lines(results.cells, collective)
         more = SIMULATED_ALGORITHMS if site.simulated else ""
         if not site.simulated and site.crowded(site.most):
             more = f" Above {site.full} ranks they share cores."
         drawn = []
-        for letter, kind in self.shown.items():
+        for (whose, part), (letter, kind) in product(self.parts(results).items(), self.shown.items()):
+            cells = with_lines(part, collective)
             title = f"MPI_{collective.capitalize()}, process scaling, 4 bytes: {kind} latency"
-            caption = f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize.{more}"
-            panels = self.panels(cells, cells, COLUMNS[kind], "ranks", f"{kind} latency [us]", MICROSECONDS)
-            drawn.append(make_picture(f"{name}{letter}", title, caption, panels, share_y=True))
+            caption = (
+                f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
+                f"{WHOSE[whose]}.{more}"
+            )
+            panels = self.panels(cells, cells, COLUMNS[kind], "ranks", f"{kind} latency [us]", MICROSECONDS, whose)
+            drawn.append(make_picture(f"{name}{letter}{whose}", title, caption, panels, share_y=True))
         return tuple(drawn)

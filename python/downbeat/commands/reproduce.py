@@ -52,6 +52,9 @@ def reproduce(
     seconds: Annotated[
         float, typer.Option(metavar="S", min=0, help="Watch clocks drift for so long [20; hunold2015-fig9 10].")
     ] = 0.0,
+    published: Annotated[
+        bool, typer.Option("--published", help="MPIX_Harmonize as its paper has it, beside Downbeat's.")
+    ] = False,
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Simulate the paper's cluster; --list says which figures.")
     ] = False,
@@ -69,7 +72,7 @@ def reproduce(
     from downbeat.data.launch_file import xarray
 
     xarray()
-    from downbeat_papers.figure import FIGURES, Figure, Watching, check_taken, find_figures, own_data
+    from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, find_figures, own_data
     from downbeat_papers.listing import duration, estimated_seconds, listing, simulated_listing
     from downbeat_papers.page import failed_section, figure_section, missing_section, whole_page
     from downbeat_papers.perform import perform, seconds_left
@@ -96,12 +99,14 @@ def reproduce(
         )
     if seconds:
         check_taken(f"--seconds {seconds:g}", Watching, chosen)
+    if published:
+        check_taken("--published", Configured, chosen)
     counts = parse_ranks(ranks)
     if simulated:
 
         def site_of(figure: Figure) -> Site:
             its = simulated_site(figure, counts, platform, launches or SIMULATED_LAUNCHES, quick, sample or SAMPLE)
-            return replace(its, seconds=seconds)
+            return replace(its, seconds=seconds, published=published)
 
         if listed:
             print(simulated_listing(chosen, site_of))
@@ -114,7 +119,7 @@ def reproduce(
         at_hand = site_at_hand(
             counts, names, launches or FIGURE_LAUNCHES, quick, launcher, ranks_per_node or 0, clocks, sample or SAMPLE
         )
-        at_hand = replace(at_hand, seconds=seconds)
+        at_hand = replace(at_hand, seconds=seconds, published=published)
         if listed:
             print(listing(chosen, at_hand))
             return
