@@ -29,6 +29,8 @@ class System:
 HAWK = f"fat-tree(nodes=128,ranks_per_node=128,{NOISE})"
 TUWIEN = f"fat-tree(nodes=32,ranks_per_node=16,{NOISE})"
 VSC3 = f"fat-tree(nodes=16,{NOISE})"
+FOUR = f"fat-tree(nodes=4,{NOISE})"
+TWO_NODES = f"fat-tree(nodes=2,ranks_per_node=24,{NOISE})"
 ODIN = f"fat-tree(nodes=128,{NOISE})"  # a clock for each rank, as the tree of the figure takes them
 HORNET = f"fat-tree(nodes=512,ranks_per_node=32,{NOISE})"
 NODES_OF_HAWK = "128 to 16384 on 1 to 128 nodes"
@@ -36,6 +38,7 @@ UP_TO_16K = "up to 16384"
 
 # By the figure that has the data.
 SYSTEMS: Mapping[str, System] = {
+    "schuchart2023-fig1": System(HAWK, (16,), "16"),
     "schuchart2023-fig2": System(HAWK, (128,), "128 on one node"),
     "schuchart2023-fig3": System(HAWK, (16, 64, 128, 256, 512, 1024, 2048), "up to 16384 on 128 nodes"),
     **{f"schuchart2023-{name}": System(HAWK, (128,), "128 on one node") for name in ("fig6", "fig9", "fig12", "sec66")},
@@ -48,8 +51,10 @@ SYSTEMS: Mapping[str, System] = {
     "hunold2015-fig8": System(TUWIEN, (2, 4, 8, 16, 32, 64), "1 to 32, and 16 on each of 1 to 32 nodes"),
     "hunold2015-fig9": System(TUWIEN, (128,), "512 on 32 nodes"),
     "hunold2015-fig10": System(TUWIEN, (64,), "512 on 32 nodes"),
+    **{f"hoefler2008-{name}": System(FOUR, (4,), "4, a model") for name in ("fig1", "fig2")},
     "hoefler2008-fig3": System(ODIN, (128,), "4, a model"),
     "hoefler2008-fig8": System(ODIN, (2, 4, 8, 16, 32, 64, 128), "128"),
+    **{f"niethammer2016-{name}": System(TWO_NODES, (48,), "24 to 48 on 2 nodes") for name in ("fig2", "fig3")},
     "niethammer2016-fig5": System(HORNET, (16, 32, 64, 128), UP_TO_16K),
     "niethammer2016-fig7": System(HORNET, (8, 16, 32, 48), UP_TO_16K),
     "niethammer2016-fig11": System(HORNET, (8, 16, 32, 48), UP_TO_16K),
@@ -57,20 +62,16 @@ SYSTEMS: Mapping[str, System] = {
 }
 
 TWO_LIBRARIES = "it compares MPI libraries, and none is simulated"
-SMALL = "it is about a few ranks, which any machine has"
 DRIFTS = "it is about clocks that drift over thousands of calls, and no more than 20 are simulated"
 NETWORKS = "it is about the noise of real networks and clocks"
 # By name.
 REFUSED: Mapping[str, str] = {
-    "schuchart2023-fig1": SMALL,
     **{f"hunold2015-{name}": DRIFTS for name in ("fig1", "fig7", "fig11")},
     "hunold2015-fig2": "it is about what benchmarks report, not about size",
     **{f"hunold2015-{name}": TWO_LIBRARIES for name in ("fig4", "fig5")},
     "hunold2015-fig6": NETWORKS,
-    **{f"hoefler2008-{name}": SMALL for name in ("fig1", "fig2")},
     **{f"hoefler2008-{name}": NETWORKS for name in ("fig4", "fig5", "fig6")},
     "niethammer2016-tab2": NETWORKS,
-    **{f"niethammer2016-{name}": SMALL for name in ("fig2", "fig3")},
 }
 
 

@@ -84,9 +84,9 @@ def test_what_cannot_be_simulated_is_refused(ranks: list[int], platform: str, sa
 
 
 def test_the_command_lists_and_refuses(tmp_path: Path) -> None:
-    refused = downbeat("reproduce", "hoefler2008-fig1", "--simulate", where=tmp_path)
+    refused = downbeat("reproduce", "hunold2015-fig2", "--simulate", where=tmp_path)
     assert refused.returncode == 2
-    assert "hoefler2008-fig1 is not simulated: it is about a few ranks" in refused.stderr
+    assert "hunold2015-fig2 is not simulated: it is about what benchmarks report" in refused.stderr
     both = downbeat("reproduce", "schuchart2023-fig3", "--simulate", "--mpi", "openmpi", where=tmp_path)
     assert both.returncode == 2
     assert "--simulate: what is simulated runs under no MPI library" in both.stderr
