@@ -247,7 +247,7 @@ def rough(by: float) -> Factor:
 PROCESSES: list[Effect] = [
     ({}, "", steps_of),
     *(({"line": "linear"}, column, lambda rows: 2 / steps_of(rows) ** 2) for column in (LATENCY, MEDIAN)),
-    *((AFTER, column, rough(1.5)) for column in (LATENCY, MEDIAN)),
+    *((AFTER, column, rough(1.5)) for column in (LATENCY, MEDIAN, "max_of_means")),
     ({**AFTER, "line": "knomial"}, LATENCY, rough(4 / 1.5)),
     ({"line": "mpich"}, LATENCY, lambda rows: np.where(rows["synchronizer"] == BARRIER, 0.4, MORE)),
 ]
@@ -461,7 +461,11 @@ WORLDS: Mapping[str, World] = {
     "hunold2015-fig8": clock_world("hunold2015-fig8", directly_after),
     "hunold2015-fig9": clock_world(
         "hunold2015-fig9",
-        lambda maker, _, scheme, wait: 50.0 if name_of(scheme) in SCHEMES[:2] else maker.pick(1 + wait / 2, 50),
+        lambda maker, _, scheme, wait: (
+            50.0
+            if name_of(scheme) in SCHEMES[:2]
+            else maker.pick((1 + wait / 2) / (2 if name_of(scheme) == "jk" else 1), 50)
+        ),
     ),
     "hunold2015-fig10": clock_world(
         "hunold2015-fig10",

@@ -306,6 +306,7 @@ SHORT_SCHEMES = "skampi,netgauge,jk(over=0.2),hca(over=0.2)"
 SIMULATED_SCHEMES = f"skampi,netgauge,jk({SIMULATED_FIT},over=1),hca({SIMULATED_FIT},over=1)"
 SIMULATED_EXCHANGES = 2300  # of a rank: two fits, and what comes before them
 NODES = "nodes-"  # begins the labels of the runs of part (b)
+ALIKE = "on 2 ranks both learn the same"
 UNPAIRED = "on two ranks a tree is one pair, as skampi's; more need a core each"
 
 
@@ -434,7 +435,12 @@ class OffsetsLater:
             for side in (0, 1)
         )
         wait = f"{clocks.all[0]['wait'].to_numpy()[-1]:g}"
-        return Facts({"with_a_fit": fitted, "without": plain}, {"kind": clocks.kind.words, "wait": wait})
+        alike = ALIKE if results.runs[0].ranks == 2 else ""
+        both = {
+            name: Measure(last[name], " us", obstacle=alike, note=clocks.within) if name in last else missing()
+            for name in ("jk", "hca")
+        }
+        return Facts({"with_a_fit": fitted, "without": plain, **both}, {"kind": clocks.kind.words, "wait": wait})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         clocks = Clocks(results)
@@ -532,7 +538,7 @@ class Pareto:
             (one, other) for one in errors if name_of(one) == "jk" and (other := one.replace("jk", "hca", 1)) in errors
         ]
         # A pair is a pair: on two ranks both learn the same, in the same time.
-        alike = crowding or ("on 2 ranks both learn the same" if ranks == 2 else "")
+        alike = crowding or (ALIKE if ranks == 2 else "")
         listed = "; ".join(
             f"{short_scheme(one)} {choices.point(one)[0]:.2g} s, {choices.point(one)[1]:.3g} us" for one in errors
         )

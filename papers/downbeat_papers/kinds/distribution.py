@@ -117,6 +117,8 @@ class ExitSkew:
             measures[f"true_{name}"] = each(medians(truth, name), " us")
         if full in barrier and full in common:
             measures |= common_start(results, full, barrier[full], common[full])
+            largest = np.array([one.max() for one in skews[HARMONIZE, full]]) + skew_bound(results, full)
+            measures["common_start_outliers"] = Measure(largest, " us", obstacle=results.crowding(full))
         return Facts(measures)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
@@ -156,15 +158,19 @@ def alone_on_nodes(results: Results, labels: Sequence[str]) -> Measure:
     return Measure(apart.get(most, []), " us", obstacle=shared, note=f"on {most} ranks")
 
 
-def common_start(results: Results, full: int, barrier: np.ndarray, common: np.ndarray) -> dict[str, Measured]:
-    """Returns the skew that a common start has at most, and that of the barrier, from medians of launches in us."""
-    # How far off either may be, us: a skew is not seen to be smaller.
-    bound = max(
+def skew_bound(results: Results, ranks: int) -> float:
+    """Returns how far off skews of so many ranks may be in us, by their clocks: one is not seen to be smaller."""
+    return max(
         0.0 if "true_exit" in data else float(data.attrs.get("error_bound_s", 0.0)) * MICROSECONDS
         for label in results.have()
-        if results.run(label).ranks == full
+        if results.run(label).ranks == ranks
         for data in results.datasets(label)
     )
+
+
+def common_start(results: Results, full: int, barrier: np.ndarray, common: np.ndarray) -> dict[str, Measured]:
+    """Returns the skew that a common start has at most, and that of the barrier, from medians of launches in us."""
+    bound = skew_bound(results, full)
     crowding = results.crowding(full)
     note = f"known to within {bound:.3g} us" if bound else "true values"
     at_most = np.maximum(common + bound, RESOLUTION)

@@ -319,7 +319,7 @@ class MessageScaling(Scaling):
         return tuple(drawn)
 
 
-def unevenness(cells: pd.DataFrame, synchronizer: str) -> dict[str, np.ndarray]:
+def unevenness(cells: pd.DataFrame, synchronizer: str, column: str = LATENCY) -> dict[str, np.ndarray]:
     """Returns how uneven each line over processes is, one number for every other launch.
 
     That is the mean second difference of its logarithms over the (logarithmic) number of processes, counted from 0 in
@@ -327,7 +327,7 @@ def unevenness(cells: pd.DataFrame, synchronizer: str) -> dict[str, np.ndarray]:
     with fewer than four numbers of ranks are left out.
     """
     part = cells[cells["synchronizer"] == synchronizer]
-    wide = part.pivot(index="launch", columns=["line", "ranks"], values=LATENCY).sort_index(axis="columns")
+    wide = part.pivot(index="launch", columns=["line", "ranks"], values=column).sort_index(axis="columns")
     lines = {}
     for name in wide.columns.unique("line"):
         logs = np.log(wide[name].to_numpy(dtype=float))
@@ -371,14 +371,17 @@ class ProcessScaling(Scaling):
 
     def unevenness_measures(self, cells: pd.DataFrame) -> dict[str, Measured]:
         """Returns how uneven lines are after either synchronizer, and how much more a line is than all others."""
-        after, common = (unevenness(cells, synchronizer) for synchronizer in (BARRIER, HARMONIZE))
         few = missing(f"numbers of ranks with a core each: {cells['ranks'].nunique()}, and oscillations take four")
-        found: dict[str, Measured] = {"uneven_after_the_barrier": few, "uneven_from_the_common_start": few}
-        fewest = min(map(len, (*after.values(), *common.values())), default=0)
-        if after and common:
-            for name, lines in zip(found, (after, common), strict=True):
-                values = np.mean([line[:fewest] for line in lines.values()], axis=0)
-                found[name] = Measure(values, signed=True, note="mean second differences of log latency")
+        found: dict[str, Measured] = {}
+        note = "mean second differences of log latency"
+        # The average last: lines are compared by it.
+        for suffix, column in ((".maximum", OSU_MAXIMUM), ("", LATENCY)):
+            both = [unevenness(cells, one, column) if column in cells else {} for one in (BARRIER, HARMONIZE)]
+            fewest = min((len(line) for lines in both for line in lines.values()), default=0)
+            for name, lines in zip(("uneven_after_the_barrier", "uneven_from_the_common_start"), both, strict=True):
+                values = [line[:fewest] for line in lines.values()]
+                found[name + suffix] = Measure(np.mean(values, axis=0), signed=True, note=note) if all(both) else few
+        after, common = both
         for name in self.lines:
             found[f"more_uneven.{name}"] = few
             if name in after and name in common and len(after) > 1:
