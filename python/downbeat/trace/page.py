@@ -137,7 +137,8 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
     head = f"{'calls':>7}{'bytes':>9}{'run %':>7}{'wait %':>7}{'operation':>11}"
     head += f"{'baseline':>10}" if baseline is not None else ""
     head += f"{'spread p50':>12}{'p95':>9}{'p99':>8}"
-    lines = [head]
+    times = "operation, baseline and spread" if baseline is not None else "operation and spread"
+    lines = [f"call sites by time; {times} in us", head]
     for place, (_, site) in enumerate(found.sites.head(MOST_SITES).iterrows()):
         on = f" on {site['communicators']}" if site["communicators"] else ""
         where = f"{mpi_name(site['operation'], site['kind'])}{on}, {counted(int(site['size']), 'rank')}, {site['name']}"
