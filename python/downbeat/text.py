@@ -91,6 +91,17 @@ def bytes_text(size: float) -> str:
     return f"{size:g}"
 
 
+def duration_text(seconds: float) -> str:
+    """Returns a duration for people."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
 def microseconds(seconds: float) -> str:
     """Returns a time in us: three decimals below 10 us, two above; three digits below 0.01 us; `-` for none."""
     if math.isnan(seconds):

@@ -11,7 +11,6 @@ import pytest
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.comparison.tables import experiment_sheet
 from downbeat.data.cells import CHANGED, states_line, with_states
-from downbeat.errors import UsageError
 from downbeat.report.warnings import experiment_warnings
 from downbeat.run.estimates import Estimates
 from downbeat.run.experiment import FACTORS, launch_lines
@@ -134,10 +133,11 @@ def test_experiments_in_two_states_have_no_verdict(tmp_path: Path) -> None:
         downbeat.open_experiment(experiment(tmp_path / str(time), [trip] * 10, [(time, time)] * 10))
         for trip, time in times.items()
     )
-    with pytest.raises(
-        UsageError, match=r"no cell in common: measured in two states of the machine \(cache line 77 and"
-    ):
-        downbeat.compare(a, b)
+    found = downbeat.compare(a, b)
+    assert set(found["verdict"]) == {"undecided"}
+    assert set(found["state"]) == {"any"}
+    c = downbeat.open_experiment(experiment(tmp_path / "c", [SLOW] * 10, [(4.0, 4.0)] * 10))
+    assert set(downbeat.compare(a, c)["verdict"]) == {"slower"}  # 20 times: states make a factor of 4.6
 
 
 def resembling(random: np.random.Generator, launches: int) -> np.ndarray:
@@ -148,11 +148,11 @@ def test_launches_leave_a_share_unseen() -> None:
     for launches in (1, 5, 10, 30):
         assert (1 - unseen_share(launches)) ** launches == pytest.approx(0.05)
     assert [launches_to_see(share) for share in (0.05, 0.1, 0.45)] == [59, 29, 6]
-    missed = "launches leave unseen what happens in up to"
-    more = "of launches (29 show 10 %, 59 show 5 %), and whether launches are correlated"
-    assert unseen_text(5) == f"5 {missed} 45 % {more}"
-    assert unseen_text(30) == f"30 {missed} 10 % of launches (59 show 5 %)"
-    assert unseen_text(59) == f"59 {missed} 5 % of launches"
+    for launches, share in ((5, "45 %"), (30, "10 %"), (59, "5 %")):
+        text = unseen_text(launches, 90.0)
+        assert share in text
+        assert "if launches are independent" in text  # at any number: runs of slow launches may pass unseen
+        assert "within 90 s" in text
 
 
 @pytest.mark.parametrize("launches", [5, 10, 30])
@@ -168,7 +168,10 @@ def test_two_modes_are_seen_and_rarely_where_there_is_one(launches: int) -> None
 
 def test_gaps_that_do_not_matter_are_no_modes() -> None:
     assert two_modes(np.repeat([1.0, 1.019], 5)) is None
-    assert two_modes(np.repeat([1.0, 1.021], 5)) is not None
+    little = np.linspace(0, 1e-4, 10)
+    assert two_modes(np.repeat([1.0, 1.021], 5) + little) is not None
+    assert two_modes(np.repeat([1.0, 1.021], 5)) is None  # repeated: on a grid, one step apart
+    assert two_modes(np.repeat([1.0, 2.0], 5)) is not None
     assert two_modes(np.full(9, 2.0)) is None
     assert two_modes([1.0, 1.0, 2.0, 2.0]) is None  # too few
 
@@ -202,11 +205,11 @@ def test_lines_name_the_cells() -> None:
     assert "launches come in two modes" in line
     assert "x 1 (0.199" in line
     assert "us in 7, 0.749 us in 3)" in line
+    assert "in 1 of 2 cells" in line
     assert launch_lines(cells(steady), "latency_avg_median") == []
     drift = cells(np.linspace(1, 1.2, 10) * steady, np.linspace(3, 3.6, 10) * steady)
     (line,) = launch_lines(drift, "latency_avg_median")
-    assert line.startswith("launches resemble the one before (correlation ")
-    assert launch_lines(drift, "latency_avg_median", pairs=True) == []
+    assert line.startswith("launches resemble the one before")
 
 
 def test_a_width_is_not_reached_by_launches_that_resemble_each_other() -> None:

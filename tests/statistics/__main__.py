@@ -12,22 +12,39 @@ import sys
 
 from benchmarks.promises import print_promises
 from benchmarks.running import Parser, write_json
-from tests.statistics import choices, claims, conditions, intervals, launches, sessions, states, steps, verdicts
+from tests.statistics import (
+    choices,
+    claims,
+    conditions,
+    intervals,
+    launches,
+    powers,
+    sessions,
+    states,
+    steps,
+    strangers,
+    verdicts,
+)
 
 NAME = "bench-statistics"
 DEFAULT = 4000  # experiments; the tables of docs/statistics.md are of 10,000
 FAMILIES = {
     "choices": choices.simulate,
+    "choices_of_kinds": choices.simulate_kinds,
+    "choices_in_steps": choices.simulate_steps,
     "claims": claims.simulate,
     "claims_at_border": claims.simulate_border,
+    "claims_correlated": claims.simulate_correlated,
     "conditions": conditions.simulate,
     "extremes": verdicts.simulate_extremes,
     "intervals": intervals.simulate,
     "launch_medians": intervals.simulate_launch_medians,
     "launches": launches.simulate,
+    "power": powers.simulate,
     "sessions": sessions.simulate,
     "states": states.simulate,
     "steps": steps.simulate,
+    "strangers": strangers.simulate,
     "verdicts": verdicts.simulate,
 }
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from downbeat.comparison.judging import Matcher, count_tests, judge_matches, rows_of_verdicts
-from downbeat.comparison.notes import remarks_on
+from downbeat.comparison.kinds import across_states, over_all_states, share_lines, shares_of_states, with_shares
+from downbeat.comparison.notes import remarks_on, span_of
 from downbeat.comparison.sheet import UNITS, Verdicts
 from downbeat.comparison.sides import Side, sides_of
 from downbeat.data.cells import STATISTICS
@@ -65,12 +66,14 @@ def compare(
         `detectable_ratio`, detected by these launches with a probability of 0.9, and `launches_needed` to detect 5 %,
         both with Holm's correction at its strictest; with a history `sessions`, the number of its sessions that have
         the cell, and `session_deviation`, the standard deviation of logarithms between them; `unseen`, the share of
-        launches that may be of another kind although none was; `verdict` ("unmatched" if only one side has the cell)
-        and `reason`. NaN if a cell was not judged.
+        launches that may be of another kind although none was, if launches are independent; `verdict` ("unmatched" if
+        only one side has the cell) and `reason`. NaN if a cell was not judged.
         The attributes `.attrs`: `metric`, `statistic`, `margin`, `confidence`, `paired`, `where_a`, `where_b`,
-        `name_a`, `name_b`, `tests` (cells that Holm's correction counts), `assumes` (assumptions of the verdicts: a
-        line, or empty), `history` (names of its experiments), `history_is_a`, `notes` (lines: exclusions, differences
-        between the contexts of the launches) and `units`.
+        `name_a`, `name_b`, `tests` (cells that Holm's correction counts), `span` (from the start of the first launch to
+        that of the last, s; NaN: not known), `shares` (launches of A and B in each state, where they are not the same
+        launches), `overall` (B / A over all launches with its interval, where these shares differ), `assumes`
+        (assumptions of the verdicts: a line, or empty), `history` (names of its experiments), `history_is_a`, `notes`
+        (lines: exclusions, differences between the contexts of the launches) and `units`.
 
     Raises:
         UsageError: unknown metric, statistic, factor or value, or no cell in common.
@@ -79,12 +82,15 @@ def compare(
     sides = sides_of(a, b, history, (where_a or {}, where_b or {}), metric, statistic)
     matcher = Matcher(sides.column, sides.paired)
     matches = matcher.cells(None if sides.history_is_a else sides.a, sides.b, sides.key, sides.past)
+    matches = across_states(sides, matches)
     if all(match.obstacle.startswith("only in") for match in matches):
         raise UsageError(f"A and B have no cell in common: {sides.mismatch()}")
-    judged = judge_matches(matches, margin, confidence)
-    frame = Verdicts(rows_of_verdicts(judged, confidence))
+    shares = shares_of_states(sides)
+    judged = judge_matches(with_shares(matches, shares), margin, confidence)
+    frame = Verdicts(rows_of_verdicts(judged))
     name_a, name_b = sides.names
-    notes, assumes = remarks_on(sides, matcher.notes(), judged)
+    overall = over_all_states(sides) if any(one.differ for one in shares) else None
+    notes, assumes = remarks_on(sides, matcher.notes(), judged, share_lines(shares))
     frame.attrs = {
         "metric": metric,
         "statistic": statistic,
@@ -96,6 +102,12 @@ def compare(
         "name_a": name_a,
         "name_b": name_b,
         "tests": count_tests(judged),
+        "span": span_of(sides),
+        "shares": [
+            {"states": one.states, "a": one.a, "b": one.b, "p_value": one.p_value, "differ": one.differ}
+            for one in shares
+        ],
+        "overall": overall,
         "assumes": assumes,
         "history": list(sides.history),
         "history_is_a": sides.history_is_a,

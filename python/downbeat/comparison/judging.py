@@ -3,8 +3,8 @@
 Cells are matched, then all matches of one question are judged together: that is the family over which Holm's procedure
 corrects. docs/statistics.md lists the families:
 
-    compare, the end of run        all cells of the call that have enough launches
-    report: barriers               the cells without delay or computation, of one synchronizer
+    compare, the end of run        all cells of the call that have enough launches, by operation
+    report: barriers               the cells without delay or computation, of one synchronizer, by operation
     report: algorithms             all pairs of algorithms, in all cases of one operation, from a common start
     report: libraries, variants    all cells of one pair of values, as compare
     tune: choice                   all algorithms in all cells, each against the default
@@ -25,21 +25,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from downbeat.comparison.sides import SESSION
-from downbeat.data.cells import WRONG
+from downbeat.data.cells import STATE, WRONG
 from downbeat.errors import UsageError
 from downbeat.statistics.modes import unseen_share
-from downbeat.statistics.power import detectable_ratio, launches_needed
+from downbeat.statistics.power import Rule, detectable_ratio, launches_needed, launches_that_decide
 from downbeat.statistics.sessions import compare_across_sessions
-from downbeat.statistics.two_samples import compare_independent, compare_paired
+from downbeat.statistics.two_samples import compare_beyond, compare_independent, compare_paired
 from downbeat.statistics.verdicts import (
     CONFIDENCE,
     FEW_ALIKE,
     FEWEST_ALIKE,
+    FEWEST_LAUNCHES,
     FEWEST_SESSIONS,
     MARGIN,
     Comparison,
     judge_together,
-    significance,
 )
 
 Floats = NDArray[np.float64]
@@ -62,9 +62,11 @@ class Match:
         uncertainty: how much the clocks may change b - a, mean over these launches, of A and B together, s.
         obstacle: why there is nothing to compare; empty where there is.
         paired: whether launches are compared in pairs.
-        pairs: numbers of the launches that are pairs.
+        launches: their numbers, of A and of B; of pairs they are the same.
         history: the numbers of each session of a history that has the cell; None where there is no history.
         history_is_a: there is no other A.
+        beyond: the factor that states of the machine may make between A and B, which share none; 1: they share one.
+        differ_otherwise: why A and B are not equivalent, whatever these numbers say; empty: nothing.
     """
 
     factors: Mapping[str, object]
@@ -73,16 +75,22 @@ class Match:
     uncertainty: float = 0.0
     obstacle: str = ""
     paired: bool = True
-    pairs: tuple[int, ...] = ()
+    launches: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     history: tuple[Floats, ...] | None = None
     history_is_a: bool = False
+    beyond: float = 1.0
+    differ_otherwise: str = ""
 
-    def compared(self, margin: float, confidence: float) -> Comparison:
+    def compared(self, margin: float = MARGIN, confidence: float = CONFIDENCE) -> Comparison:
         """Returns B compared with A: in pairs, across the sessions of a history, or as independent launches."""
         rule = (margin, confidence, self.uncertainty)
         if self.history is not None:
-            return compare_across_sessions(None if self.history_is_a else self.a, self.b, self.history, *rule)
-        return (compare_paired if self.paired else compare_independent)(self.a, self.b, *rule)
+            found = compare_across_sessions(None if self.history_is_a else self.a, self.b, self.history, *rule)
+        elif self.beyond > 1:
+            found = compare_beyond(self.a, self.b, self.beyond, *rule)
+        else:
+            found = (compare_paired if self.paired else compare_independent)(self.a, self.b, *rule)
+        return dataclasses.replace(found, differ_otherwise=self.differ_otherwise)
 
 
 @dataclass(frozen=True)
@@ -106,8 +114,10 @@ class Judged:
 
 
 def judge_matches(matches: Sequence[Match], margin: float = MARGIN, confidence: float = CONFIDENCE) -> list[Judged]:
-    """Judges matches as one family; an obstacle is not a test."""
-    found = iter(judge_together([one.compared(margin, confidence) for one in matches if not one.obstacle]))
+    """Judges matches as one question, by operation; an obstacle is not a test."""
+    asked = [one for one in matches if not one.obstacle]
+    operations = [str(one.factors.get("operation")) for one in asked]
+    found = iter(judge_together([one.compared(margin, confidence) for one in asked], operations))
     return [Judged(one, None if one.obstacle else next(found)) for one in matches]
 
 
@@ -216,6 +226,7 @@ class Matcher:
             0.0 if obstacle or not sessions else bound + float(counted["uncertainty"].mean()),
             obstacle or ("" if sessions else NO_HISTORY),
             paired=False,
+            launches=((), tuple(counted["launch"])),
             history=sessions,
             history_is_a=True,
         )
@@ -232,11 +243,16 @@ class Matcher:
                         f"{side} has {label} twice in {launches(twice)}; pairs need each cell once per launch"
                     )
             both = set(a["launch"]) & set(b["launch"])
+            # In a state of the machine pairs may run out: launches of the same number need not share one.
+            paired = len(both) >= FEWEST_LAUNCHES or not factors.get(STATE) or min(len(a), len(b)) < FEWEST_LAUNCHES
+        else:
+            paired = False
+        if paired:
             a, b = (self._in_pairs(rows, both, side, label) for side, rows in (("A", a), ("B", b)))
             obstacle = obstacle or ("" if both else "no launch counts on both sides")
         uncertainty = 0.0 if obstacle else float(sum(side["uncertainty"].mean() for side in (a, b)))
-        pairs = tuple(a["launch"]) if self.paired else ()
-        return Match(factors, self._numbers(a), self._numbers(b), uncertainty, obstacle, self.paired, pairs)
+        numbers = (tuple(a["launch"]), tuple(b["launch"]))
+        return Match(factors, self._numbers(a), self._numbers(b), uncertainty, obstacle, paired, numbers)
 
     def _in_pairs(self, rows: pd.DataFrame, both: set[object], side: str, label: str) -> pd.DataFrame:
         """Returns the launches that both sides have, by their numbers."""
@@ -282,15 +298,14 @@ def count_tests(judged: Sequence[Judged]) -> int:
     return sum(one.comparison.tested for one in judged if one.comparison)
 
 
-def rows_of_verdicts(judged: Sequence[Judged], confidence: float) -> list[dict[str, object]]:
+def rows_of_verdicts(judged: Sequence[Judged]) -> list[dict[str, object]]:
     """Returns a row per cell: factors, `VERDICT_NUMBERS`, `verdict` and `reason`."""
-    level = significance(confidence) / max(count_tests(judged), 1)
     blank = dict.fromkeys(VERDICT_NUMBERS, math.nan)
     return [
         {
             **one.match.factors,
             **blank,
-            **(verdict_numbers(one.match, one.comparison, level) if one.comparison else {}),
+            **(verdict_numbers(one.match, one.comparison, count_tests(judged)) if one.comparison else {}),
             "verdict": one.verdict,
             "reason": one.reason,
         }
@@ -298,13 +313,20 @@ def rows_of_verdicts(judged: Sequence[Judged], confidence: float) -> list[dict[s
     ]
 
 
-def verdict_numbers(match: Match, one: Comparison, level: float) -> dict[str, object]:
-    """Returns the numbers of a cell; `level` is that of its test, with Holm's correction at its strictest."""
+def rule_of(one: Comparison, tests: int) -> Rule:
+    """Returns what a difference must meet in one of so many tests, with Holm's correction at its strictest."""
+    return Rule(one.level / max(tests, 1), one.margin, one.confidence, one.hidden)
+
+
+def verdict_numbers(match: Match, one: Comparison, tests: int) -> dict[str, object]:
+    """Returns the numbers of a cell, one of so many tests: power is that with Holm's correction at its strictest."""
     a, b = (float(np.exp(np.mean(np.log(side)))) for side in (match.a, match.b))
+    rule = rule_of(one, tests)
     needed = math.nan
     if min(one.launches) >= 2 and one.sessions is None:  # launches do not help against what differs between sessions
-        least = FEWEST_ALIKE if one.reason == FEW_ALIKE else 0
-        needed = max(launches_needed(EFFECT, one.deviation, one.paired, level), least)
+        needed = float(launches_needed(EFFECT, one.deviation, one.freedom, one.paired, rule))
+        if one.reason == FEW_ALIKE:
+            needed = max(FEWEST_ALIKE, launches_that_decide(one.deviation, one.margin, one.confidence))
     return {
         "a": a,
         "b": b,
@@ -318,7 +340,7 @@ def verdict_numbers(match: Match, one: Comparison, level: float) -> dict[str, ob
         "rank_p_value": one.rank_p_value,
         "rank_sum_p_value": one.rank_sum_p_value,
         "clock_uncertainty": match.uncertainty,
-        "detectable_ratio": detectable_ratio(one.error, one.freedom, level),
+        "detectable_ratio": detectable_ratio(one.error, one.freedom, rule),
         "launches_needed": needed,
         "sessions": math.nan if one.sessions is None else one.sessions,
         "session_deviation": one.session_deviation,

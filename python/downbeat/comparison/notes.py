@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.judging import Judged
+from downbeat.comparison.judging import Judged, rule_of
+from downbeat.comparison.kinds import notes_on_kinds
 from downbeat.comparison.sides import SESSION, Side, Sides
 from downbeat.data.cells import states_line
 from downbeat.run import trial
-from downbeat.run.experiment import Experiment, launch_lines
+from downbeat.run.experiment import Experiment
 from downbeat.run.libraries import short_version
 from downbeat.run.machine import settings_of
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -34,10 +37,11 @@ CONTEXT_OF = {
 SESSION_DEVIATION = 0.02  # for which the assumption of one session is put into a number
 
 
-def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> tuple[list[str], str]:
+def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged], shares: list[str]) -> tuple[list[str], str]:
     """Returns the notes on a comparison, and what its verdicts assume.
 
-    Notes are simulations first, then launches left out, how contexts differ, the history, states and kinds of launches.
+    Notes are simulations first, then launches left out, how contexts differ, the history, states, their shares on
+    either side, and kinds of launches.
     """
     lines = list(left_out)
     both = ((sides.of_a, sides.a), (sides.of_b, sides.b))
@@ -52,7 +56,18 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> t
         lines = [*(line for line in found if line not in lines), *lines]
     if sides.past is not None:
         lines += history_notes(sides, contexts[sides.history_is_a], expected)
-    return lines + state_notes(sides), assumption(sides, judged)
+    states = states_line(pd.concat([sides.a, sides.b]))
+    within = [f"{states}; compared within each"] if states else []
+    return [*lines, *within, *shares, *notes_on_kinds(judged)], assumption(sides, judged)
+
+
+def span_of(sides: Sides) -> float:
+    """Returns the time from the start of the first launch to that of the last, on either side the shorter; s."""
+    spans = []
+    for of, cells in ((sides.of_a, sides.a), (sides.of_b, sides.b))[sides.history_is_a :]:
+        dates = [datetime.fromisoformat(str(one["date"])) for one in contexts_of(of, cells) if "date" in one]
+        spans.append((max(dates) - min(dates)).total_seconds() if dates else math.nan)
+    return min(spans)
 
 
 def contexts_of(side: Side, cells: pd.DataFrame) -> list[Mapping[str, object]]:
@@ -97,20 +112,6 @@ def taking_part(past: pd.DataFrame, cells: pd.DataFrame, key: list[str]) -> set[
     }
 
 
-def state_notes(sides: Sides) -> list[str]:
-    """Returns notes on the states of the machine, and on kinds of launches."""
-    both = pd.concat([sides.a, sides.b])
-    states = states_line(both)
-    if sides.same:
-        cells_of = {"": both if sides.compared else sides.b}
-    else:
-        cells_of = {"B: ": sides.b} if sides.history_is_a else {"A: ": sides.a, "B: ": sides.b}
-    notes = [f"{states}; compared within each"] if states else []
-    return notes + [
-        f"{of}{line}" for of, cells in cells_of.items() for line in launch_lines(cells, sides.column, sides.paired)
-    ]
-
-
 def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
     """Returns the assumptions of verdicts; empty for pairs, which need none."""
     if sides.paired:
@@ -121,7 +122,11 @@ def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
         # With two modes of sessions, 8 to 12 % of equal cells are called different by a history of 5 in one of them.
         missed = f"; {sessions} can miss what {100 * unseen_share(sessions):.0f} % of sessions do" if sessions else ""
         return f"A and B differ in time and circumstances no more than the experiments of the history do{missed}"
-    shares = [false_verdicts(one.error, one.freedom, SESSION_DEVIATION, one.level) for one in comparisons if one.tested]
+    shares = [
+        false_verdicts(one.error, one.freedom, SESSION_DEVIATION, rule_of(one, len(comparisons)))
+        for one in comparisons
+        if one.tested
+    ]
     price = (
         f"; if sessions deviated by {100 * SESSION_DEVIATION:g} %, {100 * np.median(shares):.0f} % of"
         " identical cells would be called faster or slower"

@@ -183,6 +183,7 @@ def left_out(cells: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 STATE = "state"  # the factor; empty where there is one state, or none is known
 UNKNOWN = "unknown"  # value where there are several, and the cell has no reading
+ANY = "any"  # value where launches are compared across states
 CHANGED = "state changed"  # status of a cell that was measured in two states
 SAME_STATE = 1.5  # round trips that differ by no more are of one state
 LOW, HIGH, PATH = "canary_low", "canary_high", "canary_path"
@@ -247,9 +248,19 @@ def names_of(trips: NDArray[np.float64], classes: NDArray[np.intp]) -> NDArray[n
     return names
 
 
+def state_text(state: str) -> str:
+    """Returns the name of a state as text: `77 ns`."""
+    return f"{state.removesuffix('ns')} ns" if state.endswith("ns") else state
+
+
 def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
     """Returns for each round trip the name of its class, as `names_of` does."""
     return names_of(trips, classes_of(trips))
+
+
+def trip_of(state: str) -> float:
+    """Returns the round trip of a state by its name, ns."""
+    return float(state.removesuffix("ns"))
 
 
 def states_line(cells: pd.DataFrame) -> str:
@@ -259,7 +270,7 @@ def states_line(cells: pd.DataFrame) -> str:
     without = f"{counted(unread, 'cell')} of launches without a reading, {STATE} {UNKNOWN}" if unread else ""
     if named.empty:
         return without
-    states = sorted(set(named[STATE]), key=lambda name: float(name.removesuffix("ns")))
+    states = sorted(set(named[STATE]), key=trip_of)
     what = LINE if (named[PATH] == LINE).all() else MESSAGE
     count = {2: "two", 3: "three"}.get(len(states), str(len(states)))
     numbers = " and ".join([", ".join(one.removesuffix("ns") for one in states[:-1]), states[-1].removesuffix("ns")])

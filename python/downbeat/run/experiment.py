@@ -20,7 +20,7 @@ from downbeat.run import directory as places
 from downbeat.run.libraries import short_version
 from downbeat.run.machine import Finding
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT, LAUNCH_FACTORS, Plan
-from downbeat.statistics.modes import FALSE_ALARMS, correlation, two_modes
+from downbeat.statistics.kinds import Series, kind_lines
 from downbeat.text import MICROSECONDS, counted, microseconds, shared_units, typed
 
 if TYPE_CHECKING:
@@ -224,44 +224,21 @@ def lone_launch(path: Path, number: int) -> Launch:
 IN_STATE = (*LAUNCH_FACTORS, "state")
 
 
-def launch_lines(cells: pd.DataFrame, column: str, pairs: bool = False) -> list[str]:
-    """Returns a line for cells whose launches have two modes, and one for configurations whose launches are in a row.
+def launch_lines(cells: pd.DataFrame, column: str) -> list[str]:
+    """Returns lines on cells whose launches have two modes, or resemble the one before.
 
     Args:
         cells: of launches: `FACTORS`, `launch`, `status` and the column.
         column: that holds the numbers, s.
-        pairs: whether launches count in pairs, from whose ratios cancels what passes from launch to launch.
     """
     counted = cells[countable(cells) & (cells[column] > 0) & np.isfinite(cells[column])]
     named = [name for name in FACTORS if name in ("operation", "size") or counted[name].nunique() > 1]
     named = [name for name in named if name not in IMPLIED]
-    modes = []
-    for key, values in counted.groupby(named, sort=False)[column]:
-        found = two_modes(values)
-        if found:
-            texts = [f"{microseconds(float(np.median(mode)))} us in {len(mode)}" for mode in found]
-            modes.append(f"{' '.join(map(str, key))} ({', '.join(texts)})")
-    lines = []
-    if modes:
-        lines.append(
-            "launches come in two modes, and an interval holds only for as many of each as there were (by chance in "
-            f"{FALSE_ALARMS:.0%} of cells): {', '.join(modes)}"
-        )
-    for key, rows in counted.groupby(list(IN_STATE), sort=False) if not pairs else ():
-        found_correlation = correlation(launch_series(rows, column))
-        if found_correlation:
-            which = [str(value) for name, value in zip(IN_STATE, key, strict=True) if counted[name].nunique() > 1]
-            lines.append(
-                f"launches{' of ' if which else ''}{', '.join(which)} resemble the one before (correlation "
-                f"{found_correlation:.1f}; by chance in 5 %): intervals over launches are too narrow"
-            )
-    return lines
-
-
-def launch_series(cells: pd.DataFrame, column: str) -> pd.Series[float]:
-    """Returns by how much each launch is above the mean of its cells, of logarithms, in the order of launches."""
-    logs = np.log(cells[column])
-    factors = [cells[name] for name in FACTORS if name not in IMPLIED]
-    deviations = logs - logs.groupby(factors).transform("mean")
-    series: pd.Series[float] = deviations.groupby(cells["launch"]).mean()
-    return series
+    groups = counted.groupby([*named, *(name for name in IN_STATE if name not in named)], sort=False)
+    series = []
+    for key, rows in groups:
+        ordered = rows.drop_duplicates("launch").sort_values("launch")
+        group = tuple(ordered[name].iloc[0] for name in IN_STATE)
+        name = " ".join(map(str, key[: len(named)]))
+        series.append(Series(name, group, tuple(ordered["launch"]), ordered[column].to_numpy(dtype=float)))
+    return kind_lines(series, lambda time: f"{microseconds(time)} us")

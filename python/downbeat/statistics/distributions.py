@@ -10,11 +10,7 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
-import numpy as np
-
 NORMAL = NormalDist()
-QUADRATURE_NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
-erfc = np.vectorize(math.erfc, otypes=[float])
 
 
 def normal_cdf(z: float) -> float:
@@ -87,24 +83,6 @@ def t_quantile(freedom: float, probability: float) -> float:
     return t
 
 
-def noncentral_t_above(critical: float, freedom: float, shift: float) -> float:
-    """Returns the probability of more than `critical` > 0 of a mean that is `shift` of its true standard errors off 0.
-
-    The integral over the ratio s of the estimated standard error to the true one: of its density (chi / sqrt(freedom))
-    times the probability that the mean is above critical * s.
-    """
-    low, high = max(0.0, 1 - 9 / math.sqrt(freedom)), 1 + 9 / math.sqrt(freedom)
-    step, width = shift / critical, 9 / critical  # where that probability falls from 1 to 0
-    borders = np.clip([low, step - width, step, step + width, 1.0, high], low, high)
-    borders = np.sort(borders)
-    half = np.diff(borders)[:, np.newaxis] / 2
-    s = (borders[:-1, np.newaxis] + half * (QUADRATURE_NODES + 1)).ravel()
-    log_front = math.log(2) + freedom / 2 * math.log(freedom / 2) - math.lgamma(freedom / 2)
-    density = np.exp(log_front + (freedom - 1) * np.log(np.maximum(s, 1e-300)) - freedom * s * s / 2)
-    above = erfc((critical * s - shift) / math.sqrt(2)) / 2
-    return float(((half * WEIGHTS).ravel() * density * above).sum())
-
-
 def two_sided(mean: float, error: float, freedom: float) -> float:
     """Returns the p-value of the t test; without any scatter only a mean of 0 is compatible with 0.
 
@@ -120,7 +98,7 @@ def two_sided(mean: float, error: float, freedom: float) -> float:
     return float(2 * t_cdf(freedom, -abs(mean) / error))
 
 
-def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:
+def satterthwaite(parts: Sequence[tuple[float, float]]) -> float:
     """Returns the degrees of freedom of a sum of independent estimates of variances (Satterthwaite 1946).
 
     Args:

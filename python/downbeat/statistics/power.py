@@ -1,38 +1,86 @@
-"""The power of launches: which difference a number of them can show, and how many a difference takes."""
+"""The power of launches: which difference a number of them can show, and how many a difference takes.
+
+It is the power of the whole rule (`verdicts.verdict_of`), but for the rank test that guards: a difference within the
+margin is never faster or slower, and one that clocks may hide must exceed what they hide.
+"""
 
 from __future__ import annotations
 
 import bisect
 import functools
 import math
+from dataclasses import dataclass
 
-from downbeat.statistics.distributions import noncentral_t_above, t_quantile
-from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_ALIKE
+import numpy as np
+from numpy.typing import NDArray
+
+from downbeat.statistics.distributions import t_quantile
+from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_ALIKE, FEWEST_LAUNCHES, MARGIN
 
 POWER = 0.9  # usual where a missed difference costs more than a few launches
 LARGEST_RATIO = 1e6  # beyond which no search goes
 MOST_LAUNCHES = 100_000  # more than anybody will start
 MOST_DECIDING = 10_000  # nobody will start more of them to decide one cell
 POWER_ROUNDING = 1e-9  # of degrees of freedom that are added up
+NODES = 16  # of each integral over an estimated deviation: power to 0.005
+PRECISION = 1e-4  # of a search, relative
+erfc = np.vectorize(math.erfc, otypes=[float])
 
 
-def power(ratio: float, deviation: float, launches: int, paired: bool, level: float) -> float:
-    """Returns the probability that a difference is significant, by the noncentral t distribution.
+@dataclass(frozen=True)
+class Rule:
+    """What a difference must meet to be called one.
 
-    For two experiments it assumes as many launches that deviate as much; the rank test that guards, and costs a little,
-    is left out.
+    Attributes:
+        level: of the two-sided t test; for the hardest of n cells under Holm's correction, the level / n.
+        margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
+        confidence: of the interval that must not be within the margin.
+        hidden: by how much clocks may shift all launches together, as a share.
+    """
+
+    level: float
+    margin: float = MARGIN
+    confidence: float = CONFIDENCE
+    hidden: float = 0.0
+
+    def critical(self, errors: NDArray[np.float64], freedom: float) -> NDArray[np.float64]:
+        """Returns from which mean of logarithms on a difference is called one, by its standard error."""
+        half = t_quantile(freedom, 0.5 + self.confidence / 2) * errors
+        tested = -t_quantile(freedom, self.level / 2) * errors
+        outside = math.log1p(self.margin) - self.hidden - half
+        return np.maximum(np.maximum(tested, outside), half + self.hidden if self.hidden else 0.0)
+
+
+@functools.cache
+def deviations(freedom: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Returns nodes and weights of an integral over the ratio of an estimated standard deviation to the true one."""
+    points, weights = np.polynomial.legendre.leggauss(NODES)
+    low, high = max(0.0, 1 - 4 / math.sqrt(freedom)), 1 + 4 / math.sqrt(freedom)
+    s = low + (high - low) * (points + 1) / 2
+    logs = (freedom - 1) * np.log(s) - freedom * s * s / 2  # density of chi / sqrt(freedom), but for a factor
+    found = weights * np.exp(logs - logs.max())
+    return s, found / found.sum()
+
+
+def found_share(
+    logs: float, deviation: float | NDArray[np.float64], error: float | NDArray[np.float64], freedom: int, rule: Rule
+) -> NDArray[np.float64]:
+    """Returns the probability that a mean is called a difference in the direction of `logs`.
 
     Args:
-        ratio: the true one, B / A.
-        deviation: standard deviation of the logarithm of the ratio from one launch of each, `Comparison.deviation`.
-        launches: of each, or pairs; 2 at least.
-        paired: whether they are pairs.
-        level: of the two-sided t test; for the hardest of n cells under Holm's correction, the level / n.
+        logs: the true mean of logarithms.
+        deviation: of the mean around it, standard deviation; a number, or shape (n,).
+        error: what the standard error, which is estimated, is on average: where nothing else is in play `deviation`.
+        freedom: degrees of freedom of that error.
+        rule: that it must meet.
+
+    Returns:
+        Shape (n,), or (1,).
     """
-    if deviation == 0:
-        return 0.0 if ratio == 1 else 1.0
-    shift = abs(math.log(ratio)) / deviation * math.sqrt(launches)
-    return power_of_shift(shift, freedom_of(launches, paired), level)
+    s, weights = deviations(freedom)
+    spread, errors = np.atleast_1d(deviation)[:, np.newaxis], np.atleast_1d(error)[:, np.newaxis] * s
+    beyond = erfc((rule.critical(errors, freedom) - abs(logs)) / (math.sqrt(2) * spread)) / 2
+    return np.asarray(beyond @ weights)
 
 
 def freedom_of(launches: int, paired: bool) -> int:
@@ -41,34 +89,38 @@ def freedom_of(launches: int, paired: bool) -> int:
     return launches - 1 if paired else 2 * launches - 3
 
 
-def power_of_shift(shift: float, freedom: int, level: float) -> float:
-    """Returns the power where the mean is so many of its standard errors off 0; else as `power`."""
-    return noncentral_t_above(-t_quantile(freedom, level / 2), freedom, shift)
+def power(ratio: float, deviation: float, launches: int, paired: bool, rule: Rule) -> float:
+    """Returns the probability that a difference is found.
+
+    For two experiments it assumes as many launches that deviate as much.
+
+    Args:
+        ratio: the true one, B / A.
+        deviation: standard deviation of the logarithm of the ratio from one launch of each; known, larger than 0.
+        launches: of each, or pairs; 2 at least.
+        paired: whether they are pairs.
+        rule: that the difference must meet.
+    """
+    error = deviation / math.sqrt(launches)
+    return float(found_share(math.log(ratio), error, error, freedom_of(launches, paired), rule)[0])
 
 
-@functools.cache  # thousands of cells ask for a few degrees of freedom
-def shift_needed(freedom: int, level: float, wanted: float) -> float:
-    """Returns how many of its standard errors the mean must be off 0 for a power; else as `power`."""
-    if power_of_shift(0.0, freedom, level) >= wanted:
-        return 0.0
-    low, high = 0.0, 1.0
-    while power_of_shift(high, freedom, level) < wanted:
-        low, high = high, 2 * high
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if power_of_shift(middle, freedom, level) < wanted else (low, middle)
-    return high
+def predicted(logs: float, error: float, freedom: int, next_freedom: int, rule: Rule) -> float:
+    """Returns the probability that other launches find a difference, from an error that is estimated itself."""
+    s, weights = deviations(freedom)
+    true = error / s
+    return float(found_share(logs, true, true, next_freedom, rule) @ weights)
 
 
-def detectable_ratio(error: float, freedom: float, level: float, wanted: float = POWER) -> float:
-    """Returns the smallest ratio above 1 that is found significant with a probability, 0.9 by default.
+def detectable_ratio(error: float, freedom: float, rule: Rule, wanted: float = POWER) -> float:
+    """Returns the smallest ratio above 1 that launches like these find with a probability, 0.9 by default.
 
-    A ratio of 1 over it is found as easily.
+    A ratio of 1 over it is found as easily. The error is an estimate; the probability is that over all it may be.
 
     Args:
         error: standard error of the logarithm of the ratio, `Comparison.error`.
         freedom: its degrees of freedom; fractions do not count.
-        level: as for `power`.
+        rule: that the difference must meet.
         wanted: the probability.
 
     Returns:
@@ -76,27 +128,50 @@ def detectable_ratio(error: float, freedom: float, level: float, wanted: float =
     """
     if math.isnan(error) or freedom < 1:
         return math.nan
-    log = error * shift_needed(math.floor(freedom * (1 + POWER_ROUNDING)), level, wanted)
-    return math.exp(log) if log <= math.log(LARGEST_RATIO) else math.inf
+    whole = math.floor(freedom * (1 + POWER_ROUNDING))
+    low, high = 0.0, max(error, math.log1p(rule.margin), rule.hidden)
+    if error == 0:
+        return math.exp(float(rule.critical(np.zeros(1), whole)[0]))
+    while predicted(high, error, whole, whole, rule) < wanted:
+        low, high = high, 2 * high
+        if high > math.log(LARGEST_RATIO):
+            return math.inf
+    while high - low > PRECISION * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if predicted(middle, error, whole, whole, rule) < wanted else (low, middle)
+    return math.exp(high)
 
 
-def launches_needed(ratio: float, deviation: float, paired: bool, level: float, wanted: float = POWER) -> int:
-    """Returns how many launches find a ratio significant with a probability, 0.9 by default; else as `power`.
+def launches_needed(
+    ratio: float, deviation: float, freedom: float, paired: bool, rule: Rule, wanted: float = POWER
+) -> int:
+    """Returns how many launches find a ratio with a probability, 0.9 by default.
+
+    Args:
+        ratio: the true one, B / A.
+        deviation: standard deviation of the logarithm of the ratio from one launch of each, `Comparison.deviation`.
+        freedom: degrees of freedom of that estimate; fractions do not count.
+        paired: whether they are pairs.
+        rule: that the difference must meet.
+        wanted: the probability.
 
     Returns:
-        2 at least, 100,000 at most.
+        5 at least, which a verdict takes; 100,000 at most.
 
     Raises:
         ValueError: the ratio is 1, which no number of launches finds different.
     """
     if ratio == 1:
         raise ValueError("a ratio of 1 is not a difference that launches could show")
+    whole, logs = max(1, math.floor(freedom * (1 + POWER_ROUNDING))), math.log(ratio)
 
     def enough(launches: int) -> bool:
-        needed = shift_needed(freedom_of(launches, paired), level, wanted)
-        return abs(math.log(ratio)) * math.sqrt(launches) >= deviation * needed
+        next_freedom = freedom_of(launches, paired)
+        if deviation == 0:
+            return bool(abs(logs) > rule.critical(np.zeros(1), next_freedom)[0])
+        return predicted(logs, deviation / math.sqrt(launches), whole, next_freedom, rule) >= wanted
 
-    low, high = 1, 2
+    low, high = FEWEST_LAUNCHES - 1, FEWEST_LAUNCHES
     while high < MOST_LAUNCHES and not enough(high):
         low, high = high, min(2 * high, MOST_LAUNCHES)
     return bisect.bisect_left(range(high), True, lo=low + 1, key=enough)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from downbeat.statistics.distributions import satterthwaite, t_cdf, t_quantile, two_sided
+from downbeat.statistics.distributions import satterthwaite, t_quantile, two_sided
 from downbeat.statistics.location import interval_of_logs, logarithms
+from downbeat.statistics.power import Rule, found_share
 from downbeat.statistics.two_samples import compare_independent
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, judge
 
@@ -71,7 +72,7 @@ def sessions_of(history: Sequence[ArrayLike]) -> Sessions:
     )
 
 
-def false_verdicts(error: float, freedom: float, session_deviation: float, level: float) -> float:
+def false_verdicts(error: float, freedom: float, session_deviation: float, rule: Rule) -> float:
     """Returns how often two experiments of the same thing would be called different if sessions deviated.
 
     For a test that knows nothing of sessions, as Welch's: the difference of the means has the variance of two sessions
@@ -79,14 +80,14 @@ def false_verdicts(error: float, freedom: float, session_deviation: float, level
 
     Args:
         error: standard error of the difference of logarithms that the test goes by.
-        freedom: its degrees of freedom.
+        freedom: its degrees of freedom; fractions do not count.
         session_deviation: standard deviation of logarithms between sessions.
-        level: of the test.
+        rule: that a difference must meet.
     """
-    if error == 0:
-        return 1.0 if session_deviation else 0.0
-    critical = -t_quantile(freedom, level / 2)
-    return float(2 * t_cdf(freedom, -critical * error / math.hypot(error, math.sqrt(2) * session_deviation)))
+    spread = math.hypot(error, math.sqrt(2) * session_deviation)
+    if spread == 0:
+        return 0.0
+    return float(2 * found_share(0.0, spread, error, max(1, math.floor(freedom)), rule)[0])
 
 
 def compare_across_sessions(
@@ -104,7 +105,8 @@ def compare_across_sessions(
     observation, variance (1 + 1 / sessions). Where B and A have fewer launches than the
     sessions of the history, the extra variance is added (Satterthwaite 1946). `compare_independent` must confirm a
     verdict, and the wider interval is reported: a history that deviates little by chance makes nothing surer than the
-    launches do.
+    launches do. Sessions may have modes, as weekends: a difference counts only where it exceeds all that the history
+    has, B outside all sessions, or farther from A than any two of them are from each other.
 
     The history must be drawn from where A and B are: the same machine in the same use, no closer in time than they are.
 
@@ -141,18 +143,27 @@ def compare_across_sessions(
         welch = t_quantile(found.freedom, 0.5 + confidence / 2) * found.error
         if welch > half:
             half, error, freedom = welch, found.error, found.freedom
+    seen = seen_before(sessions.means, mean, None if a is not None else float(logarithms(b).mean()))
     return judge(
         dataclasses.replace(
             found,
             ratio=interval_of_logs(mean, half, found.ratio.count, found.hidden),
             p_value=p_value,
             adjusted_p_value=p_value,
+            rank_p_value=1.0 if seen else found.rank_p_value,
             error=error,
             freedom=freedom,
             sessions=int(count),
             session_deviation=sessions.deviation,
         )
     )
+
+
+def seen_before(means: NDArray[np.float64], difference: float, b: float | None) -> bool:
+    """Returns whether sessions of a history differ as much: B is among them, or two are as far from each other."""
+    if not means.size:
+        return False
+    return bool(means.min() <= b <= means.max()) if b is not None else abs(difference) <= float(np.ptp(means))
 
 
 def lacking_launches(sessions: Sessions, numbers: Sequence[int]) -> list[tuple[float, int]]:

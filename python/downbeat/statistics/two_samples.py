@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Sequence
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from downbeat.statistics.distributions import satterthwaite, t_quantile, two_sided
-from downbeat.statistics.location import interval_of_logs, log_interval, logarithms
+from downbeat.statistics.location import interval_of_logs, logarithms
+from downbeat.statistics.modes import effective_launches
 from downbeat.statistics.rank_tests import rank_sum, signed_rank, smallest_rank_sum, smallest_signed_rank
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_rule, judge
 
@@ -21,10 +25,11 @@ def compare_independent(
     experiments at different times see `compare_across_sessions`.
 
     The t test is Welch's on the logarithms of the launches' medians (Welch 1947); Wilcoxon's rank-sum test guards it:
-    outlying launches decide nothing.
+    outlying launches decide nothing. Launches that resemble the one before count as fewer (`effective_launches`).
 
     Args:
-        a: one number per launch, as the medians of a cell, shape (launches,), any unit; larger than 0.
+        a: one number per launch, as the medians of a cell, in the order of launches, shape (launches,), any unit;
+            larger than 0.
         b: those of the other side, in the same unit; the number of launches may differ.
         margin: within which a ratio is as good as 1.
         confidence: of the interval; the tests' level follows from it.
@@ -43,9 +48,10 @@ def compare_independent(
     half, p_value, deviation, error, freedom = (math.nan,) * 5
     ranks = rank_sum(first, second)
     if min(counts) > 1:
-        variances = (float(first.var(ddof=1)), float(second.var(ddof=1)))
-        deviation = math.sqrt(sum(variances))
-        error, freedom = welch(variances, counts)
+        worth = [effective_launches(side) for side in (first, second)]
+        variances = [float(side.var(ddof=1)) for side in (first, second)]
+        error, freedom = welch(variances, worth)
+        deviation = math.sqrt(sum(v * n / one for v, n, one in zip(variances, counts, worth, strict=True)))
         half = t_quantile(freedom, 0.5 + confidence / 2) * error
         p_value = two_sided(mean, error, freedom)
     share = hidden / math.exp(first.mean())
@@ -69,9 +75,40 @@ def compare_independent(
     )
 
 
-def welch(variances: tuple[float, float], counts: tuple[int, int]) -> tuple[float, float]:
+def compare_beyond(
+    a: ArrayLike,
+    b: ArrayLike,
+    factor: float,
+    margin: float = MARGIN,
+    confidence: float = CONFIDENCE,
+    hidden: float = 0.0,
+) -> Comparison:
+    """Compares B with A where something else may make up to a factor between them, as states of the machine do.
+
+    Only a ratio that significantly exceeds the factor is a difference of B and A; the ratio is as it was measured.
+
+    Args:
+        a: as in `compare_independent`.
+        b: likewise.
+        factor: above 1.
+        margin: as in `compare_independent`.
+        confidence: likewise.
+        hidden: likewise.
+    """
+    found = compare_independent(a, b, margin, confidence, hidden)
+    log = math.log(found.ratio.estimate)
+    left = math.copysign(max(abs(log) - math.log(factor), 0.0), log)
+    p_value = two_sided(left, found.error, found.freedom)
+    shifted = np.asarray(a, dtype=float) * math.exp(log - left)
+    ranks = rank_sum(np.log(shifted), logarithms(b)) if left else 1.0
+    return judge(
+        dataclasses.replace(found, p_value=p_value, adjusted_p_value=p_value, rank_p_value=ranks, beyond=factor)
+    )
+
+
+def welch(variances: Sequence[float], counts: Sequence[float]) -> tuple[float, float]:
     """Returns the standard error of a difference of means, and its degrees of freedom."""
-    parts = [(variance / count, count - 1) for variance, count in zip(variances, counts, strict=True)]
+    parts = [(variance / count, max(count - 1, 1.0)) for variance, count in zip(variances, counts, strict=True)]
     return math.sqrt(sum(part for part, _ in parts)), satterthwaite(parts)
 
 
@@ -82,12 +119,13 @@ def compare_paired(
 
     The t test is that of the logarithms of the ratios, one per pair. Wilcoxon's signed-rank test guards it: outlying
     launches decide nothing. With 5 pairs its p-value cannot be below 0.0625, so then all pairs must agree.
+    Pairs whose ratio resembles the one before count as fewer (`effective_launches`).
 
     Whether launches are pairs follows from how they were made, never from whether pairing makes something significant.
 
     Args:
         a: one number per launch, as the medians of a cell, shape (pairs,), any unit; larger than 0.
-        b: those of the other side, in the same order and unit.
+        b: those of the other side, in the same order, that of the launches, and in the same unit.
         margin: within which a ratio is as good as 1.
         confidence: of the interval; the tests' level follows from it.
         hidden: how much b - a may be off in the same way in all launches, by the clocks, in the unit of a.
@@ -103,11 +141,12 @@ def compare_paired(
     if first.size != second.size:
         raise ValueError(f"{first.size} launches and {second.size}; pairs have as many on either side")
     logs = second - first
-    mean, half = log_interval(logs, confidence)
-    count = logs.size
-    deviation = float(logs.std(ddof=1)) if count > 1 else math.nan
-    error = deviation / math.sqrt(count)
-    p_value = two_sided(mean, error, count - 1)
+    mean, count = float(logs.mean()), logs.size
+    worth = effective_launches(logs)
+    error = float(logs.std(ddof=1)) / math.sqrt(worth) if count > 1 else math.nan
+    freedom = max(worth - 1, 1.0) if worth < count else count - 1
+    half = t_quantile(freedom, 0.5 + confidence / 2) * error
+    p_value = two_sided(mean, error, freedom)
     share = hidden / math.exp(first.mean())
     return judge(
         Comparison(
@@ -120,9 +159,9 @@ def compare_paired(
             rank_sum_p_value=rank_sum(first, second),
             paired=True,
             launches=(count, count),
-            deviation=deviation,
+            deviation=error * math.sqrt(count),
             error=error,
-            freedom=count - 1,
+            freedom=freedom,
             margin=margin,
             confidence=confidence,
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,6 +59,8 @@ class Comparison:
         reason: why, in words.
         sessions: of the history that the error is from; None where there is none.
         session_deviation: between these, of logarithms, without what launches explain; NaN without.
+        beyond: a factor that something else than B may make, and that a difference must exceed; 1: nothing does.
+        differ_otherwise: in which other way A and B differ, so that they are not equivalent; empty: in none.
     """
 
     ratio: Interval
@@ -79,6 +81,8 @@ class Comparison:
     sessions: int | None = None
     session_deviation: float = math.nan
     hidden: float = 0.0
+    beyond: float = 1.0
+    differ_otherwise: str = ""
 
     @property
     def level(self) -> float:
@@ -132,16 +136,23 @@ def verdict_of(one: Comparison) -> tuple[Verdict, str]:
     """Returns the verdict and why."""
     if not one.tested:
         return "undecided", one.lack
-    if within_margin(one, 0.0):
+    if one.beyond == 1 and within_margin(one, 0.0):
+        if one.differ_otherwise:
+            return "undecided", one.differ_otherwise
         # A session of a history has launches of its own.
         if min(one.launches if one.sessions is None else one.launches[1:]) < FEWEST_ALIKE:
             return "undecided", FEW_ALIKE
         return "equivalent", "the interval is within the margin"
     # Errors of clocks need not average out over launches: they may shift the whole interval.
-    unsure = one.hidden != 0 and not (one.ratio.low > 1 or one.ratio.high < 1)
+    unsure = one.hidden != 0 and not (one.ratio.low > one.beyond or one.ratio.high * one.beyond < 1)
     if unsure and within_margin(one, one.hidden):
         return "undecided", HIDDEN_MARGIN
     if one.adjusted_p_value > one.level:
+        if one.beyond > 1:
+            return (
+                "undecided",
+                f"in no state together, and the difference is within the factor {one.beyond:.2g} of states",
+            )
         if one.p_value > one.level:
             return "undecided", NOT_SIGNIFICANT
         return "undecided", NOT_AMONG_MANY
@@ -158,7 +169,7 @@ def within_margin(one: Comparison, known: float) -> bool:
     return 1 / most <= one.ratio.low + known and one.ratio.high - known <= most
 
 
-def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def judge_together(comparisons: Sequence[Comparison], families: Sequence[Hashable] = ()) -> list[Comparison]:
     """Returns comparisons judged as one question: p-values corrected by Holm's procedure, verdicts by these.
 
     A comparison with too few launches or sessions is not a test and does not count. Intervals stay those of each
@@ -166,11 +177,12 @@ def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
     Args:
         comparisons: of `compare_paired` or `compare_independent`; those of the cells of two experiments, as a rule.
+        families: what each belongs to, as its operation (`holm`); empty: all to one.
     """
     tested = [one.p_value if one.tested else math.nan for one in comparisons]
     return [
         judge(dataclasses.replace(one, adjusted_p_value=one.p_value if math.isnan(p) else float(p)))
-        for one, p in zip(comparisons, holm(tested), strict=True)
+        for one, p in zip(comparisons, holm(tested, families), strict=True)
     ]
 
 
@@ -199,6 +211,5 @@ def simultaneous_interval(comparison: Comparison, number: int) -> Interval:
     mean = math.log(comparison.ratio.estimate)
     if pairs < 2:
         return interval_of_logs(mean, math.nan, pairs)
-    quantile = t_quantile(pairs - 1, 1 - (1 - comparison.confidence) / (2 * number))
-    half = quantile * comparison.deviation / math.sqrt(pairs)
+    half = t_quantile(comparison.freedom, 1 - (1 - comparison.confidence) / (2 * number)) * comparison.error
     return interval_of_logs(mean, half, pairs, comparison.hidden)

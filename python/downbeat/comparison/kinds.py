@@ -1,0 +1,209 @@
+"""Launches of several kinds in a comparison: modes and correlation of what is compared, shares of states.
+
+The state of the machine may be what A or B makes of it: where their launches differ, by a launcher, a binding or a
+library, a side that is more often in the slow state is slower, whatever launches within a state say.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from downbeat.comparison.judging import Judged, Match, Matcher
+from downbeat.comparison.sides import Sides
+from downbeat.data.cells import ANY, HIGH, LOW, STATE, UNKNOWN, trip_of
+from downbeat.data.launch_file import IMPLIED
+from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.statistics.kinds import Series, kind_lines
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.text import microseconds
+
+SHARES_DIFFER = 0.05  # level of the exact test on shares of states
+GROUP = (*LAUNCH_FACTORS, STATE)
+
+
+def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[str]:
+    """Returns lines on modes and correlation of what was compared: of pairs the ratios, else each side's launches.
+
+    Args:
+        judged: compared together.
+        cells: a name for each; by default the factors that vary.
+    """
+    names = cells or names_of([one.match for one in judged])
+    ratios, medians = [], []
+    for name, one in zip(names, judged, strict=True):
+        match = one.match
+        if one.comparison is None:
+            continue
+        group = tuple(match.factors.get(factor) for factor in GROUP)
+        if one.comparison.paired:
+            ratios.append(Series(name, group, match.launches[0], match.b / match.a))
+            continue
+        sides = (("A", match.a, match.launches[0]), ("B", match.b, match.launches[1]))
+        for side, values, launches in sides[match.history_is_a :]:
+            medians.append(Series(f"{name} of {side}".strip(), (side, *group), launches, values))
+    return [
+        *(f"ratios of pairs: {line}" for line in kind_lines(ratios, lambda ratio: f"{ratio:.3g}")),
+        *kind_lines(medians, lambda time: f"{microseconds(time)} us"),
+    ]
+
+
+def names_of(matches: Sequence[Match]) -> list[str]:
+    """Returns for each match its operation and size, and the other factors that vary."""
+    factors = pd.DataFrame([dict(one.factors) for one in matches])
+    shown = [
+        str(name)
+        for name in factors
+        if name not in IMPLIED and (name in ("operation", "size") or factors[name].nunique() > 1)
+    ]
+    return [" ".join(str(one.factors[name]) for name in shown) for one in matches]
+
+
+def across_states(sides: Sides, matches: Sequence[Match]) -> list[Match]:
+    """Returns matches, with one over all launches in place of those in states in which A and B are hardly together.
+
+    Where no state has five launches of both, only a difference beyond what states make can be told: their round trips
+    are a factor apart, and so is at most what is measured in them.
+    """
+    if sides.past is not None or not {LOW, HIGH} <= set(sides.a):
+        return list(matches)
+    key = [name for name in sides.key if name != STATE]
+    by_cell: dict[tuple[object, ...], list[Match]] = {}
+    for one in matches:
+        by_cell.setdefault(tuple(one.factors[name] for name in key), []).append(one)
+    apart = {cell: group for cell, group in by_cell.items() if any(one.factors.get(STATE) for one in group)}
+    wanted = {cell for cell, group in apart.items() if not any(enough(one) for one in group)}
+    if not wanted:
+        return list(matches)
+    rows = [
+        {cell: some for cell, some in side.groupby(key, sort=False) if cell in wanted} for side in (sides.a, sides.b)
+    ]
+    found: list[Match] = []
+    for cell, group in by_cell.items():
+        if cell not in wanted or any(cell not in side for side in rows):
+            found += group
+            continue
+        a, b = (side[cell] for side in rows)
+        both = pd.concat([a, b])
+        factors = dict(zip(key, cell, strict=True)) | {STATE: ANY}
+        match = Matcher(sides.column, paired=False).launches(factors, a, b, "")
+        beyond = float(both[HIGH].max() / both[LOW].min())
+        usable = not match.obstacle and min(len(match.a), len(match.b)) >= FEWEST_LAUNCHES and beyond > 1
+        found += [dataclasses.replace(match, beyond=beyond)] if usable else group
+    return found
+
+
+def enough(match: Match) -> bool:
+    """Whether a match has launches enough for a verdict."""
+    return not match.obstacle and min(len(match.a), len(match.b)) >= FEWEST_LAUNCHES
+
+
+@dataclass(frozen=True)
+class Shares:
+    """In how many launches A and B were in each state, under one configuration.
+
+    Attributes:
+        of: values of the factors of a launch that both sides share.
+        states: their names, by round trip.
+        a: launches of A in each.
+        b: of B.
+        p_value: of Fisher's exact test that both are in the slower states equally often (Fisher 1935), for each border
+            between two states; the smallest, corrected for their number.
+    """
+
+    of: tuple[object, ...]
+    states: tuple[str, ...]
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    p_value: float
+
+    @property
+    def differ(self) -> bool:
+        """Whether the shares differ significantly."""
+        return self.p_value <= SHARES_DIFFER
+
+    def text(self) -> str:
+        """Says how many launches of A and of B were in each of the slower states."""
+        each = ", ".join(
+            f"{state} in {a} of {sum(self.a)} launches of A and {b} of {sum(self.b)} of B"
+            for state, a, b in zip(self.states[1:], self.a[1:], self.b[1:], strict=True)
+        )
+        return f"{each} (p = {self.p_value:.2g}, exact test)"
+
+
+def shares_of_states(sides: Sides) -> list[Shares]:
+    """Returns the shares of states of A and B for each configuration; none where both are of the same launches."""
+    if sides.history_is_a or (sides.same and sides.compared.isdisjoint(LAUNCH_FACTORS)):
+        return []
+    common = [name for name in LAUNCH_FACTORS if name not in sides.compared and name in sides.key]
+    found = []
+    of_sides = [launch_states(cells, common) for cells in (sides.a, sides.b)]
+    for of in dict.fromkeys([*of_sides[0], *of_sides[1]]):
+        a, b = (one.get(of, []) for one in of_sides)
+        states = sorted({*a, *b}, key=trip_of)
+        if len(states) < 2 or not a or not b:
+            continue
+        of_a, of_b = (tuple(side.count(state) for state in states) for side in (a, b))
+        p_values = [fisher_exact(sum(of_a[i:]), len(a), sum(of_b[i:]), len(b)) for i in range(1, len(states))]
+        found.append(Shares(of, tuple(states), of_a, of_b, min(1.0, len(p_values) * min(p_values))))
+    return found
+
+
+def launch_states(cells: pd.DataFrame, common: Sequence[str]) -> dict[tuple[object, ...], list[str]]:
+    """Returns the state of each launch, that of most of its cells, by the values of factors of launches."""
+    known = cells[~cells[STATE].isin(("", UNKNOWN))]
+    found: dict[tuple[object, ...], list[str]] = {}
+    for key, states in known.groupby([*LAUNCH_FACTORS, "launch"], sort=False)[STATE]:
+        values = dict(zip(LAUNCH_FACTORS, key[:-1], strict=True))
+        found.setdefault(tuple(values[name] for name in common), []).append(str(states.mode().iloc[0]))
+    return found
+
+
+def fisher_exact(slow_a: int, all_a: int, slow_b: int, all_b: int) -> float:
+    """Returns the two-sided p-value of Fisher's exact test that two shares are equal: of all tables as improbable."""
+    slow, both = slow_a + slow_b, all_a + all_b
+    tables = range(max(0, slow - all_b), min(all_a, slow) + 1)
+    ways = {one: math.comb(all_a, one) * math.comb(all_b, slow - one) for one in tables}
+    seen = ways[slow_a]
+    return sum(way for way in ways.values() if way <= seen) / math.comb(both, slow)
+
+
+def with_shares(matches: Sequence[Match], shares: Sequence[Shares]) -> list[Match]:
+    """Returns matches with what forbids to call them equivalent: A and B are in the states in different shares."""
+    differ = {one.of: one for one in shares if one.differ}
+    if not differ:
+        return list(matches)
+
+    def reason(match: Match) -> str:
+        common = tuple(match.factors[name] for name in LAUNCH_FACTORS if name in match.factors)
+        return "within the margin in this state, but states differ in share" if common in differ else ""
+
+    return [dataclasses.replace(one, differ_otherwise=reason(one)) for one in matches]
+
+
+def over_all_states(sides: Sides) -> tuple[float, float, float] | None:
+    """Returns B / A over all launches, whatever their state, with its interval: the geometric mean over cells."""
+    key = [name for name in sides.key if name != STATE]
+    found = []
+    for match in Matcher(sides.column, sides.paired).cells(sides.a, sides.b, key):
+        if not match.obstacle:
+            found.append(match.compared())
+    ratios = [(one.ratio.estimate, one.ratio.low, one.ratio.high) for one in found if one.ratio.low > 0]
+    if not ratios:
+        return None
+    estimate, low, high = np.exp(np.log(np.array(ratios)).mean(axis=0))
+    return float(estimate), float(low), float(high)
+
+
+def share_lines(shares: Sequence[Shares]) -> list[str]:
+    """Returns lines on shares of states: of each configuration where they differ, else of the first."""
+    lines = []
+    for one in [each for each in shares if each.differ] or shares[:1]:
+        which = f"{', '.join(map(str, one.of))}: " if len(shares) > 1 else ""
+        lines.append(f"{which}{one.text()}")
+    return lines

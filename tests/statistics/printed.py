@@ -1,0 +1,141 @@
+"""What `compare` and `show` print of made-up launches, and whether it names the cause of what is wrong in it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from downbeat.comparison.compare import compare
+from downbeat.comparison.sheet import comparison_sheet
+from downbeat.comparison.tables import experiment_sheet, summarize_launches
+from downbeat.data.cells import HIGH, LINE, LOW, PATH, with_states
+from downbeat.errors import UsageError
+from downbeat.run.experiment import FACTORS, Experiment, Launch
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
+
+METRIC = "latency_avg"
+CELL: Mapping[str, object] = {
+    "library": "some", "environment": "default", "variant": "default", "operation": "bcast", "size": 512,
+    "datatype": "MPI_BYTE", "algorithm": "default", "barrier_algorithm": "default", "timing": "per_call",
+    "pattern": "none", "largest_delay": 0.0, "computation": 0.0, "error_bound": 0.0, "ranks": 2, "status": "ok",
+    "synchronizer": "harmonize", "valid_count": 100, "rejected": 0,
+}  # fmt: skip
+TIME = 2e-6  # s, of a launch whose logarithm is 0
+A, B = {"synchronizer": "harmonize"}, {"synchronizer": "mpi_barrier"}
+CONTEXT = {"mpi_library": "some", "date": "today", "hosts": "a host", "clock_clock": "tsc", "clock_sync": "disciplined"}
+
+
+def cells_of(logs: Sequence[float] | np.ndarray, canary: np.ndarray | None = None, **factors: object) -> pd.DataFrame:
+    """Returns the cells of launches in their order, one a launch; `canary`: round trips in s."""
+    numbers = {"launch": np.arange(1, len(logs) + 1), f"{METRIC}_median": TIME * np.exp(logs)}
+    trips = {} if canary is None else {LOW: canary, HIGH: canary, PATH: LINE}
+    return pd.DataFrame({**CELL, **numbers, **trips, **factors})
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What was printed of launches.
+
+    Attributes:
+        cells: operation and size of each.
+        verdicts: of all cells; none if nothing was compared.
+        intervals: of all cells, logarithms of ratios, or of times over `TIME`.
+        detectable: the smallest ratio that these launches detect, of each cell; none if nothing was compared.
+        needed: launches to detect 5 %, likewise.
+        text: all lines as one.
+    """
+
+    cells: list[tuple[str, int]]
+    verdicts: list[str]
+    intervals: list[tuple[float, float]]
+    detectable: list[float]
+    needed: list[float]
+    text: str
+
+    def holds(self, log: float = 0.0) -> bool:
+        """Whether the first interval holds a value."""
+        low, high = self.intervals[0]
+        return low <= log <= high
+
+    def is_false(self, log: float) -> bool:
+        """Whether there is a verdict, and the first is false for a true ratio."""
+        return bool(self.verdicts) and is_wrong(self.verdicts[0], log)
+
+
+def is_wrong(verdict: str, log: float) -> bool:
+    """Whether a verdict is false for the logarithm of a true ratio."""
+    return {"faster": log >= 0, "slower": log <= 0, "equivalent": abs(log) > math.log1p(MARGIN)}.get(verdict, False)
+
+
+def of_frame(frame: pd.DataFrame) -> Printed:
+    """Returns what a frame of `compare` has, and prints."""
+    lines = [*comparison_sheet(frame).text(), *frame.attrs["notes"], frame.attrs["assumes"], *frame["reason"]]
+    bounds = np.log(frame[["ratio_low", "ratio_high"]].to_numpy(dtype=float))
+    return Printed(
+        list(zip(frame["operation"], frame["size"], strict=True)),
+        list(frame["verdict"]),
+        [(float(low), float(high)) for low, high in bounds],
+        list(frame["detectable_ratio"]),
+        list(frame["launches_needed"]),
+        " ".join(" ".join(lines).split()),
+    )
+
+
+def compare_pairs(a: pd.DataFrame, b: pd.DataFrame) -> Printed:
+    """Returns what is printed of B compared with A in pairs of launches, two synchronizers of one experiment."""
+    both = pd.concat([a, b.assign(**B)], ignore_index=True)
+    return of_frame(compare(with_states(both), where_a=A, where_b=B))
+
+
+def compare_apart(a: pd.DataFrame, b: pd.DataFrame, history: Sequence[pd.DataFrame] | None = None) -> Printed:
+    """Returns what is printed of two experiments; of none in common, that."""
+    try:
+        return of_frame(compare(with_states(a), with_states(b), history=history))
+    except UsageError as error:
+        return Printed([("bcast", 512)], ["unmatched"], [(-math.inf, math.inf)], [math.nan], [math.nan], str(error))
+
+
+def show(cells: pd.DataFrame) -> Printed:
+    """Returns what `downbeat show` prints of an experiment, and the intervals of its rows."""
+    launch = Launch("some", 2, "default", 1, Path("samples.nc"), {})
+    launch.__dict__["context"] = CONTEXT  # both are read from files when they are first asked for
+    experiment = Experiment(Path("made-up"), "made-up", (launch,) * cells["launch"].nunique(), None, ())
+    experiment.__dict__["cells"] = with_states(cells)
+    sheet = experiment_sheet(experiment, METRIC)
+    rows = summarize_launches(experiment.cells, list(FACTORS), METRIC)
+    names = list(zip(rows["operation"], rows["size"], strict=True))
+    bounds = np.log(rows[["low", "high"]].to_numpy(dtype=float) / TIME)
+    text = " ".join(" ".join(sheet.text()).split())
+    return Printed(names, [], [(float(low), float(high)) for low, high in bounds], [], [], text)
+
+
+UNSEEN = re.compile(r"unseen[^:]*?up to (\d+) %[^:]*")
+MODES = re.compile(r"in (two|three|several) modes")
+IN_ORDER = re.compile(r"resemble the one before|whether launches are correlated")
+IF_INDEPENDENT = re.compile(r"independent|whether launches are correlated")
+
+
+def names_cause(printed: Printed, missed: float, launches: int, rare: bool, in_order: bool) -> bool:
+    """Whether what was printed names the cause that a number is wrong for.
+
+    Args:
+        printed: of it.
+        missed: the share of the rarest launches that it rests on none of; infinite if it has all.
+        launches: of the smaller side.
+        rare: some launches are of a rare kind, which two modes name, or the share that may be unseen, if not smaller.
+        in_order: launches resemble the one before, which is named by that, or by that it could not be seen; the share
+            that may be unseen says enough only if it is said to be of independent launches.
+    """
+    if launches < FEWEST_LAUNCHES and printed.verdicts == ["undecided"]:
+        return True  # refused, with the number of launches
+    if (rare and MODES.search(printed.text)) or (in_order and IN_ORDER.search(printed.text)):
+        return True
+    unseen = UNSEEN.search(printed.text)
+    if unseen is None or 100 * missed > float(unseen[1]) + 0.5:
+        return False
+    return not in_order or bool(IF_INDEPENDENT.search(unseen[0]))
