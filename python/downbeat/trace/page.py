@@ -204,8 +204,8 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
             "calls": sites["calls"],
             "run_percent": 100 * sites["share"],
             "wait_percent": [100 * wait_share(site)[0] for _, site in sites.iterrows()],
-            "last": [
-                f"rank {site['last_rank']}, {percent_text(site['last_share'])}" if site["last_rank"] >= 0 else "-"
+            "late": [
+                f"rank {site['last_rank']}, {percent_text(site['last_wait'])}" if site["last_rank"] >= 0 else "-"
                 for _, site in sites.iterrows()
             ],
             "operation_us": sites["after_last"] * MICROSECONDS,
@@ -224,6 +224,7 @@ MOST_SITE_ROWS = 20  # of the table of call sites
 WIDEST = 16  # ranks whose representative patterns are a table
 TERMS = {
     "waiting": "time in a call before the process that it needs has entered: in an allreduce the last one",
+    "late": "the rank that causes most of the waiting there, and its part of it",
     "overlap": "of a nonblocking collective: from the return of the call to the begin of the wait, median",
     "operation": "time in a call after that; in the table the median, from the last arrival to the last exit",
     "spread": "from the first arrival at a call to the last one",
