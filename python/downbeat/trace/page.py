@@ -255,6 +255,8 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     facts = [Fact("", headline), *(Fact("beware", one) for one in found.warnings)]
     if waiting_sentences(found):
         facts += [Fact("where", one) for one in others[:1]]
+    elif found.sites.empty:
+        facts += [Fact("also", one) for one in others]
     facts += [Fact("phase", one) for one in phase_sentences(found)[:1]]
     facts.append(Fact("phase" if found.phase else "run", run_line(found).removeprefix("run ")))
     sections = []
