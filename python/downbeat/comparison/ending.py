@@ -138,7 +138,9 @@ def of_all_configurations(frame: pd.DataFrame, states: set[RanksState]) -> pd.Da
 
 def state_names(states: Sequence[str]) -> dict[str, str]:
     """Returns what the states of one machine are called, the fastest first."""
-    named = sorted((one for one in states if one not in ("", UNKNOWN)), key=lambda one: float(one.removesuffix("ns")))
+    named = sorted(
+        (one for one in states if one not in ("", UNKNOWN, CHANGED)), key=lambda one: float(one.removesuffix("ns"))
+    )
     words = {named[0]: "fast state", named[-1]: "slow state"} if len(named) > 1 else {}
     return {one: words.get(one, "state between") for one in named}
 
@@ -168,8 +170,8 @@ def machine_lines(experiment: Medians, states: Mapping[LaunchKey, str], frame: p
             for i, (state, number) in enumerate(counts.most_common())
             if state in names
         ]
-        unread = counts[UNKNOWN]
-        found += [f"{unread} without a reading"] if unread else []
+        words = {UNKNOWN: "without a reading", CHANGED: "in two of them", "": "in one state"}
+        found += [f"{counts[one]} {text}" for one, text in words.items() if counts[one]]
         if len(counts) > 1:
             of_ranks = f"with {counted(one, 'rank')} " if len(every) > 1 else ""
             parts.append(f"{of_ranks}{', '.join(found)}")
@@ -311,7 +313,7 @@ def warning_lines(frame: pd.DataFrame, compared: pd.DataFrame | None) -> list[st
     found = []
     for status, rows in left_out(frame).items():
         pairs_of = zip(rows["operation"], rows["size"], strict=True)
-        names = list(dict.fromkeys(f"{name} {bytes_text(size)}" for name, size in pairs_of))
+        names = list(dict.fromkeys(f"{name} {bytes_text(size)}" if size else name for name, size in pairs_of))
         which = f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
         where = f"{counted(rows['launch'].nunique(), 'launch')}, not counted"
         if status == CHANGED:
