@@ -157,7 +157,11 @@ def machine_lines(experiment: Medians, states: Mapping[LaunchKey, str], frame: p
     span = (max(dates) - min(dates)).total_seconds() if dates else 0.0
     within = f" within {duration_text(span)}" if span else ""
     of = f" of {kinds} configurations" if kinds > 1 else ""
-    what = f"simulated on {place}" if where == "simulated" else ", ".join(libraries)
+    what = (
+        f"simulated on {place.partition(', ')[0]}{', ...)' if ', ' in place else ''}"
+        if where == "simulated"
+        else ", ".join(libraries)
+    )
     text = f"{ranks}, {what}, {counted(len(states), 'launch')}{of}{within}"
     line = f"a {LINE} takes" if PATH in frame and (frame[PATH] == LINE).all() else "a message takes"
     parts = []
