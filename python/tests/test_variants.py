@@ -212,9 +212,10 @@ def test_from_the_command_to_the_verdict(tmp_path: Path) -> None:
     assert "differ in" not in compared.stdout
 
     shown = downbeat("show", "e", where=tmp_path).stdout
-    assert [line.split()[:3] for line in shown.splitlines() if "bcast" in line[3:]] == [
-        [name, "bcast", "8"] for name in ("old", "new")
-    ]
+    latencies = {
+        name: rest.split()[2] for name, _, rest in (part.partition("\n") for part in shown.split("variant=")[1:])
+    }
+    assert {name: float(us) for name, us in latencies.items()} == pytest.approx({"old": 2.15, "new": 2.365}, rel=1e-3)
     exported = downbeat("export", "e", "--to", "csv", where=tmp_path)
     assert "variant" in exported.stdout.splitlines()[0].split(",")
     report = downbeat("report", "e", where=tmp_path)
