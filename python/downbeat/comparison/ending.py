@@ -42,7 +42,7 @@ LINES = 23  # and one that says where all was written
 TABLE_ROWS, MOST_SIZES = 5, 6
 LEAST_VERDICTS = 3  # lines, however many others there are
 MOST_WARNINGS, LONGEST_WARNING = 5, 85
-LONGEST_NAME = 30  # of a row
+LONGEST_NAME = 44  # of a row
 BESIDE_NAMES = ("operation", "size", STATE)
 
 Sides = tuple[str, str, str]  # a factor, and its values A and B
