@@ -7,6 +7,7 @@ so that no samples have to be read.
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import textwrap
 from collections import Counter
@@ -41,7 +42,7 @@ from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, duration_t
 LINES = 23  # and one that says where all was written
 TABLE_ROWS, MOST_SIZES = 5, 6
 LEAST_VERDICTS = 3  # lines, however many others there are
-MOST_WARNINGS, LONGEST_WARNING = 5, 85
+MOST_WARNINGS = 5
 LONGEST_NAME = 44  # of a row
 BESIDE_NAMES = ("operation", "size", STATE)
 
@@ -329,8 +330,8 @@ def warning_lines(frame: pd.DataFrame, compared: pd.DataFrame | None) -> list[st
             found.append(f"{status}: {which} ({where}): a quieter machine, or -- --max-attempts")
     kinds = launch_lines(frame, MEDIAN_LATENCY) if compared is None else filter(is_kind_line, compared.attrs["notes"])
     for line in kinds:
-        said = textwrap.shorten(line, LONGEST_WARNING, placeholder=" ...")
-        found.append(f"{said}; launches over a longer time show more (--interval)")
+        said = re.sub(r" \([^)]*\)", "", line).partition(", and")[0]  # downbeat compare says it whole
+        found.append(f"{said}: intervals may be too narrow; spread launches over a longer time (--interval)")
     return [line for one in found[:MOST_WARNINGS] for line in wrapped(f"warning: {one}", 2)]
 
 
