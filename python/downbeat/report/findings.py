@@ -318,12 +318,13 @@ def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> A
     others = [name for name in ("library", "environment") if name != contrast.factor]
     cells = plain_cells(experiment)
     also = [sides_by(experiment, name, cells) for name in others if cells[name].nunique() > 1]
-    news = comparison_facts(contrast)[:MOST_NEWS]
+    algorithms = algorithm_facts(experiment)
+    news = (algorithms if contrast.factor == "algorithm" else comparison_facts(contrast))[:MOST_NEWS]
     news = news or ([headline(judged)] if judged else latency_facts(experiment))
     found = {
         "also compared": [sentence for one in also for sentence in comparison_facts(one)],
         "effect of the barrier": barrier_facts(judged),
-        "algorithms": algorithm_facts(experiment),
+        "algorithms": algorithms[MOST_NEWS if contrast.factor == "algorithm" else 0 :],
         "late ranks": delay_facts(experiment),
         "overlap": overlap_facts(experiment),
         "exit skew": skew_facts(experiment),
