@@ -145,7 +145,7 @@ def test_at_the_border_a_figure_of_five_claims_shows_any_in_five_per_cent(kind: 
 @pytest.mark.parametrize("kind", CORRELATED)
 @pytest.mark.parametrize("launches", [3, 5, 10])
 def test_what_correlated_launches_show_by_chance_is_not_said_in_silence(kind: str, launches: int) -> None:
-    seen, _, silent = seen_at_border(np.random.default_rng(5), CORRELATED[kind], launches, EXPERIMENTS // 2)
+    seen, _, silent = seen_at_border(np.random.default_rng(5), CORRELATED[kind], launches, EXPERIMENTS // 4)
     assert seen > 0.05 and silent == 0
 
 
