@@ -6,6 +6,7 @@ are judged together; the true value of each is exactly at its border.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ from downbeat_papers.judgement import judge
 from downbeat_papers.site import Site
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
+from tests.statistics import kinds, printed
 from tests.statistics.findings import Findings, Table, show_progress
+from tests.statistics.strangers import cause_of
 from tests.statistics.worlds import WORLDS, Maker, World
 
 LAUNCHES = Site.launches  # the default of downbeat reproduce
@@ -143,4 +146,31 @@ def simulate_border(experiments: int) -> Findings:
         rows.append((kind, *shares))
         promises.append(at_most(f"claims at the border, {kind}: any seen or not seen", max(shares), limit))
     title = f"{CLAIMS} claims of a figure at their border, judged together: share in which any is seen or not seen"
-    return Findings([Table(title, ("claim on", *(f"{one} launches" for one in BORDER_LAUNCHES)), rows)], promises)
+    table = Table(title, ("claim on", *(f"{one} launches" for one in BORDER_LAUNCHES)), rows)
+    strange, promised = strange_borders(random, count)
+    return Findings([table, strange], [*promises, *promised])
+
+
+STRANGE = (kinds.NORMAL, kinds.SKEWED[0], kinds.MIXED[2], kinds.RUNS[2], *kinds.CORRELATED[:2])
+
+
+def strange_borders(random: np.random.Generator, count: int) -> tuple[Table, list[Promise]]:
+    """Returns how often a claim at its border gets a verdict from launches of strange kinds, and is silent about it."""
+    rows: list[tuple[str | float, ...]] = []
+    promises = []
+    limit = 0.05 + by_chance(0.05, count)
+    for kind, launches in itertools.product(STRANGE, BORDER_LAUNCHES):
+        show_progress(f"claims at the border: {kind.name}")
+        drawn = kind.draw(random, count, launches)
+        seen = denied = silent = 0
+        for experiment, logs in enumerate(drawn.logs):
+            judged = judge([Finding("", "", "", factor_of(np.exp(logs)).above(1.0))])[0]
+            if judged.agrees is not None:
+                text = printed.Printed([], [], [], [], [], judged.because)
+                seen += judged.agrees
+                denied += not judged.agrees
+                silent += not printed.names_cause(text, launches, cause_of(kind, drawn, experiment))
+        rows.append((kind.name, launches, seen / count, denied / count, silent / count))
+        promises.append(at_most(f"claim at its border, {kind.name}, {launches}: in silence", silent / count, limit))
+    title = "A claim on a ratio within launches, at its border, by kinds of launches: seen, not seen, and in silence"
+    return Table(title, ("kind", "n", "seen", "not seen", "silent"), rows), promises
