@@ -45,6 +45,11 @@ define build
 	@cmake --build --preset $(1) $(if $(2),--target $(2)) -- $(QUIET)
 endef
 
+# $(call compile,preset,target,words): on a terminal ninja counts, after these words.
+define compile
+	@NINJA_STATUS='$(3)compiling, %f of %t: ' cmake --build --preset $(1) --target $(2) -- $(if $(MAKE_TERMOUT),,$(QUIET))
+endef
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' Makefile) $(TREES:%=build-%)
@@ -56,14 +61,12 @@ help: ## list the targets
 	@echo 'OUTPUT=results/<date and time> (of make run; a directory of an earlier run is continued)'
 
 # Builds only what it needs: no tests.
-# On a terminal, ninja counts.
 run: ## install what is missing, build, measure barrier, bcast, reduce and allreduce, write a report
 	@echo 'step 1 of 4: installing what is missing'
 	@tools/setup build downbeat $(MPI)
 	@echo 'step 2 of 4: compiling, minutes the first time'
 	$(call configure,$(MPI))
-	@NINJA_STATUS='step 2 of 4: compiling, %f of %t: ' \
-	    cmake --build --preset $(MPI) --target downbeat-bench -- $(if $(MAKE_TERMOUT),,$(QUIET))
+	$(call compile,$(MPI),downbeat-bench,step 2 of 4: )
 	@echo 'step 3 of 4: measuring, about a minute'
 	@$(VENV)/downbeat run barrier bcast reduce allreduce --sizes 8:1M --sync mpi_barrier,harmonize \
 	    --mpi $(MPI) --ranks $(RANKS) --output $(OUTPUT)
@@ -129,8 +132,15 @@ bench-summary: ## measure how fast downbeat summarizes the file of a large launc
 
 build: build-$(MPI) ## build into build/$(MPI)
 
-install: build ## install from there to [DESTDIR]$(PREFIX)
-	@DESTDIR='$(DESTDIR)' cmake --install build/$(MPI)
+# Builds only what is installed: no tests.
+install: ## build what is installed, and install it to [DESTDIR]$(PREFIX)
+	@echo 'building build/$(MPI)'
+	$(call configure,$(MPI))
+	$(call compile,$(MPI),installed)
+	@DESTDIR='$(DESTDIR)' cmake --install build/$(MPI) >build/$(MPI)/install.log || { cat build/$(MPI)/install.log; exit 1; }
+	@printf '%s\n' 'installed into $(DESTDIR)$(PREFIX); in your shell:' '  export PATH=$(PREFIX)/bin:$$PATH' \
+	    "  export PKG_CONFIG_PATH=$$(sed -n 's,/downbeat\.pc$$,,p' build/$(MPI)/install_manifest.txt)" \
+	    'then: mpicc program.c $$(pkg-config --cflags --libs downbeat)'
 
 uninstall: ## remove from [DESTDIR] what the last make install wrote there, and directories that are empty then
 	@sed 's,^,$(DESTDIR),' build/$(MPI)/install_manifest.txt | xargs -d '\n' rm -fv
@@ -146,7 +156,7 @@ wheel: ## write the wheel into build/dist: downbeat-bench and libraries for each
 	@packaging/wheel/build-binaries build/wheel/root $(WHEEL_GLIBC)
 	@mkdir -p build/dist
 	@DOWNBEAT_WHEEL_HEADERS=1 DOWNBEAT_WHEEL_ROOT=build/wheel/root $(VENV)/python -m pip --quiet wheel --no-deps --no-build-isolation --wheel-dir build/dist .
-	@ls build/dist/*.whl
+	@echo "next: pip install $$(ls build/dist/*.whl)"
 
 docs: setup-docs ## build the documentation as a site, build/docs/index.html; a broken link is an error
 	@$(VENV)/sphinx-build -q -W --keep-going -b html -c docs -d build/docs-cache . build/docs

@@ -148,6 +148,16 @@ TEST(Intervals, HoldMedianAndMeanWhateverSamplesDeviateBy) {
     }
 }
 
+// Blocks that follow each other closely are not independent: without their correlation `precision` ends far too early.
+TEST(MedianInterval, HoldsWhereBlocksResembleTheirNeighbors) {
+    const auto fixed = make_rule(all_stopping_rules(), "fixed(samples=1000)");
+    const auto precision = make_rule(all_stopping_rules(), "precision");
+    for (const SimulatedDeviations &deviations : simulated_correlated()) {
+        EXPECT_GE(cover(*fixed, deviations, 200, 1).median, 0.90) << deviations.name; // 0.93 less two deviations
+    }
+    EXPECT_GE(cover(*precision, simulated_correlated().back(), 40, 1).median, 0.85); // 0.5 without
+}
+
 TEST(MedianInterval, SeesWithinTheStepOfTheClock) {
     const auto fixed = make_rule(all_stopping_rules(), "fixed(samples=1000)");
     for (const SimulatedDeviations &deviations : simulated_steps()) {

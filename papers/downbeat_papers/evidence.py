@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 from downbeat.statistics.distributions import t_cdf, t_quantile
+from downbeat.statistics.modes import effective_launches
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
@@ -34,6 +35,7 @@ class Evidence:
         launches: those of its weakest part.
         described: the estimate, its interval, and the border from which it counts, for the page.
         part: which part of the claim that is, if it has several.
+        series: what its launches measured, in their order: one array, or one for each of two runs.
     """
 
     for_it: float
@@ -41,6 +43,7 @@ class Evidence:
     launches: int
     described: str
     part: str = ""
+    series: tuple[Floats, ...] = field(default=(), compare=False, repr=False)
 
     def denied(self) -> Evidence:
         """Returns the evidence on the opposite claim."""
@@ -64,12 +67,14 @@ class Estimate:
     launches: int  # on the smaller side, where two are compared
     factor: bool = False  # whether mean and error are those of logarithms
     unit: str = ""  # of a mean, as " us"
+    series: tuple[Floats, ...] = field(default=(), compare=False, repr=False)  # as in `Evidence`
 
     def above(self, border: float) -> Evidence:
         """Returns the evidence that the parameter is above a border, by one-sided t tests."""
         at = math.log(border) if self.factor else border
         below, above = tails(self.mean - at, self.error, self.freedom, self.launches)
-        return Evidence(above, below, self.launches, f"{self}, counts above {border:.3g}{self.unit}")
+        described = f"{self}, counts above {border:.3g}{self.unit}"
+        return Evidence(above, below, self.launches, described, series=self.series)
 
     def below(self, border: float) -> Evidence:
         """Returns the evidence that the parameter is below a border, by one-sided t tests."""
@@ -116,11 +121,17 @@ def tails(distance: float, error: float, freedom: float, launches: int) -> tuple
 
 
 def mean_of(values: ArrayLike, unit: str = "") -> Estimate:
-    """Returns the mean of a parameter that each launch estimates once (Student 1908); NaN does not count."""
+    """Returns the mean of a parameter that each launch estimates once (Student 1908); NaN does not count.
+
+    Launches that resemble the one before count as fewer (`effective_launches`).
+    """
     kept = finite(values)
-    error = float(kept.std(ddof=1)) / math.sqrt(kept.size) if kept.size > 1 else math.nan
+    worth = effective_launches(kept)
+    error = float(kept.std(ddof=1)) / math.sqrt(worth) if kept.size > 1 else math.nan
+    freedom = max(worth - 1, 1.0) if worth < kept.size else kept.size - 1
     mean = float(kept.mean()) if kept.size else math.nan
-    return Estimate(mean, 0.0 if error <= ROUNDING * abs(mean) else error, kept.size - 1, kept.size, unit=unit)
+    error = 0.0 if error <= ROUNDING * abs(mean) else error
+    return Estimate(mean, error, freedom, kept.size, unit=unit, series=(kept,))
 
 
 def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
@@ -130,7 +141,7 @@ def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
     """
     array: Floats = np.asarray(values, dtype=float)
     logs: Floats = np.log(array, out=np.full(array.shape, np.nan), where=array > 0)
-    return replace(mean_of(logs), factor=True, unit=unit)
+    return replace(mean_of(logs), factor=True, unit=unit, series=(np.exp(finite(logs)),))
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:
@@ -141,7 +152,7 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
     if error > 0:
         freedom = error**4 / sum(side.error**4 / side.freedom for side in (one, other))
     unit = "" if one.factor else one.unit
-    return Estimate(one.mean - other.mean, error, freedom, fewest, one.factor, unit)
+    return Estimate(one.mean - other.mean, error, freedom, fewest, one.factor, unit, one.series + other.series)
 
 
 def halves(values: Floats) -> tuple[Floats, Floats]:
@@ -196,6 +207,7 @@ def every(parts: Iterable[Evidence]) -> Evidence:
         min(one.launches for one in given),
         weakest.described,
         f"the weakest of {len(given)} parts",
+        weakest.series,
     )
 
 
@@ -206,7 +218,8 @@ def some(parts: Iterable[Evidence]) -> Evidence:
         return given[0]
     clearest = min(given, key=lambda one: one.for_it)
     none = every(one.denied() for one in given)
-    return replace(none.denied(), described=clearest.described, part=f"the clearest of {len(given)} places")
+    part = f"the clearest of {len(given)} places"
+    return replace(none.denied(), described=clearest.described, part=part, series=clearest.series)
 
 
 def grows(by_count: Mapping[int, ArrayLike]) -> Evidence | Undecidable:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from downbeat.statistics.holm import holm
+from downbeat.statistics.kinds import Series, kind_lines, resemblance_lines
 from downbeat.statistics.modes import unseen_text
 from downbeat.text import counted
 
@@ -65,10 +67,25 @@ def described(finding: Finding, evidence: Evidence, for_it: float, against: floa
         return Judged(finding, None, f"{counted(evidence.launches, 'launch')}, of which no error can be known")
     among = f", corrected for {count} claims" if count > 1 else ""
     stands = f"{evidence.launches} launches{among}"
+    kinds = "".join(f"; {line}" for line in lines_on_kinds(evidence))
+    # Launches of another kind may bear a claim out, or refute it.
+    missed = f"{kinds}; {unseen_text(evidence.launches)}"
     if for_it <= LEVEL:
-        return Judged(finding, True, f"p = {for_it:.2g}, {stands}")
+        return Judged(finding, True, f"p = {for_it:.2g}, {stands}{missed}")
     if against <= LEVEL:
-        # Launches of another kind may bear a claim out.
-        return Judged(finding, False, f"p = {against:.2g}, {stands}; {unseen_text(evidence.launches)}")
+        return Judged(finding, False, f"p = {against:.2g}, {stands}{missed}")
     undecided = f"the launches do not decide it, p = {for_it:.2g} for it and {against:.2g} against it"
-    return Judged(finding, None, f"{undecided}, {stands}")
+    return Judged(finding, None, f"{undecided}, {stands}{kinds}")
+
+
+def lines_on_kinds(evidence: Evidence) -> list[str]:
+    """Returns lines on two modes, and on launches that resemble the one before, of the runs that the evidence is of."""
+    lines = []
+    for values in evidence.series:
+        launches = tuple(range(1, values.size + 1))
+        if np.all(values > 0):
+            lines += kind_lines([Series("", "", launches, values)], lambda value: f"{value:.3g}")
+        elif np.ptp(values) > 0:  # of values around 0 no ratio says whether a gap matters
+            deviations = (values - values.mean()) / np.ptp(values)
+            lines += resemblance_lines([Series("", "", launches, np.exp(deviations))])
+    return lines

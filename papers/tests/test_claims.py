@@ -44,7 +44,7 @@ from launch_files import Cell, write_launch
 from papers_site import site
 from scipy import stats
 
-from tests.statistics.claims import KINDS, wrong
+from tests.statistics.claims import CORRELATED, KINDS, autoregressive, seen_at_border, wrong
 
 EXPERIMENTS = 200
 
@@ -126,7 +126,7 @@ def test_judgement_corrects_for_the_claims_of_a_figure() -> None:
     assert [one.agrees for one in judge(findings)] == [None, None]  # both sides, two claims: 0.08
     judged = judge([*sure, Finding("c", "", "", Undecidable("why")), Finding("d", "", "", None)])
     assert [one.agrees for one in judged] == [True, None, None, None]
-    assert judged[0].because == "p = 0.04, 5 launches, corrected for 2 claims"
+    assert judged[0].because.startswith("p = 0.04, 5 launches, corrected for 2 claims; ")
     assert judged[2].because == "why"
     three = [*findings, Finding("e", "", "", Evidence(0.5, 0.005, 5, ""))]
     assert [one.agrees for one in judge(three)] == [None, None, False]
@@ -140,6 +140,38 @@ def test_at_the_border_a_figure_of_five_claims_shows_any_in_five_per_cent(kind: 
         wrong(np.random.default_rng(5), KINDS[kind], launches, EXPERIMENTS)
         <= stats.binom.ppf(0.9999, EXPERIMENTS, 0.05) / EXPERIMENTS
     )
+
+
+@pytest.mark.parametrize("kind", CORRELATED)
+@pytest.mark.parametrize("launches", [3, 5, 10])
+def test_what_correlated_launches_show_by_chance_is_not_said_in_silence(kind: str, launches: int) -> None:
+    seen, _, silent = seen_at_border(np.random.default_rng(5), CORRELATED[kind], launches, EXPERIMENTS // 2)
+    assert seen > 0.05 and silent == 0
+
+
+def test_launches_that_resemble_the_one_before_count_as_fewer_and_it_is_said() -> None:
+    """Of an AR(1) process of 0.95 the claim is seen in 0.57 of experiments if launches count as independent ones."""
+    random = np.random.default_rng(3)
+    series = [autoregressive(random, 40, 0.95) for _ in range(200)]
+    assert np.mean([mean_of(one).above(0.0).for_it < 0.025 for one in series]) < 0.25  # no estimate of so few is exact
+    assert np.mean(["resemble the one before" in because(mean_of(one).above(0.0)) for one in series]) > 0.9
+    fewer, all_of_them = factor_of(np.exp(series[0])), series[0].std(ddof=1) / math.sqrt(40)
+    assert fewer.error > 2 * all_of_them and fewer.freedom < 20 and fewer.launches == 40
+    independent = random.normal(0, 1, (200, 40))
+    assert np.mean([mean_of(one).freedom == 39 for one in independent]) > 0.96  # 1 % are widened by chance
+    assert np.mean(["resemble" in because(mean_of(one).above(0.0)) for one in independent]) < 0.1
+
+
+def test_modes_of_either_run_are_said() -> None:
+    two, one = np.repeat([1.0, 1.5], [7, 3]) + SCATTER.tolist() * 2, np.tile(SCATTER, 2)
+    for said in (factor_of(two).above(0.5), difference(factor_of(one), factor_of(two)).below(9.0)):
+        assert "two modes" in because(said)
+    assert "two modes" not in because(difference(factor_of(one), factor_of(one)).below(9.0))
+    assert "two modes" in because(every([factor_of(two).above(0.5), factor_of(one).above(0.1)]))
+
+
+def because(evidence: Evidence) -> str:
+    return judge([Finding("", "", "", evidence)])[0].because
 
 
 # The test of a claim, as a line of text, on planted launches.

@@ -7,6 +7,7 @@
 
 PER_THREAD uint32_t thread_number = TRACE_NONE;
 static _Atomic uint32_t threads;
+_Thread_local __attribute__((tls_model("initial-exec"))) int64_t elsewhere;
 
 /* Rows of the profile, by what is known of a call without a look into the file. */
 #define CACHED 128 /* per thread */
@@ -77,6 +78,14 @@ int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const 
     return 1;
 }
 
+/* Ticks as `trace_record.elsewhere` has them: the first 11 bits, and how far to shift them. */
+static uint16_t short_ticks(int64_t ticks) {
+    if (ticks < 1 << 11)
+        return (uint16_t)(ticks > 0 ? ticks : 0);
+    int shift = 53 - __builtin_clzll((uint64_t)ticks);
+    return shift > 31 ? UINT16_MAX : (uint16_t)(shift << 11 | (int)(ticks >> shift));
+}
+
 /* The root as the file has it; MPI libraries have their own values. */
 static int root_of(const struct call *call, int root) {
     if (root >= 0)
@@ -116,6 +125,7 @@ void call_enter(struct call *call, int64_t bytes, int root) {
                                     .round = call->round,
                                     .root = root_of(call, root),
                                     .row = recording_row_number(call->row),
+                                    .elsewhere = short_ticks(elsewhere),
                                     .thread = (uint16_t)thread_number,
                                     .level = (uint8_t)level};
     atomic_store_explicit(&record->state, RECORD_ENTERED, memory_order_release);
@@ -145,6 +155,7 @@ void call_leave(struct call *call, int code) {
     if (call->row != NULL || call->sample != NULL)
         call->exit = recording_ticks();
     --inside;
+    elsewhere = 0;
     if (call->sample != NULL && code == MPI_SUCCESS)
         *call->sample = call->exit;
     if (code == MPI_SUCCESS)
@@ -156,6 +167,7 @@ void call_leave(struct call *call, int code) {
 void call_started(struct call *call, int code, const MPI_Request *request) {
     int64_t now = recording_ticks();
     --inside;
+    elsewhere = 0;
     if (code != MPI_SUCCESS)
         return;
     if (call->row != NULL)

@@ -174,6 +174,7 @@ static void complete(struct expected *one, int64_t begin, int64_t now, int toget
     } else if (!one->persistent || one->started) {
         struct call *call = &one->call;
         call->exit = now;
+        elsewhere = 0;
         if (call->row != NULL)
             RECORDING_ADD(call->row->waits, (now - begin) / together);
         if (call->record != NULL) {
@@ -339,6 +340,7 @@ static struct expected *begin_round(MPI_Request request) {
 static void end_start(const struct expected *one, int code, int64_t now, int together) {
     if (one == NULL || code != MPI_SUCCESS)
         return;
+    elsewhere = 0;
     if (one->call.row != NULL)
         RECORDING_ADD(one->call.row->waits, (now - one->call.entry) / together);
     if (one->call.record != NULL)

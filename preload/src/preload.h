@@ -124,12 +124,17 @@ void call_enter(struct call *call, int64_t bytes, int root);
 /* The call is complete: it ended at `exit`. */
 void call_complete(const struct call *call);
 
+/* Ticks of this thread in MPI calls that are only added up, since it left a collective. */
+extern _Thread_local __attribute__((tls_model("initial-exec"))) int64_t elsewhere;
+
 /* Collectives that are timed are those of kinds, too. Returns when the call begins; 0: it is not the program's. */
 static inline int64_t timed_begin(void) { return begun && !inside ? recording_ticks() : 0; }
 static inline int64_t timed_end(int kind, int64_t begin) {
     int64_t now = begin != 0 ? recording_ticks() : 0;
-    if (begin != 0 && active && settings.record)
+    if (begin != 0 && active && settings.record) {
         recording_add_kind(kind, now - begin);
+        elsewhere += now - begin;
+    }
     return now;
 }
 

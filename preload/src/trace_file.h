@@ -27,7 +27,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define TRACE_MAGIC "DOWNBEAT-TRACE-5"
+#define TRACE_MAGIC "DOWNBEAT-TRACE-6"
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_HOST_SIZE 256
 #define TRACE_NAMES_SIZE 2048
@@ -233,7 +233,8 @@ struct trace_record {
     uint16_t together; /* collectives whose completion the same call saw; 0: blocking */
     uint8_t level;
     _Atomic uint8_t state; /* written last */
-    uint8_t unused[2];
+    uint16_t elsewhere;    /* ticks of the thread in other MPI calls since it left a collective, or a call that started
+                              one: the lower 11 bits, shifted left by the upper 5 */
 };
 
 _Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "the header has its place");

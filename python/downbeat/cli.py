@@ -26,23 +26,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-# In the order in which a newcomer needs them.
-app.command(cls=HelpCommand)(installation.build)
-app.command(cls=HelpCommand)(installation.config)
-app.command(cls=HelpCommand)(doctor.doctor)
+# What is needed most often comes first.
 app.command(cls=PassingCommand)(run.run)
 app.command(cls=HelpCommand)(report.compare)
 app.command(cls=HelpCommand)(report.report)
 app.command(cls=HelpCommand)(report.show)
-app.command(cls=HelpCommand)(export.export)
+app.command(cls=HelpCommand)(doctor.doctor)
 app.command(cls=PassingCommand)(run.tune)
-app.command(cls=HelpCommand)(reproduce.reproduce)
 app.command(cls=HelpCommand, context_settings={"allow_interspersed_args": False})(
     trace.trace
 )  # the launcher has options, too
 app.command(cls=HelpCommand)(trace.arrivals)
 app.command(cls=HelpCommand)(align.align)
+app.command(cls=HelpCommand)(export.export)
+app.command(cls=HelpCommand)(reproduce.reproduce)
 app.command(cls=HelpCommand, context_settings={"allow_interspersed_args": False})(align.timebase)
+app.command(cls=HelpCommand)(installation.build)
+app.command(cls=HelpCommand)(installation.config)
 
 
 @app.callback(invoke_without_command=True)

@@ -38,10 +38,13 @@ cp "$template" "$output"
 MEDIAN = 2e-6  # s, of the template
 
 
-def write_template(path: Path, medians: list[float], samples: int = 3, ranks: int = 2) -> Path:
-    """Writes a file of one cell per median, in s, each with equal samples."""
+def write_template(
+    path: Path, medians: list[float], samples: int = 3, ranks: int = 2, trip: float | None = None
+) -> Path:
+    """Writes a file of one cell per median, in s, each with equal samples; `trip`: round trip of the state, s."""
+    state = {"canary_low": trip, "canary_high": trip} if trip else {}
     cells = [
-        Cell(np.zeros((samples, ranks)), np.full((samples, ranks), median), size=8 << position)
+        Cell(np.zeros((samples, ranks)), np.full((samples, ranks), median), size=8 << position, other=dict(state))
         for position, median in enumerate(medians)
     ]
     return write_launch(path, cells)

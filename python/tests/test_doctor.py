@@ -27,6 +27,7 @@ from downbeat.run.doctor import (
     check_memory,
     check_virtualization,
     examine,
+    fitness,
 )
 from downbeat.run.libraries import short_version
 from downbeat.run.machine import Finding, Machine, parse_cpus
@@ -415,3 +416,22 @@ def test_a_library_that_must_start_decides_on_the_exit_status(tmp_path: Path) ->
     assert doctor("--ranks", "0").returncode == 2
     assert doctor("--seconds", "-1").returncode == 2
     assert doctor("--json", str(tmp_path / "no/such/file"), *arguments, "--mpi", "broken").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("seen", "fit"),
+    [
+        ({"noise": "good", "states": "good"}, "fit for medians and tails"),
+        ({"noise": "problem", "states": "good", "load": "problem"}, "fit for medians; not for tails: noise and load"),
+        ({"noise": "notice", "states": "good"}, "fit for medians; not for tails: noise"),
+        (
+            {"noise": "good", "states": "problem"},
+            "fit for medians and tails within a state; not for comparisons across states: states",
+        ),
+        ({"noise": "good", "states": "good", "cores": "problem"}, "not fit: cores"),
+        ({"cores": "good"}, "fit for medians; not known: noise and states"),
+        ({"noise": "good", "states": "notice"}, "fit for medians and tails; not known: states"),
+    ],
+)
+def test_what_a_machine_is_fit_for(seen: dict[str, machine.Severity], fit: str) -> None:
+    assert fitness([Finding(check, "seen", verdict, "advice") for check, verdict in seen.items()]) == fit

@@ -23,7 +23,7 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.run import directory as places
 from downbeat.run import estimates, job
 from downbeat.run.bench_launch import launch_command, run_in_directory
-from downbeat.run.execute import ATTEMPTS, HOPELESS, Outcome, execute
+from downbeat.run.execute import ATTEMPTS, HOPELESS, Outcome, Watcher, execute
 from downbeat.run.experiment import open_experiment
 from downbeat.run.machine import Machine
 from downbeat.run.plan import Environment, Library, Measurement, Plan
@@ -401,6 +401,85 @@ def test_launches_end_at_the_most_that_are_wanted(fake: FakeBench, where: Path) 
     logs = np.array([-1, 1, -1, 1, -1, 1, -1]) * 0.02
     half = stats.t.ppf(0.975, 6) * logs.std(ddof=1) / np.sqrt(7)
     assert outcome.too_wide == pytest.approx(np.exp(half) - np.exp(-half))
+
+
+def in_states(fake: FakeBench, states: str) -> None:
+    """Lets launches find states in this sequence, a letter for each."""
+    for number, state in enumerate(states, 1):
+        trip = {"f": 50e-9, "s": 300e-9, "m": 120e-9}[state]
+        write_template(fake.directory / f"{number}.nc", [MEDIAN, MEDIAN], trip=trip)
+
+
+@pytest.mark.parametrize(
+    ("states", "rounds"),
+    [
+        ("ffffffffff", 5),
+        ("ffsfffffff", 6),
+        ("fsfsffffff", 7),
+        ("ssssssffff", 5),  # whichever state it is
+        ("sfsfsfsfsf", 9),
+        ("fmsfmsfmsf", 10),  # never five of one: no more than twice as many
+    ],
+)
+def test_launches_count_in_the_most_frequent_state(states: str, rounds: int, fake: FakeBench, where: Path) -> None:
+    in_states(fake, states)
+    plan = plan_with(fake.library(), launches=5, most_rounds=10)
+    assert execute(plan, where).lacking == {}
+    numbers = [int(key[-3:]) for _, key, _ in fake.starts()]
+    assert numbers == list(range(1, rounds + 1))
+    execute(plan, where)  # one that continues wants no more
+    assert len(fake.starts()) == rounds
+
+
+def test_what_is_compared_gets_pairs_in_one_state(tmp_path: Path, where: Path) -> None:
+    first, second = FakeBench(tmp_path / "a"), FakeBench(tmp_path / "b")
+    in_states(first, "ssffffffffff")
+    in_states(second, "ffssffffffff")
+    plan = plan_with(first.library("a"), second.library("b"), launches=6, most_rounds=12)
+    execute(plan, where)
+    # Eight rounds have six fast ones of each, but four pairs; pairs are launches 5 to 9.
+    assert (len(first.starts()), len(second.starts())) == (9, 9)
+
+
+def test_a_launch_that_lacks_is_not_made_up_for_by_another_number(tmp_path: Path, where: Path) -> None:
+    fake = FakeBench(tmp_path / "fake", "[ $number = 2 ] && exit 1")
+    in_states(fake, "ffffffffff")
+    outcome = execute(plan_with(fake.library(), launches=5, most_rounds=10), where)
+    assert outcome.lacking == {"fake, 2 ranks": 1}
+    assert max(int(key[-3:]) for _, key, _ in fake.starts()) == 5
+
+
+class Waiting(Watcher):
+    """Counts rounds that are waited for, and interrupts one."""
+
+    def __init__(self, interrupted: int = 0) -> None:
+        self.interrupted, self.waited = interrupted, 0
+
+    def waits(self, until: float) -> None:
+        assert until > time.time()
+        self.waited += 1
+        if self.waited == self.interrupted:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_rounds_are_spread_and_launches_within_one_are_not(tmp_path: Path, where: Path) -> None:
+    first, second = FakeBench(tmp_path / "a"), FakeBench(tmp_path / "b")
+    interval, watcher = 2.5, Waiting()
+    plan = plan_with(first.library("a"), second.library("b"), launches=2, interval=interval)
+    execute(plan, where, watcher)
+    launches = sorted(open_experiment(where).launches, key=lambda one: str(one.record["started"]))
+    begun = [datetime.fromisoformat(str(one.record["started"])).timestamp() for one in launches]
+    assert [one.number for one in launches] == [1, 1, 2, 2]
+    assert begun[2] - begun[0] >= interval
+    assert watcher.waited <= 1  # between rounds alone
+    # It may change, and a long wait can be interrupted.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            execute(dataclasses.replace(plan, launches=4, interval=1e6), where, Waiting(interrupted=1))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(first.starts()) + len(second.starts()) == 6
 
 
 SAMPLE_COST = 1e-7  # s

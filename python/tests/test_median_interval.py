@@ -78,6 +78,15 @@ def test_fewer_than_four_samples_per_block_say_nothing_of_blocks() -> None:
     assert median_interval(values, np.zeros(20)) == alone
 
 
+def test_blocks_that_begin_where_the_one_before_ended_are_not_independent() -> None:
+    # A triangle of five periods over ten blocks: shares below the median are equal, so blocks alone claim certainty.
+    wave = np.abs((np.arange(100) + 5) % 20 - 10.0) + 1e-3 * unrelated(100)
+    blocks = np.repeat(np.arange(10), 10)
+    assert median_interval(wave, blocks).effective == pytest.approx(effective_number(100, autocorrelation(ranks(wave))))
+    apart = np.concatenate([np.roll(unrelated(10), place) for place in range(10)]) + 1e-3 * np.arange(100)
+    assert median_interval(apart, blocks).effective > 90
+
+
 def test_equal_values_share_their_mean_rank() -> None:
     values = np.array([3.0, 1.0, 2.0, 2.0, 5.0, 3.0, 3.0, 3.0, 0.0])
     assert ranks(values).tolist() == stats.rankdata(values).tolist()

@@ -20,9 +20,10 @@ import pytest
 import scipy.stats
 from downbeat.comparison.questions import against_start, against_start_frame
 from downbeat.comparison.sheet import verdict_words
-from downbeat.comparison.summaries import launch_ratios, summarize_groups
+from downbeat.comparison.summaries import summarize_groups
 from downbeat.comparison.tables import experiment_record
 from downbeat.errors import UsageError
+from downbeat.report.compared import starts_of
 from downbeat.run.experiment import Launch
 from downbeat_command import Run, command
 from launch_files import Cell, write_launch
@@ -155,10 +156,10 @@ def test_the_example_notebook_runs_and_shows_what_it_has(tmp_path: Path, monkeyp
         assert len(repr(shown)) < 4_000
     assert "5 launches" in experiment._repr_html_()  # type: ignore[attr-defined]
     assert "mpi_barrier against harmonize, " in verdicts._repr_html_()  # type: ignore[attr-defined]
-    for picture, name in ((ratios, "barrier_ratio"), (latencies, "latency_by_size-bcast")):
+    for picture, name in ((ratios, "barrier_ratio"), (latencies, "latency_by_size")):
         assert picture.name == name  # type: ignore[attr-defined]
         assert picture._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
-    with pytest.raises(UsageError, match="no picture 'x'; choose one of barrier_ratio, latency"):
+    with pytest.raises(UsageError, match="no picture 'x'; choose one of latency_by_size, barrier_ratio"):
         experiment.plot("x")  # type: ignore[attr-defined]
 
 
@@ -204,7 +205,7 @@ def test_one_estimator(experiment: downbeat.Experiment) -> None:
 
 def test_one_direction(experiment: downbeat.Experiment, run: Run) -> None:
     """The ratio is barrier / common start, in whatever order the two are named."""
-    ratio = float(summarize_groups(launch_ratios(experiment.cells), ["synchronizer"], "ratio")["estimate"].iloc[0])
+    ratio = float(starts_of(experiment).ratios["ratio"].iloc[0])
     (judged,) = against_start(experiment)
     found = [ratio, judged.comparison.ratio.estimate]
     for order in (("mpi_barrier", "harmonize"), ("harmonize", "mpi_barrier")):

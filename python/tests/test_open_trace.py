@@ -222,7 +222,7 @@ def test_each_phase_has_its_late_rank_and_what_it_costs() -> None:
     assert list(halo.sites["share"]) == pytest.approx([320 * US / 0.1])
     assert halo.calls["site"].tolist() == [0]
     assert "phase 'halo', mean of ranks" in render_arrivals(halo, None, "")
-    assert [part.title for part in make_page(halo, "page", None).sections][1] == "Phases"
+    assert "Phases" in [part.title for part in make_page(halo, "page", None).sections]
     assert of_phase(found, "solve").sites["calls"].sum() == 2
     with pytest.raises(UsageError, match="no phase 'halt'; phases: 'solve', 'solve > halo', 'write'"):
         of_phase(found, "halt")

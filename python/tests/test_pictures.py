@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import netCDF4
 import numpy as np
@@ -14,22 +17,22 @@ from downbeat.comparison.summaries import MOST_OPERATIONS, describe, describe_ea
 from downbeat.data import cells
 from downbeat.data.cells import exit_pattern
 from downbeat.report.clock_pictures import draw_drift, draw_edges, draw_pareto, draw_round_trips, pareto_front
+from downbeat.report.compared import contrast_of, state_lines
 from downbeat.report.drawing import make_picture, numbers_of
 from downbeat.report.instants import draw_pattern_file, draw_patterns, draw_skew_file, draw_skews, draw_timelines
 from downbeat.report.latency import (
     draw_computation_overlap,
+    draw_contrast,
     draw_heat_maps,
     draw_late_arrival,
-    draw_latency_lists,
     draw_processes,
-    draw_ratios,
-    draw_sizes,
+    draw_starts,
 )
 from downbeat.report.launches import draw_checks, draw_launches, draw_run_times
 from downbeat.report.panel import Dots, Heat, Line, Panel, Timeline, box_of
 from downbeat.report.pictures import OF_EXPERIMENTS
 from downbeat.report.style import MOST_PANELS, positions
-from downbeat.run.experiment import open_experiment
+from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.text import bytes_text
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,8 +70,8 @@ def test_a_box_has_all_values(values: np.ndarray) -> None:
 
 def test_latency_against_size_is_the_geometric_mean_of_launch_medians(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path, [barrier_cells(factor) for factor in (1, 2, 4)])
-    (picture,) = draw_sizes(experiment)
-    assert (picture.name, len(picture.panels)) == ("latency_by_size-bcast", 1)
+    picture, ratios = draw_contrast(experiment)
+    assert (picture.name, ratios.name, len(picture.panels)) == ("latency_by_size", "barrier_ratio", 1)
     x, y = line(picture.panels[0], "mpi_barrier")
     assert x == [8, 64, 1024]
     assert y == pytest.approx([1.2 * 2 * (10 + size / 64) for size in (8, 64, 1024)], EXACT)
@@ -88,9 +91,55 @@ def test_latency_against_processes(tmp_path: Path) -> None:
 def test_delta_is_paired_by_launch(tmp_path: Path) -> None:
     # Launches differ by a factor of ten, and delta in none of them.
     experiment = write_experiment(tmp_path, [barrier_cells(factor) for factor in (1, 10, 3)])
-    (picture,) = draw_ratios(experiment)
+    _, picture = draw_contrast(experiment)
     assert line(picture.panels[0], "mpi_barrier") == ([8, 64, 1024], pytest.approx([1.2] * 3, EXACT))
     assert picture.numbers["high"].tolist() == pytest.approx([1.2] * 3, EXACT)
+
+
+def two_variants(directory: Path, factors: Sequence[float], variants: Sequence[str] = ("a", "b")) -> Experiment:
+    """Returns an experiment whose variants take 1 and 3 times as long, beside barriers that double all."""
+    launches = []
+    for place, variant in enumerate(variants):
+        for number, factor in enumerate(factors, 1):
+            cells = barrier_cells(factor * (1 + 2 * place), 2.0, ("bcast", "barrier"))
+            kept = [one for one in cells if one.operation == "bcast" or one.size == 8]
+            lone = write_experiment(directory / f"{variant}{number}", [kept])
+            launches.append(replace(lone.launches[0], variant=variant, number=number))
+    return Experiment(directory, "e", tuple(launches), None, ())
+
+
+def test_what_a_user_compares_comes_before_the_barrier(tmp_path: Path) -> None:
+    experiment = two_variants(tmp_path, (1, 1.01, 0.99, 1, 1.02))
+    contrast = contrast_of(experiment)
+    assert (contrast.factor, contrast.sides, contrast.start) == ("variant", ("a", "b"), "harmonize")
+    pictures = draw_contrast(experiment)
+    names = ["latency_by_size", "latency", "variant_ratio", "variant_ratio-others"]
+    assert [picture.name for picture in pictures] == names
+    latencies, others, ratios, ratio = pictures
+    assert [list(panel.lines) for panel in latencies.panels] == [["a", "b"]]
+    assert [len(panel.marks) for panel in (others.panels[0], ratio.panels[0])] == [2, 1]  # no panel of a single dot
+    assert line(ratios.panels[0], "b")[1] == pytest.approx([3] * 3, rel=1e-6)
+    assert (ratios.panels[0].y, ratio.panels[0].x) == ("b / a", "b / a")
+    (barrier, *_) = draw_starts(experiment)
+    assert barrier.name == "barrier_ratio"
+    assert barrier.numbers["ratio"].tolist() == pytest.approx([2] * 8, rel=1e-6)
+
+
+def test_pictures_are_of_the_state_that_most_cells_are_of(tmp_path: Path) -> None:
+    """The numbers have the others, too."""
+    fast, slow = (cast(dict[str, Any], {"canary_low": trip, "canary_high": trip}) for trip in (50e-9, 300e-9))
+    launches = [
+        [cell(latency, size=size, **state) for size in (8, 64, 512)]
+        for latency, state in ((10, fast), (10, fast), (90, slow))
+    ]
+    experiment = write_experiment(tmp_path, launches)
+    picture = draw_contrast(experiment)[0]
+    assert line(picture.panels[0], "harmonize")[1] == pytest.approx([10] * 3)
+    assert sorted(picture.numbers["median_us"]) == pytest.approx([10] * 3 + [90] * 3)
+    assert [(text.split()[0], "50 ns" in text, "2 launches" in text) for text in state_lines(experiment.cells)] == [
+        ("fast", True, True),
+        ("slow", False, False),
+    ]
 
 
 def test_heat_map_has_the_values_written_in(tmp_path: Path) -> None:
@@ -290,15 +339,15 @@ def test_a_file_of_skews() -> None:
 
 def test_only_what_the_data_have_is_drawn(tmp_path: Path) -> None:
     names = [picture.name for draw in OF_EXPERIMENTS for picture in draw(write_experiment(tmp_path / "2", [[cell(5)]]))]
-    assert names == ["latency-bcast", "exit_skew", "timelines-bcast"]
+    assert names == ["latency", "exit_skew", "timelines-bcast"]
     three = write_experiment(tmp_path / "3", [[cell(5, ranks=3)]])
     names = [picture.name for draw in OF_EXPERIMENTS for picture in draw(three)]
-    assert names == ["latency-bcast", "exit_skew", "exit_pattern", "timelines-bcast"]
+    assert names == ["latency", "exit_skew", "exit_pattern", "timelines-bcast"]
 
 
 def test_a_single_rank_has_no_skew_and_no_valid_sample_no_picture(tmp_path: Path) -> None:
     alone = write_experiment(tmp_path / "alone", [[cell(5, ranks=1)]])
-    assert [picture.name for draw in OF_EXPERIMENTS for picture in draw(alone)] == ["latency-bcast", "timelines-bcast"]
+    assert [picture.name for draw in OF_EXPERIMENTS for picture in draw(alone)] == ["latency", "timelines-bcast"]
     rejected = Cell(np.ones((3, 2)), np.ones((3, 2)) + US, verdict=1, other={"status": 2})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -307,7 +356,7 @@ def test_a_single_rank_has_no_skew_and_no_valid_sample_no_picture(tmp_path: Path
 
 
 def test_what_takes_no_time_has_no_logarithm_and_no_point(tmp_path: Path) -> None:
-    (picture,) = draw_latency_lists(
+    (picture,) = draw_contrast(
         write_experiment(tmp_path, [[cell(0, "nothing", 0), cell(5, "nothing", 0, "mpi_barrier")]])
     )
     assert picture.numbers.set_index("synchronizer")["median_us"].isna().to_dict() == {
@@ -409,8 +458,8 @@ def test_an_overlap_of_minus_thousands_does_not_hide_the_others(tmp_path: Path) 
 
 def test_many_operations_and_panels_do_not_make_a_page_of_megabytes(tmp_path: Path) -> None:
     operations = [f"operation_{number}" for number in range(MOST_PANELS + 1)]
-    experiment = write_experiment(tmp_path, [barrier_cells(1, operations=operations, sizes=(8,))])
-    (ratios,) = draw_ratios(experiment)
-    assert len(ratios.panels) == MOST_PANELS and ratios.numbers["panel"].nunique() == MOST_PANELS + 1
+    experiment = write_experiment(tmp_path, [barrier_cells(1, operations=operations)])
+    _, ratios = draw_contrast(experiment)
+    assert len(ratios.panels) == MOST_PANELS and ratios.numbers["cell"].nunique() == MOST_PANELS + 1
     assert ratios.caption.endswith("The first 12 of 13 panels are drawn; the numbers are of all.")
-    assert len(draw_latency_lists(experiment)) == len(draw_timelines(experiment)) == MOST_OPERATIONS
+    assert len(draw_timelines(experiment)) == MOST_OPERATIONS

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from downbeat.statistics.distributions import normal_cdf, normal_quantile, t_cdf, t_quantile
 from downbeat.statistics.holm import holm
-from downbeat.statistics.location import geometric_mean_interval
+from downbeat.statistics.location import geometric_mean_interval, typical_launch_interval
 from downbeat.statistics.median_interval import median_interval
 from downbeat.statistics.rank_tests import rank_sum, signed_rank, smallest_rank_sum, smallest_signed_rank
 from downbeat.statistics.two_samples import compare_independent, compare_paired
@@ -156,8 +156,33 @@ def test_what_has_no_logarithm_is_named(medians: list[float], message: str) -> N
         geometric_mean_interval(medians)
 
 
+@pytest.mark.parametrize("count", [1, 5, 6, 8, 9, 20, 41, 1200])
+def test_the_typical_launch_is_between_the_innermost_launches_that_suffice(count: int) -> None:
+    """The number of launches below the median is binomial: as many are cut off at either end as leave 95 %."""
+    launches = np.random.default_rng(count).permutation(count) + 1.0
+    found = typical_launch_interval(launches, hidden=0.25)
+    assert (found.estimate, found.count) == ((count + 1) / 2, count)
+    cut = int(stats.binom(count, 0.5).ppf(0.025))  # the smallest number that leaves more than 2.5 % at or below
+    if count < 6:
+        assert math.isnan(found.low)
+        assert math.isnan(found.high)
+    else:
+        assert (found.low, found.high) == (cut - 0.25, count + 1 - cut + 0.25)
+
+
+def test_the_typical_launch_is_known_of_skewed_launches_too() -> None:
+    """A floor and a long tail, as of launches of real machines: the t interval of 7 holds their mean in 0.75."""
+    random = np.random.default_rng(7)
+    launches = np.exp(0.1 * random.pareto(1.5, (2000, 7)))
+    median = math.exp(0.1 * (0.5 ** (-1 / 1.5) - 1))
+    mean = math.exp(0.1 / (1.5 - 1))
+    typical, means = (list(map(one, launches)) for one in (typical_launch_interval, geometric_mean_interval))
+    assert np.mean([one.low <= median <= one.high for one in typical]) > 0.97  # 0.984
+    assert np.mean([one.low <= mean <= one.high for one in means]) < 0.85
+
+
 def test_a_confidence_in_percent_is_refused() -> None:
-    for interval in (geometric_mean_interval, median_interval):
+    for interval in (geometric_mean_interval, median_interval, typical_launch_interval):
         with pytest.raises(ValueError, match="a confidence of 95;"):
             interval([1.0, 2.0], confidence=95)
 

@@ -22,19 +22,20 @@ from downbeat.comparison.questions import against_start
 from downbeat.comparison.summaries import plain_cells
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.report.assemble import drifts, make_report, schemes
+from downbeat.report.compared import contrast_of
 from downbeat.report.conditions import commands, machine_section, measured_section, variables
 from downbeat.report.findings import (
     algorithm_facts,
     barrier_facts,
-    configuration_facts,
+    comparison_facts,
     delay_facts,
+    large_numbers,
     latency_facts,
     overlap_facts,
     skew_facts,
 )
 from downbeat.report.page import (
     MOST_ROWS,
-    Fact,
     Page,
     PageSection,
     Table,
@@ -176,11 +177,9 @@ def test_the_news_counts_verdicts(tmp_path: Path) -> None:
         return make_report([write_experiment(tmp_path / name, launches).path]).found[0].text
 
     factors = (1, 1.01, 0.99, 1, 1.02)
-    start = "After mpi_barrier, 3 cells against a common start:"
-    assert news("a", [barrier_cells(one, 1.2) for one in factors]) == (
-        f"{start} 3 higher, 0 lower, 0 equivalent, 0 undecided; farthest: bcast, 8 bytes +20 %."
-    )
-    assert news("b", [barrier_cells(1)]) == f"{start} no verdict, which needs 5 launches."
+    said = news("a", [barrier_cells(one, 1.2) for one in factors])
+    assert re.findall(r"\d+", said) == ["3", "3", "0", "0", "8", "20"]  # higher, of, lower, undecided, bytes, %
+    assert re.findall(r"\d+", news("b", [barrier_cells(1)])) == ["3", "5"]  # cells, launches that verdicts need
 
 
 def test_undecided_cells_say_how_many_launches_would_do(tmp_path: Path) -> None:
@@ -217,13 +216,20 @@ def test_libraries_are_compared_from_a_common_start(tmp_path: Path) -> None:
     write_experiment(tmp_path / "b", [barrier_cells(2 * factor) for factor in (1, 1.01, 1, 1.01, 1)], mpi_library="B 1")
     for file in sorted((tmp_path / "b").glob("*.nc")):
         file.rename(tmp_path / "a" / f"1{file.name}")
-    (news,), (said,) = configuration_facts(open_experiment(tmp_path / "a"))
+    contrast = contrast_of(open_experiment(tmp_path / "a"))
+    (news,) = comparison_facts(contrast)
     assert (news.key, news.values["a"], news.values["b"], news.values["cells"]) == ("times_as_fast", "A 1", "B 1", 3)
     assert news.values["ratio"] == pytest.approx(2, rel=0.02)
-    assert said.values["found"] == [{"verdict": "slower", "cells": 3}]
-    assert str(said.values["command"]).endswith(
-        "'library=A 1,synchronizer=harmonize' 'library=B 1,synchronizer=harmonize'"
-    )
+    assert list(contrast.ratios["verdict"]) == ["slower"] * 3
+    first, second, ratio = large_numbers(contrast)
+    assert [one.value[:4] for one in (first, second, ratio)] == ["10.2", "20.3", "2.00"]
+    assert ratio.about == "B 1 / A 1, over 3 cells"
+
+
+def test_without_a_comparison_three_latencies_are_large(tmp_path: Path) -> None:
+    cells = [cell(latency, size=size) for latency, size in ((5, 8), (6, 64), (7, 512), (8, 1024))]
+    numbers = large_numbers(contrast_of(write_experiment(tmp_path, [cells] * 3)))
+    assert [(one.value, one.unit) for one in numbers] == [("5.00", "us"), ("7.00", "us"), ("8.00", "us")]
 
 
 @given(st.floats(0.001, 0.3), st.floats(0.005, 0.2))
@@ -258,9 +264,8 @@ def test_four_launches_are_no_verdict_and_a_warning(tmp_path: Path) -> None:
 def test_without_a_common_start_nothing_is_judged(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path, [[cell(5, synchronizer="mpi_barrier")]] * 5)
     assert against_start(experiment) == []
-    assert make_report([tmp_path]).found[1] == Fact(
-        "measured", "5 launches of bcast after mpi_barrier, 2 processes, Some MPI 1.0."
-    )
+    page = make_report([tmp_path])
+    assert (page.title, [one.value for one in page.numbers]) == ("bcast: latency, node, 2026-01-02", ["5.00"])
 
 
 def test_algorithms_that_look_fastest_behind_a_barrier_alone(tmp_path: Path) -> None:
@@ -363,10 +368,17 @@ def test_warnings_say_what_is_wrong_with_cells_clocks_and_conditions(tmp_path: P
     assert experiment_warnings(write_experiment(tmp_path / "fine", [[cell(5)]] * 5)) == ()
 
 
+def test_more_than_five_warnings_share_the_last(tmp_path: Path) -> None:
+    lines = [f"{name} is wrong: mend it" for name in "abcdefg"]
+    found = experiment_warnings(write_experiment(tmp_path, [[cell(5)]], warnings="\n".join(lines)))
+    assert len(found) == 5
+    assert [sum(line in one for one in found) for line in lines] == [1] * len(lines)
+
+
 def test_warnings_that_differ_in_numbers_alone_are_one() -> None:
     contexts = [{"warnings": text} for text in ("load 0.5\nslow", "load 0.7", "")]
     assert bench_warnings(contexts) == [
-        "load 0.5 (in 2 of 3 launches, with other numbers)",
+        "load 0.5 (in 2 of 3 launches)",
         "slow (in 1 of 3 launches)",
     ]
     assert bench_warnings(contexts[:1]) == ["load 0.5", "slow"]
@@ -406,7 +418,7 @@ def test_commands_and_what_doctor_saw_are_told_of_a_run(tmp_path: Path) -> None:
     experiment = Experiment(tmp_path, "e", (launch,), None, (failure,))
     assert commands(experiment) == ["env X=1 mpirun 'a b'"]
     assert ("clock", "it is slow (problem)") in machine_section(experiment, "").definitions
-    assert "when the experiment began: it is slow; another." in experiment_warnings(experiment)
+    assert "when the experiment began: it is slow (another)." in experiment_warnings(experiment)
     assert any("1 launch failed" in warning and "failed/one" in warning for warning in experiment_warnings(experiment))
 
 
@@ -416,9 +428,10 @@ def test_a_report_of_several_sources(tmp_path: Path) -> None:
     page = make_report([tmp_path / "a", tmp_path / "b" / "001.nc"])
     assert page.title == "a and 001"
     assert [section.title for section in page.sections if section.pictures] == [
-        "a: Barrier / common start",
         "a: Pictures",
+        "a: More pictures",
         "001: Pictures",
+        "001: More pictures",
     ]
     names = [picture.name for section in page.sections for picture in section.pictures]
     assert len(names) == len(set(names)) and {"exit_skew", "exit_skew-2"} <= set(names)
@@ -483,6 +496,7 @@ def test_a_directory_of_files_may_hold_all_kinds(tmp_path: Path) -> None:
     page = make_report([tmp_path])
     assert [section.title for section in page.sections if section.pictures] == [
         f"{tmp_path.name}: Pictures",
+        f"{tmp_path.name}: More pictures",
         "rtt: Pictures",
     ]
     (tmp_path / "001.nc").unlink()
@@ -526,7 +540,7 @@ def test_launches_are_counted_by_configuration(tmp_path: Path) -> None:
     write_experiment(tmp_path / "b", [[cell(5)]] * 2, mpi_library="B 1")
     for file in (tmp_path / "b").glob("*.nc"):
         file.rename(tmp_path / "a" / f"b{file.name}")
-    assert make_report([tmp_path / "a"]).found[1].text.startswith("4 launches (2 of each configuration) of bcast after")
+    assert "2 launches of each" in make_report([tmp_path / "a"]).byline
 
 
 def test_numbers_beside_each_other_keep_their_zeros() -> None:

@@ -17,9 +17,10 @@ import pytest
 from downbeat.commands.run import crowding
 from downbeat.data.cells import CHANGED
 from downbeat.run import directory as places
+from downbeat.run.bench_launch import Ended
 from downbeat.run.experiment import open_experiment
 from downbeat.run.plan import Environment, LaunchKey, Library, Measurement, Plan
-from downbeat.run.progress import Plain
+from downbeat.run.progress import Pace, Plain
 from downbeat_command import downbeat, heed_signals
 from fake_programs import FakeBench, alive, environment, wait_for
 
@@ -70,6 +71,16 @@ def test_a_long_launch_is_followed(tmp_path: Path) -> None:
     assert then == "about 3.0 s left, 7 % of 48 cells measured"
 
 
+def test_the_time_left_counts_the_interval_between_rounds(tmp_path: Path) -> None:
+    def left(launches: int, interval: float) -> float | None:
+        pace = Pace(per_round=2, interval=interval)
+        for library in ("a", "b"):
+            pace.add(Ended(LaunchKey(library, 2, "default", 1), "", 0, 1.0, tmp_path))
+        return pace.left(launches)
+
+    assert [left(4, 0.0), left(4, 10.0), left(3, 10.0), left(1, 10.0)] == [4.0, 20.0, 11.0, 1.0]
+
+
 def test_in_a_pipe_it_prints_a_line_for_each_launch(tmp_path: Path) -> None:
     fake = FakeBench(tmp_path / "fake")
     # By seed 2 the first launch has 2 ranks; the table begins with 1 all the same, as the plan does.
@@ -82,11 +93,11 @@ def test_in_a_pipe_it_prints_a_line_for_each_launch(tmp_path: Path) -> None:
     assert all(re.fullmatch(pattern, line) for line in lines[1:10])
     assert "fake, 2 ranks, launch 1 took" in lines[1]
     assert re.fullmatch(r"10 of 10 launches complete; fake, [12] ranks?, launch [1-5] took \d+\.\d s", lines[10])
-    table = [line.split() for line in lines[11:] if line.startswith(("ranks", "1 ", "2 ", "    1", "    2"))]
+    table = [line.split() for line in lines[11:] if line.startswith("b")]
     assert table == [
-        ["ranks", "operation", "size", "median", "+-%"],
-        ["1", "bcast", "8", "2.000", "0.0"],
-        ["2", "bcast", "8", "2.000", "0.0"],
+        ["bytes", "8"],
+        ["bcast,", "1", "rank", "2.00", "+-0.0%"],
+        ["bcast,", "2", "ranks", "2.00", "+-0.0%"],
     ]
     assert lines[-2:] == ["  downbeat report bcast", "written: bcast"]
     assert max(map(len, lines)) <= 80
@@ -117,8 +128,8 @@ def test_on_a_terminal_it_shows_a_table_that_lives(tmp_path: Path) -> None:
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
     assert "  launch 1 of 5\r\n" in plain
     assert re.search(r"about \S+ s left", plain)
-    assert re.search(r"bcast +8 +harmonize +2\.000 +- +2\b", plain)  # of two launches there is no interval
-    assert re.search(r"bcast +8 +2\.000 +0\.0\r\n", plain)
+    assert re.search(r"harmonize +\+- +n\b[^b]*bcast +8 +2\.000 +- +2\b", plain)  # of two launches there is no interval
+    assert re.search(r"bcast +2\.00 \+-0\.0%\r\n", plain)
     assert plain.endswith("\r\nwritten: bcast\r\n")
 
 
@@ -153,6 +164,8 @@ def test_bad_arguments_of_downbeat_bench_are_bad_arguments(tmp_path: Path) -> No
         (["bcast", "--late", "2e-6"], "downbeat-bench go after --"),
         (["bcast", "--", "--sizes", "8"], "--sizes"),
         (["bcast", "--width", "0"], "width"),
+        (["bcast", "--interval", "-1"], "or 0"),
+        (["bcast", "--variant", "a:"], "'a:' is not valid"),
     ],
 )
 def test_bad_arguments_start_nothing(arguments: list[str], named: str, tmp_path: Path) -> None:
@@ -170,7 +183,9 @@ def test_a_dry_run_prints_the_launches_in_their_order(tmp_path: Path) -> None:
     assert (dry.returncode, dry.stderr) == (0, "")
     assert fake.starts() == []
     assert [path.name for path in tmp_path.iterdir()] == ["fake"]
-    found = [re.fullmatch(r"(\d+)/8 (\S+): (.*)", line) for line in dry.stdout.splitlines()]
+    *lines, then = dry.stdout.splitlines()
+    assert then == "then up to 4 of each, until 2 found one state of the machine"
+    found = [re.fullmatch(r"(\d+)/8 (\S+): (.*)", line) for line in lines]
     keys = [match[2] for match in found if match]
     assert len(keys) == 8
     for match in found:

@@ -57,6 +57,17 @@ def test_two_launches_have_no_interval(tmp_path: Path, run: Run) -> None:
     assert "+-%" not in " ".join(run(tmp_path)[1])
 
 
+def test_the_typical_launch_is_beside_the_mean_from_six_launches_on(tmp_path: Path, run: Run) -> None:
+    columns = ["typical", "from", "to"]
+    for number, latency in enumerate((4.0, 1.0, 2.0, 8.0, 16.0, 512.0)):
+        write_launch(tmp_path / f"{number}.nc", [Cell(ENTRY, ENTRY + latency * 1e-6)])
+        lines = run(tmp_path)[1]
+        assert (columns == row(lines, "operation")[4:7]) == (number == 5)
+    assert row(lines, "bcast")[4:7] == ["6.000", "1.000", "512.00"]
+    (cell,) = json.loads("\n".join(run(tmp_path, "--json", "-")[1]))["cells"]
+    assert [cell[name] for name in ("typical", "typical_low", "typical_high")] == pytest.approx([6e-6, 1e-6, 512e-6])
+
+
 def row(lines: list[str], first: str) -> list[str]:
     """Returns the words of the only line that begins with a word."""
     (found,) = (line.split() for line in lines if line.split()[:1] == [first])

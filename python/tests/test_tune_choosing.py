@@ -8,24 +8,26 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from downbeat.data.metrics import METRICS
 from downbeat.run.plan import Library
 from downbeat.tune.choosing import (
     OtherChoice,
     choose,
     compare_choices,
     find_left_out,
+    kinds_of_choice,
     other_choices,
     price_plans,
     wrong_results,
 )
 from downbeat.tune.open_mpi import OpenMpiRules
-from downbeat.tune.proving import compare_environments, compare_rules, lost_cells, rules_name
+from downbeat.tune.proving import compare_environments, compare_rules, kinds_of_gain, lost_cells, rules_name
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
-from downbeat.tune.sweep import MPI_BARRIER, Effort, alternative, decisive, measured, with_values
+from downbeat.tune.sweep import MPI_BARRIER, SWEEP_COLUMNS, Effort, alternative, decisive, measured, with_values
 from downbeat.tune.target import Target
 from scipy import stats
 
-from tests.statistics.choices import EQUAL, false_rules, prices
+from tests.statistics.choices import EQUAL, false_rules, gain_holds, prices
 
 CELL = Cell("bcast", 4, 8)
 ALGORITHMS = {"bcast": ["a", "b", "c"], "reduce": ["c", "d"]}
@@ -48,13 +50,12 @@ def launches(
     """Makes launches of a broadcast on 4 ranks: algorithm -> true time."""
     random = np.random.default_rng([seed, size, len(synchronizer)])
     drift = np.exp(DRIFT * random.standard_normal(count))
-    columns = ["collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value"]
     rows = [
-        ("bcast", 4, size, name, synchronizer, pattern, launch, "ok", time * drift[launch - 1] * np.exp(NOISE * noise))
+        ("bcast", 4, size, name, synchronizer, pattern, number, "ok", time * drift[number - 1] * np.exp(NOISE * noise))
         for name, time in times.items()
-        for launch, noise in enumerate(random.standard_normal(count), 1)
+        for number, noise in enumerate(random.standard_normal(count), 1)
     ]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=list(SWEEP_COLUMNS[:-1])).assign(uncertainty=0.0)
 
 
 def chosen(frame: pd.DataFrame, margin: float = MARGIN) -> str:
@@ -163,15 +164,14 @@ def test_where_the_barrier_would_have_chosen_otherwise_the_price_is_from_a_commo
 def test_the_mean_price_is_that_of_the_cells_that_each_launch_has() -> None:
     """Other over chosen, the geometric mean of a launch's cells; an incomplete cell has no part in its launch."""
     times = {8: ([2.0, 4.0, 8.0], [3.0, 2.0, 8.0]), 64: ([1.0, 5.0, 1.0], [4.0, 20.0, math.nan])}
-    columns = ["collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value"]
     rows = [
-        ("bcast", 4, size, name, "harmonize", "none", launch, "ok", value)
+        ("bcast", 4, size, name, "harmonize", "none", launch, "ok", value, 0.0)
         for size, both in times.items()
         for name, values in zip("ab", both, strict=True)
         for launch, value in enumerate(values, 1)
     ]
     others = [OtherChoice(Cell("bcast", 4, size), "a", "b") for size in (8, 64, 4096)]  # the last was not measured
-    prices = compare_choices(pd.DataFrame(rows, columns=columns), others, MARGIN, CONFIDENCE)
+    prices = compare_choices(pd.DataFrame(rows, columns=list(SWEEP_COLUMNS)), others, MARGIN, CONFIDENCE)
     by_size = {8: [3 / 2, 2 / 4, 8 / 8], 64: [4 / 1, 20 / 5]}
     assert {cell.size for cell in prices.by_cell} == set(by_size)
     for cell, found in prices.by_cell.items():
@@ -240,6 +240,53 @@ def test_gain_pairs_launches_of_the_same_number_and_joins_the_sizes_of_a_rule() 
     assert both.ratio.estimate == pytest.approx((0.8 * 0.5) ** 0.5, rel=0.02)
     assert one.ratio.estimate == pytest.approx(0.5, rel=0.02)
     assert both.ratio.count == 10
+
+
+def test_what_clocks_do_to_a_value_is_in_every_interval() -> None:
+    """A fifth of the step of a latency, the error bounds of a time that needs the global clock: of both sides."""
+    cells = launches({"default": 10, "rules": 8}).assign(
+        latency_avg_step=0.5, error_bound=0.2, environment=lambda frame: frame["algorithm"]
+    )
+    cells["latency_avg_median"] = cells["makespan_median"] = cells["value"]
+    rule = Rule("bcast", 4, 8, 8, "a")
+    bare = compare_environments(with_values(cells.assign(latency_avg_step=0.0), "latency_avg"), MARGIN, CONFIDENCE)
+    for metric, uncertainty in (("latency_avg", 0.2 * 0.5), ("makespan", METRICS["makespan"].clock_bounds * 0.2)):
+        frame = with_values(cells, metric)
+        share = 2 * uncertainty / math.exp(np.log(frame[frame["environment"] == "default"]["value"]).mean())
+        (found,) = compare_environments(frame, MARGIN, CONFIDENCE).values()
+        assert found.hidden == pytest.approx(share)
+        assert found.ratio.high - bare[CELL].ratio.high == pytest.approx(share)
+        (of_rule,) = compare_rules(frame, [rule], MARGIN, CONFIDENCE).values()
+        assert of_rule.hidden == pytest.approx(share, rel=0.3)  # of each launch its own share
+    (price,) = (compare_choices(measured(cells, "latency_avg"), [OtherChoice(CELL, "default", "rules")], 0.0, 0.95),)
+    assert price.mean is not None
+    (comparison,) = price.by_cell.values()
+    assert (price.mean.low, price.mean.high) == pytest.approx((comparison.ratio.low, comparison.ratio.high))
+
+
+def test_a_gain_within_the_step_of_the_clock_is_held_by_its_interval() -> None:
+    """Medians of 252 and 250 ns, read in steps of 10, are off in the same way in all launches."""
+    times = (252.0, 250.0)
+    assert gain_holds(np.random.default_rng(1), times, 10.0, 0.0005, 8) == (1.0, 1.0)
+    assert max(gain_holds(np.random.default_rng(1), times, 10.0, 0.0005, 8, known=False)) < 0.5
+
+
+def test_kinds_of_launches_are_named_where_a_choice_or_a_gain_rests_on_them() -> None:
+    frame = launches({DEFAULT: 10, "a": 5, "b": 5.5}, count=20)
+    decisions = choose(frame, {}, MARGIN, CONFIDENCE)
+    rule = (MARGIN, CONFIDENCE)
+    assert kinds_of_choice(frame, decisions, *rule) == []
+    slow = frame["launch"] > 14
+    frame.loc[slow & (frame["algorithm"] == "b"), "value"] *= 1.5
+    assert kinds_of_choice(frame, decisions, *rule) == []  # what is not chosen does not matter
+    frame.loc[slow & (frame["algorithm"] == "a"), "value"] *= 1.5
+    modes, order = kinds_of_choice(frame, decisions, *rule)
+    assert "two modes" in modes and " in 14, " in modes and " by a (" in modes
+    assert "resemble the one before" in order
+    ruled = frame.rename(columns={"algorithm": "environment"}).replace({"a": "rules"})
+    assert len(kinds_of_gain(ruled, [Rule("bcast", 4, 8, 8, "a")], *rule)) == 2
+    assert len(kinds_of_gain(ruled, [Rule("bcast", 4, 4, 16, "a")], *rule)) == 2
+    assert kinds_of_gain(ruled, [Rule("bcast", 4, 16, 16, "a")], *rule) == []
 
 
 def test_the_gains_of_many_rules_are_judged_together() -> None:

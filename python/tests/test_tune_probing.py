@@ -165,12 +165,12 @@ Settle = Callable[..., Tuning]
 
 @pytest.fixture
 def settle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settle:
-    """Settles the rules of a library whose cells are twice as fast under any rules, and some wrong."""
+    """Settles the rules of a library whose cells are twice as fast under any rules, or as said, and some wrong."""
 
-    def settle(wrong: Wrong, swept: pd.DataFrame = SWEPT) -> Tuning:
+    def settle(wrong: Wrong, swept: pd.DataFrame = SWEPT, ruled: float = 5.0, count: int = 10) -> Tuning:
         def measure(*_: object) -> pd.DataFrame:
             rules = (tmp_path / RULES_FILE).read_text()
-            frame = pd.concat([launches({"default": 10, "rules": 5}, size) for size in (8, 64)])
+            frame = pd.concat([launches({"default": 10, "rules": ruled}, size, count=count) for size in (8, 64)])
             frame = frame.rename(columns={"algorithm": "environment", "value": f"{EFFORT.metric}_median"})
             text = frame["environment"].map({"default": "", "rules": rules})
             bad = np.array([wrong(some, size) for some, size in zip(text, frame["size"], strict=True)])
@@ -194,6 +194,30 @@ def test_rules_with_right_results_stay(settle: Settle, tmp_path: Path) -> None:
     assert [rule.algorithm for rule in tuning.rules] == ["a"]
     assert not tuning.objections()
     assert find_warnings(tuning) == []
+
+
+@pytest.mark.parametrize("ruled", [10.0, 10.5])
+def test_a_rule_that_gains_nothing_when_it_is_measured_anew_is_withdrawn(
+    settle: Settle, tmp_path: Path, ruled: float
+) -> None:
+    """What the sweep took for twice as fast was luck; that it is slower under the rule concerns nobody any more."""
+    tuning = settle(lambda *_: False, ruled=ruled)
+    assert tuning.rules == [] and tuning.withdrawn == [Rule("bcast", 4, 8, 8, "a")]
+    assert not (tmp_path / RULES_FILE).exists()
+    assert not tuning.proofs
+    assert tuning.slower() == ([LARGE] if ruled > 10 else [])  # a cell that never had a rule
+    (warning, *_) = (one for one in find_warnings(tuning) if "withdrawn" in one)
+    assert warning.startswith("1 of 1 rules gained nothing")
+    said = json.loads(json.dumps(record_of_rules(tuning, [])))
+    assert [one["algorithm"] for one in said["withdrawn"] if one["gain"]["verdict"] != "faster"] == ["a"]
+    assert said["rules"] == []
+
+
+def test_a_rule_whose_gain_too_few_launches_show_stays(settle: Settle, tmp_path: Path) -> None:
+    tuning = settle(lambda *_: False, ruled=10.0, count=4)
+    assert [rule.algorithm for rule in tuning.rules] == ["a"] and not tuning.withdrawn
+    assert (tmp_path / RULES_FILE).exists()
+    assert any(one.startswith("1 of 1 rules gained nothing") for one in find_warnings(tuning))
 
 
 def test_an_algorithm_with_wrong_results_under_the_rules_is_replaced_by_the_next(

@@ -9,15 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
+from downbeat.errors import UsageError
+from downbeat.report.assemble import make_report
 from downbeat.show import WIDTH
 from downbeat.statistics.location import Interval
+from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.two_samples import compare_paired
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import Candidate, Decision, LeftOut, OtherChoice, Prices, choose
 from downbeat.tune.proving import Proof, compare_environments, compare_rules
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.sweep import Usable
-from downbeat.tune.table import find_warnings, render_tuning, rules_sheet, write_rules_record
+from downbeat.tune.table import find_warnings, render_tuning, rules_sheet, runner_up, write_rules_record
 from downbeat.tune.tuning import Question, Removed, Tuning
 from test_tune_choosing import CONFIDENCE, EFFORT, MARGIN, TARGET, launches
 
@@ -141,10 +145,11 @@ def test_the_whole_output() -> None:
     assert list(sheet.frame[["bytes", "algorithm", "verdict"]].iloc[0]) == ["8-31", "a", "faster"]
     assert abs(sheet.frame["gain"].iloc[0] - 2) < 1e-6
     assert sheet.frame["verdict"].tolist() == ["faster", "not measured"]
+    assert unseen_text(tuning.rule_gains[RULES[0]].launches[0]) in sheet.fields["interval"].meaning
     text = render_tuning(tuning, ["take care"])
     assert max(map(len, text.splitlines())) <= WIDTH
     for said in (
-        "proof of a, 8-31 bytes: proven: messages (1 of 2); cannot tell: ",
+        "bcast by a, 8-31 bytes: proven: messages (1 of 2); cannot tell: ",
         "2 rules for 3 of 4 cells (2 proven, 1 cannot tell)",
         "in 1 cells it is longer",
         "bcast on 4 ranks by d: it crashed",
@@ -169,7 +174,7 @@ def written(tuning: Tuning, directory: Path) -> dict[str, object]:
     text = (directory / "rules.json").read_text(encoding="utf-8")
     assert text.endswith("}\n")
     found: dict[str, object] = json.loads(text)
-    del found["written"]
+    del found["written"], found["host"]
     return found
 
 
@@ -206,7 +211,7 @@ def test_nothing_of_a_tuning_is_missing(tmp_path: Path) -> None:
     }
     of = {"collective": "bcast", "ranks": 4}
     assert written(tuning, tmp_path) == {
-        "schema_version": 3,
+        "schema_version": 4,
         "library": {**dataclasses.asdict(TARGET.library), "fixed_at_start": [], "version": "Open MPI v4.1.4"},
         "form": "Open MPI rules file, version 1",
         "collectives": ["bcast"],
@@ -215,7 +220,17 @@ def test_nothing_of_a_tuning_is_missing(tmp_path: Path) -> None:
         **dataclasses.asdict(EFFORT),
         "margin": MARGIN,
         "confidence": CONFIDENCE,
-        "rules": [{**of, "first": 8, "last": 15, "algorithm": "a", "gain": half}],
+        "rules": [
+            {
+                **of,
+                "first": 8,
+                "last": 15,
+                "algorithm": "a",
+                "gain": half,
+                "runner_up": {"algorithm": DEFAULT, "ratio": 1.0},
+            }
+        ],
+        "withdrawn": [],
         "removed": [{"rule": {**of, "first": 16, "last": 16, "algorithm": "b"}, "reason": "wrong results"}],
         "wrong_defaults": [{**of, "size": 16}],
         "files": ["a.conf", "b.conf"],
@@ -245,6 +260,8 @@ def test_nothing_of_a_tuning_is_missing(tmp_path: Path) -> None:
         "mean_price": {"estimate": 1.1, "low": 1.0, "high": None, "launches": 5},
         "left_out": [{"where": "sweep", "status": "failed", "cells": ["one"]}],
         "warnings": ["take care"],
+        "outcome": "1 rule for 1 of 2 cells (1 proven); the library's own choice stays in the others",
+        "switch_on": [],
     }
 
 
@@ -253,3 +270,41 @@ def test_a_tuning_of_nothing_has_empty_lists(tmp_path: Path) -> None:
     lists = ("rules", "removed", "wrong_defaults", "files", "notes", "not_expressible", "excluded", "cells", "left_out")
     assert [found[name] for name in lists] == [[]] * len(lists)
     assert found["mean_price"] is None
+
+
+def test_the_runner_up_is_the_fastest_other_one_in_all_cells_of_a_rule() -> None:
+    frame = pd.concat([launches({DEFAULT: 10, "a": 5, "b": 8, "c": c}, size=size) for size, c in ((8, 5), (16, 16))])
+    decisions = choose(frame[(frame["algorithm"] != "d")], {}, MARGIN, CONFIDENCE)
+    tuning = Tuning(QUESTION, TARGET, decisions=decisions)
+    name, ratio = runner_up(tuning, Rule("bcast", 4, 8, 16, "a"))
+    assert name == "b" and ratio == pytest.approx(0.8, rel=0.05)
+    assert runner_up(tuning, Rule("bcast", 4, 8, 8, "a"))[0] == "c"
+
+
+def test_the_page_of_a_tuning(tmp_path: Path) -> None:
+    frame = pd.concat([launches({DEFAULT: 10, "a": 5, "b": 20}, size=8), launches({DEFAULT: 10, "a": 30}, size=16)])
+    rule = Rule("bcast", 4, 8, 8, "a")
+    tuning = Tuning(WHOLE, TARGET, decisions=choose(frame, {}, MARGIN, CONFIDENCE), rules=[rule])
+    tuning.rule_gains, tuning.proofs = {rule: FASTER}, {CHOSEN: Proof("proven", "messages")}
+    tuning.written = TARGET.form.write([rule])
+    (tmp_path / "probe").mkdir()
+    write_rules_record(tuning, tmp_path, ["take care"])
+    page = make_report([tmp_path])
+    (number,) = page.numbers
+    assert (number.value, "bcast, 8 bytes, a" in number.about) == ("2.00", True)
+    first, second = page.sections[:2]
+    assert len(first.commands) == 2 and str(tmp_path / "rules.env") in first.commands[0]
+    assert first.tables[0].frame[["bytes", "algorithm", "runner-up", "proof"]].to_numpy().tolist() == [
+        ["8", "a", "default 1.00", "1 proven"]
+    ]
+    (heat,) = second.pictures[0].panels[0].marks
+    assert heat.framed == [("a", "8"), (DEFAULT, "16")]
+    assert heat.values.loc["a"].tolist() == pytest.approx([2, 1 / 3], rel=0.05)
+    assert np.isnan(heat.values.loc["b", "16"])  # was not measured there
+    assert "take care." in [line for section in page.sections for line in section.warnings]
+
+
+def test_a_tuning_that_did_not_end_has_no_page(tmp_path: Path) -> None:
+    (tmp_path / "probe").mkdir()
+    with pytest.raises(UsageError, match=r"rules\.json"):
+        make_report([tmp_path])

@@ -30,8 +30,11 @@ NAME = "bench-statistics"
 DEFAULT = 4000  # experiments; the tables of docs/statistics.md are of 10,000
 FAMILIES = {
     "choices": choices.simulate,
+    "choices_of_kinds": choices.simulate_kinds,
+    "choices_in_steps": choices.simulate_steps,
     "claims": claims.simulate,
     "claims_at_border": claims.simulate_border,
+    "claims_correlated": claims.simulate_correlated,
     "conditions": conditions.simulate,
     "extremes": verdicts.simulate_extremes,
     "intervals": intervals.simulate,

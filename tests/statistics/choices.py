@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
 from downbeat.comparison.summaries import NO_PATTERN
-from downbeat.tune.choosing import Prices, choose, compare_choices, other_choices
-from downbeat.tune.rules_format import DEFAULT
+from downbeat.run.plan import DEFAULT_ENVIRONMENT
+from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median
+from downbeat.tune.choosing import Prices, choose, compare_choices, kinds_of_choice, other_choices
+from downbeat.tune.proving import RULES, compare_environments, compare_rules, kinds_of_gain
+from downbeat.tune.rules_format import DEFAULT, Rule
 from downbeat.tune.sweep import HARMONIZE, MPI_BARRIER, SWEEP_COLUMNS
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
 from tests.statistics.findings import Findings, Table, show_progress
+from tests.statistics.simulated import simulate_stepped_launches
 
 LAUNCHES = 10
 CELLS = 8
@@ -62,16 +66,50 @@ class Reported:
         )
 
 
-def launch_medians(random: np.random.Generator, times: Times, synchronizer: str) -> pd.DataFrame:
+# What an algorithm deviates by from launch to launch in a cell: shape (rows, launches), logarithms.
+Series = Callable[[np.random.Generator, int, int], np.ndarray]
+
+
+def independent(random: np.random.Generator, rows: int, launches: int) -> np.ndarray:
+    """Returns launches that know nothing of each other."""
+    return random.normal(0, OWN, (rows, launches))
+
+
+def autoregressive(random: np.random.Generator, rows: int, launches: int) -> np.ndarray:
+    """Returns launches of an AR(1) process of 0.8."""
+    noise = random.normal(0, OWN, (rows, launches))
+    for place in range(1, launches):
+        noise[:, place] = 0.8 * noise[:, place - 1] + 0.6 * noise[:, place]
+    return noise
+
+
+def in_modes(random: np.random.Generator, rows: int, launches: int) -> np.ndarray:
+    """Returns launches that deviate by 1 %, and of which 20 % are 10 % slower, in runs of five (Markov)."""
+    noise = random.normal(0, 0.01, (rows, launches))
+    slow = random.random(rows) < 0.2
+    for place in range(launches):
+        noise[:, place] += slow * math.log(1.1)
+        slow = np.where(slow, random.random(rows) >= 0.2, random.random(rows) < 0.05)
+    return noise
+
+
+def launch_medians(
+    random: np.random.Generator,
+    times: Times,
+    synchronizer: str,
+    series: Series = independent,
+    cells: int = CELLS,
+    launches: int = LAUNCHES,
+) -> pd.DataFrame:
     """Returns `sweep.COLUMNS` of algorithms with these true times in all cells."""
-    shared = random.normal(0, LAUNCH, LAUNCHES)
-    own = random.normal(0, OWN, (CELLS, len(times), LAUNCHES))
+    shared = random.normal(0, LAUNCH, launches)
+    own = series(random, cells * len(times), launches).reshape(cells, len(times), launches)
     values = np.array(list(times.values()))[:, np.newaxis] * np.exp(shared + own)
     rows = [
-        ("bcast", 4, size, algorithm, synchronizer, NO_PATTERN, launch + 1, "ok", values[size, index, launch])
-        for size in range(CELLS)
+        ("bcast", 4, size, algorithm, synchronizer, NO_PATTERN, launch + 1, "ok", values[size, index, launch], 0.0)
+        for size in range(cells)
         for index, algorithm in enumerate(times)
-        for launch in range(LAUNCHES)
+        for launch in range(launches)
     ]
     return pd.DataFrame(rows, columns=list(SWEEP_COLUMNS))
 
@@ -84,6 +122,133 @@ def false_rules(random: np.random.Generator, experiments: int) -> float:
         decisions = choose(launch_medians(random, times, HARMONIZE), {}, 0.0, CONFIDENCE)
         found += any(decision.algorithm != DEFAULT for decision in decisions)
     return found / experiments
+
+
+KINDS: dict[str, Series] = {
+    "independent": independent,
+    "AR(1) 0.8": autoregressive,
+    "20 % slower by 10 %, in runs of 5": in_modes,
+}
+KIND_CELLS = 4
+
+
+@dataclasses.dataclass
+class Ruled:
+    """Experiments in which equal algorithms get a rule: from the choice, and of these what the gain leaves."""
+
+    chosen: float  # share of experiments in which any cell gets a rule
+    kept: float  # in which the gain, measured anew, confirms any of them
+    silent: float  # in which it does, and no line on kinds of launches is there
+    held: float  # share of cells whose gain's interval holds 1
+
+
+def rules_of_equal(random: np.random.Generator, series: Series, launches: int, experiments: int) -> Ruled:
+    """Returns what becomes of six algorithms that equal the default, under the default margin."""
+    times = dict.fromkeys([DEFAULT, *EQUAL], 1.0)
+    found = Ruled(0.0, 0.0, 0.0, 0.0)
+    for _ in range(experiments):
+        sweep = launch_medians(random, times, HARMONIZE, series, KIND_CELLS, launches)
+        decisions = choose(sweep, {}, MARGIN, CONFIDENCE)
+        chosen = [one.cell for one in decisions if one.algorithm != DEFAULT]
+        both = dict.fromkeys([DEFAULT_ENVIRONMENT, RULES], 1.0)
+        again = launch_medians(random, both, HARMONIZE, series, KIND_CELLS, launches)
+        again = again.rename(columns={"algorithm": "environment"})
+        gains = compare_environments(again, MARGIN, CONFIDENCE)
+        rules = [Rule(cell.collective, cell.ranks, cell.size, cell.size, "a") for cell in chosen]
+        confirmed = [one for one in compare_rules(again, rules, MARGIN, CONFIDENCE).values() if one.verdict == "faster"]
+        rule = (MARGIN, CONFIDENCE)
+        lines = kinds_of_choice(sweep, decisions, *rule) + kinds_of_gain(again, rules, *rule) if confirmed else []
+        found.chosen += bool(chosen) / experiments
+        found.kept += bool(confirmed) / experiments
+        found.silent += (bool(confirmed) and not lines) / experiments
+        found.held += sum(one.ratio.low <= 1 <= one.ratio.high for one in gains.values()) / experiments / KIND_CELLS
+    return found
+
+
+def simulate_kinds(experiments: int) -> Findings:
+    """Returns how often algorithms that equal the default get a rule where launches are of several kinds."""
+    random = np.random.default_rng(2026)
+    count = max(experiments // 20, 5)
+    rows: list[tuple[str | float, ...]] = []
+    promises = []
+    for name, series in KINDS.items():
+        for launches in (LAUNCHES, 3 * LAUNCHES):
+            show_progress(f"choices, {name}, {launches} launches")
+            found = rules_of_equal(random, series, launches, count)
+            rows.append((name, launches, *dataclasses.astuple(found)))
+            promises.append(at_most(f"rules for equal algorithms, {name}, {launches} launches", found.kept, 0.05))
+    columns = ("launches of each", "launches", "chosen", "kept", "kept in silence", "gain's interval holds")
+    title = f"Rules for six algorithms that equal the default, {KIND_CELLS} cells, {count} experiments"
+    return Findings([Table(title, columns, rows)], promises)
+
+
+STEPPED_SAMPLES, STEPPED_RANKS, STEPPED_NOISE = 200, 2, 0.3  # ns: of a sample of one rank
+STEPPED = ((153.0, 156.5), (205.0, 202.7), (252.0, 250.0), (399.0, 395.4), (102.0, 103.0))  # ns, default and rules
+
+
+def stepped_gain(
+    random: np.random.Generator, times: tuple[float, float], step: float, deviation: float, known: bool = True
+) -> pd.DataFrame:
+    """Returns `sweep.COLUMNS` of one cell without and under rules, read with a clock that advances in steps, s.
+
+    Args:
+        random: draws.
+        times: without and under rules, ns.
+        step: of the clock, ns.
+        deviation: of launches, of logarithms.
+        known: whether the uncertainty is that of the step, or 0.
+    """
+    rows = []
+    read = step / STEPPED_RANKS
+    for environment, time in zip((DEFAULT_ENVIRONMENT, RULES), times, strict=True):
+        for launch in range(1, LAUNCHES + 1):
+            truth = time * math.exp(random.normal(0, deviation))
+            samples = simulate_stepped_launches(random, 1, STEPPED_SAMPLES, truth, STEPPED_NOISE, step, STEPPED_RANKS)
+            median = grouped_median(samples[0], read) * 1e-9
+            uncertainty = LEFT_BY_INTERPOLATION * read * 1e-9 if known else 0.0
+            rows.append(("bcast", 2, 8, environment, HARMONIZE, NO_PATTERN, launch, "ok", median, uncertainty))
+    return pd.DataFrame(rows, columns=list(SWEEP_COLUMNS)).rename(columns={"algorithm": "environment"})
+
+
+def gain_holds(
+    random: np.random.Generator,
+    times: tuple[float, float],
+    step: float,
+    deviation: float,
+    experiments: int,
+    known: bool = True,
+) -> tuple[float, float]:
+    """Returns the share of experiments whose interval of the gain holds the truth, of the cell and of its rule."""
+    ratio = times[1] / times[0]
+    rule = Rule("bcast", 2, 8, 8, "a")
+    held = np.zeros(2)
+    for _ in range(experiments):
+        frame = stepped_gain(random, times, step, deviation, known)
+        cell = next(iter(compare_environments(frame, MARGIN, CONFIDENCE).values()))
+        both = (cell, compare_rules(frame, [rule], MARGIN, CONFIDENCE)[rule])
+        held += [one.ratio.low <= ratio <= one.ratio.high for one in both]
+    cell_held, rule_held = held / experiments
+    return float(cell_held), float(rule_held)
+
+
+def simulate_steps(experiments: int) -> Findings:
+    """Returns what the intervals of gains hold where the clock advances in steps."""
+    random = np.random.default_rng(2026)
+    count = max(experiments // 80, 10)
+    rows: list[tuple[str | float, ...]] = []
+    promises = []
+    for step in (5.0, 10.0):
+        for times in STEPPED:
+            show_progress(f"gains, {times[0]:g} and {times[1]:g} ns in steps of {step:g}")
+            shares = []
+            for deviation in (0.0002, 0.001, 0.01):
+                shares.append(min(gain_holds(random, times, step, deviation, count)))
+            rows.append((f"{times[0]:g} / {times[1]:g}", step, *shares))
+            low = 0.95 - by_chance(0.95, count)
+            promises.append(at_least(f"gain, {times[0]:g} ns in steps of {step:g}: holds", min(shares), low))
+    columns = ("default / rules, ns", "step, ns", "launches 0.02 %", "0.1 %", "1 %")
+    title = f"Coverage of the 95 % interval of a gain, {LAUNCHES} launches, cell and rule: the smaller"
+    return Findings([Table(title, columns, rows)], promises)
 
 
 def prices(random: np.random.Generator, after_barrier: Times, truth: float, experiments: int) -> list[Reported]:

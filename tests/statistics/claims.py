@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from downbeat.statistics.modes import unseen_text
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import Evidence, difference, every, factor_of, held_out, mean_of, some
 from downbeat_papers.figure import FIGURES
-from downbeat_papers.judgement import judge
+from downbeat_papers.judgement import judge, lines_on_kinds
 from downbeat_papers.site import Site
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
@@ -122,6 +123,77 @@ KINDS: dict[str, Draw] = {
         held_out(random.normal(0, DEVIATION, (n + n % 2, PLACES))).mean(axis=1)
     ).above(0.0),
 }
+
+
+def autoregressive(random: np.random.Generator, launches: int, r1: float) -> np.ndarray:
+    """Returns launches of an AR(1) process with variance 1."""
+    values = np.empty(launches)
+    state = random.normal()
+    for place in range(launches):
+        values[place] = state
+        state = r1 * state + np.sqrt(1 - r1**2) * random.normal()
+    return values
+
+
+def in_runs(random: np.random.Generator, launches: int, share: float, factor: float, length: float) -> np.ndarray:
+    """Returns logarithms of launches of which a share is slower by a factor, in runs of a mean length."""
+    leave = 1 / length
+    enter = leave * share / (1 - share)
+    slow = random.random() < share
+    values = random.normal(0, DEVIATION, launches)
+    for place in range(launches):
+        values[place] += slow * np.log(factor)
+        slow = random.random() >= leave if slow else random.random() < enter
+    return values
+
+
+SLOW_SHARE, SLOW_FACTOR, RUN = 0.2, 1.3, 5.0
+CORRELATED: dict[str, Draw] = {
+    "AR(1) 0.8": lambda random, n: factor_of(np.exp(DEVIATION * autoregressive(random, n, 0.8))).above(1.0),
+    "AR(1) 0.95": lambda random, n: factor_of(np.exp(DEVIATION * autoregressive(random, n, 0.95))).above(1.0),
+    "20 % slow by 1.3, in runs of 5": lambda random, n: factor_of(
+        np.exp(in_runs(random, n, SLOW_SHARE, SLOW_FACTOR, RUN))
+    ).below(SLOW_FACTOR**SLOW_SHARE),
+}
+MORE_LAUNCHES = (3, 5, 10, 20, 40)
+
+
+def seen_at_border(
+    random: np.random.Generator, draw: Draw, launches: int, experiments: int
+) -> tuple[float, float, float]:
+    """Returns the share of experiments in which any of five claims at their border is seen.
+
+    Then the share in which one is seen without a line on kinds of launches, and without even a word on what so many
+    launches leave unseen.
+    """
+    seen = unnamed = silent = 0
+    for _ in range(experiments):
+        judged = judge([Finding("", "", "", draw(random, launches)) for _ in range(CLAIMS)])
+        falsely = [one for one in judged if one.agrees]
+        seen += bool(falsely)
+        named = [isinstance(one.finding.evidence, Evidence) and lines_on_kinds(one.finding.evidence) for one in falsely]
+        unnamed += not all(named)
+        silent += not all(
+            kinds or unseen_text(launches) in one.because for kinds, one in zip(named, falsely, strict=True)
+        )
+    return seen / experiments, unnamed / experiments, silent / experiments
+
+
+def simulate_correlated(experiments: int) -> Findings:
+    """Returns how often claims at their border are seen of launches that are correlated, and what is said of it."""
+    random = np.random.default_rng(2026)
+    count = max(experiments // 10, 20)
+    rows: list[tuple[str | float, ...]] = []
+    promises = []
+    for kind, draw in CORRELATED.items():
+        show_progress(f"claims at the border: {kind}")
+        for launches in MORE_LAUNCHES:
+            found = seen_at_border(random, draw, launches, count)
+            rows.append((kind, launches, *found))
+            promises.append(at_most(f"claims at the border, {kind}, {launches}: seen in silence", found[2], 0.05))
+    title = f"{CLAIMS} claims at their border, launches correlated: share of experiments in which any is seen"
+    columns = ("kind", "launches", "seen", "and no line on kinds", "and nothing on what is unseen")
+    return Findings([Table(title, columns, rows)], promises)
 
 
 def wrong(random: np.random.Generator, draw: Draw, launches: int, experiments: int) -> float:

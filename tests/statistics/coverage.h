@@ -42,6 +42,13 @@ inline const std::vector<SimulatedDeviations> &simulated_deviations() {
     return all;
 }
 
+/// One cell alone, whose blocks follow each other so closely that they resemble their neighbors.
+inline const std::vector<SimulatedDeviations> &simulated_correlated() {
+    static const std::vector<SimulatedDeviations> all = {
+        {"AR(1) 0.9", 0.9}, {"AR(1) 0.95", 0.95}, {"AR(1) 0.98", 0.98}, {"AR(1) 0.99", 0.99}};
+    return all;
+}
+
 /// 2 ns of noise under a clock that advances by 10 ns, where that hides the most and where it hides little.
 inline const std::vector<SimulatedDeviations> &simulated_steps() {
     static const std::vector<SimulatedDeviations> all = {

@@ -38,6 +38,9 @@ MEDIAN_RULES = (
     "budget(time=400ms)",
     "precision",
 )
+# One cell alone, whose neighboring blocks resemble each other, and the rules under which enough samples show it.
+CORRELATED = tuple(f"AR(1) {r1:g}" for r1 in (0.9, 0.95, 0.98, 0.99))
+LONG_RULES = ("fixed(samples=1000)", "precision")
 LAUNCHES, MOST_LAUNCHES, WIDTH = 10, 50, 0.02  # of downbeat run, and its --width
 MOST_READ = 40  # experiments of a kind whose output is read
 
@@ -86,11 +89,13 @@ def promises(stops: list[dict[str, Any]], warmups: list[dict[str, Any]]) -> list
         if one["deviations"].startswith("bursts"):
             continue  # not promised: one launch cannot know of them
         what = f"median, {one['rule']}, {one['deviations']}"
+        if one["deviations"] in CORRELATED and one["rule"] not in LONG_RULES:
+            continue  # nor these: so few samples are within one or two of their waves
         if one["rule"] in MEDIAN_RULES:
             # What the step hides makes intervals wide, and nothing is gained by promising that they are.
             stepped = "in steps of" in one["deviations"]
             made.append(at_least(what, one["median"], 0.92) if stepped else covers(what, one["median"]))
-        if one["rule"] == MEAN_RULE:
+        if one["rule"] == MEAN_RULE and one["deviations"] not in CORRELATED:
             made.append(covers(f"mean, {MEAN_RULE}, {one['deviations']}", one["mean"]))
     for one in warmups:
         if one["rule"] != "stationary":

@@ -14,8 +14,9 @@ namespace {
 void simulate_stopping(const std::string &rule, int cells) {
     const auto stopping = make_rule(all_stopping_rules(), rule);
     std::vector<SimulatedDeviations> of_all_kinds = simulated_deviations();
-    of_all_kinds.insert(of_all_kinds.end(), simulated_steps().begin(), simulated_steps().end());
-    of_all_kinds.insert(of_all_kinds.end(), simulated_bursts().begin(), simulated_bursts().end());
+    for (const auto &more : {simulated_correlated(), simulated_steps(), simulated_bursts()}) {
+        of_all_kinds.insert(of_all_kinds.end(), more.begin(), more.end());
+    }
     for (const SimulatedDeviations &deviations : of_all_kinds) {
         const Coverage found = cover(*stopping, deviations, cells, 1);
         fmt::print(R"({{"kind": "stop", "rule": "{}", "deviations": "{}", "median": {}, "mean": {}, "samples": {}}})"

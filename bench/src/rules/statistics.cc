@@ -21,8 +21,12 @@ constexpr std::size_t least_per_block = 4;
 // for one rank, 0.12 for the mean of two, 0.2 for the mean of any number.
 constexpr double left_by_interpolation = 0.2;
 
-// This many blocks also show the effect of autocorrelation; with both, intervals are too wide.
+// This many blocks also show the effect of autocorrelation, if they are independent; with both, intervals are too wide.
 constexpr long enough_blocks = 5;
+
+// Blocks follow each other too closely to be independent if a block begins where the one before ended: squares of the
+// differences are below this share of those of unrelated values.
+constexpr double related_ends = 0.5;
 
 double mean_of(std::span<const double> values) {
     return std::reduce(values.begin(), values.end()) / static_cast<double>(values.size());
@@ -90,6 +94,33 @@ std::vector<double> rank_deviations(std::span<const double> values) {
     return deviations;
 }
 
+/// Whether a block begins near where the one before ended; of deviations from a mean, or of ranks where values may be
+/// outliers (von Neumann 1941, for the ends of blocks alone).
+bool follow_closely(std::span<const double> deviations, BlockSizes blocks) {
+    double squares = 0.0;
+    long ends = 0;
+    std::size_t end = 0;
+    for (const long size : blocks) {
+        if (size > 0 && end > 0) {
+            squares += std::pow(deviations[end] - deviations[end - 1], 2);
+            ++ends;
+        }
+        end += static_cast<std::size_t>(size);
+    }
+    const double variance = std::inner_product(deviations.begin(), deviations.end(), deviations.begin(), 0.0) /
+                            static_cast<double>(deviations.size());
+    return squares < related_ends * 2.0 * variance * static_cast<double>(ends);
+}
+
+/// How many independent values `values` are worth by the autocorrelation of `deviations`: all of them where blocks show
+/// what autocorrelation does.
+double worth_of(std::span<const double> values, std::span<const double> deviations, BlockSizes blocks,
+                const BlockInterval &by_blocks) {
+    const auto count = static_cast<double>(values.size());
+    const bool shown = by_blocks.worth >= enough_blocks && !follow_closely(rank_deviations(values), blocks);
+    return shown ? count : effective_number(count, autocorrelation(deviations));
+}
+
 /// The point with `below` of the sorted values below it, each value spread evenly over a step around it.
 double spread_value(std::span<const double> sorted, double below, double step) {
     const double little = 1e-9 * static_cast<double>(sorted.size());
@@ -155,8 +186,7 @@ MedianInterval median_interval(std::span<const double> values, BlockSizes blocks
                                          : 0.0);
     }
     const BlockInterval by_blocks = interval_by_blocks(below, blocks, confidence);
-    const double worth =
-        by_blocks.worth < enough_blocks ? effective_number(count, autocorrelation(rank_deviations(values))) : count;
+    const double worth = worth_of(values, rank_deviations(values), blocks, by_blocks);
     const double z = normal_quantile(0.5 + confidence / 2.0);
     const double half = std::max(z * 0.5 / std::sqrt(worth), by_blocks.half);
     const double hidden = left_by_interpolation * step;
@@ -176,7 +206,7 @@ MeanInterval mean_interval(std::span<const double> values, BlockSizes blocks, do
         deviations.push_back(value - mean);
     }
     const BlockInterval by_blocks = interval_by_blocks(deviations, blocks, confidence);
-    const double worth = by_blocks.worth < enough_blocks ? effective_number(count, autocorrelation(deviations)) : count;
+    const double worth = worth_of(values, deviations, blocks, by_blocks);
     if (worth < 2.0) {
         return {mean, no_value, worth};
     }

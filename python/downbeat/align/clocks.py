@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,10 +16,12 @@ from downbeat.align.matching import ORDERING, TO_ALL, Floats, GroupCalls, match,
 from downbeat.errors import UsageError
 from downbeat.text import MICROSECONDS, counted
 from downbeat.trace.arrivals import Arrivals, arrivals_of
+from downbeat.trace.balance import times_of_ranks
 from downbeat.trace.clocks import NS
 
 FEWEST_RANKS = 2
 LIMIT = 3.0
+NOTE_WIDTH = 80
 FEWEST_CALLS = 10
 ALWAYS_LATE = 0.95  # of the calls
 CLEARLY = 1.1  # times as long
@@ -237,7 +240,8 @@ def late_or_slow(aligned: Aligned) -> Arrivals:
         records[name] = records[name].astype("category")
     run = float(records["exit"].max())
     found = arrivals_of(records[np.isfinite(records["bound"])], run, len(aligned.ranks))
-    return replace(found, bound_is=f", {LIMIT:.0f} expected errors")
+    by_rank = times_of_ranks(found.rows, found.calls, found.sites, run, found.kinds)
+    return replace(found, by_rank=by_rank, bound_is=f", {LIMIT:.0f} expected errors")
 
 
 def align_table(aligned: Aligned) -> str:
@@ -258,7 +262,8 @@ def align_table(aligned: Aligned) -> str:
         numbers = " ".join(f"{one:>{width}}" for (width, *_), one in zip(columns, shown, strict=True))
         lines.append(f"{row['rank']:>6} {numbers}  {row['host']}".rstrip())
     lines.append(f"the axis is the clock of rank {aligned.axes[0].ranks[0]}")
-    return "\n".join([*lines, *aligned.notes])
+    notes = [part for note in aligned.notes for part in textwrap.wrap(note, NOTE_WIDTH, subsequent_indent="  ")]
+    return "\n".join([*lines, *notes])
 
 
 def figure(value: float, unit: float, places: int, unknown: str = "-") -> str:

@@ -18,7 +18,7 @@ from downbeat.report.panel import rank_step
 from downbeat.report.style import COLORS, TEXT_POINTS, Picture, finish, finish_legend, log_axis, look_of, new_figure
 from downbeat.text import MICROSECONDS
 from downbeat.trace.clocks import NS
-from downbeat.trace.page import make_page
+from downbeat.trace.page import TIME_SECTION, make_page
 
 CURVE_POINTS = 200  # of a clock over the run
 MOST_CLOCKS = 12  # that are drawn
@@ -35,7 +35,8 @@ AXIS_TERMS = (
 def align_page(aligned: Aligned) -> Page:
     """Returns the page of `downbeat align`: who is late, and how well the clocks are known."""
     page = make_page(late_or_slow(aligned), "Late or slow: traces on one axis", None)
-    return replace(page, sections=(clock_section(aligned), *page.sections))
+    time = page.sections[: 1 if page.sections and page.sections[0].title == TIME_SECTION else 0]
+    return replace(page, sections=(*time, clock_section(aligned), *page.sections[len(time) :]))
 
 
 def clock_section(aligned: Aligned) -> PageSection:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -48,7 +50,8 @@ def doctor(
 ) -> None:
     """Check whether this machine is fit for measurements.
 
-    Each finding comes with advice. Interruptions of a busy loop and changes of the machine's state are measured.
+    Each finding comes with advice. Interruptions of a busy loop and changes of the machine's state are measured. The
+    last line says what the machine is fit for.
 
     Exit status: 0, whatever the findings; 1 failure; 2 bad arguments; 3 an MPI library named by --mpi does not start.
     """
@@ -70,26 +73,30 @@ def doctor(
     # In a job of several nodes it looks at one of them.
     each = ranks_on_a_node(job.ranks, 0, job.nodes) if job.nodes > 1 else 0
     ranks = ranks or each or max(2, len(machine.cores))
-    findings = examine(ranks, machine)
+    shown = Findings(None if is_standard_output(json_file) else Screen())
+    shown.add(*examine(ranks, machine))
     # Before anything is started, which would be noise.
-    noises = noise.measure(sorted(min(core) for core in machine.cores), seconds) if seconds else []
-    findings += [noise.judge_noise(noises)] if noises else []
-    starts = [try_start(library, machine) for library in chosen]
-    findings += [finding for start in starts for finding in start.findings]
+    with shown.waiting(f"interruptions of a busy loop, {seconds:g} s"):
+        noises = noise.measure(sorted(min(core) for core in machine.cores), seconds) if seconds else []
+    if noises:
+        shown.add(noise.judge_noise(noises))
+    starts = []
+    for library in chosen:
+        with shown.waiting(f"a launch of 2 ranks under {library.name}"):
+            starts.append(try_start(library, machine))
+        shown.add(*starts[-1].findings)
     if not chosen:
         from downbeat.run.machine import Finding
 
         advice = "run 'make build' in a checkout, or give its path with --bench PATH"
-        findings.append(Finding("libraries", "no downbeat-bench found, so no MPI library was tried", "notice", advice))
+        shown.add(Finding("libraries", "no downbeat-bench found, so no MPI library was tried", "notice", advice))
     started = (library for library, start in zip(chosen, starts, strict=True) if start.started)
-    findings.append(watch(next(started, None), machine, seconds))
-    if not is_standard_output(json_file):
-        console = Screen()
-        print_findings(console, findings, min(console.width, WIDEST_LINE) if console.is_terminal else 80)
-        if noises:
-            print_noise(noises, seconds)
+    with shown.waiting("round trips between two ranks, 5 s"):
+        states = watch(next(started, None), machine, seconds)
+    shown.add(states)
+    shown.ends(noises, seconds)
     if json_file:
-        write(json_file, ranks, findings, noises)
+        write(json_file, ranks, shown.findings, noises)
     failed = [start.library for start in starts if not start.started]
     if mpi and failed:
         raise typer.Exit(EXIT_NO_START)
@@ -115,29 +122,64 @@ def chosen_libraries(mpi: str | None, benches: list[str], launcher: str | None) 
     return list(libraries_of(request))
 
 
-def print_findings(console: Console, findings: list[Finding], width: int) -> None:
-    """Prints a paragraph for each finding: verdict, check, what was seen, and advice below."""
-    import textwrap
+CHECK_COLUMN = len("virtualization") + 2  # the longest name
+VERDICT_COLUMN = len("problem") + 2
 
-    from rich.text import Text
 
-    column = max(len(finding.check) for finding in findings) + 2
-    for finding in findings:
-        space = " " * (len("problem") + 2 + column)
-        body = textwrap.wrap(finding.seen, width - len(space), break_long_words=False)
-        body += textwrap.wrap(
-            finding.advice, width - len(space), initial_indent="-> ", subsequent_indent="   ", break_long_words=False
+class Findings:
+    """Findings, printed as they come."""
+
+    def __init__(self, console: Console | None) -> None:
+        self.console = console  # None: nothing is printed
+        self.findings: list[Finding] = []
+
+    @contextlib.contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Says on a terminal what is done until the end of the scope; nothing moves, for that would be noise."""
+        if not self.console or not self.console.is_terminal:
+            yield
+            return
+        from rich.live import Live
+        from rich.text import Text
+
+        text = Text(f"{'':{VERDICT_COLUMN}}{what} ...", style="dim")
+        with Live(text, console=self.console, auto_refresh=False, transient=True):
+            yield
+
+    def add(self, *found: Finding) -> None:
+        """Prints a paragraph for each finding: verdict, check, what was seen, and advice below."""
+        import textwrap
+
+        from rich.text import Text
+
+        self.findings += found
+        if not self.console:
+            return
+        width = min(self.console.width, WIDEST_LINE) if self.console.is_terminal else 80
+        space = " " * (VERDICT_COLUMN + CHECK_COLUMN)
+        look: dict[str, Any] = {"width": width - len(space), "break_long_words": False}
+        for one in found:
+            head, *rest = textwrap.wrap(one.seen, **look)
+            rest += textwrap.wrap(one.advice, **look, initial_indent="-> ", subsequent_indent="   ")
+            verdict = Text(f"{one.verdict:<{VERDICT_COLUMN}}", style=STYLES[one.verdict])
+            self.console.print(verdict + Text(f"{one.check:<{CHECK_COLUMN}}{head}"), soft_wrap=True)
+            for line in rest:
+                self.console.print(Text(space + line), soft_wrap=True)
+
+    def ends(self, noises: list[Noise], seconds: float) -> None:
+        """Prints the noise, how many findings there are, and what the machine is fit for."""
+        from downbeat.run.doctor import fitness
+        from downbeat.show import wrapped
+
+        if not self.console:
+            return
+        if noises:
+            print_noise(noises, seconds)
+        counts = {verdict: sum(finding.verdict == verdict for finding in self.findings) for verdict in STYLES}
+        print(
+            f"\n{counted(counts['problem'], 'problem')}, {counted(counts['notice'], 'notice')}, {counts['good']} good"
         )
-        head = Text(f"{finding.verdict:<9}", style=STYLES[finding.verdict]) + Text(
-            f"{finding.check:<{column}}{body[0]}"
-        )
-        console.print(head, soft_wrap=True)
-        for line in body[1:]:
-            console.print(Text(space + line), soft_wrap=True)
-    counts = {verdict: sum(finding.verdict == verdict for finding in findings) for verdict in STYLES}
-    console.print(
-        f"\n{counted(counts['problem'], 'problem')}, {counted(counts['notice'], 'notice')}, {counts['good']} good"
-    )
+        print("\n".join(wrapped(fitness(self.findings))))
 
 
 def print_noise(noises: list[Noise], seconds: float) -> None:

@@ -49,6 +49,8 @@ EXAMPLES = {
     ),
 }
 
+FIRST_EXAMPLES = ("run", "report", "trace")  # commands whose first example is in the help on all
+
 
 class HelpGroup(TyperGroup):
     """The commands, each with its whole summary: click would cut it at 45 characters."""
@@ -57,6 +59,17 @@ class HelpGroup(TyperGroup):
         """Writes names and summaries."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, (one.help or "").partition("\n\n")[0]) for name, one in self.commands.items()])
+
+    def format_epilog(self, _ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
+        """Writes examples, as they can be pasted."""
+        write_examples(formatter, [EXAMPLES[name][0] for name in FIRST_EXAMPLES])
+
+
+def write_examples(formatter: HelpFormatter, examples: Iterable[str]) -> None:
+    """Writes commands, one per line."""
+    with formatter.section("Examples"):
+        for example in examples:
+            formatter.write(f"  {example}\n")
 
 
 class HelpCommand(TyperCommand):
@@ -83,9 +96,7 @@ class HelpCommand(TyperCommand):
 
     def format_epilog(self, _ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
         """Writes examples, as they can be pasted."""
-        with formatter.section("Examples"):
-            for example in EXAMPLES.get(self.name or "", ()):
-                formatter.write(f"  {example}\n")
+        write_examples(formatter, EXAMPLES.get(self.name or "", ()))
 
 
 class PassingCommand(HelpCommand):
@@ -137,7 +148,7 @@ def nearest_word(word: str, valid: Iterable[str]) -> str:
 
 # Directories that have a file of such a name, and the command that reads them.
 OTHER_FILES = {
-    "rules.json": "is that of a tuning, with its choices and proofs in rules.json",
+    "rules.json": "is that of a tuning; run: downbeat report {}",
     "*.trace": "has a trace; run: downbeat arrivals {}",
 }
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -22,6 +23,13 @@ from downbeat.run.request import SETTINGS, Request, request_of
 LISTING_SECONDS = 5.0  # a shell waits no longer for downbeat-bench
 
 Completion = Callable[[str], list[str]]
+
+
+class States(StrEnum):
+    """States of the machine whose verdicts are shown."""
+
+    ENOUGH = "enough"  # those with enough launches for verdicts
+    ALL = "all"
 
 
 def after_commas(valid: Callable[[], Iterable[str]]) -> Completion:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.options import METRIC_NAMES
+from downbeat.commands.options import METRIC_NAMES, States
 from downbeat.errors import UsageError
 
 DEFAULT_NAME = "report.html"
@@ -137,6 +137,10 @@ def compare(
             help="Earlier experiments of the same kind, or a directory of them; may be repeated.", metavar="DIR"
         ),
     ] = None,
+    states: Annotated[
+        States,
+        typer.Option(help="States of the machine to show: those with enough launches for verdicts, or all."),
+    ] = States.ENOUGH,
     output_format: Annotated[
         Format, typer.Option("--format", help="Format of standard output: table or markdown.", metavar="KIND")
     ] = Format.TABLE,
@@ -159,11 +163,13 @@ def compare(
 
     Exit status: 0. With --fail-on slower: 3 if a cell is slower. With --fail-on
     different: 3 if a cell is slower or faster. With --fail-on undecided: 3 if a
-    cell is slower, else 4 if one is undecided or unmatched.
+    cell is slower, else 4 if one is undecided or unmatched. What is not shown
+    of states of the machine (--states) does not count.
     """
     from downbeat.comparison.compare import compare as compare_experiments
     from downbeat.comparison.conditions import read_arguments
     from downbeat.comparison.sheet import comparison_sheet, write_comparison
+    from downbeat.comparison.shown import shown_rows
     from downbeat.files import is_standard_output
 
     asked = read_arguments(what, history)
@@ -179,13 +185,14 @@ def compare(
         confidence=confidence,
     )
     if not is_standard_output(json):
-        sheet = comparison_sheet(frame)
+        sheet = comparison_sheet(frame, states is States.ALL)
         print("\n".join(sheet.markdown() if output_format is Format.MARKDOWN else sheet.text()))
     if json:
         write_comparison(frame, json)
     if json and not is_standard_output(json):
         print(f"written: {json}")
-    raise typer.Exit(exit_status(set(frame["verdict"]), fail_on))
+    judged, _ = shown_rows(frame, states is States.ALL)
+    raise typer.Exit(exit_status(set(judged["verdict"]), fail_on))
 
 
 def exit_status(verdicts: set[str], fail_on: FailOn) -> int:

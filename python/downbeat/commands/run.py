@@ -11,6 +11,7 @@ from downbeat.commands.options import (
     LIBRARY_NAMES,
     METRIC_NAMES,
     PASSED,
+    States,
     components,
     option,
     request_by_options,
@@ -42,6 +43,10 @@ def run(
         bool,
         typer.Option("--dry-run", help="Print the launches in order; start none.", rich_help_panel="Launches"),
     ] = False,
+    states: Annotated[
+        States,
+        typer.Option(help="States of the machine in the last lines: those with enough launches for verdicts, or all."),
+    ] = States.ENOUGH,
     **settings: object,
 ) -> None:
     """Run an experiment, or continue one.
@@ -82,7 +87,7 @@ def run(
     if dry_run:
         print_launches(plan)
         return
-    run_plan(plan, place(plan.name), request.seed is None)
+    run_plan(plan, place(plan.name), request.seed is None, states is States.ALL)
 
 
 def print_launches(plan: Plan) -> None:
@@ -95,11 +100,13 @@ def print_launches(plan: Plan) -> None:
     for position, key in enumerate(order, 1):
         words = [f"{name}={shlex.quote(value)}" for name, value in plan.variables_of(key).items()]
         print(f"{position}/{len(order)} {key}: {' '.join([*words, shlex.join(launch_command(plan, key))])}")
+    if plan.most_rounds > plan.launches:
+        print(f"then up to {plan.most_rounds} of each, until {plan.launches} found one state of the machine")
     if plan.width:
         print(f"then up to {plan.max_launches} of each, until each interval is at most {plan.width:g} x estimate wide")
 
 
-def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
+def run_plan(plan: Plan, directory: Path, any_seed: bool, every_state: bool = False) -> None:
     """Executes a plan, and ends the command with the exit status of the outcome."""
     import sys
 
@@ -116,9 +123,9 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
     with resumable():
         outcome = execute(plan, directory, watcher(), any_seed)
     if outcome.estimates.medians:
-        from downbeat.comparison.questions import closing
+        from downbeat.comparison.ending import closing
 
-        print("", *closing(plan, directory, outcome.estimates), sep="\n")
+        print("", *closing(plan, directory, outcome.estimates, every_state), sep="\n")
     tell(plan, directory, outcome)
 
 
@@ -220,6 +227,7 @@ def tune(
     Exit status: 0 rules are written and no check failed, 1 failure, 2 bad arguments, 3 the library does not obey some
     rules, or they are slower than the defaults, cannot be measured, or were removed because of wrong results.
     """
+    import shlex
     import sys
 
     from downbeat.commands.options import resumable
@@ -228,7 +236,7 @@ def tune(
     from downbeat.run.job import job_of
     from downbeat.run.planning import default_ranks, planned_library
     from downbeat.tune.sweep import Effort
-    from downbeat.tune.table import find_warnings, render_tuning, write_rules_record
+    from downbeat.tune.table import find_warnings, render_tuning, switch_lines, write_rules_record
     from downbeat.tune.target import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
     from downbeat.tune.tuning import ENVIRONMENT_FILE, RECORD_FILE, Question, tune
 
@@ -259,5 +267,8 @@ def tune(
     write_rules_record(tuning, output, warnings)
     print(render_tuning(tuning, warnings))
     print("written:", ", ".join(str(output / name) for name in (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)))
+    for name, line in zip(("\nswitch the rules on", "or give mpirun"), switch_lines(tuning, output), strict=False):
+        print(f"{name}:\n  {line}")
+    print(f"\n  downbeat report {shlex.quote(str(output))}")
     if tuning.objections():
         raise typer.Exit(OBJECTIONS)

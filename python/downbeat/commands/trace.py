@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import shlex
 import signal
 import subprocess
 import sys
@@ -90,6 +91,8 @@ def trace(
             print(f"job {job}", file=sys.stderr)
         for line in trace_lines(open_trace(output, job), output):
             print(line, file=sys.stderr)
+    if record:
+        print(f"next: downbeat arrivals {shlex.quote(str(output))}", file=sys.stderr)
     if status:
         raise typer.Exit(status)
 

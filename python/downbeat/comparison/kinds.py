@@ -128,10 +128,10 @@ class Shares:
         return self.p_value <= SHARES_DIFFER
 
     def text(self) -> str:
-        """Says how many launches of A and of B were in each state."""
+        """Says how many launches of A and of B were in each of the slower states."""
         each = ", ".join(
             f"{state} in {a} of {sum(self.a)} launches of A and {b} of {sum(self.b)} of B"
-            for state, a, b in zip(self.states, self.a, self.b, strict=True)
+            for state, a, b in zip(self.states[1:], self.a[1:], self.b[1:], strict=True)
         )
         return f"{each} (p = {self.p_value:.2g}, exact test)"
 

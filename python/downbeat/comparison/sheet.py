@@ -11,6 +11,7 @@ import pandas as pd
 
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
 from downbeat.comparison.judging import UNMATCHED
+from downbeat.comparison.shown import shown_rows
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.run.experiment import FACTORS
@@ -18,7 +19,7 @@ from downbeat.sentences import Sentence
 from downbeat.show import FACTOR_UNITS, Field, Sheet, factor_field, word, write_result
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
-from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
+from downbeat.statistics.verdicts import FEW_ALIKE, FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
 from downbeat.text import Units, counted, printable
 
 SCHEMA_VERSION = 1  # of the record
@@ -50,8 +51,9 @@ class Verdicts(pd.DataFrame):
         return comparison_sheet(self).html()
 
 
-def comparison_sheet(frame: pd.DataFrame) -> Sheet:
-    """Returns the sheet of the result of `compare`."""
+def comparison_sheet(frame: pd.DataFrame, every_state: bool = False) -> Sheet:
+    """Returns the sheet of the result of `compare`; of states with few launches a line, or all rows."""
+    frame, few = shown_rows(frame, every_state)
     about = frame.attrs
     launches = frame[["launches_a", "launches_b"]].dropna().astype(int)
     unit = "session" if about["history_is_a"] else "launch"
@@ -65,7 +67,7 @@ def comparison_sheet(frame: pd.DataFrame) -> Sheet:
         ("", method_text(frame)),
         *([("assumes", about["assumes"])] if about["assumes"] else []),
     ]
-    return cells_sheet(frame, head, [*verdict_meanings(frame), *open_lines(frame), *about["notes"]])
+    return cells_sheet(frame, head, [*verdict_meanings(frame), *open_lines(frame), *few, *about["notes"]])
 
 
 def cells_sheet(frame: pd.DataFrame, head: list[tuple[str, str]], notes: list[str]) -> Sheet:
@@ -161,7 +163,7 @@ def other_shares(frame: pd.DataFrame) -> list[Sentence]:
                     "of_a": sum(one["a"]),
                     "of_b": sum(one["b"]),
                 }
-                for state, in_a, in_b in zip(one["states"], one["a"], one["b"], strict=True)
+                for state, in_a, in_b in list(zip(one["states"], one["a"], one["b"], strict=True))[1:]
             ]
             ratio, low, high = about["overall"] or (0.0, 0.0, 0.0)
             values = {"a": a, "b": b, "states": states, "p": f"{one['p_value']:.2g}"}
@@ -244,7 +246,8 @@ def verdict_meanings(frame: pd.DataFrame) -> list[str]:
         cells = f"; of each cell alone, not corrected for {len(frame)} cells" if len(frame) > 1 else ""
         lines.append(f"equivalent: the interval is within {100 * frame.attrs['margin']:g} % of 1{cells}")
     sides = ["launches_b"] if frame.attrs.get("history_is_a") else ["launches_a", "launches_b"]
-    fewest = frame.loc[frame["ratio_low"].notna(), sides].min().min()
+    counts = frame.loc[frame["ratio_low"].notna(), sides].min(axis=1)
+    fewest = counts[counts >= FEWEST_LAUNCHES].min() if (counts >= FEWEST_LAUNCHES).any() else counts.min()
     if fewest > 0:
         span = frame.attrs.get("span", math.nan)
         lines.append(f"intervals and verdicts are on the launches there are: {unseen_text(int(fewest), span)}")

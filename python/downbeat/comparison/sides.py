@@ -185,10 +185,14 @@ def measured_of(side: Side, metric: str, statistic: str) -> pd.DataFrame:
     missing = [name for name in needed if name not in cells]
     if missing:
         raise UsageError(f"the frame lacks {', '.join(missing)}; give a frame like Experiment.cells")
-    bounds = METRICS[metric].clock_bounds
-    uncertainty = bounds * cells["error_bound"] if bounds else hidden_by_step(cells, metric, statistic)
     trips = [name for name in (LOW, HIGH, PATH) if name in cells]
-    return cells[[*needed, *trips]].assign(uncertainty=uncertainty)
+    return cells[[*needed, *trips]].assign(uncertainty=uncertainty_of(cells, metric, statistic))
+
+
+def uncertainty_of(cells: pd.DataFrame, metric: str, statistic: str) -> pd.Series[float]:
+    """Returns what clocks do to a value of each cell, as `measured_of` has it, s."""
+    bounds = METRICS[metric].clock_bounds
+    return bounds * cells["error_bound"] if bounds else hidden_by_step(cells, metric, statistic)
 
 
 def differs(a: pd.Series, b: pd.Series) -> bool:

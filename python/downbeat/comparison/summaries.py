@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.cells import CHANGED, WRONG, countable, hidden_by_step
-from downbeat.run.experiment import FACTORS, Experiment
+from downbeat.run.experiment import Experiment
 from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.location import Interval, geometric_mean_interval
 from downbeat.text import bytes_text
@@ -100,28 +100,7 @@ def value_text(factor: str, value: object) -> str:
 
 
 REFERENCE = "harmonize"
-PAIRED = [name for name in (*FACTORS, "launch") if name not in ("synchronizer", "barrier_algorithm")]
 MEDIAN_LATENCY = "latency_avg_median"
-
-
-def launch_ratios(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns delta of every launch: rows of other synchronizers, each with `ratio` to `harmonize` in the same launch.
-
-    `hidden` is how much the clock's step may change the difference of the two latencies, s, `ratio_hidden` the ratio.
-
-    Args:
-        cells: rows of `Experiment.cells`; rows without a partner are left out, and those of a single rank, which has
-            nobody to be synchronized with.
-    """
-    cells = cells[cells["ranks"] > 1]
-    cells = cells.assign(hidden=hidden_by_step(cells, "latency_avg"))
-    reference = cells[cells["synchronizer"] == REFERENCE].drop_duplicates(PAIRED)
-    others = cells[~cells["synchronizer"].str.startswith((REFERENCE, "none"))]
-    pairs = others.merge(reference[[*PAIRED, MEDIAN_LATENCY, "hidden"]], on=PAIRED, suffixes=("", "_reference"))
-    reference_latency, hidden = pairs[f"{MEDIAN_LATENCY}_reference"], pairs["hidden"] + pairs["hidden_reference"]
-    return pairs.assign(
-        ratio=pairs[MEDIAN_LATENCY] / reference_latency, hidden=hidden, ratio_hidden=hidden / reference_latency
-    )
 
 
 DEFINITIONS = {"overlap_osu": "OSU", "overlap_imb": "IMB", "overlap_window": "from the common start"}

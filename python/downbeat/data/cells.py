@@ -248,6 +248,11 @@ def names_of(trips: NDArray[np.float64], classes: NDArray[np.intp]) -> NDArray[n
     return names
 
 
+def state_text(state: str) -> str:
+    """Returns the name of a state as text: `77 ns`."""
+    return f"{state.removesuffix('ns')} ns" if state.endswith("ns") else state
+
+
 def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
     """Returns for each round trip the name of its class, as `names_of` does."""
     return names_of(trips, classes_of(trips))

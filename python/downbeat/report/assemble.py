@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.summaries import MOST_OPERATIONS
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
+from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
 from downbeat.report.conditions import distinct, launches_section, library_text, machine_section, measured_section
-from downbeat.report.findings import experiment_verdict, skew_fact
-from downbeat.report.latency import RATIO as RATIO_PICTURE
-from downbeat.report.page import GLOSSARY, Fact, Page, PageSection, Table, anchor, digits
+from downbeat.report.findings import answer_of, skew_fact, start_text
+from downbeat.report.latency import draw_contrast, draw_starts, latency_pictures, ratio_pictures
+from downbeat.report.page import GLOSSARY, Fact, Number, Page, PageSection, anchor, digits
 from downbeat.report.pictures import OF_EXPERIMENTS, OF_FILES
+from downbeat.report.tuned import Tuned, open_tuned, tuned_page
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from downbeat.run.directory import PLAN
 from downbeat.run.experiment import Experiment, open_experiment
+from downbeat.run.libraries import short_version
 from downbeat.sentences import Sentence, listed
 from downbeat.text import MICROSECONDS, counted
+from downbeat.tune.tuning import PROBE
 
 if TYPE_CHECKING:
     import xarray as xr
 
 # Schemes within this of the smallest error are as good (docs/clock-experiments.md).
 AS_GOOD = 1.1
+FIRST = (draw_contrast, draw_starts)  # are in sections of their own
 SETTING = "clock_"  # attributes that are settings of the library
 
 
@@ -101,7 +106,7 @@ FILE_VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], Sentence]]] = {
 }
 
 
-def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tuple[PageSection, ...]]:
+def file_sections(data: xr.Dataset, prefix: str) -> Contribution:
     """Returns the findings and the sections of a file of an experiment in `OF_FILES`."""
     kind = str(data.attrs["experiment"])
     text = {str(name): str(value) for name, value in data.attrs.items()}
@@ -110,7 +115,7 @@ def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tupl
     pictures = tuple(picture for draw in OF_FILES[kind] for picture in draw(data))
     warnings = tuple(bench_warnings([text]))
     about, verdict = FILE_VERDICTS[kind]
-    return (Fact(about, str(verdict(data))),), (
+    sections = (
         PageSection(f"{prefix}Pictures", pictures=pictures),
         *([PageSection(f"{prefix}Warnings", warnings=warnings)] if warnings else []),
         PageSection(
@@ -128,11 +133,21 @@ def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tupl
             commands=(text["command_line"],),
         ),
     )
+    return Contribution("", "", (), (Fact(about, str(verdict(data))),), sections)
 
 
-Source: TypeAlias = "Experiment | xr.Dataset"
-# The findings in one source, and its sections.
-Contribution = tuple[tuple[Fact, ...], tuple[PageSection, ...]]
+Source: TypeAlias = "Experiment | Tuned | xr.Dataset"
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a page has of one source."""
+
+    title: str  # what was measured; empty: the name of the source
+    byline: str
+    numbers: tuple[Number, ...]
+    found: tuple[Fact, ...]
+    sections: tuple[PageSection, ...]
 
 
 def make_report(paths: Sequence[Path]) -> Page:
@@ -146,26 +161,36 @@ def make_report(paths: Sequence[Path]) -> Page:
     """
     sources = [source for path in paths for source in open_sources(path)]
     several = len(sources) > 1
-    contributions = [
-        contribution_of(source, f"{name}: " if several else "")
-        if isinstance(source, Experiment)
-        else file_sections(source, f"{name}: " if several else "")
-        for name, source in sources
-    ]
+    parts = [part_of(source, f"{name}: " if several else "") for name, source in sources]
+    sections = [section for part in parts for section in part.sections]
+    end = PageSection("Terms", definitions=GLOSSARY)
+    if not several:
+        ((name, source),), (part,) = sources, parts
+        title = f"{part.title or name}{where_and_when(source)}"
+        return Page(title, (), (*unique_pictures(sections), end), part.found, part.byline, part.numbers)
     found = tuple(
-        (Fact(f"{name}: {fact.about}", fact.text) if fact.about else Fact("", f"{name}: {fact.text}"))
-        if several
-        else fact
-        for (name, _), (facts, _) in zip(sources, contributions, strict=True)
-        for fact in facts
+        fact
+        for (name, _), part in zip(sources, parts, strict=True)
+        for fact in (
+            *(Fact("", f"{name}: {one.text}") for one in part.found if not one.about),
+            *([Fact(name, f"{part.title}; {part.byline}")] if part.title else []),
+            *(Fact(f"{name}: {one.about}", one.text) for one in part.found if one.about),
+        )
     )
-    sections = [section for _, mine in contributions for section in mine]
-    title = listed(name if several else f"{name}{where_and_when(source)}" for name, source in sources)
-    return Page(title, (), (*unique_pictures(sections), PageSection("Terms", definitions=GLOSSARY)), found)
+    return Page(listed(name for name, _ in sources), (), (*unique_pictures(sections), end), found)
+
+
+def part_of(source: Source, prefix: str) -> Contribution:
+    """Returns what a page has of a source; `prefix` begins the titles of its sections."""
+    if isinstance(source, Tuned):
+        return Contribution(*tuned_page(source, prefix))
+    return contribution_of(source, prefix) if isinstance(source, Experiment) else file_sections(source, prefix)
 
 
 def where_and_when(source: Source) -> str:
     """Returns the end of a title: host and day of the first launch."""
+    if isinstance(source, Tuned):
+        return f", {source.record['host']}, {source.record['written'][:10]}"
     context = source.launches[0].context if isinstance(source, Experiment) else source.attrs
     hosts = [line.partition(":")[0] for line in str(context.get("hosts", "")).splitlines()]
     place = (
@@ -175,9 +200,11 @@ def where_and_when(source: Source) -> str:
 
 
 def open_sources(path: Path) -> list[tuple[str, Source]]:
-    """Opens a path: an experiment, or each file of another kind by itself."""
+    """Opens a path: an experiment, a tuning, or each file of another kind by itself."""
     if path.is_file():
         return [(path.stem, open_source(path))]
+    if (path / PROBE).is_dir():
+        return [(path.resolve().name, open_tuned(path))]
     if path.is_dir() and not (path / PLAN).is_file():
         # Files of samples are launches of one experiment; each file on clocks or synchronizers is one by itself.
         files = sorted(path.glob("*.nc"))
@@ -219,54 +246,56 @@ def open_source(path: Path) -> Source:
 
 def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
     """Returns the findings in an experiment, and its sections: the news first, conditions last."""
-    news, found, verdicts = experiment_verdict(experiment)
+    contrast = contrast_of(experiment)
+    starts = contrast if contrast.factor == STARTS else starts_of(experiment)
+    answer = answer_of(experiment, contrast, starts)
     warnings = experiment_warnings(experiment)
-    sections = []
-    pictures = tuple(picture for draw in OF_EXPERIMENTS for picture in draw(experiment))
-    if len(verdicts):
-        ratios = tuple(picture for picture in pictures if picture.name == RATIO_PICTURE)
-        pictures = tuple(picture for picture in pictures if picture not in ratios)
-        sections.append(PageSection(f"{prefix}Barrier / common start", pictures=ratios))
-    operations = experiment.cells["operation"].nunique()
-    left_out = (
-        f"The first {MOST_OPERATIONS} of {operations} operations have pictures of their own; downbeat show and "
-        "downbeat export have the numbers of all.",
+    first = (*latency_pictures(contrast), *ratio_pictures(contrast))
+    barrier = ratio_pictures(starts) if starts is not contrast else []
+    rest = tuple(picture for draw in OF_EXPERIMENTS if draw not in FIRST for picture in draw(experiment))
+    number, states = counted(len(warnings), "warning"), state_lines(experiment.cells)
+    before = [*states[1:], *([f"{number}, below the pictures."] if warnings else [])]
+    lines = (Fact("before you rely on it", "; ".join(before)),) if before else ()
+    definitions = tuple((fact.about, fact.text) for fact in answer.found)
+    sections = (
+        PageSection(prefix and f"{prefix}Pictures", pictures=first),
+        PageSection(f"{prefix}Also found", definitions=definitions, pictures=tuple(barrier)),
+        PageSection(f"{prefix}Warnings", warnings=warnings),
+        PageSection(f"{prefix}More pictures", pictures=rest),
+        measured_section(experiment, prefix),
+        machine_section(experiment, prefix),
+        launches_section(experiment, prefix),
     )
-    paragraphs = left_out if operations > MOST_OPERATIONS else ()
-    sections.append(PageSection(f"{prefix}Pictures", paragraphs, pictures=pictures))
-    if warnings:
-        sections.append(PageSection(f"{prefix}Warnings", warnings=warnings))
-        number = counted(len(warnings), "warning")
-        found = (*found, Fact("before you rely on it", f"{number}: see {prefix}Warnings, below the pictures."))
-    if len(verdicts):
-        table = Table(f"{prefix}Every cell against the common start", verdicts)
-        sections.append(PageSection(f"{prefix}Verdicts", tables=(table,)))
-    sections.append(measured_section(experiment, prefix))
-    sections.append(machine_section(experiment, prefix))
-    sections.append(launches_section(experiment, prefix))
-    return (*news, Fact("measured", measured_sentence(experiment)), *found), tuple(sections)
+    kept = tuple(one for one in sections if one.definitions or one.pictures or one.warnings or one.tables)
+    title = f"{listed(dict.fromkeys(experiment.cells['operation']))}: {contrast.said or 'latency'}"
+    return Contribution(title, byline(experiment, contrast, states[:1]), answer.numbers, (*answer.news, *lines), kept)
 
 
-def measured_sentence(experiment: Experiment) -> str:
-    """Describes the measurement in one sentence."""
-    cells = experiment.cells
+def byline(experiment: Experiment, contrast: Contrast, state: Sequence[str]) -> str:
+    """Describes the measurement in one line."""
     configurations = {launch.configuration for launch in experiment.launches}
     each = len(experiment.launches) / len(configurations)
-    several = f" ({each:.3g} of each configuration)" if len(configurations) > 1 else ""
-    return (
-        f"{counted(len(experiment.launches), 'launch')}{several} of {listed(dict.fromkeys(cells['operation']))} after "
-        f"{listed(dict.fromkeys(cells['synchronizer']))}, {listed(dict.fromkeys(cells['ranks']))} processes, "
-        f"{listed(dict.fromkeys(cells['library']))}."
+    versions = dict.fromkeys(short_version(str(launch.context["mpi_library"])) for launch in experiment.launches)
+    return "; ".join(
+        [
+            f"{listed(sorted({launch.ranks for launch in experiment.launches}))} ranks, {listed(versions)}",
+            f"{each:.3g} launches{' of each' if len(configurations) > 1 else ''}" if each != 1 else "1 launch",
+            *([start_text(contrast.start)] if contrast.start else []),
+            *state,
+        ]
     )
 
 
 def unique_pictures(sections: Sequence[PageSection]) -> tuple[PageSection, ...]:
-    """Returns sections in which no two pictures have the same name, for it is an anchor of the page."""
+    """Returns sections in which no two pictures have the same name, an anchor of the page, or the same caption."""
     taken: dict[str, int] = {}
+    said: dict[str, str] = {}
     result = []
     for section in sections:
         pictures = []
-        for picture in section.pictures:
+        for one in section.pictures:
+            first = said.setdefault(one.caption, one.title)
+            picture = one if first == one.title else dataclasses.replace(one, caption=f"As {first}.")
             name = anchor(picture.name)
             number = taken[name] = taken.get(name, 0) + 1
             pictures.append(dataclasses.replace(picture, name=f"{picture.name}-{number}") if number > 1 else picture)

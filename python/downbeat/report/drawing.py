@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import LogNorm
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from downbeat.report.panel import (
@@ -235,6 +236,9 @@ def draw_boxes(axes: Axes, panel: Panel, places: Mapping[str, int]) -> None:
 
 # White to dark in one hue: in gray print it is still the order.
 HUE = "Blues"
+RATIO_HUES = "RdBu"
+LEAST_RATIO = 1.1  # smaller differences are pale
+DARK_RATIO = 0.85
 DARK = 0.71  # of the scale; above it white figures have more contrast than black ones
 
 
@@ -244,13 +248,21 @@ def draw_map(axes: Axes, heat: Heat) -> None:
     values = table.to_numpy(dtype=float)
     spreads = np.full(values.shape, np.nan) if heat.deviations is None else heat.deviations.to_numpy(dtype=float)
     low, high = np.nanmin(values), np.nanmax(values)
+    if heat.ratios:
+        high = max(high, 1 / low, LEAST_RATIO)
+        low = 1 / high
     scale = LogNorm(low, high if high > low else low * 1.01)
-    axes.imshow(values, cmap=HUE, norm=scale, aspect="auto")
+    axes.imshow(values, cmap=RATIO_HUES if heat.ratios else HUE, norm=scale, aspect="auto")
+    for row, column in heat.framed:
+        at = (list(table.columns).index(column) - 0.5, list(table.index).index(row) - 0.5)
+        axes.add_patch(Rectangle(at, 1, 1, fill=False, edgecolor="black", linewidth=2, zorder=3, clip_on=False))
     for (row, column), value in np.ndenumerate(values):
         written = f"{value:{heat.form}}" if np.isfinite(value) else "-"
         if np.isfinite(spreads[row, column]):
             written += f"\n\u00b1 {spreads[row, column]:{heat.form}}"
-        color = "white" if np.isfinite(value) and float(scale(value)) > DARK else "black"
+        shade = float(scale(value)) if np.isfinite(value) else 0.0
+        dark = np.isfinite(value) and (shade > DARK_RATIO or shade < 1 - DARK_RATIO if heat.ratios else shade > DARK)
+        color = "white" if dark else "black"
         axes.text(column, row, written, ha="center", va="center", color=color, fontsize=TEXT_POINTS - 0.5)
     axes.set_yticks(range(len(table.index)), table.index, fontsize=TEXT_POINTS - 0.5)
     axes.set_xticks(range(len(table.columns)), table.columns, fontsize=TEXT_POINTS - 0.5)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import shlex
 import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.compare import compare
-from downbeat.comparison.judging import UNMATCHED
-from downbeat.comparison.questions import AgainstStart, against_start, against_start_frame, numbered, slower_algorithms
-from downbeat.comparison.sheet import DECIDED, READINGS, VERDICT_ORDER, conclusion
+from downbeat.comparison.questions import AgainstStart, numbered, slower_algorithms
+from downbeat.comparison.sheet import READINGS, VERDICT_ORDER, conclusion
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     MEDIAN_LATENCY,
@@ -25,22 +25,22 @@ from downbeat.comparison.summaries import (
     plain_cells,
     summarize_groups,
     synchronization,
+    value_text,
 )
-from downbeat.errors import UsageError
-from downbeat.report.page import Fact, span
+from downbeat.report.compared import COMMON, STARTS, Contrast, sides_by
+from downbeat.report.page import Fact, Number, span, with_zeros
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.sentences import Sentence
 from downbeat.statistics.modes import unseen_text
-from downbeat.statistics.power import MOST_DECIDING, launches_that_decide
+from downbeat.statistics.power import launches_that_decide
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, simultaneous_interval
-from downbeat.text import MICROSECONDS
+from downbeat.text import MICROSECONDS, counted
 
 MOST_NAMED_OPERATIONS = 4  # more are in their pictures only
 PLAIN_BARRIER = "mpi_barrier"
 MOST_PARAGRAPHS = 2  # more synchronizers than these share a paragraph
 MANY_LAUNCHES = 200  # many would not start more
-MOST_VALUES = 4  # of a factor, after the first
 
 
 def algorithm_facts(experiment: Experiment) -> list[Sentence]:
@@ -122,7 +122,7 @@ def barrier_fact(judged: list[AgainstStart]) -> Sentence:
     if of["undecided"]:
         needed = [launches_that_decide(one.comparison.deviation, MARGIN) for one in of["undecided"]]
         values["needed"] = {"half": round(float(np.median(needed))), "all": max(needed)}
-        values |= {"most_launches": MOST_DECIDING, "many_launches": MANY_LAUNCHES}
+        values["many_launches"] = MANY_LAUNCHES
     return Sentence("barrier", values)
 
 
@@ -143,52 +143,63 @@ def headline(judged: list[AgainstStart]) -> Sentence:
     return Sentence("headline", fact.values)
 
 
-def configuration_facts(experiment: Experiment) -> tuple[list[Sentence], list[Sentence]]:
-    """Compares libraries, environments and variants, each with the first one, as `downbeat compare` does.
+def comparison_facts(contrast: Contrast) -> list[Sentence]:
+    """Says how each side compares with the first."""
+    return [sentence for table in contrast.tables.values() for sentence in conclusion(table)]
 
-    Returns:
-        The conclusion of each comparison; the verdicts with the command that shows them.
+
+def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
+    """Returns at most three numbers: latencies of both sides and their ratio; of one side, three latencies.
+
+    They are of the smallest size of the first operation, which no number has picked. Where all cells have the same
+    verdict, the ratio is over all of them.
     """
-    cells = measured_cells(experiment)
-    start = {"synchronizer": REFERENCE} if (cells["synchronizer"] == REFERENCE).any() else {}
-    news: list[Sentence] = []
-    facts: list[Sentence] = []
-    for factor in ("library", "environment", "variant"):
-        first, *others = dict.fromkeys(cells[factor])
-        for other in others[:MOST_VALUES]:
-            sides = ({factor: first, **start}, {factor: other, **start})
-            try:
-                table = compare(experiment, where_a=sides[0], where_b=sides[1])
-            except UsageError:  # they share no cell
-                continue
-            news += conclusion(table)
-            facts.append(configuration_fact(experiment, table, sides))
-        if len(others) > MOST_VALUES:
-            facts.append(Sentence("more_values", {"values": len(others) - MOST_VALUES, "factor": factor}))
-    return news, facts
-
-
-def configuration_fact(
-    experiment: Experiment, table: pd.DataFrame, sides: tuple[dict[str, str], dict[str, str]]
-) -> Sentence:
-    """Says how B compares with A; `table` is of `compare`."""
-    table = table[table["verdict"] != UNMATCHED]
-    verdicts = table["verdict"].value_counts()
-    fewest = table.loc[table["verdict"].isin(DECIDED), ["launches_a", "launches_b"]].min().min()
-    first, other = (next(iter(side.values())) for side in sides)
-    conditions = (",".join(f"{name}={value}" for name, value in side.items()) for side in sides)
-    return Sentence(
-        "configuration",
-        {
-            "a": first,
-            "b": other,
-            "from_start": len(sides[0]) > 1,
-            "cells": len(table),
-            "found": [{"verdict": name, "cells": int(verdicts[name])} for name in VERDICT_ORDER if name in verdicts],
-            "unseen": unseen_text(int(fewest)) if fewest > 0 else "",
-            "command": shlex.join(["downbeat", "compare", str(experiment.path), *conditions]),
-        },
+    cells = contrast.cells[contrast.cells["main"]]
+    latency = summarize_groups(cells, ("panel", "line", "size"), MEDIAN_LATENCY).dropna(subset=["estimate"])
+    if latency.empty:
+        return ()
+    several = latency.drop_duplicates("panel")
+    first = latency[latency["panel"] == several["panel"].iloc[0]].sort_values("size", kind="stable")
+    first = first[first["size"] == first["size"].iloc[0]]
+    if len(contrast.sides) == 1:
+        own = latency[latency["panel"] == several["panel"].iloc[0]].sort_values("size", kind="stable")
+        places = sorted({0, len(own) // 2, len(own) - 1})
+        shown = own.iloc[places] if len(several) == 1 else several.iloc[:MOST_NUMBERS]
+        return tuple(latency_number(contrast, row) for row in shown.to_dict("records"))
+    order = [side for side in contrast.sides if (first["line"] == side).any()][:2]
+    found = [latency_number(contrast, row) for side in order for row in first[first["line"] == side].to_dict("records")]
+    mine = contrast.ratios[contrast.ratios["main"] & (contrast.ratios["line"].isin(order[1:]))]
+    mine = mine.dropna(subset=["ratio"])
+    if len(mine) > 1 and len(set(mine["verdict"]) & UNANIMOUS) == len(set(mine["verdict"])) == 1:
+        ratio, low, high = np.exp(np.log(mine[["ratio", "low", "high"]].to_numpy(dtype=float)).mean(axis=0))
+        about = f"{contrast.ratio_label}, over {counted(len(mine), 'cell')}"
+        return (*found, Number(f"{ratio:.2f}", "", span(low, high), about))
+    mine = mine[(mine["panel"] == first["panel"].iloc[0]) & (mine["size"] == first["size"].iloc[0])]
+    return (
+        *found,
+        *(
+            Number(f"{row['ratio']:.2f}", "", span(row["low"], row["high"]), f"{contrast.ratio_label}, the same cell")
+            for row in mine.to_dict("records")
+        ),
     )
+
+
+MOST_NUMBERS = 3
+UNANIMOUS = {*READINGS, *READINGS.values()}
+
+
+def latency_number(contrast: Contrast, row: Mapping[Any, Any]) -> Number:
+    """Returns the latency of a cell of one side."""
+    size = f", {value_text('size', row['size'])}" if row["size"] else ""
+    side = row["line"] if contrast.factor != STARTS else start_text(row["line"])
+    interval = span(row["low"] * MICROSECONDS, row["high"] * MICROSECONDS) if row["launches"] > 1 else ""
+    about = f"{row['panel']}{size}, {side}"
+    return Number(with_zeros(row["estimate"] * MICROSECONDS), "us", interval, about)
+
+
+def start_text(line: str) -> str:
+    """Returns what operations were measured from, in words."""
+    return f"from {COMMON}" if line == REFERENCE else f"after {line}"
 
 
 def delay_facts(experiment: Experiment) -> list[Sentence]:
@@ -290,21 +301,36 @@ def skew_fact(ranges: pd.DataFrame, bound: float, ranks: int = 0) -> Sentence:
     return Sentence("exit_skew", values)
 
 
-def experiment_verdict(experiment: Experiment) -> tuple[tuple[Fact, ...], tuple[Fact, ...], pd.DataFrame]:
-    """Returns the news, the findings in sentences, and the verdicts on single cells that they rest on."""
+@dataclass(frozen=True)
+class Answer:
+    """What a report says of an experiment, in words: the news, then what else was found."""
+
+    news: tuple[Fact, ...]
+    numbers: tuple[Number, ...]
+    found: tuple[Fact, ...]
+
+
+def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> Answer:
+    """Returns what is said of what is compared, of starts, and of all else."""
     if measured_cells(experiment).empty:  # of a run that was cut short before the first cell was complete
-        return (), (), against_start_frame([])
-    judged = against_start(experiment)
-    compared, sentences = configuration_facts(experiment)
+        return Answer((), (), ())
+    judged = list(starts.judged)
+    others = [name for name in ("library", "environment") if name != contrast.factor]
+    cells = plain_cells(experiment)
+    also = [sides_by(experiment, name, cells) for name in others if cells[name].nunique() > 1]
+    algorithms = algorithm_facts(experiment)
+    news = (algorithms if contrast.factor == "algorithm" else comparison_facts(contrast))[:MOST_NEWS]
+    news = news or ([headline(judged)] if judged else latency_facts(experiment))
     found = {
-        "latency": latency_facts(experiment),
-        "comparison": sentences,
+        "also compared": [sentence for one in also for sentence in comparison_facts(one)],
         "effect of the barrier": barrier_facts(judged),
-        "algorithms": algorithm_facts(experiment),
+        "algorithms": algorithms[MOST_NEWS if contrast.factor == "algorithm" else 0 :],
         "late ranks": delay_facts(experiment),
         "overlap": overlap_facts(experiment),
         "exit skew": skew_facts(experiment),
     }
     facts = tuple(Fact(about, "\n".join(map(str, lines))) for about, lines in found.items() if lines)
-    news = compared[:1] or ([headline(judged)] if judged else found["latency"])
-    return tuple(Fact("", str(one)) for one in news), facts, against_start_frame(judged)
+    return Answer(tuple(Fact("", str(one)) for one in news), large_numbers(contrast), facts)
+
+
+MOST_NEWS = 2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,21 +12,23 @@ from downbeat.comparison.summaries import (
     CONFIGURATION,
     DEFINITIONS,
     PANELS,
+    REFERENCE,
     all_overlaps,
     by_operation,
     describe,
-    describe_each,
     geometric_means,
     late_launches,
-    launch_ratios,
     mean_interval,
     measured_cells,
     plain_cells,
     positive_interval,
     summarize_groups,
     synchronization,
+    value_text,
 )
+from downbeat.data.cells import STATE
 from downbeat.data.metrics import METRICS
+from downbeat.report.compared import STARTS, Contrast, contrast_of, in_main_state, starts_of
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Band, Box, Heat, Line, Panel, lines_of
 from downbeat.report.style import GRAY, Picture, positions
@@ -44,14 +47,16 @@ def by_panel(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(title), group
 
 
-# Barrier / common start.
+# What is compared, against size.
 
-RATIO = "barrier_ratio"
 RATIO_CAPTION = (
-    "Latency after the synchronizer / latency after harmonize (delta in Schuchart 2023, section 6.1), median of "
-    "each launch, paired by launch: geometric mean with its 95 % interval. Above 1 the operation reads higher "
-    f"after the synchronizer than from a common start, below 1 lower. The gray band is 1 +- {MARGIN:.0%}."
+    "{}: median latency of each launch, geometric mean over launches, with its 95 % interval. Above 1 the first of "
+    f"both takes longer. The gray band is 1 +- {MARGIN:.0%}.{{}}"
 )
+DELTA = " Paired by launch: delta in Schuchart 2023, section 6.1."
+OTHER_STATES = " Other states of the machine are in the numbers alone."
+FEWEST_SIZES = 3  # of an operation that is drawn against size; others are rows of one panel
+MOST_LISTED = 40  # rows of a panel
 
 
 def shown_ratios(numbers: pd.DataFrame) -> tuple[float, float]:
@@ -62,22 +67,73 @@ def shown_ratios(numbers: pd.DataFrame) -> tuple[float, float]:
     return min(low, 1 / (1 + 2 * MARGIN)) / 1.02, max(high, 1 + 2 * MARGIN) * 1.02
 
 
-def draw_ratios(experiment: Experiment) -> list[Picture]:
-    """Draws the ratio against size: a panel per operation and configuration, a line per synchronizer."""
-    ratios = launch_ratios(plain_cells(experiment))
-    if ratios.empty:
+def against_size(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Returns which rows are of operations that have enough sizes to be drawn against them."""
+    return frame.groupby("operation")["size"].transform("nunique") >= FEWEST_SIZES
+
+
+def cell_names(numbers: pd.DataFrame) -> list[str]:
+    """Returns what rows of a list are called: panel, and size where the operation has several."""
+    several = numbers.groupby("panel")["size"].transform("nunique") > 1
+    return [
+        f"{panel}, {value_text('size', size)}" if many else str(panel)
+        for panel, size, many in zip(numbers["panel"], numbers["size"], several, strict=True)
+    ]
+
+
+def draw_contrast(experiment: Experiment) -> list[Picture]:
+    """Draws what is compared: latencies of all sides in one panel, then ratios."""
+    contrast = contrast_of(experiment)
+    return [*latency_pictures(contrast), *ratio_pictures(contrast)]
+
+
+def draw_starts(experiment: Experiment) -> list[Picture]:
+    """Draws barrier / common start, where something else is compared first."""
+    contrast = contrast_of(experiment)
+    return ratio_pictures(starts_of(experiment)) if contrast.factor != STARTS else []
+
+
+def ratio_pictures(contrast: Contrast) -> list[Picture]:
+    """Draws the ratios of the sides to the first: against size, a panel per operation, then the other operations."""
+    ratios = contrast.ratios.dropna(subset=["ratio"])
+    if not ratios["main"].any():
         return []
-    ratios = ratios.assign(line=synchronization(ratios), panel=describe_each(ratios, "operation", CONFIGURATION))
-    numbers = summarize_groups(ratios, ("panel", "line", "size"), "ratio").rename(columns={"estimate": "ratio"})
-    places, limits = positions(numbers["line"]), shown_ratios(numbers)
-    panels = []
-    for title, group in by_panel(numbers.assign(at=numbers["size"].clip(lower=1))):
-        x, scale = (SIZE_LABEL, "bytes") if (group["size"] > 0).any() else ("no message", "none")
-        lines = lines_of(group, ("at", "ratio", "low", "high"), places)
-        shade = (1 / (1 + MARGIN), 1 + MARGIN)
-        panels.append(Panel(lines, x, "ratio", title, scale, "log", y_limits=limits, y_at=1.0, shade=shade))
-    named = numbers.rename(columns={"line": "synchronizer", "size": "size_bytes"})
-    return [make_picture(RATIO, "Effect of the barrier on the latency", RATIO_CAPTION, panels, named, share_y=True)]
+    label, places = contrast.ratio_label, positions(contrast.sides)
+    name = "barrier" if contrast.factor == STARTS else contrast.factor
+    remarks = DELTA * (contrast.sides[0] == REFERENCE) + OTHER_STATES * (not ratios["main"].all())
+    caption = RATIO_CAPTION.format(label[0].upper() + label[1:], remarks)
+    look: dict[str, Any] = {"y_at": 1.0, "shade": (1 / (1 + MARGIN), 1 + MARGIN)}
+    look["y_limits"] = shown_ratios(ratios[ratios["main"]])
+    panels = [
+        Panel(lines_of(group, ("at", "ratio", "low", "high"), places), SIZE_LABEL, label, title, "bytes", "log", **look)
+        for title, group in by_panel(
+            ratios[ratios["main"] & against_size(ratios)].assign(at=lambda one: one["size"].clip(lower=1))
+        )
+    ]
+    listed = ratios[ratios["main"] & ~against_size(ratios)]
+    rows = [
+        Box(
+            cell if contrast.sides[2:] == () else f"{cell}: {row['line']}",
+            "",
+            row["ratio"],
+            (row["low"], row["high"]),
+            (row["low"], row["high"]),
+            color=places[row["line"]],
+        )
+        for cell, row in zip(cell_names(listed), listed.to_dict("records"), strict=True)
+    ][:MOST_LISTED]
+    numbers = ratios.rename(columns={"panel": "cell", "line": contrast.factor, "size": "size_bytes"})
+    numbers = numbers.drop(columns=["main", "operation"])
+    found = []
+    if panels:
+        found.append(make_picture(f"{name}_ratio", f"Latency: {label}", caption, panels, numbers, share_y=True))
+    if rows:
+        lone = [Panel(rows, label, "", x_scale="log", x_at=1.0, rows=True)]
+        title = f"Latency: {label}{', of the other operations' if panels else ''}"
+        found.append(
+            make_picture(f"{name}_ratio{'-others' if panels else ''}", title, caption, lone, numbers, columns=1)
+        )
+    return found
 
 
 # Against size and processes, and as a list.
@@ -86,91 +142,39 @@ BANDS = (("p5", "p95", 0.10), ("p25", "p75", 0.20))  # quantiles within a launch
 SHOWN_STATISTICS = ("mean", "p5", "p25", "p75", "p95")
 # With more lines, bands hide each other.
 MOST_BANDS = 3
-FEWEST_SIZES = 3
 SCALING_CAPTION = f"{MEANING} Points: geometric mean over launches of the launches' medians, with its 95 % interval."
-SHADES = " The bands hold the middle half and 90 % of the samples of a launch, the small crosses are means."
-
-
-def draw_sizes(experiment: Experiment) -> list[Picture]:
-    """Draws latency against size, a picture for each operation that was measured with at least three sizes."""
-    return [
-        scaling_picture(frame, "size", f"latency_by_size-{operation}", f"{operation}: latency against size")
-        for operation, frame in by_operation(plain_cells(experiment))
-        if frame["size"].nunique() >= FEWEST_SIZES
-    ]
-
-
-def draw_processes(experiment: Experiment) -> list[Picture]:
-    """Draws latency against processes, a picture for each operation that was measured with several numbers of them."""
-    return [
-        scaling_picture(frame, "ranks", f"latency_by_processes-{operation}", f"{operation}: latency against processes")
-        for operation, frame in by_operation(plain_cells(experiment))
-        if frame["ranks"].nunique() > 1
-    ]
-
-
-def scaling_picture(frame: pd.DataFrame, x: str, name: str, title: str) -> Picture:
-    """Draws the latency of one operation against `size` or `ranks`: a line per synchronizer."""
-    factors = [*(factor for factor in CONFIGURATION if factor != "ranks"), "ranks" if x == "size" else "size"]
-    numbers = scaling_numbers(frame.assign(line=synchronization(frame), panel=describe(frame, factors)), x)
-    places = positions(numbers["line"])
-    with_bands = len(places) <= MOST_BANDS
-    axes, scale = (SIZE_LABEL, "bytes") if x == "size" else ("processes", "positions")
-    panels = []
-    for panel, group in by_panel(numbers.assign(at=numbers[x].clip(lower=1))):
-        marks: list[Band | Line] = []
-        for line, points in group.sort_values("at").groupby("line", sort=False) if with_bands else ():
-            color = places[str(line)]
-            marks += [Band(points["at"], points[f"{a}_us"], points[f"{b}_us"], color, dark) for a, b, dark in BANDS]
-            marks.append(Line("", points["at"], points["mean_us"], color=color, style="", marker=6))
-        marks += lines_of(group, ("at", "median_us", "low_us", "high_us"), places)
-        panels.append(Panel(marks, axes, f"{METRICS[METRIC].label} [us]", panel, scale, "log"))
-    caption = SCALING_CAPTION + (SHADES if with_bands else "")
-    named = numbers.rename(columns={"line": "synchronizer", "size": "size_bytes"})
-    return make_picture(name, title, caption, panels, named, share_x=x == "size", share_y=True)
-
-
-def scaling_numbers(frame: pd.DataFrame, x: str) -> pd.DataFrame:
-    """Returns the numbers drawn, a row per point, in us; of a frame with `panel` and `line`."""
-    by: Sequence[str] = ("panel", "line", x)
-    numbers = summarize_groups(frame, by, f"{METRIC}_median")
-    numbers[["estimate", "low", "high"]] *= MICROSECONDS
-    numbers = numbers.rename(columns={"estimate": "median_us", "low": "low_us", "high": "high_us"})
-    means = geometric_means(frame, by, [f"{METRIC}_{statistic}" for statistic in SHOWN_STATISTICS]) * MICROSECONDS
-    numbers[[f"{statistic}_us" for statistic in SHOWN_STATISTICS]] = means.to_numpy()
-    return numbers
-
-
+SHADES = " The bands hold the middle half and 90 % of the samples of a launch."
 LIST_CAPTION = (
     f"{MEANING} Mark: geometric mean over launches of the launches' medians, between the ends of its 95 % interval; "
     "thick: the middle half of the samples of a launch, thin: 90 %."
 )
+LATENCY_LABEL = f"{METRICS[METRIC].label} [us]"
 
 
-def draw_latency_lists(experiment: Experiment) -> list[Picture]:
-    """Draws the latencies of each operation with fewer than three sizes and one number of processes."""
-    cells = plain_cells(experiment)
-    if cells["ranks"].nunique() > 1:
+def latency_pictures(contrast: Contrast) -> list[Picture]:
+    """Draws latencies: against size, a panel per operation, a line per side; then operations with fewer sizes."""
+    if contrast.cells.empty:
         return []
-    return [
-        latency_list(frame, operation)
-        for operation, frame in by_operation(cells)
-        # Several algorithms after several synchronizers are a heat map.
-        if frame["size"].nunique() < FEWEST_SIZES
-        and (frame["algorithm"].nunique() == 1 or synchronization(frame).nunique() == 1)
-    ]
-
-
-def latency_list(frame: pd.DataFrame, operation: str) -> Picture:
-    """Draws the cells of one operation, a panel per size and configuration."""
-    frame = frame.assign(line=synchronization(frame), panel=describe(frame, [*CONFIGURATION, "size"]))
-    numbers = scaling_numbers(frame, "size")
-    places = positions(numbers["line"])
-
-    def boxes(group: pd.DataFrame) -> list[Box]:
-        return [
+    cells = contrast.cells
+    numbers = scaling_numbers(cells, ("panel", "line", "operation", "size", STATE, "main"))
+    places = positions(contrast.sides)
+    remarks = OTHER_STATES * (not numbers["main"].all())
+    named = numbers.rename(columns={"panel": "cell", "line": contrast.factor, "size": "size_bytes"})
+    named = named.drop(columns=["main", "operation"])
+    sized = against_size(numbers)
+    found = []
+    if sized.any():
+        panels = scaling_panels(numbers[numbers["main"] & sized], "size", places)
+        shades = SHADES if len(places) <= MOST_BANDS else ""
+        title, caption = "Latency against size", SCALING_CAPTION + shades + remarks
+        found.append(make_picture("latency_by_size", title, caption, panels, named[sized], share_x=True, share_y=True))
+    listed = numbers[numbers["main"] & ~sized]
+    # Of several numbers of processes there is a picture against these.
+    if len(listed) and cells["ranks"].nunique() == 1:
+        alone = len(contrast.sides) == 1
+        rows = [
             Box(
-                row["line"],
+                cell if alone else f"{cell}: {row['line']}",
                 "",
                 row["median_us"],
                 (row["p25_us"], row["p75_us"]),
@@ -178,17 +182,53 @@ def latency_list(frame: pd.DataFrame, operation: str) -> Picture:
                 interval=(row["low_us"], row["high_us"]),
                 color=places[row["line"]],
             )
-            for row in group.to_dict("records")
-        ]
+            for cell, row in zip(cell_names(listed), listed.to_dict("records"), strict=True)
+        ][:MOST_LISTED]
+        panel = Panel(rows, LATENCY_LABEL, "", x_scale="log", rows=True)
+        title = "Latency of the other operations" if sized.any() else "Latency"
+        found.append(make_picture("latency", title, LIST_CAPTION + remarks, [panel], named[~sized], columns=1))
+    return found
 
-    panels = [
-        Panel(boxes(group), "latency [us]", "", title, x_scale="log", rows=True) for title, group in by_panel(numbers)
-    ]
-    named = numbers.rename(columns={"line": "synchronizer", "size": "size_bytes"})
-    # The eye compares panels of one size.
-    share = numbers["size"].nunique() == 1
-    title = f"{operation}: latency"
-    return make_picture(f"latency-{operation}", title, LIST_CAPTION, panels, named, columns=1, share_x=share)
+
+def scaling_panels(numbers: pd.DataFrame, x: str, places: Mapping[str, int]) -> list[Panel]:
+    """Returns a panel per `panel` with a line per `line` of `scaling_numbers`, against `size` or `ranks`."""
+    axes, scale = (SIZE_LABEL, "bytes") if x == "size" else ("processes", "positions")
+    panels = []
+    for panel, group in by_panel(numbers.assign(at=numbers[x].clip(lower=1))):
+        marks: list[Band | Line] = []
+        for line, points in group.sort_values("at").groupby("line", sort=False) if len(places) <= MOST_BANDS else ():
+            color = places[str(line)]
+            marks += [Band(points["at"], points[f"{a}_us"], points[f"{b}_us"], color, dark) for a, b, dark in BANDS]
+        marks += lines_of(group, ("at", "median_us", "low_us", "high_us"), places)
+        panels.append(Panel(marks, axes, LATENCY_LABEL, panel, scale, "log"))
+    return panels
+
+
+def draw_processes(experiment: Experiment) -> list[Picture]:
+    """Draws latency against processes, a picture for each operation that was measured with several numbers of them."""
+    factors = [*(factor for factor in CONFIGURATION if factor not in ("ranks", STATE)), "size"]
+    cells, found = plain_cells(experiment), []
+    for operation, rows in by_operation(cells[in_main_state(cells)]):
+        if rows["ranks"].nunique() > 1:
+            frame = rows.assign(line=synchronization(rows), panel=describe(rows, factors))
+            numbers = scaling_numbers(frame, ("panel", "line", "ranks"))
+            places = positions(numbers["line"])
+            panels = scaling_panels(numbers, "ranks", places)
+            caption = SCALING_CAPTION + (SHADES if len(places) <= MOST_BANDS else "")
+            named = numbers.rename(columns={"line": "synchronizer"})
+            name, title = f"latency_by_processes-{operation}", f"{operation}: latency against processes"
+            found.append(make_picture(name, title, caption, panels, named, share_y=True))
+    return found
+
+
+def scaling_numbers(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Returns the numbers drawn, a row per group, in us."""
+    numbers = summarize_groups(frame, by, f"{METRIC}_median")
+    numbers[["estimate", "low", "high"]] *= MICROSECONDS
+    numbers = numbers.rename(columns={"estimate": "median_us", "low": "low_us", "high": "high_us"})
+    means = geometric_means(frame, by, [f"{METRIC}_{statistic}" for statistic in SHOWN_STATISTICS]) * MICROSECONDS
+    numbers[[f"{statistic}_us" for statistic in SHOWN_STATISTICS]] = means.to_numpy()
+    return numbers
 
 
 # Algorithms against synchronizers.
@@ -203,7 +243,8 @@ MAP_CAPTION = (
 def draw_heat_maps(experiment: Experiment) -> list[Picture]:
     """Draws a map for each operation that was measured with several algorithms after several synchronizers."""
     pictures = []
-    for operation, frame in by_operation(plain_cells(experiment)):
+    cells = plain_cells(experiment)
+    for operation, frame in by_operation(cells[in_main_state(cells)]):
         columns = synchronization(frame)
         if frame["algorithm"].nunique() > 1 and columns.nunique() > 1:
             pictures.append(heat_map(frame.assign(column=columns, panel=describe(frame, PANELS)), operation))

@@ -98,6 +98,7 @@ LONGEST, SHOWN = 4, 1.25
 # Least range of the axis; smaller changes are not drift.
 LEAST_LOW, LEAST_HIGH = 0.98, 1.02
 AXIS_MARGIN = 1.02  # a factor, beyond the data
+MOST_SHOWN = 0.98  # quantile of the bins that the axis reaches to
 # Least share of launches in a bin; below it, the median is that of the long launches.
 LEAST_SHARE = 0.5
 # With more launches than these, a line for each is a gray cloud that only makes the page long.
@@ -105,7 +106,7 @@ MOST_GRAY = 12
 TIME_CAPTION = (
     "Each valid sample's latency is divided by the median of its own cell in the same launch, so that cells can be "
     f"taken together. The launch is cut into spans of time, at most {HISTOGRAM_BINS} for a launch of median length; "
-    "the numbers also have the rest of a much longer one. {} "
+    "the numbers also have the rest of a much longer one, and what is beyond the axis. {} "
     "A line that rises or falls is drift (a clock rate, a governor, a temperature, another job). It affects all cells, "
     "because their blocks are in random order."
 )
@@ -179,9 +180,9 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     numbers["panel"] = describe(numbers, LAUNCH_FACTORS)
     count, panels = numbers["launch"].nunique(), []
     several = count > 1
-    # Not of the axis: its margin below is linear, and reaches below 0 if one latency is a hundred times the median.
-    low, high = numbers["relative"].min() / AXIS_MARGIN, numbers["relative"].max() * AXIS_MARGIN
-    limits = (min(low, LEAST_LOW), max(high, LEAST_HIGH))
+    # One interruption would flatten all the others.
+    low, high = numbers["relative"].quantile([1 - MOST_SHOWN, MOST_SHOWN])
+    limits = (min(low / AXIS_MARGIN, LEAST_LOW), max(high * AXIS_MARGIN, LEAST_HIGH))
     for title, group in numbers.groupby("panel", sort=False):
         own = [one for _, one in group.groupby("launch")][: MOST_GRAY if several else 0]
         look = {"color": GRAY, "marker": NO_MARKER, "width": 0.6}

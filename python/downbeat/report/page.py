@@ -264,7 +264,7 @@ class Table:
 class PageSection:
     """A part of a page: text first, then warnings, definitions, commands, tables, pictures."""
 
-    title: str
+    title: str  # empty: the first, which continues the answer
     paragraphs: tuple[str, ...] = ()  # plain text
     warnings: tuple[str, ...] = ()  # each says what was seen, why it matters, what to do
     tables: tuple[Table, ...] = ()
@@ -282,6 +282,16 @@ class Fact:
 
 
 @dataclass(frozen=True)
+class Number:
+    """A number in large figures, as text."""
+
+    value: str
+    unit: str  # may be empty
+    interval: str  # empty where there is none
+    about: str
+
+
+@dataclass(frozen=True)
 class Page:
     """A page: the answer first."""
 
@@ -289,6 +299,8 @@ class Page:
     lead: tuple[str, ...] = ()  # plain text
     sections: tuple[PageSection, ...] = field(default_factory=tuple)
     found: tuple[Fact, ...] = ()  # a row each, before the lead
+    byline: str = ""  # below the title: of what, on what
+    numbers: tuple[Number, ...] = ()  # after the news
 
 
 def write_page(path: Path, page: Page) -> None:

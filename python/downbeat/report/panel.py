@@ -70,6 +70,8 @@ class Heat:
     values: pd.DataFrame
     deviations: pd.DataFrame | None = None  # beside the values
     form: str = ".3g"
+    framed: Sequence[tuple[str, str]] = ()  # index and column of values with a frame
+    ratios: bool = False  # to 1, which is white; above it blue, below red
 
 
 @dataclass(frozen=True)

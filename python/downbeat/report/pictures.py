@@ -16,12 +16,11 @@ from downbeat.report.clock_pictures import draw_drift, draw_edges, draw_pareto, 
 from downbeat.report.instants import draw_pattern_file, draw_patterns, draw_skew_file, draw_skews, draw_timelines
 from downbeat.report.latency import (
     draw_computation_overlap,
+    draw_contrast,
     draw_heat_maps,
     draw_late_arrival,
-    draw_latency_lists,
     draw_processes,
-    draw_ratios,
-    draw_sizes,
+    draw_starts,
 )
 from downbeat.report.launches import draw_checks, draw_launches, draw_run_times
 from downbeat.report.style import Picture
@@ -32,10 +31,9 @@ if TYPE_CHECKING:
 
 # Drawn from samples of operations.
 OF_EXPERIMENTS: tuple[Callable[[experiment.Experiment], list[Picture]], ...] = (
-    draw_ratios,
-    draw_sizes,
+    draw_contrast,
+    draw_starts,
     draw_processes,
-    draw_latency_lists,
     draw_heat_maps,
     draw_late_arrival,
     draw_computation_overlap,
@@ -71,7 +69,7 @@ class Experiment(experiment.Experiment):
         """Returns a picture of the report, which a notebook shows; it has a matplotlib `figure` and its `numbers`.
 
         Args:
-            name: of the picture, or how it begins: "latency_by_size-bcast"; by default the report's first.
+            name: of the picture, or how it begins: "latency_by_processes-bcast"; by default the report's first.
 
         Raises:
             UsageError: the experiment has no such picture.

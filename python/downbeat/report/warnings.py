@@ -29,20 +29,25 @@ SAME_EVERYWHERE = {
 }
 
 
+MOST_WARNINGS = 5
+
+
 def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
-    """Returns the warnings of an experiment, the gravest first."""
-    return (
+    """Returns the warnings of an experiment, the gravest first: `MOST_WARNINGS` at most; the last may hold several."""
+    found = (
         *simulated(experiment),
         *few_launches(experiment),
         *failed_launches(experiment),
         *changing_states(experiment),
-        *(f"{line}." for line in launch_lines(experiment.cells, "latency_avg_median")),
         *bad_cells(experiment),
         *disagreeing_clocks(experiment),
         *different_conditions(experiment),
         *machine_problems(experiment),
+        *(f"{line}." for line in launch_lines(experiment.cells, "latency_avg_median")),
         *bench_warnings([launch.context for launch in experiment.launches]),
     )
+    kept, rest = found[: MOST_WARNINGS - 1], found[MOST_WARNINGS - 1 :]
+    return (*kept, *(["\n".join(rest)] if rest else []))
 
 
 def simulated(experiment: Experiment) -> list[str]:
@@ -149,25 +154,20 @@ def different_conditions(experiment: Experiment) -> list[str]:
 
 def machine_problems(experiment: Experiment) -> list[str]:
     """Warns of what `downbeat doctor` saw when the experiment began, and would distort it."""
-    return [
-        f"when the experiment began: {finding.seen}; {finding.advice}."
-        for finding in experiment.machine
-        if finding.verdict == "problem"
-    ]
+    problems = [finding for finding in experiment.machine if finding.verdict == "problem"]
+    told = "; ".join(f"{finding.seen} ({finding.advice})" for finding in problems)
+    return [f"when the experiment began: {told}."] if problems else []
 
 
 def bench_warnings(contexts: Sequence[Mapping[str, object]]) -> list[str]:
-    """Returns what downbeat-bench itself warned of: one line for those that differ in their numbers alone."""
+    """Returns what downbeat-bench itself warned of: the first of those that differ in their numbers alone."""
     found: dict[str, list[str]] = {}
     for context in contexts:
         for line in dict.fromkeys(str(context.get("warnings", "")).splitlines()):
             if line:
                 found.setdefault(re.sub(r"[0-9.]+", "#", line), []).append(line)
-    if len(contexts) == 1:
-        return [line for lines in found.values() for line in lines]
     return [
-        f"{lines[0]} (in {len(lines)} of {len(contexts)} launches"
-        f"{', with other numbers' if len(set(lines)) > 1 else ''})"
+        lines[0] + (f" (in {len(lines)} of {len(contexts)} launches)" if len(contexts) > 1 else "")
         for lines in found.values()
     ]
 

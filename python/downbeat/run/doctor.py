@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from downbeat.run.machine import Finding, Machine, check_variables, parse_cpus
+from downbeat.sentences import listed
 from downbeat.text import counted
 
 
@@ -257,6 +258,40 @@ def check_memory(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
         advice = "it unmaps pages to find their users, which interrupts ranks; as root, sysctl kernel.numa_balancing=0"
         findings.append(Finding("memory", f"NUMA balancing is on, over {len(nodes)} nodes", "notice", advice))
     return findings
+
+
+# What problems that a check sees spoil; those of all others spoil everything.
+SPOILED = {
+    **dict.fromkeys(("load", "virtualization", "memory", "noise"), "tails"),
+    "states": "comparisons across states",
+    "frequency": "comparisons across launches",
+    "libraries": "the libraries that do not start",
+}
+
+
+def fitness(findings: Sequence[Finding]) -> str:
+    """Says what a machine is fit for, and what not: the checks that saw problems, by what these spoil."""
+    verdicts = {
+        check: [one.verdict for one in findings if one.check == check] for check in (one.check for one in findings)
+    }
+    spoiled: dict[str, list[str]] = {}
+    for check, found in verdicts.items():
+        # Noise that is a notice spoils what lies above the median.
+        if "problem" in found or (check == "noise" and "notice" in found):
+            spoiled.setdefault(SPOILED.get(check, ""), []).append(check)
+    if "" in spoiled:
+        return f"not fit: {listed(spoiled[''])}"
+    fit = "fit for medians" + (" and tails" if "noise" in verdicts and "tails" not in spoiled else "")
+    fit += " within a state" if SPOILED["states"] in spoiled else ""
+    unseen = [name for name in ("noise", "states") if set(verdicts.get(name, ["notice"])) == {"notice"}]
+    unseen = [name for name in unseen if name not in spoiled.get("tails", [])]
+    return "; ".join(
+        [
+            fit,
+            *(f"not for {what}: {listed(names)}" for what, names in spoiled.items()),
+            *([f"not known: {listed(unseen)}"] if unseen else []),
+        ]
+    )
 
 
 Check = Callable[[Machine, int], list[Finding]]

@@ -7,6 +7,7 @@ The estimate of a cell is the geometric mean of launch medians with its interval
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -39,13 +40,15 @@ class Estimates:
     def __init__(self) -> None:
         self.frames: dict[LaunchKey, pd.DataFrame] = {}  # as `frame` returns them together
         self.known: dict[CellKey, dict[int, float]] | None = None  # `medians`, once they are asked for
+        self.together: pd.DataFrame | None = None  # `rows`, likewise
+        self.found: dict[LaunchKey, str] = {}  # `states`, likewise
 
     @classmethod
     def of(cls, plan: Plan, directory: Path) -> Estimates:
         """Returns the estimates of the complete launches of an experiment."""
         estimates = cls()
         done = places.complete(directory)
-        for number in range(1, max(plan.launches, plan.max_launches) + 1):
+        for number in range(1, max(plan.launches, plan.most_rounds, plan.max_launches) + 1):
             for key in plan.round_order(number):
                 if str(key) in done:
                     estimates.add(key, directory / places.LAUNCHES / str(key) / places.SAMPLES)
@@ -64,7 +67,8 @@ class Estimates:
         if HIGH in kept:
             kept = kept.assign(**{PATH: path_of(hosts, key.ranks, key.configuration)})
         self.frames[key] = kept.assign(**factors, **{f"{LATENCY}_median": medians, f"{LATENCY}_{STEP}": steps})
-        self.known = None
+        self.known = self.together = None
+        self.found = {}
 
     def frame(self, plan: Plan) -> pd.DataFrame:
         """Returns a row per launch and cell: factors, `launch`, `status`, `error_bound`, median and step, in s.
@@ -80,10 +84,31 @@ class Estimates:
         return with_states(pd.concat(frames, ignore_index=True)) if frames else pd.DataFrame()
 
     @property
+    def rows(self) -> pd.DataFrame:
+        """The cells of all launches, in the order in which these came in, with the states that they had together."""
+        if self.together is None:
+            whole = pd.concat(self.frames.values(), ignore_index=True) if self.frames else pd.DataFrame()
+            self.together = with_states(whole) if self.frames else whole
+        return self.together
+
+    def states(self) -> dict[LaunchKey, str]:
+        """Returns the state of the machine in which most cells of each launch were measured."""
+        if self.found:
+            return self.found
+        first = 0
+        for key, frame in self.frames.items():
+            rows = self.rows.iloc[first : first + len(frame)]
+            first += len(frame)
+            steady = rows[rows["status"] != CHANGED]
+            if len(rows):
+                self.found[key] = Counter((steady if len(steady) else rows)["state"]).most_common(1)[0][0]
+        return self.found
+
+    @property
     def medians(self) -> dict[CellKey, dict[int, float]]:
         """The medians of every cell in s, by the number of the launch; in the state that most launches found."""
         if self.known is None:
-            rows = with_states(pd.concat(self.frames.values(), ignore_index=True)) if self.frames else pd.DataFrame()
+            rows = self.rows
             columns = [*CELL_NAMES, "launch", "state", f"{LATENCY}_median"]
             counted = rows[(rows["status"] != CHANGED) & (rows[f"{LATENCY}_median"] > 0)] if len(rows) else rows
             found: dict[CellKey, dict[str, dict[int, float]]] = {}

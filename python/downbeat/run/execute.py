@@ -7,6 +7,7 @@ import datetime
 import math
 import shutil
 import socket
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -22,13 +23,14 @@ from downbeat.run.estimates import Estimates
 from downbeat.run.job import end_marked, job_of, ranks_on_a_node
 from downbeat.run.machine import Finding
 from downbeat.run.plan import LaunchKey, Plan
+from downbeat.run.rounds import rounds_expected, rounds_wanted
 from downbeat.run.trial import check_choices
 
 ATTEMPTS = 3  # at a launch: what fails is tried twice more, after all others
 # A configuration with this many failed launches and no complete one is given up, to spend the time on the others.
 HOPELESS = 3
 # Values of a plan that may change when an experiment continues; any other change makes it another experiment.
-MAY_CHANGE = ("launches", "width", "max_launches", "timeout")
+MAY_CHANGE = ("launches", "most_rounds", "interval", "width", "max_launches", "timeout")
 
 
 class Watcher:
@@ -43,8 +45,11 @@ class Watcher:
     def launches(self, key: LaunchKey) -> None:
         """A launch begins."""
 
+    def waits(self, until: float) -> None:
+        """The next round begins at that time, s since 1970."""
+
     def tick(self) -> float | None:
-        """A launch runs; returns the seconds until the next call, None if there is none."""
+        """A launch runs, or a round is waited for; returns the seconds until the next call, None if there is none."""
         return None
 
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
@@ -198,9 +203,11 @@ class Execution:
         self.done = places.complete(directory)
         self.outcome = Outcome(estimates=Estimates.of(plan, directory))
         self.rounds = plan.launches
-        # A round that was begun for the sake of a width is completed.
-        while plan.width and self.count(plan.round_order(self.rounds + 1)):
+        self.most = plan.max_launches if plan.width else max(plan.launches, plan.most_rounds)
+        # A round that was begun for the sake of a state or a width is completed.
+        while self.rounds < self.most and self.count(plan.round_order(self.rounds + 1)):
             self.rounds += 1
+        self.latest, self.began = 0, -math.inf  # the round that was begun last, and when
         self.failed: Counter[str] = Counter()  # by configuration
         self.refused: set[str] = set()  # configurations
         self.decision = estimates.read_split(directory) if estimates.wanted(plan) else None
@@ -223,7 +230,7 @@ class Execution:
                     self.watcher.decided(self.decision)
             again += self.each_once(self.keys(pilot + 1, self.rounds))
             self.retry(again)
-            while self.plan.width and self.wider() and self.rounds < self.plan.max_launches:
+            while self.rounds < self.wanted():
                 self.rounds += 1
                 self.retry(self.each_once(self.keys(self.rounds, self.rounds)))
         finally:
@@ -240,6 +247,24 @@ class Execution:
     def count(self, keys: list[LaunchKey]) -> int:
         """Returns how many of some launches are complete."""
         return sum(str(key) in self.done for key in keys)
+
+    def wanted(self) -> int:
+        """Returns how many rounds are wanted by the launches so far."""
+        rounds = rounds_wanted(self.plan, self.outcome.estimates.states())
+        if self.plan.width and self.wider():
+            rounds = max(rounds, self.rounds + 1)
+        return min(rounds, self.most)
+
+    def wait_for(self, number: int) -> None:
+        """Waits until a round may begin; one that is retried has begun."""
+        if number <= self.latest:
+            return
+        begin = self.began + self.plan.interval
+        if begin > time.monotonic():
+            self.watcher.waits(time.time() + begin - time.monotonic())
+        while (left := begin - time.monotonic()) > 0:
+            time.sleep(min(left, self.watcher.tick() or left))
+        self.latest, self.began = number, time.monotonic()
 
     def wider(self) -> bool:
         """Whether a cell's interval is wider than asked for, or launches resemble the one before, so that it may be."""
@@ -260,7 +285,10 @@ class Execution:
         """Launches the incomplete ones; returns those that failed."""
         failed = []
         for key in keys:
-            if str(key) not in self.done and not self.hopeless(key) and not self.launch(key):
+            if str(key) in self.done or self.hopeless(key):
+                continue
+            self.wait_for(key.number)
+            if not self.launch(key):
                 failed.append(key)
         return failed
 
@@ -287,12 +315,13 @@ class Execution:
         return not ended.failure
 
     def expected(self) -> int:
-        """Estimates the number of rounds: intervals narrow with the square root of launches."""
+        """Estimates the number of rounds: states are as frequent, intervals narrow with the square root of launches."""
+        rounds = min(max(self.rounds, rounds_expected(self.plan, self.outcome.estimates.states())), self.most)
         widest = self.outcome.estimates.widest()
         if not self.plan.width or widest <= self.plan.width:
-            return self.rounds
+            return rounds
         if widest == float("inf"):
             return self.plan.max_launches
         known = max(len(medians) for medians in self.outcome.estimates.medians.values())
         needed = math.ceil(known * (widest / self.plan.width) ** 2)
-        return max(self.rounds, min(needed, self.plan.max_launches))
+        return max(rounds, min(needed, self.plan.max_launches))

@@ -190,6 +190,9 @@ class Plan:
     environments: tuple[Environment, ...] = (Environment(),)
     variants: tuple[Variant, ...] = (Variant(),)
     launches: int = 10  # of each configuration
+    # Rounds at most until each configuration has its launches in one state of the machine; 0: as many as launches.
+    most_rounds: int = 0
+    interval: float = 0.0  # s, from the start of a round to that of the next; 0: at once
     timeout: float = 0.0  # s, for a launch; 0: by its size
     seed: int = 0
     # More launches until the interval of each cell, high - low over the estimate, is so narrow; 0: no more.

@@ -22,6 +22,7 @@ from downbeat.text import name_of
 SIMULATED_REPETITIONS = "20"
 SIMULATED_WARMUP = "3"  # there is no cache to warm, and a rule that watches samples takes more time than they
 DEFAULT_LAUNCHES, MOST_FOR_WIDTH = 10, 50
+ROUNDS_PER_LAUNCH = 2  # at most, for launches in one state of the machine
 
 
 def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
@@ -61,6 +62,9 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
         environments=request.environments or (Environment(),),
         variants=variants,
         launches=launches,
+        # What is simulated has one state.
+        most_rounds=launches if platform else min(ROUNDS_PER_LAUNCH * launches, MOST_LAUNCHES),
+        interval=request.interval or 0.0,
         timeout=request.timeout or 0.0,
         seed=drawn if request.seed is None else request.seed,
         width=request.width or 0.0,

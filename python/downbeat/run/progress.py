@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from downbeat.data.cells import state_text
 from downbeat.run.bench_launch import ERRORS, Ended
 from downbeat.run.directory import PARTIAL
 from downbeat.run.estimates import CELL_NAMES, CellKey, Estimates, SplitDecision
@@ -44,7 +46,9 @@ class Screen(Console):
 CAPTION = "latency in us, mean over ranks: geometric mean of n launches' medians; +-: half the 95 % interval"
 # Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
-SHOWN_ALWAYS = ("operation", "size", "synchronizer")
+SHOWN_ALWAYS = ("operation", "size")
+START = ("synchronizer", "barrier_algorithm")
+MOST_BESIDE = 3  # synchronizers; downbeat show has all
 
 
 def title_of(key: LaunchKey) -> str:
@@ -53,10 +57,16 @@ def title_of(key: LaunchKey) -> str:
 
 
 class Pace:
-    """The durations of launches so far, and when the others will be done."""
+    """The durations of launches so far, and when the others will be done.
 
-    def __init__(self) -> None:
+    Args:
+        per_round: launches in a round.
+        interval: s, from the start of a round to that of the next, at least.
+    """
+
+    def __init__(self, per_round: int = 1, interval: float = 0.0) -> None:
         self.seconds: dict[str, list[float]] = {}  # by configuration
+        self.per_round, self.interval = per_round, interval
 
     def add(self, ended: Ended) -> None:
         self.seconds.setdefault(ended.key.configuration, []).append(ended.seconds)
@@ -65,7 +75,12 @@ class Pace:
         """Returns the seconds that so many launches will take: the mean over configurations; None if none is known."""
         if not self.seconds:
             return None
-        return launches * sum(sum(each) / len(each) for each in self.seconds.values()) / len(self.seconds)
+        return self.of(launches, sum(sum(each) / len(each) for each in self.seconds.values()) / len(self.seconds))
+
+    def of(self, launches: int, mean: float) -> float:
+        """Returns the seconds that so many launches take, of so many each."""
+        rounds, others = divmod(launches, self.per_round)
+        return rounds * max(self.interval, self.per_round * mean) + others * mean
 
 
 def time_left(seconds: float | None, complete: int, total: int) -> str:
@@ -73,29 +88,45 @@ def time_left(seconds: float | None, complete: int, total: int) -> str:
     return f", about {duration_text(seconds)} left" if seconds and complete < total else ""
 
 
+def in_one_state(estimates: Estimates) -> str:
+    """Returns how many launches are in the state that most are in, after a comma; "" if all are."""
+    counts = Counter(estimates.states().values())
+    if len(counts) < 2:
+        return ""
+    state, most = counts.most_common(1)[0]
+    return f", {most} in the state {state_text(state)}"
+
+
 def progress_table(estimates: Estimates, most: int | None = None) -> Table:
-    """Returns the table of the cells' estimates so far.
+    """Returns the table of the cells' estimates so far, synchronizers side by side, as all tables have them.
 
     Args:
         estimates: of the launches so far.
         most: rows.
     """
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    columns = [*SHOWN_ALWAYS, *(name for name in estimates.varying() if name not in SHOWN_ALWAYS)]
-    for name in columns:
-        table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
-    for name in ("latency", "+-", "n"):
-        table.add_column(name, justify="right", no_wrap=True)
-    intervals = estimates.intervals()
-    for cell, interval in list(sorted_cells(intervals))[:most]:
+    labels = [*SHOWN_ALWAYS, *(name for name in estimates.varying() if name not in (*SHOWN_ALWAYS, *START))]
+    rows: dict[tuple[object, ...], dict[str, Interval]] = {}
+    for cell, interval in sorted_cells(estimates.intervals()):
         values = dict(zip(CELL_NAMES, cell, strict=True))
-        table.add_row(*(Text(factor_text(name, values[name])) for name in columns), *interval_texts(interval))
-    if most is not None and len(intervals) > most:
-        table.add_row(Text(f"and {len(intervals) - most} more", style="dim"))
+        start, barrier = (str(values[name]) for name in START)
+        name = f"{start}[{barrier}]" if barrier not in ("default", "") else start
+        rows.setdefault(tuple(values[one] for one in labels), {})[name] = interval
+    starts = list(dict.fromkeys(name for row in rows.values() for name in row))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in labels:
+        table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
+    for name in [*(head for start in starts[:MOST_BESIDE] for head in (start, "+-")), "n"]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for key, row in list(rows.items())[:most]:
+        texts = [text for name in starts[:MOST_BESIDE] for text in interval_texts(row.get(name))]
+        count = max(interval.count for interval in row.values())
+        table.add_row(*(Text(factor_text(*one)) for one in zip(labels, key, strict=True)), *texts, str(count))
+    if most is not None and len(rows) > most:
+        table.add_row(Text(f"and {len(rows) - most} more", style="dim"))
     return table
 
 
-def sorted_cells(intervals: dict[CellKey, Interval]) -> Iterator[tuple[CellKey, Interval]]:
+def sorted_cells(intervals: dict[CellKey, Interval]) -> list[tuple[CellKey, Interval]]:
     """Returns cells with those to be compared side by side: operations in their order, then sizes."""
     operations = list(dict.fromkeys(cell[CELL_NAMES.index("operation")] for cell in intervals))
 
@@ -104,7 +135,7 @@ def sorted_cells(intervals: dict[CellKey, Interval]) -> Iterator[tuple[CellKey, 
         rest = [str(value) for name, value in values.items() if name not in ("operation", "size", "ranks")]
         return operations.index(values["operation"]), int(str(values["size"])), values["ranks"], rest
 
-    return iter(sorted(intervals.items(), key=lambda each: place(each[0])))
+    return sorted(intervals.items(), key=lambda each: place(each[0]))
 
 
 def factor_text(factor: str, value: object) -> str:
@@ -114,10 +145,12 @@ def factor_text(factor: str, value: object) -> str:
     return str(value)
 
 
-def interval_texts(interval: Interval) -> list[str]:
-    """Returns the columns of an estimate: microseconds, half of its interval beside the estimate, launches."""
+def interval_texts(interval: Interval | None) -> list[str]:
+    """Returns the columns of an estimate: microseconds, half of its interval beside the estimate."""
+    if interval is None:
+        return ["", ""]
     width = "-" if math.isnan(interval.low) or interval.count < FEWEST_SHOWN else f"{interval.width / 2:.1%}"
-    return [microseconds(interval.estimate), width, str(interval.count)]
+    return [microseconds(interval.estimate), width]
 
 
 SAY = functools.partial(print, flush=True)
@@ -136,6 +169,7 @@ class Plain(Watcher):
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         self.directory = directory
+        self.pace = Pace(len(plan.round_order(1)), plan.interval)
         already = f", {complete} of them complete" if complete else ""
         self.say(f"{plan.name}: {counted(total, 'launch')}{already}, into {directory}")
 
@@ -147,8 +181,17 @@ class Plain(Watcher):
         self.running, self.began = title_of(key), time.time()
         self.errors = self.directory / PARTIAL / str(key) / ERRORS
 
+    def waits(self, until: float) -> None:
+        self.running = ""
+        if until - time.time() > QUIET_SECONDS / 2:
+            self.say(self.next_round(until))
+
+    def next_round(self, until: float) -> str:
+        """Says when the next round begins."""
+        return f"the next round of launches begins at {time.strftime('%H:%M:%S', time.localtime(until))}"
+
     def tick(self) -> float | None:
-        if time.time() - self.began > QUIET_SECONDS / 2:
+        if self.running and time.time() - self.began > QUIET_SECONDS / 2:
             self.say(f"{self.running}: {self.within()}")
         return QUIET_SECONDS
 
@@ -160,12 +203,13 @@ class Plain(Watcher):
             said = []
         return said[-1] if said else f"began at {time.strftime('%H:%M:%S', time.localtime(self.began))}"
 
-    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
+    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
         self.pace.add(ended)
         left = self.pace.left(total - complete)
         how = f"failed: {ended.failure}" if ended.failure else f"took {duration_text(ended.seconds)}"
         self.say(
-            f"{complete} of {total} launches complete{time_left(left, complete, total)}; {title_of(ended.key)} {how}"
+            f"{complete} of {total} launches complete{time_left(left, complete, total)}{in_one_state(estimates)}; "
+            f"{title_of(ended.key)} {how}"
         )
 
     def decided(self, decision: SplitDecision) -> None:
@@ -188,6 +232,7 @@ class Terminal(Plain):
         self.total = 1
         self.failed = 0
         self.interval = DRAW_SECONDS
+        self.awaited = 0.0  # when the next round begins, s since 1970
         self.live = Live(console=console, auto_refresh=False, get_renderable=self.render, transient=True)
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
@@ -196,6 +241,13 @@ class Terminal(Plain):
         if len(os.sched_getaffinity(0)) <= max(plan.ranks):
             self.interval = DRAW_SELDOM_SECONDS
         self.live.start()
+
+    def launches(self, key: LaunchKey) -> None:
+        super().launches(key)
+        self.awaited = 0.0
+
+    def waits(self, until: float) -> None:
+        self.running, self.awaited = "", until
 
     def tick(self) -> float | None:
         self.live.refresh()
@@ -211,14 +263,24 @@ class Terminal(Plain):
     def ends(self) -> None:
         self.live.stop()
 
+    def left(self) -> float | None:
+        """Returns the seconds that are left; while the first launch runs, by how much of it is measured."""
+        measured = re.search(r"(\d+) % of", self.within()) if self.running and not self.pace.seconds else None
+        if not measured or not int(measured[1]):
+            return self.pace.left(self.total - self.complete)
+        passed = time.time() - self.began
+        return max(0.0, self.pace.of(self.total - self.complete, passed / (int(measured[1]) / 100)) - passed)
+
     def render(self) -> Group:
         """Returns the display of this moment."""
-        left = self.pace.left(self.total - self.complete)
+        left = self.left()
         words = f"launch {min(self.complete + 1, self.total)} of {self.total}"
         words += time_left(left, self.complete, self.total) + (f", {self.failed} failed" if self.failed else "")
+        words += in_one_state(self.estimates)
         head = Table.grid(padding=(0, 2, 0, 0))
         head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(words))
         launch = f"{self.running}: {self.within()}" if self.running else ""
+        launch = self.next_round(self.awaited) if self.awaited else launch
         shown: list[Table | Text] = [head, Text(launch, style="dim", no_wrap=True, overflow="ellipsis")]
         if self.estimates.medians:
             shown.append(Text(CAPTION, style="dim"))

@@ -51,15 +51,15 @@ def whole(least: int, most: int | None = None) -> Reader:
     return read
 
 
-def above_zero(below: float = math.inf, advice: str = "") -> Reader:
-    """Returns a reader of numbers above 0."""
+def above_zero(below: float = math.inf, advice: str = "", or_zero: bool = False) -> Reader:
+    """Returns a reader of numbers above 0, or of 0 as well."""
 
     def read(key: str, value: object, _base: Path) -> float:
         try:
-            given = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else 0.0
+            given = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
         except (ValueError, OverflowError):
-            given = 0.0
-        if not 0 < given < below:
+            given = -1.0
+        if not (0 < given < below or (or_zero and given == 0)):
             raise wrong(key, value, f"a number above 0{advice}")
         return given
 
@@ -195,7 +195,8 @@ def read_variants(key: str, value: object, base: Path) -> tuple[Variant, ...]:
     valid = f"NAME:KEY=VALUE with {VARIANT_KEYS}, or NAME: alone"
     tables = tables_of(key, value, valid, "") if isinstance(value, list) and value else value
     if not isinstance(tables, Mapping) or len(tables) < 2:
-        raise wrong(key, value, "two tables or more, e.g. [variants.old] and [variants.new]")
+        two = f"{key} old: {key} new:VARIABLE=VALUE" if isinstance(value, list) else "[variants.old] and [variants.new]"
+        raise wrong(key, value, f"two or more, e.g. {two}")
     return tuple(read_variant(key, each, table, base) for each, table in tables.items())
 
 
@@ -260,6 +261,8 @@ def declared(read: Reader, *more: Any, **others: Any) -> Any:  # noqa: ANN401 (a
 
 MEASURED, COMPARED, LAUNCHES = "Measurement", "Comparison", "Launches"
 NARROW = "Launch until each 95 % interval is at most W x estimate wide, e.g. 0.02 (it then covers 93 %)."
+COUNTED = "Launches of each configuration in the machine's most frequent state, of at most twice as many [10]."
+SPREAD = "Seconds from the start of one round of launches to that of the next [0: at once]."
 OTHERS = "Launch variants in turn, with another bench, launcher, operation or variable; 'NAME:' has none."
 CLUSTER = "Simulate a cluster, e.g. 'fat-tree(nodes=64)'; -n is then as many as fit, -r 20."
 SHARE = " and below 1, e.g. 0.02 for 2 %"
@@ -300,7 +303,8 @@ class Request:
         read_benches, "Path of downbeat-bench [the build, else PATH].", "[MPI=]PATH", COMPARED, many=True
     )
     launcher: str | None = declared(read_launcher, "Launcher, e.g. 'srun --mpi=pmix -n {ranks}'.", "COMMAND", COMPARED)
-    launches: int | None = declared(whole(1, MOST_LAUNCHES), "Launches of each configuration [10].", "N", LAUNCHES)
+    launches: int | None = declared(whole(1, MOST_LAUNCHES), COUNTED, "N", LAUNCHES)
+    interval: float | None = declared(above_zero(advice=", or 0", or_zero=True), SPREAD, "SECONDS", LAUNCHES)
     width: float | None = declared(above_zero(1.0, SHARE), NARROW, "W", LAUNCHES)
     max_launches: int | None = declared(whole(1, MOST_LAUNCHES), "Most launches with --width [50].", "N", LAUNCHES)
     timeout: float | None = declared(

@@ -13,6 +13,7 @@ from downbeat.statistics.holm import holm
 from downbeat.statistics.modes import CORRELATED, FALSE_ALARMS, resemblance_p, two_modes
 from downbeat.statistics.series import autocorrelation
 
+MODES, RESEMBLE = "launches come in two modes", "launches resemble the one before"
 MOST_CELLS = 8  # that a line names
 
 
@@ -43,6 +44,11 @@ def kind_lines(series: Sequence[Series], text: Callable[[float], str]) -> list[s
     return [*mode_lines(series, text), *resemblance_lines(series)]
 
 
+def is_kind_line(line: str) -> bool:
+    """Whether a line among others is one of `kind_lines`."""
+    return MODES in line or RESEMBLE in line
+
+
 def mode_lines(series: Sequence[Series], text: Callable[[float], str]) -> list[str]:
     """Returns a line on the cells whose launches have two modes, if any."""
     found = []
@@ -54,7 +60,7 @@ def mode_lines(series: Sequence[Series], text: Callable[[float], str]) -> list[s
     if not found:
         return []
     return [
-        f"launches come in two modes in {len(found)} of {len(series)} cells (by chance in {FALSE_ALARMS:.0%} if they "
+        f"{MODES} in {len(found)} of {len(series)} cells (by chance in {FALSE_ALARMS:.0%} if they "
         "deviate normally, in more if few are slow), and an interval holds only for as many of each as there were: "
         f"{named(found)}"
     ]
@@ -82,7 +88,7 @@ def resemblance_lines(series: Sequence[Series]) -> list[str]:
     where = f"in {len(cells)} of {len(series)} cells" if cells else "taken over all cells"
     names = f": {named(cells)}" if any(cells) else ""
     return [
-        f"launches resemble the one before {where} (correlation up to {min(max(strongest), 1.0):.1f}; by chance in "
+        f"{RESEMBLE} {where} (correlation up to {min(max(strongest), 1.0):.1f}; by chance in "
         f"{CORRELATED:.0%} of experiments), and intervals over them may be too narrow{names}"
     ]
 

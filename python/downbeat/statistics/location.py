@@ -1,7 +1,8 @@
-"""The location of launches: the geometric mean of their medians, with its interval."""
+"""The location of launches: the geometric mean of their medians, and the typical launch, with their intervals."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,38 @@ def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95, hidden
     logs = logarithms(medians)
     mean, half = log_interval(logs, confidence)
     return interval_of_logs(mean, half, logs.size, hidden)
+
+
+def typical_launch_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float = 0.0) -> Interval:
+    """Returns the typical launch, the median over launches, with its interval of order statistics (Thompson 1936).
+
+    The number of n launches below the median is binomial, whatever their distribution: with a long tail, as launches of
+    real machines have it, the interval holds where that of the geometric mean is too short. Ends are launches, the
+    innermost two between which the median lies with at least that confidence: of 6 to 8 launches the extremes.
+
+    Args:
+        medians: one number per launch, shape (launches,), in any unit.
+        confidence: of the interval, at least, between 0 and 1.
+        hidden: as in `geometric_mean_interval`.
+
+    Returns:
+        In the unit of the medians; without an interval (NaN) where all launches are too few: below 6 at 95 %.
+
+    Raises:
+        ValueError: there are no medians, or one is not finite; the confidence is not between 0 and 1.
+    """
+    check_confidence(confidence)
+    ordered = np.sort(np.asarray(medians, dtype=float))
+    if ordered.ndim != 1 or ordered.size == 0 or not np.isfinite(ordered).all():
+        raise ValueError(f"medians of shape {ordered.shape}; wanted is one finite number per launch, one at least")
+    count, median = ordered.size, float(np.median(ordered))
+    cut, outside = 0, 0.0  # launches at either end that are outside, and how often the median is
+    while outside + math.comb(count, cut) / 2**count <= (1 - confidence) / 2:
+        outside += math.comb(count, cut) / 2**count
+        cut += 1
+    if cut == 0:
+        return Interval(median, math.nan, math.nan, count)
+    return Interval(median, float(ordered[cut - 1]) - hidden, float(ordered[-cut]) + hidden, count)
 
 
 def check_confidence(confidence: float) -> None:

@@ -14,7 +14,8 @@ from downbeat.statistics.rank_tests import doubled_ranks
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION, autocorrelation, effective_number, grouped_value
 
 LEAST_PER_BLOCK = 4  # samples: with fewer the share below the median can take too few values
-ENOUGH_BLOCKS = 5  # also show the effect of autocorrelation; with both, intervals are too wide
+ENOUGH_BLOCKS = 5  # also show the effect of autocorrelation, if independent; with both, intervals are too wide
+RELATED_ENDS = 0.5  # of the mean square of differences of unrelated values: blocks begin where the one before ended
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ def median_interval(
     No distribution is assumed, and an outlier counts like any other sample. The interval is between interpolated order
     statistics (Hettmansperger and Sheather 1986). Their distance from the middle is the uncertainty of the share of
     samples below the median: how much it varies from block to block, by Student's distribution, but no less than for
-    independent samples; with fewer than 5 blocks, no less than for the effective number of samples by the
-    autocorrelation of their ranks (outliers would hide that of the samples). downbeat-bench stores these numbers as
+    independent samples; with fewer than 5 blocks, or where a block begins near where the one before ended, so that
+    blocks are not independent, no less than for the effective number of samples by the autocorrelation of their ranks
+    (outliers would hide that of the samples). downbeat-bench stores these numbers as
     `<metric>_median_low`, `_median_high` and `_effective`. The interval is that of this launch alone, see
     `geometric_mean_interval`.
 
@@ -67,7 +69,9 @@ def median_interval(
     median = grouped_value(ordered, (count - 1) / 2, step)
     below = np.clip((median - values) / step, -0.5, 0.5) if step > 0 else np.sign(median - values) / 2
     by_blocks, equal_blocks = half_by_blocks(below, numbers, confidence)
-    worth = effective_number(count, autocorrelation(ranks(values))) if equal_blocks < ENOUGH_BLOCKS else count
+    order = ranks(values)
+    shown = equal_blocks >= ENOUGH_BLOCKS and not follow_closely(order, numbers)
+    worth = count if shown else effective_number(count, autocorrelation(order))
     z = normal_quantile(0.5 + confidence / 2)
     half = max(z * 0.5 / math.sqrt(worth), by_blocks)
     middle = (count - 1) / 2  # in ranks from 0
@@ -98,6 +102,18 @@ def half_by_blocks(
     sums = np.bincount(places, weights=deviations)
     error = math.sqrt(float(sums @ sums) * worth / (worth - 1)) / deviations.size
     return t_quantile(worth - 1, 0.5 + confidence / 2) * error, worth
+
+
+def follow_closely(values: NDArray[np.float64], blocks: NDArray[np.generic]) -> bool:
+    """Whether blocks begin near where the one before ended (von Neumann 1941, for the ends of blocks alone).
+
+    Args:
+        values: shape (samples,), in the order in which they were measured; ranks, where samples may be outliers.
+        blocks: the block of each.
+    """
+    ends = np.flatnonzero(blocks[1:] != blocks[:-1])
+    squares = float(np.sum((values[ends + 1] - values[ends]) ** 2))
+    return squares < RELATED_ENDS * 2 * float(values.var()) * ends.size
 
 
 def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:

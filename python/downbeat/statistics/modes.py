@@ -58,7 +58,7 @@ def unseen_text(launches: int, span: float = math.nan) -> str:
     within = f" within {duration_text(span)}" if launches > 1 and math.isfinite(span) else ""
     share = f"{100 * unseen_share(launches):.0f} % of launches"
     order = f", which fewer than {FEWEST_IN_ORDER} do not show" if launches < FEWEST_IN_ORDER else ""
-    alone = f"if launches are independent{order}: what lasts for several in a row takes as many times more"
+    alone = f"if launches are independent{order}: a kind that lasts for several of them takes as many times more"
     counted = f"{launches} launches{within} leave" if launches > 1 else "1 launch leaves"
     return f"{counted} unseen what happens in up to {share}{more}, {alone}"
 

@@ -12,7 +12,8 @@ TO_ROOT = ("gather", "gatherv", "reduce")
 FROM_LOWER = ("exscan", "scan")
 NEIGHBOR = "neighbor_"  # waits between neighbors are not recorded
 CALL = ["communicator", "sequence", "round"]
-SITE = ["module", "offset", "operation", "kind", "size", "phase"]
+PLACE = ["module", "offset", "operation", "kind"]
+SITE = [*PLACE, "size", "phase"]
 Floats = NDArray[np.float64]
 
 
@@ -27,17 +28,17 @@ def match_arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         (index of the second frame); `late`, after the first entry; `time` in MPI, of a nonblocking collective in the
         call and in the one that waited for its completion (its part, if that waited for several); `overlap`, between
         the two, NaN if blocking; `wait`, the part of `time` for processes that had not entered; `wait_error`, how wrong
-        that may be.
-        And a row per call, by time: `SITE` of its first process, `first`, `last` (entries), `spread`, `spread_bound`
-        (of its error), `last_rank` (-1: within the bounds it may be another one), `bytes` (median), `after_last` (from
-        the last entry to the last exit; NaN if nonblocking). All times in seconds.
+        that may be; `cause`, the rank in the job that the process waits for (-1: none, or it cannot be told).
+        And a row per call, by time: `SITE` and `communicator` of its first process, `first`, `last` (entries),
+        `spread`, `spread_bound` (of its error), `last_rank` (-1: within the bounds it may be another one), `bytes`
+        (median), `after_last` (from the last entry to the last exit; NaN if nonblocking). All times in seconds.
     """
     rows = whole_calls(records)
     begins = np.flatnonzero(np.diff(rows["call"].to_numpy(), prepend=-1))
     entry, bound = rows["entry"].to_numpy(), rows["bound"].to_numpy()
     calls = summarize_calls(rows, begins)
     of = rows["call"].to_numpy()
-    awaited, awaited_bound = awaited_entries(rows, begins, calls)
+    awaited, awaited_bound, cause = awaited_entries(rows, begins, calls)
     blocking = ~rows["kind"].isin(LATER).to_numpy()
     returned, waited, end = (rows[name].to_numpy() for name in ("returned", "waited", "exit"))
     begin = np.where(blocking, entry, waited)  # of what can be waiting for others: a nonblocking call returns at once
@@ -51,6 +52,7 @@ def match_arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows["time"] = np.where(blocking, 0.0, returned - entry) + (end - begin) / together
     rows["overlap"] = np.where(blocking, np.nan, waited - returned)
     rows["wait"] = np.where(known, wait.clip(min=0.0), 0.0) / together
+    rows["cause"] = cause
     rows["wait_error"] = np.minimum(error, np.abs(rows["time"]))
     return rows, calls
 
@@ -90,11 +92,11 @@ def call_numbers(records: pd.DataFrame) -> NDArray[np.intp]:
 def summarize_calls(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFrame:
     """Returns the row per call of `match_arrivals`."""
     if not len(begins):
-        names = [*SITE, "first", "last", "spread", "spread_bound", "last_rank", "bytes", "after_last"]
+        names = [*SITE, "communicator", "first", "last", "spread", "spread_bound", "last_rank", "bytes", "after_last"]
         return pd.DataFrame(columns=names)
     entry, bound = rows["entry"].to_numpy(), rows["bound"].to_numpy()
     of = rows["call"].to_numpy()
-    calls = rows.iloc[begins][SITE].reset_index(drop=True)
+    calls = rows.iloc[begins][[*SITE, "communicator"]].reset_index(drop=True)
     order = np.lexsort((entry, of))
     ends = np.append(begins[1:], len(rows))
     earliest, latest = order[begins], order[ends - 1]
@@ -112,11 +114,16 @@ def summarize_calls(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFram
     return calls
 
 
-def awaited_entries(rows: pd.DataFrame, begins: NDArray[np.intp], calls: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Returns of each row the last entry that it has to wait for, and the bound of its error; -inf and 0 if none."""
+def awaited_entries(
+    rows: pd.DataFrame, begins: NDArray[np.intp], calls: pd.DataFrame
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Returns of each row the last entry that it has to wait for, the bound of its error, and whose entry that is.
+
+    The first two are -inf and 0 if there is none; the rank in the job is -1 if within the bounds it may be another one.
+    """
     entry, bound = rows["entry"].to_numpy(), rows["bound"].to_numpy()
     if not len(begins):
-        return entry, bound
+        return entry, bound, np.empty(0, dtype=np.int64)
     of = rows["call"].to_numpy()
     operation = rows["operation"].astype(str)
     order = np.lexsort((entry, of))
@@ -150,11 +157,25 @@ def awaited_entries(rows: pd.DataFrame, begins: NDArray[np.intp], calls: pd.Data
     nobody = (from_root & (which == mine)) | (to_root & ~is_root) | operation.str.startswith(NEIGHBOR).to_numpy()
     # Any of those that are awaited may be the last one in truth, also the one whose clock is known least.
     least_known = np.maximum.reduceat(bound, begins)[of]
-    return np.where(nobody, -np.inf, entry[which]), np.where(
-        nobody, 0.0, np.where(from_root, bound[which], least_known)
+    rank = rows["rank"].to_numpy(dtype=np.int64)[which]
+    # A root is known. Else it is the call's last one, if that is clear; who is the last of some is left open.
+    told = ~nobody & (from_root | (rank == calls["last_rank"].to_numpy()[of]))
+    return (
+        np.where(nobody, -np.inf, entry[which]),
+        np.where(nobody, 0.0, np.where(from_root, bound[which], least_known)),
+        np.where(told, rank, -1),
     )
 
 
 def call_begins(rows: pd.DataFrame) -> NDArray[np.intp]:
     """Returns the first row of each call, in rows that are sorted by call."""
     return np.flatnonzero(np.diff(rows["call"].to_numpy(), prepend=-1))
+
+
+def mpi_name(operation: str, kind: str) -> str:
+    """Returns an operation as MPI calls it."""
+    if kind == "collective":
+        return operation
+    if kind == "persistent":
+        return f"MPI_{operation.capitalize()}_init"
+    return f"MPI_I{operation}" if kind == "nonblocking" else f"MPI_{operation.capitalize()}"

@@ -15,7 +15,7 @@ from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 from downbeat.files import DamageError
 from downbeat.text import counted
 
-TRACE_MAGIC = b"DOWNBEAT-TRACE-5"
+TRACE_MAGIC = b"DOWNBEAT-TRACE-6"
 HEADER_SIZE = 4096
 NO_INDEX = 2**32 - 1
 ENDINGS = {0: "running", 1: "finalized", 2: "aborted"}
@@ -68,7 +68,8 @@ TABLES = {
     "records": np.dtype(
         [
             *fields(i8="entry returned waited exit bytes", u4="sequence round"),
-            *fields(i4="root", u4="row", u2="thread together", u1="level state", V2="unused"),
+            *fields(i4="root", u4="row", u2="thread together", u1="level state"),
+            ("elsewhere", "u2"),
         ]
     ),
 }

@@ -10,11 +10,20 @@ import pandas as pd
 
 from downbeat.report.page import Fact, Page, PageSection, Table
 from downbeat.text import MICROSECONDS, counted
-from downbeat.trace.arrivals import SPREAD_QUANTILES, Arrivals, percent_text
-from downbeat.trace.calls import LATER
+from downbeat.trace.arrivals import Arrivals, percent_text
+from downbeat.trace.balance import bar_lines
+from downbeat.trace.calls import LATER, mpi_name
+from downbeat.trace.estimates import SPREAD_QUANTILES
 from downbeat.trace.patterns import patterns_frame
-from downbeat.trace.pictures import site_pictures, site_title
-from downbeat.trace.verdict import arrival_sentences, mpi_name, wait_share
+from downbeat.trace.pictures import site_pictures, site_title, time_by_rank
+from downbeat.trace.verdict import (
+    arrival_sentences,
+    message_sentences,
+    phase_sentences,
+    site_sentences,
+    wait_share,
+    waiting_sentences,
+)
 
 PAGE_WIDTH = 80
 MOST_SITES = 12  # in the table; JSON has all
@@ -35,12 +44,11 @@ def render_arrivals(found: Arrivals, baseline: pd.Series | None, command: str) -
         for sentence in arrival_sentences(found)
         for line in textwrap.wrap(sentence, PAGE_WIDTH, subsequent_indent="  ")
     ]
+    late = found.late_ranks["rank"].head(2).tolist()
+    if bars := bar_lines(found.by_rank, found.kinds.empty, late, PAGE_WIDTH):
+        lines += ["", *bars]
     if len(found.sites):
-        lines += ["", *site_table(found, baseline)]
-        lines += [
-            "",
-            run_line(found),
-        ]
+        lines += ["", *site_table(found, baseline), "", run_line(found)]
     if len(found.phases):
         lines += ["", *phase_table(found)]
     lines += left_out_lines(found)
@@ -120,7 +128,7 @@ def kinds_lines(found: Arrivals) -> list[str]:
         for row in frame.itertuples(index=False)
     ]
     if "point-to-point" in set(frame["calls_of_MPI"]):
-        lines.append("waiting for late senders or receivers is not looked for")
+        lines.append("messages are added up by rank: single late senders are not known")
     return lines
 
 
@@ -131,7 +139,8 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
     head += f"{'spread p50':>12}{'p95':>9}{'p99':>8}"
     lines = [head]
     for place, (_, site) in enumerate(found.sites.head(MOST_SITES).iterrows()):
-        where = f"{mpi_name(site['operation'], site['kind'])}, {counted(int(site['size']), 'rank')}, {site['name']}"
+        on = f" on {site['communicators']}" if site["communicators"] else ""
+        where = f"{mpi_name(site['operation'], site['kind'])}{on}, {counted(int(site['size']), 'rank')}, {site['name']}"
         where += f", in {site['phase']}" if site["phase"] else ""
         if site["kind"] in LATER:
             where += f", overlap {micro(site['overlap'])}"
@@ -173,6 +182,8 @@ def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
         "phase": found.phase or None,
         "phases": json.loads(found.phases.to_json(orient="records", double_precision=15)),
         "kinds": json.loads(found.kinds.to_json(orient="records", double_precision=15)),
+        "late_ranks": json.loads(found.late_ranks.to_json(orient="records", double_precision=15)),
+        "by_rank": json.loads(found.by_rank.to_json(orient="records", double_precision=15)),
         "sites": json.loads(sites.to_json(orient="records", double_precision=15)),
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
@@ -206,6 +217,7 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
     return frame
 
 
+TIME_SECTION = "Where the time goes"
 MOST_SECTIONS = 5  # call sites with pictures
 MOST_SITE_ROWS = 20  # of the table of call sites
 WIDEST = 16  # ranks whose representative patterns are a table
@@ -215,6 +227,11 @@ TERMS = {
     "operation": "time in a call after that; in the table the median, from the last arrival to the last exit",
     "spread": "from the first arrival at a call to the last one",
     "bound": "the error of a spread is less; within it nobody is called late",
+}
+LATE_TERMS = {
+    "seconds": "that each rank waits for this one, mean of the ranks: balance would save up to that",
+    "costly calls": "those that have most of the waiting; late is how long a rank waits in one of them, median",
+    "between": "the two collectives between which the rank was before; times there are medians",
 }
 PHASE_TERMS = {
     "seconds": "in the phase, mean of the ranks that began it",
@@ -232,14 +249,19 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
         title: of the page.
         baseline: of each site, s; None: none was given.
     """
-    sentences = arrival_sentences(found)
-    run = (
-        f"{found.run:.4g} s, {found.ranks} ranks; timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
-    )
-    facts = [Fact("found", sentences[0]), *(Fact("also", sentence) for sentence in sentences[1:]), Fact("run", run)]
-    facts += [Fact("note", line) for line in left_out_lines(found)]
-    facts += [Fact("note", note) for note in found.notes]
+    headline, *others = waiting_sentences(found) or arrival_sentences(found)[len(found.warnings) :]
+    facts = [Fact("", headline), *(Fact("beware", one) for one in found.warnings)]
+    if waiting_sentences(found):
+        facts += [Fact("where", one) for one in others[:1]]
+    facts += [Fact("phase", one) for one in phase_sentences(found)[:1]]
+    facts.append(Fact("phase" if found.phase else "run", run_line(found).removeprefix("run ")))
     sections = []
+    if picture := time_by_rank(found):
+        sections.append(PageSection(TIME_SECTION, pictures=(picture,)))
+    if len(found.late_ranks):
+        table = Table("Ranks that others wait for, by the waiting that they cause", late_frame(found))
+        said = tuple(others) if waiting_sentences(found) else ()
+        sections.append(PageSection("Who is late", said, tables=(table,), definitions=tuple(LATE_TERMS.items())))
     if len(found.sites):
         count = len(found.sites)
         said = (
@@ -251,24 +273,54 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
         terms = {
             name: text for name, text in TERMS.items() if name != "overlap" or found.sites["overlap"].notna().any()
         }
+        said = (*site_sentences(found), *said)
         sections.append(PageSection("Call sites", said, tables=(table,), definitions=tuple(terms.items())))
     if len(found.phases):
         table = Table("Phases by MPI_Pcontrol, with those within them", phases_frame(found))
         sections.append(PageSection("Phases", tables=(table,), definitions=tuple(PHASE_TERMS.items())))
     if len(found.kinds):
         table = Table("Time in MPI calls by kind, and what part of it is analyzed here", kinds_frame(found))
-        late = ("Waiting for late senders or receivers is not looked for.",)
-        sections.append(PageSection("Time in MPI", late, tables=(table,)))
+        said = (*message_sentences(found), "Messages are added up by rank: single late senders are not known.")
+        sections.append(PageSection("Time in MPI", said, tables=(table,)))
     for number in range(min(MOST_SECTIONS, len(found.sites))):
         sections.append(site_section(found, number))
+    if tables := pattern_tables(found):
+        said = ("For downbeat arrivals --export, and downbeat tune: how late each rank came.",)
+        sections.append(PageSection("Recorded calls that stand for all", said, tables=tables))
+    if notes := (*left_out_lines(found), *found.notes):
+        sections.append(PageSection("Notes", notes))
     return Page(title, (), tuple(sections), tuple(facts))
 
 
 def site_section(found: Arrivals, number: int) -> PageSection:
-    """Returns the pictures of a call site, and the patterns that stand for its calls."""
-    site = found.sites.iloc[number]
-    title = f"{number + 1}. {site_title(site)}"
-    tables: tuple[Table, ...] = ()
-    if 2 <= site["size"] <= WIDEST:
-        tables = (Table("Recorded calls that stand for all, and for how many", patterns_frame(found, number)),)
-    return PageSection(title, tables=tables, pictures=site_pictures(found, number))
+    """Returns the pictures of a call site."""
+    title = f"{number + 1}. {site_title(found.sites.iloc[number])}"
+    return PageSection(title, pictures=site_pictures(found, number))
+
+
+def pattern_tables(found: Arrivals) -> tuple[Table, ...]:
+    """Returns for the call sites with pictures the calls that stand for all."""
+    return tuple(
+        Table(f"{number + 1}. {site_title(site)}", patterns_frame(found, number))
+        for number, (_, site) in enumerate(found.sites.head(MOST_SECTIONS).iterrows())
+        if site["sampled"] and 2 <= site["size"] <= WIDEST
+    )
+
+
+def late_frame(found: Arrivals) -> pd.DataFrame:
+    """Returns a row per late rank: seconds of the run, part of the waiting, calls, how late, and where it was."""
+    late = found.late_ranks.head(MOST_SITE_ROWS)
+    frame = pd.DataFrame(
+        {
+            "rank": late["rank"].astype(int),
+            "seconds_of_the_run": late["wait"] / found.threads,
+            "waiting_percent": 100 * late["wait"] / found.sites["wait"].sum(),
+            "calls": late["calls"].round().astype(int),
+            "costly_calls": late["costly"].round(),
+            "late_us": late["late"] * MICROSECONDS,
+        }
+    )
+    where = [f"{a} and {b}" if isinstance(a, str) else "-" for a, b in zip(late["before"], late["after"], strict=True)]
+    return frame.assign(
+        between=where, takes_us=late["takes"] * MICROSECONDS, others_us=late["others"] * MICROSECONDS
+    ).dropna(axis=1, how="all")

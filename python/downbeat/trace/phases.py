@@ -115,24 +115,20 @@ def mixed_calls(rows: pd.DataFrame, begins: np.ndarray) -> list[str]:
     ]
 
 
-def summarize_phases(phases: pd.DataFrame, sites: pd.DataFrame, calls: pd.DataFrame, waits: np.ndarray) -> pd.DataFrame:
+def summarize_phases(phases: pd.DataFrame, sites: pd.DataFrame, causes: pd.DataFrame) -> pd.DataFrame:
     """Returns `Arrivals.phases`.
 
     Args:
         phases: those of `Trace`.
         sites: those of `Arrivals`.
-        calls: those of `Arrivals`.
-        waits: of each call, s.
+        causes: those of `Arrivals`.
     """
-    costs = waits * calls["weight"].to_numpy(dtype=float)
     found = []
     for path in phases["phase"].unique():
         mine, within = phases[phases["phase"] == path], in_phase(sites["phase"], path)
-        here = np.isin(calls["site"].to_numpy(), np.flatnonzero(within))
-        clear = here & (calls["last_rank"].to_numpy() >= 0)
-        by_rank = pd.Series(costs[clear]).groupby(calls["last_rank"].to_numpy()[clear]).sum()
-        waited = float(costs[here].sum())
+        by_rank = causes[causes["site"].isin(np.flatnonzero(within))].groupby("rank")["wait"].sum()
         sums = sites.loc[within, ["calls", "time", "wait", "wait_error", "wait_sampling"]].sum()
+        told = sums["wait"] > 0 and len(by_rank) > 0
         found.append(
             {
                 "phase": path,
@@ -140,10 +136,8 @@ def summarize_phases(phases: pd.DataFrame, sites: pd.DataFrame, calls: pd.DataFr
                 "begins": int(mine["begins"].sum()),
                 "seconds": float(mine["time"].sum()),
                 **{name: int(value) if name == "calls" else float(value) for name, value in sums.items()},
-                "last_rank": int(by_rank.index.to_numpy()[by_rank.to_numpy().argmax()])
-                if waited > 0 and len(by_rank)
-                else -1,
-                "last_wait": float(by_rank.max() / waited) if waited > 0 and len(by_rank) else 0.0,
+                "last_rank": int(by_rank.index[int(by_rank.to_numpy().argmax())]) if told else -1,
+                "last_wait": float(by_rank.max() / sums["wait"]) if told else 0.0,
             }
         )
     return pd.DataFrame(found)

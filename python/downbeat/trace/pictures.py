@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.colors import LogNorm
 
-from downbeat.report.style import COLORS, GRAY, TEXT_POINTS, Picture, finish, log_axis, new_figure, whole_ticks
-from downbeat.text import MICROSECONDS
+from downbeat.report.style import (
+    COLORS,
+    GRAY,
+    TEXT_POINTS,
+    Picture,
+    finish,
+    log_axis,
+    new_figure,
+    whole_ticks,
+)
+from downbeat.text import MICROSECONDS, evenly
 from downbeat.trace.arrivals import Arrivals
-from downbeat.trace.calls import LATER
-from downbeat.trace.verdict import mpi_name
+from downbeat.trace.balance import PARTS, part_name
+from downbeat.trace.calls import LATER, mpi_name
 
 MAP_COLUMNS = 120  # of the heat map: stretches of time
 MOST_DRAWN = 64  # ranks, or groups of them
 MOST_CALL_POINTS = 1000  # calls that are drawn as points; more are added up in stretches
 STRETCHES = 200
 TIMELINES = 4  # calls that are drawn one by one
+LEAST_US = 1e-3  # a nanosecond
+MOST_APART = 24  # bars with room between them
+LEAST_DRAWN = 1e-3  # part of all time
+MOST_DECADES = 1e5  # of a scale of colors
 SHAPE_LEVELS = (0.05, 0.5, 0.95)
 
 
 def site_title(site: pd.Series) -> str:
     """Returns the operation and its place."""
-    where = f"{mpi_name(site['operation'], site['kind'])} at {site['name']}"
+    on = f" on {site['communicators']}" if site["communicators"] else ""
+    where = f"{mpi_name(site['operation'], site['kind'])}{on} at {site['name']}"
     return f"{where}, in {site['phase']}" if site["phase"] else where
 
 
@@ -39,6 +54,47 @@ def site_pictures(found: Arrivals, number: int) -> tuple[Picture, ...]:
         pattern_shape(rows, f"{number + 1}", title),
         timelines(rows, calls, f"{number + 1}", title),
     )
+
+
+PART_COLORS = {
+    "computing": "#c8ced6",
+    "waiting": COLORS[1],
+    "operation": COLORS[0],
+    "point_to_point": COLORS[2],
+    "other_MPI": COLORS[3],
+}
+
+
+def time_by_rank(found: Arrivals) -> Picture | None:
+    """Draws where the time of each rank went, a bar per rank. None: it is not known."""
+    table = found.by_rank
+    if table.empty:
+        return None
+    only_collectives = found.kinds.empty
+    each = int(np.ceil(len(table) / MOST_DRAWN))
+    drawn = table.groupby(np.arange(len(table)) // each).mean() if each > 1 else table
+    figure = new_figure(height=min(0.9 + 0.17 * len(drawn), 2.3))  # on the first screen, whole
+    axes = figure.subplots()
+    places, left = np.arange(len(drawn)), np.zeros(len(drawn))
+    thick = 0.8 if len(drawn) <= MOST_APART else 1.0
+    for part in PARTS:
+        times = drawn[part].to_numpy(dtype=float)
+        if times.sum() > LEAST_DRAWN * drawn[list(PARTS)].to_numpy().sum():
+            label = part_name(part, only_collectives)
+            axes.barh(places, times, left=left, color=PART_COLORS[part], height=thick, label=label)
+            left = left + times
+    axes.invert_yaxis()
+    finish(axes, "time [s]", "rank")
+    axes.grid(visible=False, axis="y")
+    ticks = evenly(places.tolist(), 9 if len(drawn) > 12 else 12)
+    axes.set_yticks(ticks, [str(int(table["rank"].iloc[tick * each])) for tick in ticks])
+    figure.legend(loc="outside upper left", ncols=len(PARTS), frameon=False, fontsize=TEXT_POINTS, handlelength=1.5)
+    groups = f" A bar is the mean of {each} ranks." if each > 1 else ""
+    caption = (
+        "Where the time of each rank went, from the begin of the run to its end. In waiting it is in a collective that "
+        f"another rank has not entered yet: who waits least is late.{groups}"
+    )
+    return Picture("time-by-rank", "Time by rank", caption, figure, table)
 
 
 def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) -> Picture:
@@ -60,10 +116,14 @@ def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: st
     starts = pd.Series(first - began.min()).groupby(place.astype(int)).min().to_numpy()
     ends = np.append(starts, max(float(began.max() - began.min()), starts[-1] + 1e-9))
     ranks = np.append(grid.index.to_numpy(), grid.index.max() + each) - 0.5
-    image = axes.pcolormesh(ends, ranks, grid.to_numpy(), cmap="Blues", vmin=0, rasterized=True)
+    most = max(float(numbers["late_us"].max()), LEAST_US)
+    known = float(calls["spread_bound"].median()) * MICROSECONDS
+    scale = LogNorm(min(max(known, most / MOST_DECADES, LEAST_US), most / 2), most, clip=True)
+    image = axes.pcolormesh(ends, ranks, grid.to_numpy(), cmap="Blues", norm=scale, rasterized=True)
     axes.invert_yaxis()
     bar = figure.colorbar(image, ax=axes, pad=0.02)
     bar.set_label("after the first rank [us]", fontsize=TEXT_POINTS)
+    log_axis(bar.ax.yaxis)
     bar.ax.tick_params(labelsize=TEXT_POINTS - 0.5, color=GRAY)
     finish(axes, "time since the first call [s]", "rank")
     axes.grid(visible=False)
@@ -71,7 +131,8 @@ def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: st
     groups = f" A row is {each} ranks." if each > 1 else ""
     caption = (
         f"How late each rank comes to {title}, after the first rank of the same call: mean over the calls in a stretch "
-        f"of the run. Stretches have the same number of calls.{groups}"
+        "of the run, on a logarithmic scale from what the clocks can tell apart. Stretches have the same number of "
+        f"calls.{groups}"
     )
     return Picture(f"lateness-{number}", f"{title}: who is late when", caption, figure, numbers)
 

@@ -27,6 +27,7 @@ RECORD_COLUMNS = {
     "waited": "f8",
     "exit": "f8",
     "bound": "f8",
+    "elsewhere": "f4",
     "module": "i4",
     "offset": "u8",
     "symbol": "i4",
@@ -145,6 +146,7 @@ def add_kept_records(
         raise ValueError("it has calls of an unknown kind")
     operations = words["operation"].codes(section.operations)
     phase_codes = words["phase"].codes(phases)
+    tick = float(maps["ns_per_tick"][0]) * 1e-9 if len(maps) else np.nan
     rows = begin
     for first in range(0, len(section.tables["records"]), CHUNK):
         records = section.tables["records"][first : first + CHUNK]
@@ -172,6 +174,7 @@ def add_kept_records(
         inter = columns["group"][place] >= 0
         own = records["root"] == columns["comm_rank"][place]
         columns["is_root"][place] = np.where(inter, records["root"] == ROOT_ITSELF, own)
+        columns["elsewhere"][place] = short_ticks(records["elsewhere"]) * tick
         complete = records["state"] == COMPLETE
         columns["complete"][place] = complete
         for name, values in times_of(records, maps, wander_of_run(section.header["max_wander"]), complete).items():
@@ -183,6 +186,11 @@ def add_kept_records(
         for values in columns.values():
             values[place] = values[place][order]
     return rows - begin
+
+
+def short_ticks(stored: np.ndarray) -> np.ndarray:
+    """Returns the ticks that the field `elsewhere` has: 11 bits, and how far to shift them."""
+    return (stored & 0x7FF).astype(np.int64) << (stored >> 11).astype(np.int64)
 
 
 def times_of(records: np.ndarray, maps: np.ndarray, wander: float, complete: np.ndarray) -> dict[str, np.ndarray]:

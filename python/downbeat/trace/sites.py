@@ -37,12 +37,21 @@ def site_names(sites: Iterable[tuple[str, int, str]], absent: Container[str] = (
 
 
 def source_lines(module: str, offsets: list[int]) -> list[str]:
-    """Returns `file:line` of calls that return to these offsets of a module; "" if unknown."""
+    """Returns `file:line` of calls that return to these offsets of a module, with that of the caller; "" if unknown.
+
+    The caller is known of a function that was inlined: `solver.c:21 from main.c:90`.
+    """
     # A call returns to the instruction after it, which may belong to the next line.
     addresses = [f"{max(0, offset - 1):#x}" for offset in offsets]
-    said = run_tool("addr2line", "-e", module, *addresses) if Path(module).is_file() else []
-    said += [UNKNOWN_PLACE] * (len(offsets) - len(said))
-    return ["" if line.startswith(UNKNOWN_PLACE) else short_line(line) for line in said[: len(offsets)]]
+    said = run_tool("addr2line", "-a", "-i", "-e", module, *addresses) if Path(module).is_file() else []
+    chains: list[list[str]] = []
+    for line in said:
+        if line.startswith("0x"):
+            chains.append([])
+        elif chains:
+            chains[-1].append("" if line.startswith(UNKNOWN_PLACE) else short_line(line))
+    chains += [[]] * (len(offsets) - len(chains))
+    return [" from ".join(dict.fromkeys(filter(None, (*chain[:1], *chain[-1:])))) for chain in chains[: len(offsets)]]
 
 
 def run_tool(name: str, *arguments: str) -> list[str]:

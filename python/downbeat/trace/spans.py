@@ -14,10 +14,10 @@ from downbeat.data.cells import check_samples, native
 from downbeat.data.launch_file import flags, names, open_samples, read_cells
 from downbeat.errors import UsageError
 from downbeat.text import NANOSECONDS, counted
+from downbeat.trace.calls import mpi_name
 from downbeat.trace.clocks import expected_errors, global_times, wander_of_run
 from downbeat.trace.sites import site_names
 from downbeat.trace.trace import Trace
-from downbeat.trace.verdict import mpi_name
 
 CALL_STAMPS = ("entry", "returned", "waited", "exit")
 NO_TIME = -(2**63)  # no stamp

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.judging import Match, Matcher, judge_matches, launches
+from downbeat.comparison.kinds import notes_on_kinds
 from downbeat.data.cells import WRONG, left_out
 from downbeat.run.plan import Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
@@ -86,7 +87,7 @@ def cells_of(frame: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
 
 def match_levels(rows: pd.DataFrame, factor: str, a: str, b: str) -> Match:
     """Matches the launches of one cell that have a value of both levels of a factor."""
-    counted = rows[rows["value"].notna()].drop_duplicates([factor, "launch"]).assign(counts=True, uncertainty=0.0)
+    counted = rows[rows["value"].notna()].drop_duplicates([factor, "launch"]).assign(counts=True)
     return Matcher("value").launches({}, counted[counted[factor] == a], counted[counted[factor] == b], factor)
 
 
@@ -95,6 +96,26 @@ def judge_levels(matches: Mapping[K, Match], margin: float, confidence: float) -
     asked = {key: match for key, match in matches.items() if len(match.a) > 1}
     judged = judge_matches(list(asked.values()), margin, confidence)
     return {key: one.comparison for key, one in zip(asked, judged, strict=True) if one.comparison}
+
+
+def kinds_of(matches: Mapping[str, Match], margin: float, confidence: float) -> list[str]:
+    """Returns lines on modes and correlation of the launches of matches, by their names, that verdicts rest on."""
+    asked = {name: match for name, match in matches.items() if len(match.a) > 1}
+    return notes_on_kinds(judge_matches(list(asked.values()), margin, confidence), list(asked)) if asked else []
+
+
+def kinds_of_choice(frame: pd.DataFrame, decisions: Sequence[Decision], margin: float, confidence: float) -> list[str]:
+    """Returns lines on kinds of launches in what was chosen against the default; the frame is that of `choose`."""
+    cells = dict(cells_of(frame))
+    return kinds_of(
+        {
+            f"{one.cell} by {one.algorithm}": match_levels(cells[one.cell], "algorithm", DEFAULT, one.algorithm)
+            for one in decisions
+            if one.algorithm != DEFAULT
+        },
+        margin,
+        confidence,
+    )
 
 
 def wrong_results(frame: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:
@@ -259,4 +280,5 @@ def compare_choices(frame: pd.DataFrame, others: Sequence[OtherChoice], margin: 
         pd.Series(np.log(matches[cell].b) - np.log(matches[cell].a), matches[cell].launches[0]) for cell in by_cell
     ]
     launches = pd.concat(ratios, axis=1).mean(axis=1).dropna()  # of the cells that count in a launch
-    return Prices(by_cell, geometric_mean_interval(np.exp(launches), confidence))
+    hidden = float(np.mean([one.hidden for one in by_cell.values()]))
+    return Prices(by_cell, geometric_mean_interval(np.exp(launches), confidence, hidden))

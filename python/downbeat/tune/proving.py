@@ -14,7 +14,7 @@ from downbeat.comparison.judging import Match
 from downbeat.data.cells import FAILED, WRONG
 from downbeat.run.plan import DEFAULT_ENVIRONMENT
 from downbeat.statistics.verdicts import Comparison
-from downbeat.tune.choosing import cells_of, judge_levels, match_levels
+from downbeat.tune.choosing import cells_of, judge_levels, kinds_of, match_levels
 from downbeat.tune.late_arrivals import (
     SIZE_STEP,
     TELLING,
@@ -79,10 +79,32 @@ def means_over(frame: pd.DataFrame, rule: Rule) -> Match:
     """Matches launches without and under rules, each the geometric mean of all sizes of a rule."""
     some = pd.concat([frame.iloc[:0], *(rows for cell, rows in cells_of(frame) if rule.holds(cell))])
     sizes = sorted(set(some["size"]))
-    table = some.pivot_table(index="launch", columns=["environment", "size"], values="value", aggfunc="first")
-    wanted = pd.MultiIndex.from_product([(DEFAULT_ENVIRONMENT, RULES), sizes])
-    whole = np.log(table.reindex(columns=wanted).dropna().to_numpy(dtype=float))
-    return Match({}, *(np.exp(side.mean(axis=1)) for side in np.split(whole, 2, axis=1)))
+    numbers = ["value", "uncertainty"]
+    table = some.pivot_table(index="launch", columns=["environment", "size"], values=numbers, aggfunc="first")
+    wanted = pd.MultiIndex.from_product([numbers, (DEFAULT_ENVIRONMENT, RULES), sizes])
+    table = table.reindex(columns=wanted).dropna()
+    values, uncertain = (table[name].to_numpy(dtype=float) for name in numbers)
+    a, b = (np.exp(side.mean(axis=1)) for side in np.split(np.log(values), 2, axis=1))
+    # Each size may be off by its own share: by their mean, if all are in the same direction.
+    share = 2 * float((uncertain / values).mean()) if len(table) else 0.0
+    uncertainty = share * float(np.exp(np.log(a).mean())) if len(table) else 0.0
+    numbers_of = tuple(int(launch) for launch in table.index)
+    return Match({}, a, b, uncertainty, launches=(numbers_of, numbers_of))
+
+
+def kinds_of_gain(frame: pd.DataFrame, rules: Sequence[Rule], margin: float, confidence: float) -> list[str]:
+    """Returns lines on kinds of launches in the gain of cells and of rules; the frame is that of `compare_rules`."""
+    cells = {
+        str(cell): match_levels(some, "environment", DEFAULT_ENVIRONMENT, RULES)
+        for cell, some in cells_of(frame)
+        if any(rule.holds(cell) for rule in rules)
+    }
+    whole = {
+        f"the rule for {rule.collective} on {rule.ranks} ranks ({rule.sizes})": means_over(frame, rule)
+        for rule in rules
+        if rule.first != rule.last
+    }
+    return kinds_of(cells | whole, margin, confidence)
 
 
 WITHOUT_RULES = "default"  # directories of launches: without rules, under them, and by an algorithm that is forced

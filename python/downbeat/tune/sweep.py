@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from downbeat.comparison.sides import uncertainty_of
 from downbeat.comparison.summaries import NO_PATTERN
 from downbeat.data.cells import WRONG, countable
 from downbeat.data.launch_file import open_samples, read_cells
@@ -165,8 +166,19 @@ MPI_BARRIER = "mpi_barrier"
 DIGEST = 8  # hexadecimal digits
 WITHOUT_SIZE = "barrier"  # the collective that has no size
 # Of a launch and cell, what choosing needs; `value` is the median of the metric over the launch's samples, in s, NaN
-# where the cell does not count (`countable`).
-SWEEP_COLUMNS = ("collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value")
+# where the cell does not count (`countable`); `uncertainty` is what clocks may change it by, in s.
+SWEEP_COLUMNS = (
+    "collective",
+    "ranks",
+    "size",
+    "algorithm",
+    "synchronizer",
+    "pattern",
+    "launch",
+    "status",
+    "value",
+    "uncertainty",
+)
 
 
 @dataclass(frozen=True)
@@ -279,7 +291,8 @@ def measured(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def with_values(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Returns the cells of an experiment with `collective` and `value`, as `SWEEP_COLUMNS` has them."""
+    """Returns the cells of an experiment with `collective`, `value`, `uncertainty`, as `SWEEP_COLUMNS` has them."""
     frame = cells.rename(columns={"operation": "collective"})
+    frame["uncertainty"] = uncertainty_of(frame, metric, "median")
     frame["value"] = frame[f"{metric}_median"].where(countable(frame))
     return frame

@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import json
 import math
+import socket
 import textwrap
 from collections import Counter
 from pathlib import Path
@@ -15,11 +16,12 @@ import pandas as pd
 from downbeat.files import write_text
 from downbeat.show import Field, Sheet, wrapped
 from downbeat.statistics.location import Interval
+from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
 from downbeat.text import counted
 from downbeat.tune.choosing import Candidate, Decision
 from downbeat.tune.rules_format import DEFAULT, Rule
-from downbeat.tune.tuning import GAIN, RECORD_FILE, Tuning
+from downbeat.tune.tuning import GAIN, RECORD_FILE, Tuning, switching
 
 MOST_LISTED_CELLS = 3  # that a line names; rules.json has all
 
@@ -75,7 +77,8 @@ def find_warnings(tuning: Tuning) -> list[str]:
     unconfirmed = [rule for rule, comparison in tuning.rule_gains.items() if comparison.verdict != "faster"]
     if unconfirmed:
         warnings.append(
-            f"{len(unconfirmed)} of {len(tuning.rules)} rules gained nothing for certain when they were measured anew: "
+            f"{len(unconfirmed)} of {len(tuning.rule_gains)} rules gained nothing for certain when they were measured "
+            f"anew{f', and {len(tuning.withdrawn)} of them are withdrawn' if tuning.withdrawn else ''}: "
             f"{'; '.join(f'{rule.collective} on {rule.ranks} ranks ({rule.sizes})' for rule in unconfirmed)}. The "
             "luckiest of many algorithms looks better than it is; tune with more launches or repetitions, or a larger "
             "--margin"
@@ -90,7 +93,7 @@ def find_warnings(tuning: Tuning) -> list[str]:
             f"what the rules gain is unknown in {len(lacking)} cells, which lack launches that count; see "
             f"{GAIN}/*/failed, or allow a larger --tolerance or --late-ranks (after --)"
         )
-    return [*warnings, *tuning.written.notes]
+    return [*warnings, *tuning.kinds, *tuning.written.notes]
 
 
 def lacks_launches(decision: Decision) -> bool:
@@ -100,12 +103,13 @@ def lacks_launches(decision: Decision) -> bool:
     )
 
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 def write_rules_record(tuning: Tuning, directory: Path, warnings: list[str]) -> None:
     """Writes `rules.json` into a directory."""
-    text = json.dumps(record_of_rules(tuning, warnings), indent=2, allow_nan=False)
+    record = record_of_rules(tuning, warnings) | {"switch_on": switch_lines(tuning, directory)}
+    text = json.dumps(record, indent=2, allow_nan=False)
     write_text(directory / RECORD_FILE, text + "\n")
 
 
@@ -115,6 +119,8 @@ def record_of_rules(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
     return {
         "schema_version": SCHEMA_VERSION,
         "written": datetime.datetime.now(datetime.UTC).isoformat(),
+        "host": socket.gethostname(),
+        "outcome": outcome(tuning),
         "library": {**dataclasses.asdict(question.library), "version": tuning.target.version},
         "form": tuning.target.form.name,
         "collectives": list(question.collectives),
@@ -124,7 +130,16 @@ def record_of_rules(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
         "margin": question.margin,
         "confidence": question.confidence,
         "rules": [
-            {**dataclasses.asdict(rule), "gain": comparison_of(tuning.rule_gains.get(rule))} for rule in tuning.rules
+            {
+                **dataclasses.asdict(rule),
+                "gain": comparison_of(tuning.rule_gains.get(rule)),
+                "runner_up": dict(zip(("algorithm", "ratio"), runner_up(tuning, rule), strict=True)),
+            }
+            for rule in tuning.rules
+        ],
+        "withdrawn": [
+            {**dataclasses.asdict(rule), "gain": comparison_of(tuning.rule_gains.get(rule))}
+            for rule in tuning.withdrawn
         ],
         "removed": [dataclasses.asdict(one) for one in tuning.removed],
         "wrong_defaults": [dataclasses.asdict(cell) for cell in tuning.wrong_defaults],
@@ -226,8 +241,30 @@ CELL_FIELDS = {
 }
 
 
+def runner_up(tuning: Tuning, rule: Rule) -> tuple[str, float]:
+    """Returns the fastest other algorithm in the sweep, and its time over the default's, geometric mean over the cells.
+
+    Only algorithms that were measured in all cells of the rule count.
+    """
+    logs: dict[str, list[float]] = {DEFAULT: []}
+    cells = [one for one in tuning.decisions if rule.holds(one.cell)]
+    for one in cells:
+        logs[DEFAULT].append(0.0)
+        for other in one.candidates:
+            if other.comparison and other.algorithm != rule.algorithm:
+                logs.setdefault(other.algorithm, []).append(math.log(other.comparison.ratio.estimate))
+    means = {name: sum(each) / max(len(each), 1) for name, each in logs.items() if len(each) == len(cells)}
+    name = min(means, key=lambda algorithm: means[algorithm])
+    return name, math.exp(means[name])
+
+
+def switch_lines(tuning: Tuning, directory: Path) -> list[str]:
+    """Returns what switches the rules on: a line for a shell, arguments of the launcher; nothing without rules."""
+    return [*filter(None, switching(tuning.target, tuning.written.environment(directory.resolve()), directory))]
+
+
 def rules_sheet(tuning: Tuning) -> Sheet:
-    """Returns a row per rule: what it says and what it gains; below, how it is known to be obeyed."""
+    """Returns a row per rule: what it says and gains; below, the runner-up, and how it is known to be obeyed."""
     rows = []
     for rule in tuning.rules:
         gain = tuning.rule_gains.get(rule)
@@ -238,17 +275,29 @@ def rules_sheet(tuning: Tuning) -> Sheet:
                 "algorithm": rule.algorithm,
                 "gain": 1 / ratio.estimate,
                 "interval": (1 / ratio.high, 1 / ratio.low),
-                "verdict": gain.verdict if gain else "not measured",
+                "verdict": (gain.verdict if gain.verdict != "undecided" else "not decided") if gain else "not measured",
             }
         )
     fields = CELL_FIELDS | {
         "algorithm": Field("in place of the default"),
         "gain": Field("times as fast", "ratio"),
-        "interval": Field("interval", "interval"),
+        "interval": Field("interval", "interval", meaning=interval_meaning(tuning)),
         "verdict": Field("verdict"),
     }
-    proofs = [f"proof of {rule.algorithm}, {rule.sizes} bytes: {proven(tuning, rule)}" for rule in tuning.rules]
-    return Sheet(pd.DataFrame(rows), fields, len(CELL_FIELDS) + 1, notes=proofs)
+    notes = []
+    for rule in tuning.rules:
+        second, other = runner_up(tuning, rule)
+        notes.append(
+            f"{rule.collective} by {rule.algorithm}, {rule.sizes} bytes: {proven(tuning, rule)}; the runner-up of the "
+            f"sweep is {second}, {1 / other:.3f} times as fast as the default"
+        )
+    return Sheet(pd.DataFrame(rows), fields, len(CELL_FIELDS) + 1, notes=notes)
+
+
+def interval_meaning(tuning: Tuning) -> str:
+    """Returns what the interval of a gain is, and what its launches leave unseen."""
+    launches = [min(one.launches) for one in tuning.rule_gains.values()]
+    return f"{tuning.question.confidence:.0%}, over launches; {unseen_text(min(launches))}" if launches else ""
 
 
 def proven(tuning: Tuning, rule: Rule) -> str:

@@ -30,6 +30,7 @@ from downbeat.tune.choosing import (
     choose,
     compare_choices,
     find_left_out,
+    kinds_of_choice,
     other_choices,
     price_plans,
     wrong_results,
@@ -39,6 +40,7 @@ from downbeat.tune.proving import (
     Proof,
     compare_environments,
     compare_rules,
+    kinds_of_gain,
     lost_cells,
     prove,
     rules_name,
@@ -107,10 +109,12 @@ class Tuning:
     proofs: Mapping[Cell, Proof] = field(default_factory=dict)
     gains: Mapping[Cell, Comparison] = field(default_factory=dict)
     rule_gains: Mapping[Rule, Comparison] = field(default_factory=dict)
+    withdrawn: list[Rule] = field(default_factory=list)  # whose gain launches that did not choose them do not show
     lost: Sequence[Cell] = ()  # cells that could not be measured under the rules, but without them
     removed: list[Removed] = field(default_factory=list)
     wrong_defaults: list[Cell] = field(default_factory=list)  # where the library's own choice computes wrong results
     left_out: list[LeftOut] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)  # lines on launches of several kinds that verdicts rest on
     others: list[OtherChoice] = field(default_factory=list)
     prices: Prices = field(default_factory=lambda: Prices({}, None))
 
@@ -127,8 +131,9 @@ class Tuning:
         return bool(self.disobeyed() or self.lost or self.slower() or self.removed or self.wrong_defaults)
 
     def slower(self) -> list[Cell]:
-        """Returns the cells that are slower under the rules than without."""
-        return [cell for cell, comparison in self.gains.items() if comparison.verdict == "slower"]
+        """Returns the cells that are slower under the rules than without, those of withdrawn rules left out."""
+        slower = [cell for cell, comparison in self.gains.items() if comparison.verdict == "slower"]
+        return [cell for cell in slower if not any(rule.holds(cell) for rule in self.withdrawn)]
 
 
 ENVIRONMENT_FILE = "rules.env"
@@ -178,14 +183,22 @@ def environment_text(
         return "\n".join(
             [*lines, "# No algorithm was better than the library's own choice: there is nothing to set.", ""]
         )
-    arguments = shlex.join(target.form.launcher_arguments(variables))
+    shell, arguments = switching(target, variables, directory)
     lines += [
-        f"# To switch them on: set -a; . {shlex.quote(str(directory.resolve() / ENVIRONMENT_FILE))}; set +a",
+        f"# To switch them on: {shell}",
         f"# or as arguments of mpirun: {arguments}",
         *(f"# {note}" for note in written.notes),
         *(f"{name}={shlex.quote(value)}" for name, value in variables.items()),
     ]
     return "\n".join([*lines, ""])
+
+
+def switching(target: Target, variables: Mapping[str, str], directory: Path) -> tuple[str, str]:
+    """Returns what switches rules on: a line for a shell, and arguments of the launcher; empty where nothing does."""
+    if not variables:
+        return "", ""
+    file = shlex.quote(str(directory.resolve() / ENVIRONMENT_FILE))
+    return f"set -a; . {file}; set +a", shlex.join(target.form.launcher_arguments(variables))
 
 
 PROOF = "proof"  # directories below that of the tuning
@@ -225,6 +238,8 @@ def settle_rules(
         tuning.rules = []
         write_rules(tuning, directory)
     elif tuning.rules:
+        kinds = kinds_of_choice(some, tuning.decisions, question.margin, question.confidence)
+        tuning.kinds = [f"choice: {line}" for line in kinds]
         judge_rules(tuning, gains, variables, directory, say)
     cells = [decision.cell for decision in tuning.decisions]
     swept = [cell for cell in cells if cell.size in wrong.get((cell.collective, cell.ranks, DEFAULT), ())]
@@ -293,14 +308,26 @@ def measure_rules(
 def judge_rules(
     tuning: Tuning, gains: pd.DataFrame, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
 ) -> None:
-    """Shows what the rules gain, and whether they are obeyed."""
+    """Shows what the rules gain, withdraws those that gain nothing for certain, and proves that the others are obeyed.
+
+    The luckiest of many algorithms is chosen, and launches of several kinds make luck; so launches that had no part in
+    the choice must show a gain, too. A rule for which they are too few stays.
+    """
     question = tuning.question
     gains = decisive(gains)
-    choices = {decision.cell: tuning.in_rules(decision.cell) for decision in tuning.decisions}
     tuning.left_out += find_left_out(GAIN, gains, "environment")
     tuning.lost = lost_cells(gains)
     tuning.gains = compare_environments(gains, question.margin, question.confidence)
     tuning.rule_gains = compare_rules(gains, tuning.rules, question.margin, question.confidence)
+    rule_of_verdicts = (question.margin, question.confidence)
+    tuning.kinds += [f"{GAIN}: {line}" for line in kinds_of_gain(gains, tuning.rules, *rule_of_verdicts)]
+    tuning.withdrawn = [rule for rule, one in tuning.rule_gains.items() if one.tested and one.verdict != "faster"]
+    if tuning.withdrawn:
+        tuning.rules = [rule for rule in tuning.rules if rule not in tuning.withdrawn]
+        variables = write_rules(tuning, directory)
+    if not tuning.rules:
+        return
+    choices = {decision.cell: tuning.in_rules(decision.cell) for decision in tuning.decisions}
     say(f"proving {counted(len(tuning.rules), 'rule')} in {len(choices)} cells")
     tuning.proofs = prove(tuning.target, choices, tuning.usable, variables, directory / PROOF)
 

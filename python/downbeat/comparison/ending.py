@@ -1,0 +1,346 @@
+"""The last screen of `downbeat run`: the machine, latencies, what was compared, what to do next. At most 24 lines.
+
+The first answer and its uncertainty; all numbers are one command away. They are the medians that downbeat-bench stored,
+so that no samples have to be read.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from downbeat.comparison.compare import compare
+from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
+from downbeat.comparison.ranges import NOT_DECIDED, helpful_step, verdict_ranges
+from downbeat.comparison.sheet import conclusion, counted_word, other_shares
+from downbeat.comparison.shown import shown_rows
+from downbeat.comparison.summaries import MEDIAN_LATENCY, describe_each
+from downbeat.comparison.tables import place_of, summarize_launches
+from downbeat.data.cells import ANY, CHANGED, LINE, PATH, STATE, UNKNOWN, WRONG, left_out, state_text
+from downbeat.errors import UsageError
+from downbeat.run.estimates import LATENCY, Estimates
+from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment
+from downbeat.run.libraries import short_version
+from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
+from downbeat.show import WIDTH, aligned, wrapped
+from downbeat.statistics.kinds import is_kind_line
+from downbeat.statistics.location import FEWEST_SHOWN
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, duration_text, evenly, printable
+
+LINES = 23  # and one that says where all was written
+TABLE_ROWS, MOST_SIZES = 5, 6
+LEAST_VERDICTS = 3  # lines, however many others there are
+MOST_WARNINGS, LONGEST_WARNING = 5, 85
+LONGEST_NAME = 30  # of a row
+BESIDE_NAMES = ("operation", "size", STATE)
+
+Sides = tuple[str, str, str]  # a factor, and its values A and B
+RanksState = tuple[object, object]  # a number of ranks, and a state of the machine
+
+
+@dataclass(frozen=True)
+class Medians(Experiment):
+    """An experiment known by the medians of its cells, without samples."""
+
+    medians: pd.DataFrame
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """As `Estimates.frame`."""
+        return self.medians
+
+
+def closing(plan: Plan, directory: Path, estimates: Estimates, every_state: bool = False) -> list[str]:
+    """Returns the lines with which a run ends; none if nothing was measured."""
+    frame = estimates.frame(plan)
+    if not len(frame):
+        return []
+    whole = open_experiment(directory)
+    experiment = Medians(whole.path, whole.name, whole.launches, whole.plan, whole.failures, frame)
+    sides = contrast(plan, frame)
+    compared = None
+    if sides:
+        factor, a, b = sides
+        try:
+            compared = compare(experiment, where_a={factor: a}, where_b={factor: b})
+        except UsageError:  # nothing has both, for example because all launches of one variant failed
+            compared = None
+    states = estimates.states()
+    main = main_states(frame)
+    above = [*machine_lines(experiment, states, frame), "", *latency_lines(frame, sides, main)]
+    below = [
+        *warning_lines(frame, compared),
+        *next_steps(plan, directory, sides if compared is not None else None, compared, every_state),
+    ]
+    if compared is None or not sides:
+        return [*above, "", *below]
+    room = max(LEAST_VERDICTS, LINES - len(above) - len(below) - 2)
+    return [*above, "", *verdict_lines(compared, sides, main, every_state, room), "", *below]
+
+
+def contrast(plan: Plan, frame: pd.DataFrame) -> Sides | None:
+    """Returns the factor that the run was made to compare, with its values A and B; None where there is no such pair.
+
+    What launches differ in, if it has two values; else mpi_barrier against the common start; else two synchronizers.
+    """
+    for factor, values in (("variant", plan.variants), ("library", plan.libraries), ("environment", plan.environments)):
+        if len(values) == 2:
+            return factor, values[0].name, values[1].name
+    names = list(dict.fromkeys(map(str, frame[SYNCHRONIZER])))
+    if {COMMON_START, BARRIER} <= set(names):
+        return SYNCHRONIZER, COMMON_START, BARRIER
+    if len(names) != 2:
+        return None
+    a, b = names if names[0] != BARRIER else names[::-1]
+    return SYNCHRONIZER, a, b
+
+
+def main_states(frame: pd.DataFrame) -> set[RanksState]:
+    """Returns the state whose numbers are shown for each number of ranks: the one that all configurations found most.
+
+    As pairs of ranks and state. Launches of one configuration without any in that state show none.
+    """
+    launches = frame[frame["status"] != CHANGED].drop_duplicates([*LAUNCH_FACTORS, "launch", STATE])
+    found: set[RanksState] = set()
+    for ranks, of_ranks in launches.groupby("ranks", sort=False):
+        counts = of_ranks.groupby([STATE, *LAUNCH_FACTORS], sort=False).size().unstack(STATE, fill_value=0)
+        found.add((ranks, max(counts, key=lambda state: (counts[state].min(), counts[state].sum()))))
+    return found
+
+
+def in_states(frame: pd.DataFrame, states: set[RanksState]) -> pd.DataFrame:
+    """Returns the rows of these states, by their number of ranks; all of a frame that has no states."""
+    if STATE not in frame or "ranks" not in frame:
+        return frame
+    return frame[[pair in states for pair in zip(frame["ranks"], frame[STATE], strict=True)]]
+
+
+def of_all_configurations(frame: pd.DataFrame, states: set[RanksState]) -> pd.DataFrame:
+    """Returns the rows of these states; of a configuration without any, those of its most frequent state."""
+    parts = []
+    for _, group in frame.groupby(list(LAUNCH_FACTORS), sort=False):
+        rows = in_states(group, states)
+        parts.append(rows if len(rows) else group[group[STATE] == group[STATE].mode()[0]])
+    found: pd.DataFrame = pd.concat(parts)
+    return found
+
+
+def state_names(states: Sequence[str]) -> dict[str, str]:
+    """Returns what the states of one machine are called, the fastest first."""
+    named = sorted((one for one in states if one not in ("", UNKNOWN)), key=lambda one: float(one.removesuffix("ns")))
+    words = {named[0]: "fast state", named[-1]: "slow state"} if len(named) > 1 else {}
+    return {one: words.get(one, "state between") for one in named}
+
+
+def machine_lines(experiment: Medians, states: Mapping[LaunchKey, str], frame: pd.DataFrame) -> list[str]:
+    """Returns what was measured on what: ranks, library, launches, and the states of the machine that they found."""
+    contexts = [launch.context for launch in experiment.launches]
+    where, place = place_of(contexts[0])
+    libraries = dict.fromkeys(short_version(str(one["mpi_library"])) for one in contexts)
+    every = sorted({launch.ranks for launch in experiment.launches})
+    ranks = f"{', '.join(map(str, every))} {'rank' if every == [1] else 'ranks'}"
+    kinds = len({launch.configuration for launch in experiment.launches})
+    dates = [datetime.fromisoformat(str(one["date"])) for one in contexts if "date" in one]
+    span = (max(dates) - min(dates)).total_seconds() if dates else 0.0
+    within = f" within {duration_text(span)}" if span else ""
+    of = f" of {kinds} configurations" if kinds > 1 else ""
+    what = f"simulated on {place}" if where == "simulated" else ", ".join(libraries)
+    text = f"{ranks}, {what}, {counted(len(states), 'launch')}{of}{within}"
+    line = f"a {LINE} takes" if PATH in frame and (frame[PATH] == LINE).all() else "a message takes"
+    parts = []
+    for one in every:
+        counts = Counter(state for key, state in states.items() if key.ranks == one)
+        names = state_names(list(counts))
+        found = [
+            f"{number} in the {names[state]}{'' if i else ' of this machine'} ({'' if i else f'{line} '}"
+            f"{state_text(state)})"
+            for i, (state, number) in enumerate(counts.most_common())
+            if state in names
+        ]
+        unread = counts[UNKNOWN]
+        found += [f"{unread} without a reading"] if unread else []
+        if len(counts) > 1:
+            of_ranks = f"with {counted(one, 'rank')} " if len(every) > 1 else ""
+            parts.append(f"{of_ranks}{', '.join(found)}")
+    return wrapped(f"{text}{': ' if parts else ''}{'; '.join(parts)}", 3)
+
+
+def latency_lines(frame: pd.DataFrame, sides: Sides | None, main: set[RanksState]) -> list[str]:
+    """Returns the latencies from a common start, by operation and a few sizes."""
+    names = list(dict.fromkeys(map(str, frame[SYNCHRONIZER])))
+    start = COMMON_START if COMMON_START in names else sides[1] if sides and sides[0] == SYNCHRONIZER else names[0]
+    rows = of_all_configurations(frame[frame[SYNCHRONIZER] == start], main)
+    table = summarize_launches(rows, [name for name in FACTORS if name != SYNCHRONIZER], LATENCY)
+    table = table[table["median"].notna()].reset_index(drop=True)
+    labels = row_names(table)
+    apart = [(ranks, state) not in main for ranks, state in zip(table["ranks"], table[STATE], strict=True)]
+    labels = labels.where(~np.array(apart, dtype=bool), labels + ", " + table[STATE].map(state_text))
+    rows_of = list(dict.fromkeys(labels))
+    cells = {(name, int(table["size"][i])): latency_text(table.iloc[i]) for i, name in enumerate(labels)}
+    sizes = sorted({size for _, size in cells if size})
+    at = "from a common start" if start == COMMON_START else f"after {start}"
+    states = {str(state) for _, state in main}
+    named = state_names(list(frame[STATE].unique()))
+    in_state = f", {named[min(states)]}" if len(states) == 1 and min(states) in named else ""
+    interval = "; +-: half the 95 % interval" if (table["launches"] >= FEWEST_SHOWN).any() else ""
+    head = f"latency {at}{in_state} [us]{interval}"
+    shown = rows_of[:TABLE_ROWS]
+    more = [f"and {len(rows_of) - len(shown)} more: downbeat show"] if len(rows_of) > len(shown) else []
+    return [*wrapped(head), *size_table(cells, shown, sizes), *more]
+
+
+def size_table(cells: Mapping[tuple[str, int], str], rows: Sequence[str], sizes: Sequence[int]) -> list[str]:
+    """Returns rows of latencies at as many sizes as fit, evenly spread."""
+    for count in range(min(MOST_SIZES, len(sizes)), 0, -1):
+        chosen = evenly(sizes, count)
+        texts = [["bytes", *map(bytes_text, chosen)], *([short(row), *row_texts(cells, row, chosen)] for row in rows)]
+        lines = [line.rstrip() for line in aligned(texts, [True, *[False] * count])]
+        if max(map(len, lines)) <= WIDTH:
+            return lines
+    return aligned([[short(row), cells.get((row, 0), "")] for row in rows], [True, False]) if rows else []
+
+
+def row_names(frame: pd.DataFrame) -> pd.Series[str]:
+    """Returns for each row the operation, and what else but size and state varies among its rows."""
+    return describe_each(frame, "operation", [name for name in FACTORS if name in frame and name not in BESIDE_NAMES])
+
+
+def short(name: str) -> str:
+    """Returns the name of a row as it is shown."""
+    return textwrap.shorten(printable(name), LONGEST_NAME, placeholder="...")
+
+
+def row_texts(cells: Mapping[tuple[str, int], str], label: str, sizes: Sequence[int]) -> list[str]:
+    """Returns the latencies of a row; one without a size is in the first column."""
+    if (label, 0) in cells:
+        return [cells[label, 0], *("" for _ in sizes[1:])]
+    return [cells.get((label, size), "") for size in sizes]
+
+
+def latency_text(row: pd.Series) -> str:
+    """Returns a latency in us with three digits, and half of its interval in percent."""
+    median, low, high = (float(row[name]) for name in ("median", "low", "high"))
+    value = median * MICROSECONDS
+    text = f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}" if value >= 0.01 else f"{value:.3g}"
+    if row["launches"] < FEWEST_SHOWN or math.isnan(low):
+        return text
+    half = PERCENT * (high - low) / (2 * median)
+    return f"{text} +-{f'{half:.0f}' if half >= 0.95 else f'{half:.1f}'}%"
+
+
+def verdict_lines(
+    compared: pd.DataFrame, sides: Sides, main: set[RanksState], every_state: bool, room: int
+) -> list[str]:
+    """Returns what the verdicts say, the sentence first, then by operation and ranges of sizes; in so many lines."""
+    factor, a, b = sides
+    rows, few = shown_rows(compared, every_state)
+    if factor != SYNCHRONIZER and (rows[SYNCHRONIZER] == COMMON_START).any():
+        rows = rows[rows[SYNCHRONIZER] == COMMON_START]
+    known = {*main, *((ranks, ANY) for ranks, _ in main)}  # where states are too different to be matched
+    mine = rows if every_state else in_states(rows, known)
+    if mine.empty:
+        mine = rows
+    if factor == SYNCHRONIZER:
+        against = "" if a == COMMON_START else f" (against {a})"
+        head = [f"what {'MPI_Barrier' if b == BARRIER else b} does to these numbers{against}, by bytes"]
+    else:
+        start = " from a common start" if (mine[SYNCHRONIZER] == COMMON_START).all() else ""
+        head = [line for one in conclusion(mine) for line in wrapped(str(one).replace("undecided", NOT_DECIDED))]
+        head = head or [f"{b} against {a}: no verdict"]
+        head += [line for one in other_shares(compared) for line in wrapped(str(one))]
+        start += " over all states" if (mine[STATE] == ANY).all() else ""
+        head.append(f"{b} against {a}{start}, by bytes:")
+    names = row_names(mine)
+    if every_state and mine[STATE].nunique() > 1:
+        names = names + mine[STATE].map(lambda state: f", {state_text(state)}")
+    width = max(len(short(name)) for name in names)
+    tail = [line for one in [*other_lines(rows, mine), *few] for line in wrapped(f"  {one}")]
+    room = max(LEAST_VERDICTS, room - len(head) - len(tail))
+
+    def groups(brief: bool) -> list[list[str]]:
+        found = []
+        for name, of_name in mine.groupby(names, sort=False):
+            of_name.attrs = compared.attrs
+            first = f"  {short(str(name)):<{width}}  "
+            text = "; ".join(verdict_ranges(of_name, brief))
+            found.append(textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first)))
+        return found
+
+    whole = groups(brief=False)
+    return [*head, *(cut(whole if sum(map(len, whole)) <= room else groups(brief=True), room)), *tail]
+
+
+def cut(groups: Sequence[list[str]], room: int) -> list[str]:
+    """Returns as many groups of lines as there is room for, and how many are left out."""
+    if sum(map(len, groups)) <= room:
+        return [line for group in groups for line in group]
+    kept: list[str] = []
+    for i, group in enumerate(groups):
+        if len(kept) + len(group) > room - 1:
+            return [*kept, f"  and {len(groups) - i} more: downbeat compare"]
+        kept += group
+    return kept
+
+
+def other_lines(rows: pd.DataFrame, mine: pd.DataFrame) -> list[str]:
+    """Returns a line for each other state that has enough launches for verdicts."""
+    others = rows.drop(mine.index)
+    lines = []
+    for state, group in others.groupby(STATE, sort=False) if len(others) else ():
+        group.attrs = rows.attrs
+        counts = Counter(group["verdict"])
+        found = [f"{counts[one]} {counted_word(group, one, counts[one])}" for one in counts]
+        text = ", ".join(found).replace("undecided", NOT_DECIDED)
+        lines.append(f"state {state_text(str(state))}: {text}")
+    return lines
+
+
+def warning_lines(frame: pd.DataFrame, compared: pd.DataFrame | None) -> list[str]:
+    """Returns what makes numbers doubtful, each with what to do."""
+    found = []
+    for status, rows in left_out(frame).items():
+        pairs_of = zip(rows["operation"], rows["size"], strict=True)
+        names = list(dict.fromkeys(f"{name} {bytes_text(size)}" for name, size in pairs_of))
+        which = f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
+        where = f"{counted(rows['launch'].nunique(), 'launch')}, not counted"
+        if status == CHANGED:
+            if 10 * len(rows) > len(frame):
+                found.append(f"the state of the machine changed in {which} ({where}): more, shorter launches (-r)")
+        elif status == WRONG:
+            found.append(f"wrong results of {which} ({where}): do not use the operation; -- --validate repeats it")
+        else:
+            found.append(f"{status}: {which} ({where}): a quieter machine, or -- --max-attempts")
+    kinds = launch_lines(frame, MEDIAN_LATENCY) if compared is None else filter(is_kind_line, compared.attrs["notes"])
+    for line in kinds:
+        said = textwrap.shorten(line, LONGEST_WARNING, placeholder=" ...")
+        found.append(f"{said}; launches over a longer time show more (--interval)")
+    return [line for one in found[:MOST_WARNINGS] for line in wrapped(f"warning: {one}", 2)]
+
+
+def next_steps(
+    plan: Plan, directory: Path, sides: Sides | None, compared: pd.DataFrame | None, every_state: bool = False
+) -> list[str]:
+    """Returns what to do next, commands on lines of their own."""
+    step = ""
+    if plan.launches < FEWEST_LAUNCHES:
+        step = f"--launches {FEWEST_LAUNCHES} or more, which verdicts need"
+    elif compared is not None:
+        step = helpful_step(shown_rows(compared, every_state)[0], plan.launches)
+    where = shlex.quote(str(directory))
+    commands = [f"downbeat show {where}", f"downbeat report {where}"]
+    if sides:
+        factor, a, b = sides
+        conditions = [] if factor == "variant" else [shlex.quote(f"{factor}={value}") for value in (a, b)]
+        commands.insert(0, " ".join(["downbeat compare", where, *conditions]))
+    return [*(wrapped(f"next: {step}") if step else []), *(f"  {command}" for command in commands)]

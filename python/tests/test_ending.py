@@ -1,0 +1,296 @@
+"""The last screen of a run: what it says of data whose verdicts are known, and that it fits."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.comparison.ending import LINES, closing, contrast, next_steps
+from downbeat.comparison.ranges import AFFORDABLE, helpful_step, sizes_text, verdict_ranges
+from downbeat.comparison.sheet import comparison_sheet, conclusion
+from downbeat.comparison.shown import shown_rows
+from downbeat.run.directory import write_plan, write_record
+from downbeat.run.estimates import Estimates
+from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Library, Measurement, Plan, Variant
+from downbeat.show import WIDTH
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
+from launch_files import Cell, write_launch
+from test_comparison_sheet import BARRIER, COMMON_START, cell, frame_of, open_cell
+
+PLAN = Plan("e", Measurement(("bcast",)), (Library("some", "bench"),), launches=FEWEST_LAUNCHES)
+SYNCHRONIZERS = ("synchronizer", "harmonize", "mpi_barrier")
+COMMANDS = [
+    "  downbeat compare where synchronizer=harmonize synchronizer=mpi_barrier",
+    "  downbeat show where",
+    "  downbeat report where",
+]
+FAST, SLOW = 50e-9, 300e-9  # round trips of two states, s
+
+
+def synchronized(*names: str) -> pd.DataFrame:
+    """Returns cells with these synchronizers."""
+    return pd.DataFrame({"synchronizer": names})
+
+
+def test_a_run_compares_what_launches_differ_in_else_two_synchronizers() -> None:
+    variants = replace(PLAN, variants=(Variant("before"), Variant("after")))
+    libraries = replace(PLAN, libraries=(Library("a", "bench"), Library("b", "bench")))
+    both = synchronized("harmonize", "mpi_barrier")
+    assert contrast(variants, both) == ("variant", "before", "after")
+    assert contrast(libraries, both) == ("library", "a", "b")
+    for names in (("mpi_barrier", "harmonize"), ("harmonize", "mpi_barrier", "linear")):
+        assert contrast(PLAN, synchronized(*names)) == SYNCHRONIZERS
+    assert contrast(PLAN, synchronized("linear", "harmonize")) == ("synchronizer", "linear", "harmonize")
+    assert contrast(PLAN, synchronized("harmonize")) is None
+    assert contrast(PLAN, synchronized("harmonize", "double_mpi_barrier", "linear")) is None
+
+
+def needing(*needed: float, reason: str = NOT_SIGNIFICANT) -> pd.DataFrame:
+    """Returns a comparison of open cells that need so many launches."""
+    return frame_of(*(open_cell(reason, 0.9, 1.1, launches_needed=one) for one in needed))
+
+
+@pytest.mark.parametrize(
+    ("frame", "launches", "decided", "far"),
+    [
+        (needing(11, 14, 20), 14, 2, 0),  # the median, not the largest
+        (needing(11, 14, 20, AFFORDABLE + 1), 14, 2, 1),
+        (needing(12, 13, 14, 15, reason=NOT_AMONG_MANY), 14, 3, 0),
+        (needing(8, 30), 30, 1, 0),  # what has its launches is not helped by more
+    ],
+)
+def test_the_next_step_is_what_decides_half_of_those_that_launches_decide(
+    frame: pd.DataFrame, launches: int, decided: int, far: int
+) -> None:
+    said = helpful_step(frame, 10)
+    numbers = [int(one) for one in re.findall(r"\d+", said)]
+    assert numbers == [launches, decided, len(frame), 5, *([far, AFFORDABLE] if far else [])]
+
+
+def test_a_quieter_machine_only_where_most_need_it() -> None:
+    assert "quieter" in helpful_step(needing(AFFORDABLE + 1, AFFORDABLE + 1, 12), 10)
+    assert "quieter" not in helpful_step(needing(AFFORDABLE + 1, 12), 10)
+    assert helpful_step(frame_of(cell(), cell(verdict="equivalent")), 10) == ""
+    assert helpful_step(needing(8), 10) == ""
+
+
+def test_commands_can_be_typed() -> None:
+    assert next_steps(PLAN, Path("where"), SYNCHRONIZERS, None) == COMMANDS
+    assert next_steps(PLAN, Path("a b"), ("variant", "x", "y"), None)[0] == "  downbeat compare 'a b'"
+    sides = ("synchronizer", "window(size=1ms)", "harmonize")
+    assert next_steps(PLAN, Path("a b"), sides, None)[0] == (
+        "  downbeat compare 'a b' 'synchronizer=window(size=1ms)' synchronizer=harmonize"
+    )
+    few = next_steps(replace(PLAN, launches=FEWEST_LAUNCHES - 1), Path("where"), SYNCHRONIZERS, needing(50.0))
+    assert f"--launches {FEWEST_LAUNCHES} " in few[0]
+
+
+def judged_sizes(*verdicts: tuple[str, float], **about: object) -> pd.DataFrame:
+    """Returns a comparison with these verdicts and ratios, at 8 bytes, 16 and so on."""
+    cells = [
+        open_cell(NOT_SIGNIFICANT, 0.9, 1.1, size=8 << i, launches_needed=14.0)
+        if verdict == "undecided"
+        else cell(verdict=verdict, ratio=ratio, size=8 << i)
+        for i, (verdict, ratio) in enumerate(verdicts)
+    ]
+    return frame_of(*cells, **about)
+
+
+def test_neighbors_with_one_verdict_are_a_range_that_an_open_size_ends() -> None:
+    readings = {"where_a": COMMON_START, "where_b": BARRIER}
+    frame = judged_sizes(
+        ("slower", 1.14), ("slower", 1.19), ("undecided", 0), ("slower", 1.3), ("equivalent", 1), **readings
+    )
+    assert verdict_ranges(frame) == [
+        "8 to 16: 14 to 19 % too high",
+        "64: 30 % too high",
+        "128: within 2 %",
+        "32: not decided: needs 14 launches",
+    ]
+    assert verdict_ranges(judged_sizes(("slower", 17.2), ("slower", 20.4))) == ["8 to 16: 17 to 20 times as long"]
+    assert verdict_ranges(judged_sizes(("faster", 0.96), ("faster", 0.89))) == ["8 to 16: 4.0 to 11 % shorter"]
+    assert verdict_ranges(judged_sizes(("faster", 0.25))) == ["8: 4.0 times as fast"]
+    assert sizes_text([0, 1, 4], [1, 2, 4, 8, 1024]) == "1 to 2, 1K"
+    assert sizes_text([0], [0]) == ""
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_size_is_said_once_with_its_verdict(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    ratios = {"slower": 1.5, "faster": 0.5, "equivalent": 1.0, "undecided": 1.0}
+    drawn = [str(one) for one in random.choice(list(ratios), 4)]
+    said = verdict_ranges(judged_sizes(*((one, ratios[one]) for one in drawn)))
+    words = {"slower": "longer", "faster": "times as fast", "equivalent": "within", "undecided": "not decided"}
+    found = {}
+    for part in said:
+        sizes, _, effect = part.partition(": ")
+        verdict = next(one for one, text in words.items() if text in effect)
+        for run in sizes.split(", "):
+            first, _, last = run.partition(" to ")
+            for place in range(int(math.log2(int(first) // 8)), int(math.log2(int(last or first) // 8)) + 1):
+                assert place not in found
+                found[place] = verdict
+    assert [found[place] for place in range(4)] == drawn
+
+
+def in_two_states(few: int) -> pd.DataFrame:
+    """Returns a comparison in two states: ten launches in one, few in the other."""
+    other = {"launches_a": few, "launches_b": few}
+    return frame_of(
+        *(cell(state="50ns", size=size) for size in (8, 16)),
+        *(open_cell("few", 0.5, 2.0, state="300ns", size=size, **other) for size in (8, 16)),
+    )
+
+
+def test_rows_of_a_state_with_few_launches_are_one_line() -> None:
+    frame = in_two_states(FEWEST_LAUNCHES - 1)
+    rows, lines = shown_rows(frame)
+    assert set(rows["state"]) == {"50ns"}
+    assert len(lines) == 1 and "300 ns, 4 of 14 launches" in lines[0]
+    assert conclusion(rows)[0].key == "times_as_fast"
+    text = comparison_sheet(frame).text()
+    assert "--states all" in "\n".join(text) and "300ns" not in "\n".join(text)
+    assert "300ns" in "\n".join(comparison_sheet(frame, every_state=True).text())
+    assert [len(shown_rows(one, every)[0]) for one, every in ((frame, True), (in_two_states(5), False))] == [4, 4]
+    # Where no state has enough, the most frequent one is shown.
+    fewer = frame.assign(launches_a=[3, 3, 1, 1], launches_b=[3, 3, 1, 1])
+    assert set(shown_rows(fewer)[0]["state"]) == {"50ns"}
+
+
+class Written(Estimates):
+    """The medians of launches that have just been written."""
+
+    def write(self, directory: Path, plan: Plan, cells: Mapping[str, list[Cell]], number: int) -> None:
+        """Writes the launches of a number, one of each variant, with these cells."""
+        for variant in plan.variants:
+            key = LaunchKey("some", 2, "default", number, variant=variant.name)
+            place = directory / "launches" / str(key)
+            place.mkdir(parents=True)
+            write_record(place, {name: getattr(key, name) for name in (*LAUNCH_FACTORS, "number")})
+            path = write_launch(place / "samples.nc", cells[variant.name], mpi_library="Some 1, configured with much")
+            self.add(key, path)
+
+
+def taking(latency: float, trip: float = FAST, **values: object) -> Cell:
+    """Returns a cell that takes so many us, in the state of a round trip."""
+    time = np.full((1, 2), latency * 1e-6)
+    return Cell(np.zeros((1, 2)), time, other={"canary_low": trip, "canary_high": trip}, **values)  # type: ignore[arg-type]
+
+
+def ended(
+    directory: Path, launches: int, cells: Callable[[int, str], list[Cell]], variants: tuple[str, ...] = ("default",)
+) -> list[str]:
+    """Returns the last lines of a run whose launches, by number and variant, have these cells."""
+    plan = replace(PLAN, launches=launches, variants=tuple(map(Variant, variants)))
+    write_plan(directory, plan)
+    estimates = Written()
+    for number in range(1, launches + 1):
+        estimates.write(directory, plan, {name: cells(number, name) for name in variants}, number)
+    lines = closing(plan, directory, estimates)
+    assert max(map(len, lines)) <= max(WIDTH, len(str(directory)) + 70)
+    assert len(lines) <= LINES
+    return lines
+
+
+def test_a_run_without_cells_ends_without_a_screen() -> None:
+    assert closing(PLAN, Path("none"), Estimates()) == []
+
+
+def test_one_launch_without_a_barrier_is_latencies_alone(tmp_path: Path) -> None:
+    lines = ended(tmp_path / "e", 1, lambda _number, _name: [taking(1.0), taking(12.0, size=1024)])
+    assert [line.split() for line in lines[3:5]] == [["bytes", "8", "1K"], ["bcast", "1.00", "12.0"]]
+    assert not any("decided" in line for line in lines)
+
+
+def test_a_barrier_is_said_by_ranges_of_sizes(tmp_path: Path) -> None:
+    def cells(number: int, _name: str) -> list[Cell]:
+        noise = 1 + 0.001 * number
+        return [
+            taking(noise * (ratio if name == "mpi_barrier" else 1.0), size=8 << i, synchronizer=name)
+            for i, ratio in enumerate((1.2, 1.25, 1.0, 0.9))
+            for name in ("harmonize", "mpi_barrier")
+        ]
+
+    lines = ended(tmp_path / "e", 10, cells)
+    (said,) = (line for line in lines if line.startswith("  bcast"))
+    assert said.split(None, 1)[1] == "8 to 16: 20 to 25 % too high; 64: 10 % too low; 32: within 2 %"
+    assert lines[-3:] == [line.replace("where", str(tmp_path / "e")) for line in COMMANDS]
+
+
+def test_the_most_frequent_state_is_shown_and_the_other_is_a_line(tmp_path: Path) -> None:
+    def cells(number: int, _name: str) -> list[Cell]:
+        slow = number in (2, 5)
+        noise = (5.0 if slow else 1.0) * (1 + 0.001 * number)
+        ratios = {"harmonize": 1.0, "mpi_barrier": 2.0}
+        return [taking(noise * ratio, SLOW if slow else FAST, synchronizer=name) for name, ratio in ratios.items()]
+
+    text = "\n".join(ended(tmp_path / "e", 12, cells))
+    assert "12 launches: 10 in the fast state of this" in text.splitlines()[0]
+    assert "2 in the slow state (300 ns)" in " ".join(text.split())
+    assert "state 300 ns, 2 of 12 launches" in text
+    assert re.search(r"^bcast +1\.01 ", text, flags=re.MULTILINE)  # nothing of the slow one, which is 5
+
+
+def test_two_settings_far_apart_are_decided_though_their_states_differ(tmp_path: Path) -> None:
+    """Within a state there are pairs enough; what the other holds is not part of the sentence."""
+
+    def cells(number: int, name: str) -> list[Cell]:
+        slow = number == 1 or (name == "tcp" and number == 4)
+        latency = (18.0 if name == "tcp" else 1.0) * (1 + 0.002 * number)
+        return [taking(latency, SLOW if slow else FAST, size=8 << i) for i in range(3)]
+
+    lines = ended(tmp_path / "e", 7, cells, ("shm", "tcp"))
+    text = "\n".join(lines)
+    assert "shm is 18.00 " in text and "over 3 cells" in text
+    assert "8 to 32: 18 times as long" in text
+    assert "not decided" not in text
+
+
+def test_settings_that_are_never_in_one_state_are_decided_beyond_what_states_make(tmp_path: Path) -> None:
+    def cells(number: int, name: str) -> list[Cell]:
+        slow = name == "tcp"
+        return [taking((180.0 if slow else 1.0) * (1 + 0.002 * number), SLOW if slow else FAST)]
+
+    text = " ".join(ended(tmp_path / "e", 6, cells, ("shm", "tcp")))
+    assert "shm is 180.00 " in text and "times as long" in text
+    assert "6 of 6 launches" in text or "300" in text
+    assert re.search(r"bcast, shm +1\.01 ", text) and re.search(r"bcast, tcp, 300 ns +181 ", text)
+
+
+def test_a_sentence_needs_verdicts(tmp_path: Path) -> None:
+    lines = ended(
+        tmp_path / "e", 4, lambda number, name: [taking((18.0 if name == "tcp" else 1.0) + number)], ("shm", "tcp")
+    )
+    assert not any("times" in line for line in lines)
+
+
+def test_variants_with_nothing_in_common_end_in_latencies(tmp_path: Path) -> None:
+    names = {"old": "harmonize", "new": "linear"}
+    lines = ended(
+        tmp_path / "e",
+        FEWEST_LAUNCHES,
+        lambda _number, name: [taking(1.0, synchronizer=names[name])],
+        ("old", "new"),
+    )
+    assert not any(line.startswith("  downbeat compare") for line in lines)
+
+
+def test_many_operations_and_sizes_fit_one_screen(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+
+    def cells(_number: int, _name: str) -> list[Cell]:
+        return [
+            taking(1 + random.uniform(), size=size, operation=f"operation{i}", synchronizer=name)
+            for i in range(7)
+            for size in (8, 64)
+            for name in ("harmonize", "mpi_barrier")
+        ]
+
+    lines = ended(tmp_path / "e", FEWEST_LAUNCHES, cells)
+    assert sum("more: downbeat" in line for line in lines) == 2

@@ -1,0 +1,130 @@
+"""Launches of several kinds in a comparison: ratios that drift, states that B causes, pairs that run out."""
+
+from __future__ import annotations
+
+import downbeat
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.comparison.kinds import fisher_exact
+from downbeat.comparison.sheet import comparison_sheet
+from downbeat.data.cells import with_states
+from downbeat.run.experiment import FACTORS
+from downbeat.statistics.holm import holm
+from downbeat.statistics.two_samples import compare_beyond, compare_paired
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+FAST, SLOW = 56e-9, 300e-9
+
+
+def cells(medians: np.ndarray, slow: np.ndarray | None = None, **factors: object) -> pd.DataFrame:
+    """Returns a cell of each launch, medians in s; `slow`: in which the machine was in its slow state."""
+    trips = np.full(len(medians), FAST) if slow is None else np.where(slow, SLOW, FAST)
+    usual = dict.fromkeys(FACTORS, "x") | {"size": 8, "ranks": 2, "computation": 0.0}
+    rows = [
+        {**usual, **factors, "launch": launch, "status": "ok", "error_bound": 0.0, "latency_avg_median": median,
+         "canary_low": trip, "canary_high": trip, "canary_path": "cache line"}
+        for launch, (median, trip) in enumerate(zip(medians, trips, strict=True))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def compared(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
+    """Returns the comparison of two experiments that are at hand as frames."""
+    return downbeat.compare(with_states(a), with_states(b))
+
+
+def test_ratios_that_drift_are_said_and_make_intervals_wider() -> None:
+    random = np.random.default_rng(1)
+    drift = np.repeat([0.02, 0.03, 0.025, 0.01], 8) + random.normal(0, 0.003, 32)
+    base = 2e-7 * np.exp(random.normal(0, 0.05, 32))
+    both = pd.concat([cells(base, variant="a"), cells(base * np.exp(drift), variant="b")])
+    found = downbeat.compare(with_states(both), where_a={"variant": "a"}, where_b={"variant": "b"})
+    assert not found.attrs["paired"]  # a frame does not say that launches took turns
+    one, other = (
+        compare_paired(base, base * np.exp(drift)),
+        compare_paired(base, base * np.exp(random.permutation(drift))),
+    )
+    assert one.ratio.width > 1.5 * other.ratio.width
+    both = pd.concat([cells(base, synchronizer="a"), cells(base * np.exp(drift), synchronizer="b")])
+    found = downbeat.compare(with_states(both), where_a={"synchronizer": "a"}, where_b={"synchronizer": "b"})
+    (note,) = found.attrs["notes"]
+    assert "ratios of pairs: launches resemble the one before" in note
+
+
+def test_a_side_that_causes_the_slow_state_is_not_equivalent() -> None:
+    """Within a state B is as fast; over all launches it takes 1.83 times as long."""
+    random = np.random.default_rng(2)
+
+    def side(slow: int) -> pd.DataFrame:
+        states = random.permutation(np.arange(40) < slow)
+        times = np.where(states, 8e-7, 2e-7) * np.exp(random.normal(0, 0.01, 40))
+        return cells(times, states)
+
+    a, b, alike = (side(count) for count in (4, 22, 5))
+    found = compared(a, b)
+    assert set(found["verdict"]) == {"undecided"}
+    (shares,) = found.attrs["shares"]
+    assert sorted(zip(shares["a"], shares["b"], strict=True)) == [(4, 22), (36, 18)]
+    assert shares["p_value"] == pytest.approx(stats.fisher_exact(np.array([[4, 36], [22, 18]])).pvalue)
+    ratio, low, high = found.attrs["overall"]
+    assert low < 4 ** (18 / 40) < high
+    assert f"{ratio:.2f}" in " ".join(comparison_sheet(found).text())
+    assert "equivalent" in set(compared(a, alike)["verdict"])
+
+
+@given(st.integers(1, 30), st.integers(1, 30), st.data())
+def test_fisher_is_that_of_others(all_a: int, all_b: int, data: st.DataObject) -> None:
+    a, b = data.draw(st.integers(0, all_a)), data.draw(st.integers(0, all_b))
+    expected = stats.fisher_exact(np.array([[a, all_a - a], [b, all_b - b]])).pvalue
+    assert fisher_exact(a, all_a, b, all_b) == pytest.approx(expected, rel=1e-6)
+
+
+def test_launches_without_a_partner_in_their_state_are_compared_unpaired() -> None:
+    """Launches of the same number were in different states: seven of each side in either, and no pair."""
+    random = np.random.default_rng(3)
+    slow = np.arange(14) % 2 == 0
+    sides = []
+    for name, states, factor in (("a", slow, 1.0), ("b", ~slow, 1.3)):
+        times = factor * np.where(states, 8e-7, 2e-7) * np.exp(random.normal(0, 0.01, 14))
+        sides.append(cells(times, states, synchronizer=name))
+    found = downbeat.compare(
+        with_states(pd.concat(sides)), where_a={"synchronizer": "a"}, where_b={"synchronizer": "b"}
+    )
+    assert set(found["verdict"]) == {"slower"}
+    assert found["launches_a"].tolist() == [7, 7]
+
+
+@pytest.mark.parametrize(("factor", "found"), [(1.0, 0.0), (1.4, 1.0)])
+def test_only_what_exceeds_the_states_counts_where_none_is_shared(factor: float, found: float) -> None:
+    random = np.random.default_rng(4)
+    states = SLOW / FAST
+
+    def verdict() -> str:
+        a, b = np.exp(random.normal(0, 0.05, (2, 6)))
+        return compare_beyond(a, states * factor * b, states * 1.01).verdict
+
+    assert np.mean([verdict() == "slower" for _ in range(200)]) == pytest.approx(found, abs=0.03)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from("abc")), min_size=1, max_size=30))
+def test_families_have_the_level_of_one(tests: list[tuple[float, str]]) -> None:
+    p_values, families = zip(*tests, strict=True)
+    together, alone = holm(p_values, families), holm(p_values)
+    assert np.all(together >= p_values)
+    least = np.argmin(p_values)
+    assert together[least] <= max(alone[least], p_values[least]) * (1 + 1e-9) or len(set(families)) > 1
+    assert holm(p_values, ["one"] * len(tests)) == pytest.approx(alone)
+
+
+def test_families_are_wrong_no_more_often_than_one() -> None:
+    """No difference in two families, a large one in the third, whose level the others get."""
+    random = np.random.default_rng(5)
+    families = ["a"] * 6 + ["b"] * 2 + ["c"] * 4
+    wrong = 0
+    for _ in range(2000):
+        p_values = np.concatenate([random.random(8), np.full(4, 1e-6)])
+        wrong += bool((holm(p_values, families)[:8] <= 0.05).any())
+    assert 0.03 <= wrong / 2000 <= 0.065
