@@ -34,7 +34,7 @@ FAMILIES = {
     "choices_in_steps": choices.simulate_steps,
     "claims": claims.simulate,
     "claims_at_border": claims.simulate_border,
-    "claims_correlated": claims.simulate_correlated,
+    "claims_of_kinds": claims.simulate_strange,
     "conditions": conditions.simulate,
     "extremes": verdicts.simulate_extremes,
     "intervals": intervals.simulate,

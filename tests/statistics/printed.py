@@ -72,6 +72,11 @@ def is_wrong(verdict: str, log: float) -> bool:
     return {"faster": log >= 0, "slower": log <= 0, "equivalent": abs(log) > math.log1p(MARGIN)}.get(verdict, False)
 
 
+def text_alone(text: str) -> Printed:
+    """Returns a text that is printed without a frame, as that of a claim is."""
+    return Printed([], [], [], [], [], text)
+
+
 def of_frame(frame: pd.DataFrame) -> Printed:
     """Returns what a frame of `compare` has, and prints."""
     lines = [*comparison_sheet(frame).text(), *frame.attrs["notes"], frame.attrs["assumes"], *frame["reason"]]
