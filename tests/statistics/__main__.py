@@ -13,6 +13,7 @@ import sys
 from benchmarks.promises import print_promises
 from benchmarks.running import Parser, write_json
 from tests.statistics import (
+    alarms,
     choices,
     claims,
     conditions,
@@ -29,6 +30,7 @@ from tests.statistics import (
 NAME = "bench-statistics"
 DEFAULT = 4000  # experiments; the tables of docs/statistics.md are of 10,000
 FAMILIES = {
+    "alarms": alarms.simulate,
     "choices": choices.simulate,
     "choices_of_kinds": choices.simulate_kinds,
     "choices_in_steps": choices.simulate_steps,
