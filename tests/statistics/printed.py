@@ -122,7 +122,8 @@ def show(cells: pd.DataFrame) -> Printed:
 UNSEEN = re.compile(r"unseen[^:]*?up to (\d+) %[^:]*")
 MODES = re.compile(r"in (two|three|several) modes")
 IN_ORDER = re.compile(r"resemble the one before|if launches are independent, which fewer than \d+ do not show")
-IF_INDEPENDENT, IN_A_ROW = "if launches are independent", "what lasts for several in a row takes as many times more"
+IF_INDEPENDENT = "if launches are independent"
+IN_RUNS = re.compile(r"lasts for several [^.;]*takes as many times more")
 
 
 @dataclass(frozen=True)
@@ -158,4 +159,4 @@ def names_cause(printed: Printed, launches: int, cause: Cause) -> bool:
     if found is None or (cause.in_order and IF_INDEPENDENT not in found[0]):
         return False
     seen = 1 - (float(found[1]) + 0.5) / 100  # as it is rounded
-    return cause.missed <= 1 - math.pow(seen, cause.run if IN_A_ROW in text else 1.0)
+    return cause.missed <= 1 - math.pow(seen, cause.run if IN_RUNS.search(text) else 1.0)
