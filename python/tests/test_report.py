@@ -355,7 +355,8 @@ def test_warnings_say_what_is_wrong_with_cells_clocks_and_conditions(tmp_path: P
         "clock_check_ranks_outside": 1,
     }
     wrong = cell(5, "reduce", 64, status=3)
-    write_experiment(tmp_path, [[cell(5), wrong]] * 5, **outside)
+    launches = [[cell(5 * factor)] for factor in (1, 1.02, 0.99, 1.03, 0.98)]  # that do not resemble the one before
+    write_experiment(tmp_path, [[*one, wrong] for one in launches], **outside)
     write_experiment(tmp_path / "b", [[cell(5)]], git_revision="another")
     (tmp_path / "b" / "001.nc").rename(tmp_path / "006.nc")
     warnings = experiment_warnings(open_experiment(tmp_path))
@@ -365,7 +366,7 @@ def test_warnings_say_what_is_wrong_with_cells_clocks_and_conditions(tmp_path: P
     )
     assert warnings[1].startswith("at the end of 5 launches clocks were farther off")
     assert "different revisions of downbeat-bench, 0123456789ab and another" in warnings[2]
-    assert experiment_warnings(write_experiment(tmp_path / "fine", [[cell(5)]] * 5)) == ()
+    assert experiment_warnings(write_experiment(tmp_path / "fine", launches)) == ()
 
 
 def test_more_than_five_warnings_share_the_last(tmp_path: Path) -> None:

@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from downbeat.comparison.compare import compare
+from downbeat.comparison.ending import in_states, main_states, row_names
 from downbeat.comparison.questions import AgainstStart, numbered, slower_algorithms
+from downbeat.comparison.ranges import verdict_ranges
 from downbeat.comparison.sheet import READINGS, VERDICT_ORDER, conclusion
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     MEDIAN_LATENCY,
+    NO_PATTERN,
     PANELS,
     REFERENCE,
     all_overlaps,
@@ -146,6 +150,31 @@ def headline(judged: list[AgainstStart]) -> Sentence:
 def comparison_facts(contrast: Contrast) -> list[Sentence]:
     """Says how each side compares with the first."""
     return [sentence for table in contrast.tables.values() for sentence in conclusion(table)]
+
+
+def range_facts(tables: Mapping[str, pd.DataFrame], prefix: str) -> list[Fact]:
+    """Returns what verdicts of `compare` say of each operation, by ranges of sizes, as the end of a run does."""
+    found = []
+    for side, table in tables.items():
+        for name, rows in table.groupby(row_names(table), sort=False):
+            rows.attrs = table.attrs
+            found.append(Fact(f"{name}, {prefix}{side}", "; ".join(verdict_ranges(rows))))
+    return found[:MOST_RANGES]
+
+
+def barrier_ranges(experiment: Experiment, starts: Contrast) -> list[Fact]:
+    """Returns what the plain barrier does to each operation, in the main state."""
+    if not any(one.synchronizer == PLAIN_BARRIER for one in starts.judged):
+        return []
+    table = compare(experiment, where_a={STARTS: REFERENCE}, where_b={STARTS: PLAIN_BARRIER})
+    plain = in_states(table, main_states(starts.cells))
+    for name, value in (("pattern", NO_PATTERN), ("computation", 0)):
+        plain = plain[plain[name] == value] if name in plain else plain
+    plain.attrs = table.attrs
+    return range_facts({PLAIN_BARRIER: plain}, "after ")
+
+
+MOST_RANGES = 12  # rows; the numbers of pictures have all
 
 
 def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
@@ -329,7 +358,11 @@ def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> A
         "overlap": overlap_facts(experiment),
         "exit skew": skew_facts(experiment),
     }
-    facts = tuple(Fact(about, "\n".join(map(str, lines))) for about, lines in found.items() if lines)
+    facts = (
+        *range_facts(contrast.tables, ""),
+        *barrier_ranges(experiment, starts),
+        *(Fact(about, "\n".join(map(str, lines))) for about, lines in found.items() if lines),
+    )
     return Answer(tuple(Fact("", str(one)) for one in news), large_numbers(contrast), facts)
 
 
