@@ -128,7 +128,7 @@ def test_on_a_terminal_it_shows_a_table_that_lives(tmp_path: Path) -> None:
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
     assert "  launch 1 of 5\r\n" in plain
     assert re.search(r"about \S+ s left", plain)
-    assert re.search(r"bcast +8 +harmonize +2\.000 +- +2\b", plain)  # of two launches there is no interval
+    assert re.search(r"harmonize +\+- +n\b[^b]*bcast +8 +2\.000 +- +2\b", plain)  # of two launches there is no interval
     assert re.search(r"bcast +2\.00 \+-0\.0%\r\n", plain)
     assert plain.endswith("\r\nwritten: bcast\r\n")
 
@@ -165,6 +165,7 @@ def test_bad_arguments_of_downbeat_bench_are_bad_arguments(tmp_path: Path) -> No
         (["bcast", "--", "--sizes", "8"], "--sizes"),
         (["bcast", "--width", "0"], "width"),
         (["bcast", "--interval", "-1"], "or 0"),
+        (["bcast", "--variant", "a:"], "'a:' is not valid"),
     ],
 )
 def test_bad_arguments_start_nothing(arguments: list[str], named: str, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from downbeat.errors import UsageError
 from downbeat.report.assemble import make_report
 from downbeat.show import WIDTH
 from downbeat.statistics.location import Interval
+from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.two_samples import compare_paired
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import Candidate, Decision, LeftOut, OtherChoice, Prices, choose
@@ -144,6 +145,7 @@ def test_the_whole_output() -> None:
     assert list(sheet.frame[["bytes", "algorithm", "verdict"]].iloc[0]) == ["8-31", "a", "faster"]
     assert abs(sheet.frame["gain"].iloc[0] - 2) < 1e-6
     assert sheet.frame["verdict"].tolist() == ["faster", "not measured"]
+    assert unseen_text(tuning.rule_gains[RULES[0]].launches[0]) in sheet.fields["interval"].meaning
     text = render_tuning(tuning, ["take care"])
     assert max(map(len, text.splitlines())) <= WIDTH
     for said in (

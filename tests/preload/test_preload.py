@@ -314,11 +314,16 @@ def test_time_in_other_calls_of_mpi_is_the_programs(mpi: str, tmp_path: Path, tr
     said = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("kind ")]
     own = pd.DataFrame(said, columns=["rank", "place", "calls", "time"]).astype(float)
     own["kind"] = [SUMS[int(place)] for place in own["place"]]
-    both = own.merge(downbeat.open_trace(trace_directory).sums, on=["rank", "kind"], suffixes=("_own", ""))
+    trace = downbeat.open_trace(trace_directory)
+    both = own.merge(trace.sums, on=["rank", "kind"], suffixes=("_own", ""))
     assert len(both) == 8
     assert (both["calls"] == both["calls_own"]).all()
     assert (both["time"] <= both["time_own"]).all()
     assert both["time"].sum() > 0.5 * both["time_own"].sum()  # interruptions between its stamps and ours are lacking
+    for rank, inside in trace.sums.groupby("rank")["time"].sum().items():
+        first, second = trace.records.loc[trace.records["rank"] == rank, "elsewhere"]
+        assert first == pytest.approx(inside, rel=2e-3)  # 11 bits, and the rate of a clock
+        assert second == 0
 
 
 @pytest.mark.thorough

@@ -12,19 +12,21 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from downbeat.comparison.compare import compare
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
-from downbeat.comparison.ranges import helpful_step, verdict_ranges
-from downbeat.comparison.sheet import conclusion, counted_word
+from downbeat.comparison.ranges import NOT_DECIDED, helpful_step, verdict_ranges
+from downbeat.comparison.sheet import conclusion, counted_word, other_shares
 from downbeat.comparison.shown import shown_rows
 from downbeat.comparison.summaries import MEDIAN_LATENCY, describe_each
 from downbeat.comparison.tables import place_of, summarize_launches
-from downbeat.data.cells import CHANGED, LINE, PATH, STATE, UNKNOWN, WRONG, left_out, state_text
+from downbeat.data.cells import ANY, CHANGED, LINE, PATH, STATE, UNKNOWN, WRONG, left_out, state_text
 from downbeat.errors import UsageError
 from downbeat.run.estimates import LATENCY, Estimates
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment
@@ -34,7 +36,7 @@ from downbeat.show import WIDTH, aligned, wrapped
 from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, evenly, printable
+from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, duration_text, evenly, printable
 
 LINES = 23  # and one that says where all was written
 TABLE_ROWS, MOST_SIZES = 5, 6
@@ -124,6 +126,16 @@ def in_states(frame: pd.DataFrame, states: set[RanksState]) -> pd.DataFrame:
     return frame[[pair in states for pair in zip(frame["ranks"], frame[STATE], strict=True)]]
 
 
+def of_all_configurations(frame: pd.DataFrame, states: set[RanksState]) -> pd.DataFrame:
+    """Returns the rows of these states; of a configuration without any, those of its most frequent state."""
+    parts = []
+    for _, group in frame.groupby(list(LAUNCH_FACTORS), sort=False):
+        rows = in_states(group, states)
+        parts.append(rows if len(rows) else group[group[STATE] == group[STATE].mode()[0]])
+    found: pd.DataFrame = pd.concat(parts)
+    return found
+
+
 def state_names(states: Sequence[str]) -> dict[str, str]:
     """Returns what the states of one machine are called, the fastest first."""
     named = sorted((one for one in states if one not in ("", UNKNOWN)), key=lambda one: float(one.removesuffix("ns")))
@@ -139,9 +151,12 @@ def machine_lines(experiment: Medians, states: Mapping[LaunchKey, str], frame: p
     every = sorted({launch.ranks for launch in experiment.launches})
     ranks = f"{', '.join(map(str, every))} {'rank' if every == [1] else 'ranks'}"
     kinds = len({launch.configuration for launch in experiment.launches})
+    dates = [datetime.fromisoformat(str(one["date"])) for one in contexts if "date" in one]
+    span = (max(dates) - min(dates)).total_seconds() if dates else 0.0
+    within = f" within {duration_text(span)}" if span else ""
     of = f" of {kinds} configurations" if kinds > 1 else ""
     what = f"simulated on {place}" if where == "simulated" else ", ".join(libraries)
-    text = f"{ranks}, {what}, {counted(len(states), 'launch')}{of}"
+    text = f"{ranks}, {what}, {counted(len(states), 'launch')}{of}{within}"
     line = f"a {LINE} takes" if PATH in frame and (frame[PATH] == LINE).all() else "a message takes"
     parts = []
     for one in every:
@@ -165,10 +180,12 @@ def latency_lines(frame: pd.DataFrame, sides: Sides | None, main: set[RanksState
     """Returns the latencies from a common start, by operation and a few sizes."""
     names = list(dict.fromkeys(map(str, frame[SYNCHRONIZER])))
     start = COMMON_START if COMMON_START in names else sides[1] if sides and sides[0] == SYNCHRONIZER else names[0]
-    rows = in_states(frame[frame[SYNCHRONIZER] == start], main)
+    rows = of_all_configurations(frame[frame[SYNCHRONIZER] == start], main)
     table = summarize_launches(rows, [name for name in FACTORS if name != SYNCHRONIZER], LATENCY)
     table = table[table["median"].notna()].reset_index(drop=True)
     labels = row_names(table)
+    apart = [(ranks, state) not in main for ranks, state in zip(table["ranks"], table[STATE], strict=True)]
+    labels = labels.where(~np.array(apart, dtype=bool), labels + ", " + table[STATE].map(state_text))
     rows_of = list(dict.fromkeys(labels))
     cells = {(name, int(table["size"][i])): latency_text(table.iloc[i]) for i, name in enumerate(labels)}
     sizes = sorted({size for _, size in cells if size})
@@ -176,7 +193,7 @@ def latency_lines(frame: pd.DataFrame, sides: Sides | None, main: set[RanksState
     states = {str(state) for _, state in main}
     named = state_names(list(frame[STATE].unique()))
     in_state = f", {named[min(states)]}" if len(states) == 1 and min(states) in named else ""
-    interval = "; +-: half of the 95 % interval over launches" if (table["launches"] >= FEWEST_SHOWN).any() else ""
+    interval = "; +-: half the 95 % interval" if (table["launches"] >= FEWEST_SHOWN).any() else ""
     head = f"latency {at}{in_state} [us]{interval}"
     shown = rows_of[:TABLE_ROWS]
     more = [f"and {len(rows_of) - len(shown)} more: downbeat show"] if len(rows_of) > len(shown) else []
@@ -230,7 +247,8 @@ def verdict_lines(
     rows, few = shown_rows(compared, every_state)
     if factor != SYNCHRONIZER and (rows[SYNCHRONIZER] == COMMON_START).any():
         rows = rows[rows[SYNCHRONIZER] == COMMON_START]
-    mine = rows if every_state else in_states(rows, main)
+    known = {*main, *((ranks, ANY) for ranks, _ in main)}  # where states are too different to be matched
+    mine = rows if every_state else in_states(rows, known)
     if mine.empty:
         mine = rows
     if factor == SYNCHRONIZER:
@@ -238,8 +256,10 @@ def verdict_lines(
         head = [f"what {'MPI_Barrier' if b == BARRIER else b} does to these numbers{against}, by bytes"]
     else:
         start = " from a common start" if (mine[SYNCHRONIZER] == COMMON_START).all() else ""
-        head = [line for one in conclusion(mine) for line in wrapped(str(one))]
+        head = [line for one in conclusion(mine) for line in wrapped(str(one).replace("undecided", NOT_DECIDED))]
         head = head or [f"{b} against {a}: no verdict"]
+        head += [line for one in other_shares(compared) for line in wrapped(str(one))]
+        start += " over all states" if (mine[STATE] == ANY).all() else ""
         head.append(f"{b} against {a}{start}, by bytes:")
     names = row_names(mine)
     if every_state and mine[STATE].nunique() > 1:
@@ -281,7 +301,8 @@ def other_lines(rows: pd.DataFrame, mine: pd.DataFrame) -> list[str]:
         group.attrs = rows.attrs
         counts = Counter(group["verdict"])
         found = [f"{counts[one]} {counted_word(group, one, counts[one])}" for one in counts]
-        lines.append(f"state {state_text(str(state))}: {', '.join(found).replace('undecided', 'not decided')}")
+        text = ", ".join(found).replace("undecided", NOT_DECIDED)
+        lines.append(f"state {state_text(str(state))}: {text}")
     return lines
 
 
@@ -313,7 +334,7 @@ def next_steps(
     """Returns what to do next, commands on lines of their own."""
     step = ""
     if plan.launches < FEWEST_LAUNCHES:
-        step = f"the same with --launches {FEWEST_LAUNCHES} or more, which verdicts need"
+        step = f"--launches {FEWEST_LAUNCHES} or more, which verdicts need"
     elif compared is not None:
         step = helpful_step(shown_rows(compared, every_state)[0], plan.launches)
     where = shlex.quote(str(directory))

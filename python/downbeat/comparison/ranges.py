@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from downbeat.comparison.judging import UNMATCHED
+from downbeat.comparison.judging import EFFECT, UNMATCHED
 from downbeat.comparison.sheet import MORE_LAUNCHES, READINGS, are_readings
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import PERCENT, bytes_text
@@ -123,6 +123,9 @@ def helpful_step(frame: pd.DataFrame, launches: int) -> str:
         frame: the rows of `compare` that are shown.
         launches: of each configuration so far, as they are asked for.
     """
+    few = frame[["launches_a", "launches_b"]].min(axis=1) < FEWEST_LAUNCHES
+    if len(frame) and few.all():
+        return f"--launches {2 * launches}: too few so far in one state of the machine"
     rows = frame[(frame["verdict"] == "undecided") & frame["reason"].isin(MORE_LAUNCHES)]
     if rows.empty:
         return ""
@@ -135,4 +138,5 @@ def helpful_step(frame: pd.DataFrame, launches: int) -> str:
         return ""
     wanted = math.ceil(useful.median())
     deviate = f"; {far} {'deviates' if far == 1 else 'deviate'} too much for {AFFORDABLE}" if far else ""
-    return f"the same with --launches {wanted} decides {int((useful <= wanted).sum())} of {len(rows)}{deviate}"
+    decided = f"{int((useful <= wanted).sum())} of {len(rows)}, if {PERCENT * (EFFECT - 1):.0f} % matter"
+    return f"--launches {wanted} decides {decided}{deviate}"

@@ -41,6 +41,7 @@ class Estimates:
         self.frames: dict[LaunchKey, pd.DataFrame] = {}  # as `frame` returns them together
         self.known: dict[CellKey, dict[int, float]] | None = None  # `medians`, once they are asked for
         self.together: pd.DataFrame | None = None  # `rows`, likewise
+        self.found: dict[LaunchKey, str] = {}  # `states`, likewise
 
     @classmethod
     def of(cls, plan: Plan, directory: Path) -> Estimates:
@@ -67,6 +68,7 @@ class Estimates:
             kept = kept.assign(**{PATH: path_of(hosts, key.ranks, key.configuration)})
         self.frames[key] = kept.assign(**factors, **{f"{LATENCY}_median": medians, f"{LATENCY}_{STEP}": steps})
         self.known = self.together = None
+        self.found = {}
 
     def frame(self, plan: Plan) -> pd.DataFrame:
         """Returns a row per launch and cell: factors, `launch`, `status`, `error_bound`, median and step, in s.
@@ -91,14 +93,16 @@ class Estimates:
 
     def states(self) -> dict[LaunchKey, str]:
         """Returns the state of the machine in which most cells of each launch were measured."""
-        found, first = {}, 0
+        if self.found:
+            return self.found
+        first = 0
         for key, frame in self.frames.items():
             rows = self.rows.iloc[first : first + len(frame)]
             first += len(frame)
             steady = rows[rows["status"] != CHANGED]
             if len(rows):
-                found[key] = Counter((steady if len(steady) else rows)["state"]).most_common(1)[0][0]
-        return found
+                self.found[key] = Counter((steady if len(steady) else rows)["state"]).most_common(1)[0][0]
+        return self.found
 
     @property
     def medians(self) -> dict[CellKey, dict[int, float]]:

@@ -46,7 +46,9 @@ class Screen(Console):
 CAPTION = "latency in us, mean over ranks: geometric mean of n launches' medians; +-: half the 95 % interval"
 # Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
-SHOWN_ALWAYS = ("operation", "size", "synchronizer")
+SHOWN_ALWAYS = ("operation", "size")
+START = ("synchronizer", "barrier_algorithm")
+MOST_BESIDE = 3  # synchronizers; downbeat show has all
 
 
 def title_of(key: LaunchKey) -> str:
@@ -73,7 +75,10 @@ class Pace:
         """Returns the seconds that so many launches will take: the mean over configurations; None if none is known."""
         if not self.seconds:
             return None
-        mean = sum(sum(each) / len(each) for each in self.seconds.values()) / len(self.seconds)
+        return self.of(launches, sum(sum(each) / len(each) for each in self.seconds.values()) / len(self.seconds))
+
+    def of(self, launches: int, mean: float) -> float:
+        """Returns the seconds that so many launches take, of so many each."""
         rounds, others = divmod(launches, self.per_round)
         return rounds * max(self.interval, self.per_round * mean) + others * mean
 
@@ -93,28 +98,35 @@ def in_one_state(estimates: Estimates) -> str:
 
 
 def progress_table(estimates: Estimates, most: int | None = None) -> Table:
-    """Returns the table of the cells' estimates so far.
+    """Returns the table of the cells' estimates so far, synchronizers side by side, as all tables have them.
 
     Args:
         estimates: of the launches so far.
         most: rows.
     """
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    columns = [*SHOWN_ALWAYS, *(name for name in estimates.varying() if name not in SHOWN_ALWAYS)]
-    for name in columns:
-        table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
-    for name in ("latency", "+-", "n"):
-        table.add_column(name, justify="right", no_wrap=True)
-    intervals = estimates.intervals()
-    for cell, interval in list(sorted_cells(intervals))[:most]:
+    labels = [*SHOWN_ALWAYS, *(name for name in estimates.varying() if name not in (*SHOWN_ALWAYS, *START))]
+    rows: dict[tuple[object, ...], dict[str, Interval]] = {}
+    for cell, interval in sorted_cells(estimates.intervals()):
         values = dict(zip(CELL_NAMES, cell, strict=True))
-        table.add_row(*(Text(factor_text(name, values[name])) for name in columns), *interval_texts(interval))
-    if most is not None and len(intervals) > most:
-        table.add_row(Text(f"and {len(intervals) - most} more", style="dim"))
+        start, barrier = (str(values[name]) for name in START)
+        name = f"{start}[{barrier}]" if barrier not in ("default", "") else start
+        rows.setdefault(tuple(values[one] for one in labels), {})[name] = interval
+    starts = list(dict.fromkeys(name for row in rows.values() for name in row))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in labels:
+        table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
+    for name in [*(head for start in starts[:MOST_BESIDE] for head in (start, "+-")), "n"]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for key, row in list(rows.items())[:most]:
+        texts = [text for name in starts[:MOST_BESIDE] for text in interval_texts(row.get(name))]
+        count = max(interval.count for interval in row.values())
+        table.add_row(*(Text(factor_text(*one)) for one in zip(labels, key, strict=True)), *texts, str(count))
+    if most is not None and len(rows) > most:
+        table.add_row(Text(f"and {len(rows) - most} more", style="dim"))
     return table
 
 
-def sorted_cells(intervals: dict[CellKey, Interval]) -> Iterator[tuple[CellKey, Interval]]:
+def sorted_cells(intervals: dict[CellKey, Interval]) -> list[tuple[CellKey, Interval]]:
     """Returns cells with those to be compared side by side: operations in their order, then sizes."""
     operations = list(dict.fromkeys(cell[CELL_NAMES.index("operation")] for cell in intervals))
 
@@ -123,7 +135,7 @@ def sorted_cells(intervals: dict[CellKey, Interval]) -> Iterator[tuple[CellKey, 
         rest = [str(value) for name, value in values.items() if name not in ("operation", "size", "ranks")]
         return operations.index(values["operation"]), int(str(values["size"])), values["ranks"], rest
 
-    return iter(sorted(intervals.items(), key=lambda each: place(each[0])))
+    return sorted(intervals.items(), key=lambda each: place(each[0]))
 
 
 def factor_text(factor: str, value: object) -> str:
@@ -133,10 +145,12 @@ def factor_text(factor: str, value: object) -> str:
     return str(value)
 
 
-def interval_texts(interval: Interval) -> list[str]:
-    """Returns the columns of an estimate: microseconds, half of its interval beside the estimate, launches."""
+def interval_texts(interval: Interval | None) -> list[str]:
+    """Returns the columns of an estimate: microseconds, half of its interval beside the estimate."""
+    if interval is None:
+        return ["", ""]
     width = "-" if math.isnan(interval.low) or interval.count < FEWEST_SHOWN else f"{interval.width / 2:.1%}"
-    return [microseconds(interval.estimate), width, str(interval.count)]
+    return [microseconds(interval.estimate), width]
 
 
 SAY = functools.partial(print, flush=True)
@@ -249,9 +263,17 @@ class Terminal(Plain):
     def ends(self) -> None:
         self.live.stop()
 
+    def left(self) -> float | None:
+        """Returns the seconds that are left; while the first launch runs, by how much of it is measured."""
+        measured = re.search(r"(\d+) % of", self.within()) if self.running and not self.pace.seconds else None
+        if not measured or not int(measured[1]):
+            return self.pace.left(self.total - self.complete)
+        passed = time.time() - self.began
+        return max(0.0, self.pace.of(self.total - self.complete, passed / (int(measured[1]) / 100)) - passed)
+
     def render(self) -> Group:
         """Returns the display of this moment."""
-        left = self.pace.left(self.total - self.complete)
+        left = self.left()
         words = f"launch {min(self.complete + 1, self.total)} of {self.total}"
         words += time_left(left, self.complete, self.total) + (f", {self.failed} failed" if self.failed else "")
         words += in_one_state(self.estimates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -23,12 +24,33 @@ from downbeat.trace.causes import (
     with_quickest,
 )
 from downbeat.trace.estimates import estimate_sites, site_totals
+from downbeat.trace.file import Section
 from downbeat.trace.phases import SEPARATOR, mixed_calls, phase_problems, summarize_phases
 from downbeat.trace.sites import absent_modules, site_names
-from downbeat.trace.trace import Trace
 
 
-def run_seconds(trace: Trace) -> float:
+class Recorded(Protocol):
+    """What a `Trace` has: its frames, by the same names."""
+
+    @property
+    def records(self) -> pd.DataFrame: ...
+    @property
+    def profile(self) -> pd.DataFrame: ...
+    @property
+    def processes(self) -> pd.DataFrame: ...
+    @property
+    def clocks(self) -> pd.DataFrame: ...
+    @property
+    def phases(self) -> pd.DataFrame: ...
+    @property
+    def sums(self) -> pd.DataFrame: ...
+    @property
+    def sampled(self) -> bool: ...
+    @property
+    def sections(self) -> list[Section]: ...
+
+
+def run_seconds(trace: Recorded) -> float:
     """Returns how long the run took, from MPI_Init to MPI_Finalize, or until the last exit that was seen."""
     clocks = trace.clocks["global_ns"]
     last = trace.records[["entry", "exit"]].max().max()
@@ -100,7 +122,7 @@ BEYOND = (
 MOST = 1_000_000  # records that are analyzed; of more, a sample is
 
 
-def find_arrivals(trace: Trace) -> Arrivals:
+def find_arrivals(trace: Recorded) -> Arrivals:
     """Returns the arrivals in a trace."""
     run = run_seconds(trace)
     found = arrivals_of(trace.records, run, int(trace.processes["world_size"].max()), trace.profile)
@@ -225,7 +247,7 @@ def shared_processors(processes: pd.DataFrame, run: float) -> list[str]:
     return said
 
 
-def notes_on(trace: Trace, found: Arrivals) -> list[str]:
+def notes_on(trace: Recorded, found: Arrivals) -> list[str]:
     """Returns the notes: modules that are elsewhere, a sample, calls that had no room."""
     said = [*found.notes, *phase_problems(trace.sections), *mixed_calls(found.rows, call_begins(found.rows))]
     sites = found.sites[found.sites["sampled"] > 0]

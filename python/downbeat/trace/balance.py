@@ -9,6 +9,7 @@ import pandas as pd
 
 from downbeat.text import evenly
 
+MESSAGES = ("point-to-point", "requests")  # kinds of calls
 PARTS = ("computing", "waiting", "operation", "point_to_point", "other_MPI")
 
 
@@ -32,11 +33,12 @@ def times_of_ranks(
     sums[["wait", "time"]] = sums[["wait", "time"]].mul(scale[sums["site"].to_numpy(dtype=np.int64)], axis=0)
     own = sums.groupby("rank")[["wait", "time"]].sum()
     if len(kinds):
-        times = kinds.pivot_table(index="rank", columns="kind", values=["time", "analyzed"], aggfunc="sum")
-        requests = times["time"].get("requests", 0.0) - times["analyzed"].get("requests", 0.0)
-        inside = times["time"]["collectives"] + times["analyzed"].get("requests", 0.0)
-        messages = times["time"].get("point-to-point", 0.0) + requests
-        others = times["time"].drop(columns=["collectives", "requests", "point-to-point"], errors="ignore").sum(axis=1)
+        times = kinds.pivot_table(index="rank", columns="kind", values="time", aggfunc="sum", fill_value=0.0)
+        analyzed = kinds.pivot_table(index="rank", columns="kind", values="analyzed", aggfunc="sum", fill_value=0.0)
+        completed = analyzed.get("requests", 0.0)  # of collectives
+        inside = times["collectives"] + completed
+        messages = times[[name for name in MESSAGES if name in times]].sum(axis=1) - completed
+        others = times.drop(columns=["collectives", *MESSAGES], errors="ignore").sum(axis=1)
         wait = np.minimum(own["wait"].reindex(times.index, fill_value=0.0), inside)
     else:
         inside, wait = own["time"], own["wait"]
@@ -69,7 +71,6 @@ def kinds_of(profile: pd.DataFrame, sums: pd.DataFrame, rows: pd.DataFrame) -> p
 
 MUCH_LESS = 0.7  # of the time that others spend in messages
 AS_MANY = 0.9  # of the calls that others make
-MESSAGES = ("point-to-point", "requests")
 
 
 @dataclass(frozen=True)
@@ -100,18 +101,18 @@ def least_in_messages(by_rank: pd.DataFrame, kinds: pd.DataFrame) -> LeastInMess
     if len(by_rank) < 2 or kinds.empty or not by_rank["point_to_point"].sum() > 0:
         return None
     times = by_rank.set_index("rank")
-    rank = int(times["point_to_point"].idxmin())
-    own, others = times.loc[rank], times.drop(index=rank).median()
+    rank = int(times.index[int(times["point_to_point"].to_numpy().argmin())])
+    rest = times.drop(index=rank).median()
+    own_time, other_time = float(times["point_to_point"][rank]), float(rest["point_to_point"])
     calls = kinds[kinds["kind"].isin(MESSAGES)].groupby("rank")["calls"].sum()
-    less = float(others["point_to_point"] - own["point_to_point"])
     why_not = ""
-    if own["point_to_point"] > MUCH_LESS * others["point_to_point"]:
+    if own_time > MUCH_LESS * other_time:
         why_not = "all ranks spend about as long in them"
     elif calls[rank] < AS_MANY * calls.drop(index=rank).median():
         why_not = "it has fewer of them"
-    elif own["computing"] - others["computing"] < less / 2:
+    elif times["computing"][rank] - rest["computing"] < (other_time - own_time) / 2:
         why_not = "it is not longer outside of MPI instead"
-    return LeastInMessages(rank, float(own["point_to_point"]), float(others["point_to_point"]), why_not)
+    return LeastInMessages(rank, own_time, other_time, why_not)
 
 
 MARKS = {"computing": ".", "waiting": "#", "operation": "=", "point_to_point": "+", "other_MPI": "-"}

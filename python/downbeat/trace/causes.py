@@ -55,7 +55,8 @@ def costly_calls(some: pd.DataFrame) -> pd.DataFrame:
     """
     dear = some.sort_values("wait", ascending=False, kind="stable")
     typical = dear["wait"].iloc[int(np.searchsorted(dear["total"].cumsum(), dear["total"].sum() / 2))]
-    return dear[dear["wait"] >= COSTLY * typical]
+    costly: pd.DataFrame = dear[dear["wait"] >= COSTLY * typical]
+    return costly
 
 
 def summarize_causes(costs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -147,8 +148,9 @@ def where_before(rank: int, costs: pd.DataFrame, rows: pd.DataFrame, sites: pd.D
     own = mine.merge(costs[["call", "total"]], on="call")
     if own.empty:
         return {}
-    sums = own.groupby(["before", "site"], observed=True)["total"].sum()
-    place, site = sums.idxmax()
+    sums = own.groupby(["before", "site"], observed=True)["total"].sum().reset_index()
+    most = sums.iloc[int(sums["total"].to_numpy().argmax())]
+    place, site = str(most["before"]), int(most["site"])
     own = own[(own["before"] == place) & (own["site"] == site)]
     rest = rows[rows["call"].isin(own["call"]) & (rows["rank"] != rank) & (rows["before"] == place)]
     if rest.empty:
@@ -157,8 +159,8 @@ def where_before(rank: int, costs: pd.DataFrame, rows: pd.DataFrame, sites: pd.D
     own = own.set_index("call").loc[others.index]
     return {
         "before": place,
-        "after": place_name(sites.loc[site]),
-        "where_part": float(sums.max() / costs["total"].sum()),
+        "after": place_name(sites.iloc[site]),
+        "where_part": float(most["total"] / costs["total"].sum()),
         "takes": float(own["gap"].median()),
         "others": float(others["gap"].median()),
         "inside": float(own["elsewhere"].median()),

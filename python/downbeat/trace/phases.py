@@ -136,7 +136,7 @@ def summarize_phases(phases: pd.DataFrame, sites: pd.DataFrame, causes: pd.DataF
                 "begins": int(mine["begins"].sum()),
                 "seconds": float(mine["time"].sum()),
                 **{name: int(value) if name == "calls" else float(value) for name, value in sums.items()},
-                "last_rank": int(by_rank.idxmax()) if told else -1,
+                "last_rank": int(by_rank.index[int(by_rank.to_numpy().argmax())]) if told else -1,
                 "last_wait": float(by_rank.max() / sums["wait"]) if told else 0.0,
             }
         )

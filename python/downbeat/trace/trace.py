@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import reading
+from downbeat.text import counted
+from downbeat.trace.arrivals import find_arrivals
 from downbeat.trace.clocks import starts_of
 from downbeat.trace.file import CALL_KINDS, ENDINGS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
 from downbeat.trace.phases import ended_names, phase_paths, phase_rows
@@ -66,6 +69,28 @@ class Trace:
         self.sections = sections
         self.most = most
         self.own_clocks = own_clocks
+
+    def __repr__(self) -> str:
+        """Returns ranks, hosts, calls and the error of the clocks, in a line."""
+        processes, calls = self.processes, int(self.profile["calls"].sum())
+        within = f", clocks within {self.records['bound'].max() * 1e6:.3g} us" if calls else ""
+        hosts = counted(processes["host"].nunique(), "host")
+        return f"<Trace: {counted(len(processes), 'rank')} on {hosts}, {calls} calls of collectives{within}>"
+
+    def _repr_html_(self) -> str:
+        """Returns what a notebook shows: that line, and a row per operation; times in s."""
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>" + call_totals(self).to_html(index=False)
+
+    def arrivals(self) -> pd.DataFrame:
+        """Returns when each process came to each call and for whom it waited: a row per process and call.
+
+        The columns of `records`, and those of `match_arrivals` and `with_gaps` in downbeat.trace: among them `call`,
+        `late`, `wait`, `cause` (the rank that it waits for, -1: none), `before` (the collective before) and `gap`
+        (since that), times in s; `name` of the call site. `find_arrivals` of downbeat.trace.arrivals has all that
+        `downbeat arrivals` says of them.
+        """
+        found = find_arrivals(self)
+        return found.rows.assign(name=found.sites["name"].loc[found.rows["site"]].to_numpy())
 
     @cached_property
     def processes(self) -> pd.DataFrame:

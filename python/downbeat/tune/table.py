@@ -16,6 +16,7 @@ import pandas as pd
 from downbeat.files import write_text
 from downbeat.show import Field, Sheet, wrapped
 from downbeat.statistics.location import Interval
+from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
 from downbeat.text import counted
 from downbeat.tune.choosing import Candidate, Decision
@@ -280,7 +281,7 @@ def rules_sheet(tuning: Tuning) -> Sheet:
     fields = CELL_FIELDS | {
         "algorithm": Field("in place of the default"),
         "gain": Field("times as fast", "ratio"),
-        "interval": Field("interval", "interval"),
+        "interval": Field("interval", "interval", meaning=interval_meaning(tuning)),
         "verdict": Field("verdict"),
     }
     notes = []
@@ -291,6 +292,12 @@ def rules_sheet(tuning: Tuning) -> Sheet:
             f"sweep is {second}, {1 / other:.3f} times as fast as the default"
         )
     return Sheet(pd.DataFrame(rows), fields, len(CELL_FIELDS) + 1, notes=notes)
+
+
+def interval_meaning(tuning: Tuning) -> str:
+    """Returns what the interval of a gain is, and what its launches leave unseen."""
+    launches = [min(one.launches) for one in tuning.rule_gains.values()]
+    return f"{tuning.question.confidence:.0%}, over launches; {unseen_text(min(launches))}" if launches else ""
 
 
 def proven(tuning: Tuning, rule: Rule) -> str:
