@@ -24,6 +24,7 @@ from downbeat.comparison.summaries import (
     describe_each,
     plain_cells,
     synchronization,
+    value_text,
 )
 from downbeat.data.cells import LINE, PATH, STATE, UNKNOWN, state_text
 from downbeat.errors import UsageError
@@ -124,7 +125,11 @@ def sides_by(experiment: Experiment, factor: str, cells: pd.DataFrame) -> Contra
             }
             for one in judged
         ]
-        kept = tuple(one for one, row in zip(judged, rows, strict=True) if row["main"])
+        kept = tuple(
+            dataclasses.replace(one, cell=cell_name(row["panel"], row["size"]))  # of one state, which needs no name
+            for one, row in zip(judged, rows, strict=True)
+            if row["main"]
+        )
         return dataclasses.replace(found, ratios=pd.DataFrame(rows, columns=RATIO_COLUMNS), judged=kept)
     rows, tables = [], {}
     for side in sides[1 : 1 + MOST_SIDES]:
@@ -143,6 +148,11 @@ def sides_by(experiment: Experiment, factor: str, cells: pd.DataFrame) -> Contra
         if any(where.get("main") for where in kept_rows):
             tables[side] = table[[bool(where.get("main")) for where in kept_rows]]
     return dataclasses.replace(found, ratios=pd.DataFrame(rows, columns=RATIO_COLUMNS), tables=tables)
+
+
+def cell_name(panel: object, size: object) -> str:
+    """Returns what a cell is called."""
+    return f"{panel}, {value_text('size', size)}" if size else str(panel)
 
 
 RATIO_COLUMNS = ["line", "panel", "operation", "size", STATE, "main"]

@@ -29,9 +29,8 @@ from downbeat.comparison.summaries import (
     plain_cells,
     summarize_groups,
     synchronization,
-    value_text,
 )
-from downbeat.report.compared import COMMON, STARTS, Contrast, sides_by
+from downbeat.report.compared import COMMON, STARTS, Contrast, cell_name, sides_by
 from downbeat.report.page import Fact, Number, span, with_zeros
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -219,10 +218,9 @@ UNANIMOUS = {*READINGS, *READINGS.values()}
 
 def latency_number(contrast: Contrast, row: Mapping[Any, Any]) -> Number:
     """Returns the latency of a cell of one side."""
-    size = f", {value_text('size', row['size'])}" if row["size"] else ""
     side = row["line"] if contrast.factor != STARTS else start_text(row["line"])
     interval = span(row["low"] * MICROSECONDS, row["high"] * MICROSECONDS) if row["launches"] > 1 else ""
-    about = f"{row['panel']}{size}, {side}"
+    about = f"{cell_name(row['panel'], row['size'])}, {side}"
     return Number(with_zeros(row["estimate"] * MICROSECONDS), "us", interval, about)
 
 
