@@ -17,7 +17,7 @@ from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
-from tests.statistics.findings import Findings, Table, show_progress
+from tests.statistics.findings import Findings, Table, show_progress, worst_of
 from tests.statistics.printed import METRIC, TIME, Printed, cells_of, compare_apart, compare_pairs
 
 POWER, EFFECT = 0.87, 1.05
@@ -106,16 +106,6 @@ def simulate(experiments: int) -> Findings:
         rows,
     )
     return Findings([table, *assumptions(random, experiments, promises)], worst_of(promises))
-
-
-def worst_of(promises: Sequence[Promise]) -> list[Promise]:
-    """Returns of promises that end alike the one that is missed the most."""
-    ends: dict[str, list[Promise]] = {}
-    for one in promises:
-        ends.setdefault(one.what.partition(": ")[2], []).append(one)
-    return [
-        min(each, key=lambda one: one.figure if one.needed.startswith(">") else -one.figure) for each in ends.values()
-    ]
 
 
 SESSION = 0.02  # the deviation of sessions for which a share is printed
