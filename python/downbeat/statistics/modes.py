@@ -151,8 +151,9 @@ def effective_launches(series: ArrayLike) -> float:
 
 
 def rounded(series: ArrayLike) -> NDArray[np.float64]:
-    """Returns logarithms without the rounding of their last digits, by which equal launches would differ."""
-    return np.round(np.asarray(series, dtype=float), DECIMALS)
+    """Returns deviations from the mean of logarithms, without the last digits, by which equal launches would differ."""
+    values = np.asarray(series, dtype=float)
+    return np.round(values - values.mean(), DECIMALS) if values.size else values
 
 
 def inflation(series: ArrayLike) -> float:
