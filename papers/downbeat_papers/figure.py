@@ -67,6 +67,7 @@ class Figure:
         data: another figure, whose launches it is drawn from; empty: it has its own.
         lacks: says which library is missing where nothing can be launched.
         tables: of the paper that belong to it.
+        also: other names by which it is found, as "hunold2015-tab1".
     """
 
     name: str
@@ -80,6 +81,7 @@ class Figure:
     data: str = ""
     lacks: str = "an MPI library"
     tables: tuple[Table, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def reference(self) -> str:
@@ -149,7 +151,7 @@ def figures_of(paper: str) -> Iterator[Figure]:
         inherited = entries[own["like"]] if "like" in own else {}
         entry = {name: inherited[name] for name in SHARED if name in inherited} | own
         entry.pop("like", None)
-        shows, data = entry.pop("shows"), entry.pop("data", "")
+        shows, data, also = entry.pop("shows"), entry.pop("data", ""), entry.pop("also", ())
         claims = [shared[one] if isinstance(one, str) else one for one in entry.pop("claims")]
         tables = [
             Table(one["title"], pd.DataFrame(one["rows"], columns=one["columns"])) for one in entry.pop("table", [])
@@ -162,6 +164,7 @@ def figures_of(paper: str) -> Iterator[Figure]:
             claims=tuple(Claim(*one) for one in claims),
             data=f"{paper}-{data}" if data and "-" not in data else data,
             tables=tuple(tables),
+            also=tuple(f"{paper}-{one}" for one in also),
             **fixed,
             kind=kind_of(entry.pop("kind"))(**entry),
         )
@@ -171,17 +174,18 @@ FIGURES: dict[str, Figure] = {figure.name: figure for paper in PAPERS for figure
 
 
 def find_figures(names: Sequence[str]) -> list[Figure]:
-    """Returns figures by their names, each once.
+    """Returns figures by their names, also other ones that they have, each once.
 
     Raises:
         UsageError: there is no figure of a name; the line says which are near, or which there are.
     """
+    found = FIGURES | {name: figure for figure in FIGURES.values() for name in figure.also}
     for name in names:
-        if name not in FIGURES:
-            near = difflib.get_close_matches(name.lower(), FIGURES, n=3)
+        if name not in found:
+            near = difflib.get_close_matches(name.lower(), found, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else "valid are, by paper, " + "; ".join(ranges())
             raise UsageError(f"there is no figure '{name}'; {hint} (--list shows all)")
-    return [FIGURES[name] for name in dict.fromkeys(names)]
+    return list(dict.fromkeys(found[name] for name in names))
 
 
 def ranges() -> list[str]:

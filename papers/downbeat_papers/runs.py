@@ -32,6 +32,10 @@ CLOCKS = "offset=1e-3,skew=8e-6,wander=20e-9,seed=8"
 EXCHANGES = 20  # of a rank in a synchronization without a fit
 CHECK_EXCHANGES = 10
 CHECK_SECONDS = 1e-3  # to measure the clock offset of one rank
+# Ranks of a node share its clock, and one of them synchronizes for all. In the papers every process does.
+EACH = {"DOWNBEAT_SHARE": "never"}
+# In a simulation each exchange takes time, and none is disturbed by a busy processor: fewer do.
+SIMULATED_FIT = "fit=100,offset=mean_rtt(exchanges=10)"
 
 
 @dataclass(frozen=True)
@@ -74,12 +78,13 @@ def operation_run(
     variables: Mapping[str, str] | None = None,
     factors: int = 1,
     more_seconds: float = 0.0,
+    ranks_per_node: int = 0,
 ) -> Run:
     """Returns a run that measures operations, `usual` samples per cell where each rank has a core.
 
     For the estimated duration there are `factors` cells for each operation and synchronizer, and `more_seconds`.
     """
-    crowded = site.crowded(ranks)
+    crowded = site.crowded(ranks, ranks_per_node if site.placed else 0)
     repetitions = site.repetitions(min(usual, CROWDED_REPETITIONS) if crowded else usual)
     all_options = {
         "sync": sync,
@@ -97,7 +102,14 @@ def operation_run(
     else:
         seconds = start_seconds(ranks) + samples * (CROWDED_SAMPLE_SECONDS if crowded else sample_seconds(ranks))
     return Run(
-        label, library, ranks, tuple(operations), all_options, dict(variables or {}), seconds=seconds + more_seconds
+        label,
+        library,
+        ranks,
+        tuple(operations),
+        all_options,
+        dict(variables or {}),
+        seconds=seconds + more_seconds,
+        ranks_per_node=ranks_per_node,
     )
 
 

@@ -109,6 +109,11 @@ class Site:
         return self.nodes if self.placed and not self.made_clocks else self.most
 
     @property
+    def alone(self) -> int:
+        """The most ranks with a node each; `full` where a run cannot say how many a node gets."""
+        return min(self.nodes, self.most) if self.placed and self.nodes > 1 else self.full
+
+    @property
     def placed(self) -> bool:
         """Whether a run can say how many ranks each of several nodes gets."""
         return (self.nodes > 1 or self.simulated) and self.ranks_per_node > 0
@@ -148,6 +153,12 @@ class Site:
     @property
     def at(self) -> str:
         return "" if self.one_machine else f" {self.place}"
+
+    @property
+    def each_alone(self) -> str:
+        if not self.placed or self.nodes == 1:
+            return f"{self.full} ranks{self.at}"
+        return f"{self.alone} ranks, each on a{' simulated' * self.simulated} node of its own"
 
     @property
     def on_node(self) -> str:

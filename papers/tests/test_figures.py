@@ -121,6 +121,10 @@ def test_claims_are_seen_with_the_papers_effect_and_not_without(name: str) -> No
 EVERY_WORLD: dict[str, World] = {**WORLDS, **WITHOUT_CLAIMS}
 
 
+def test_a_table_is_found_with_its_figure_and_once() -> None:
+    assert find_figures(["hunold2015-tab1", "hunold2015-fig2"]) == [FIGURES["hunold2015-fig2"]]
+
+
 def test_every_figure_has_a_world() -> None:
     assert set(FIGURES) == set(EVERY_WORLD)
 
@@ -263,6 +267,20 @@ def test_figures_take_the_ranks_and_the_clocks_of_a_job() -> None:
     assert "sample" not in offsets["n64"].options
     alone = [run for run in pairs["schuchart2023-fig3"] if run.label.startswith("alone-")]
     assert [(run.ranks, run.per_node(JOB)) for run in alone] == [(2, 1), (32, 1), (64, 1), (128, 1)]
+
+
+def test_every_process_of_a_job_synchronizes_by_itself_where_the_paper_has_it() -> None:
+    alone = {f"hunold2015-fig{number}" for number in (1, 3, 4, 5, 11)}
+    for name in alone | {"hunold2015-fig7", "hunold2015-fig9", "hunold2015-fig10", "hoefler2008-fig8"}:
+        for run in FIGURES[name].runs(JOB):
+            assert name == "hunold2015-fig5" or run.variables["DOWNBEAT_SHARE"] == "never", name
+            if name in alone:
+                assert (run.ranks, run.per_node(JOB)) == (128, 1), name
+                assert "128 ranks, each on a node of its own" in FIGURES[name].shows(JOB)
+    full = {name: FIGURES[name].runs(JOB)[-1] for name in ("hunold2015-fig7", "hunold2015-fig9")}
+    assert {name: (run.ranks, run.per_node(JOB)) for name, run in full.items()} == dict.fromkeys(full, (4096, 32))
+    few = dataclasses.replace(JOB, counts=(2, 4))
+    assert {run.ranks for run in FIGURES["hunold2015-fig3"].runs(few)} == {4}
 
 
 def test_launches_of_a_job_have_time_by_their_size() -> None:

@@ -229,6 +229,16 @@ def test_any_two_libraries_are_compared(names: tuple[str, ...], taken: list[str]
         assert [run.library for run in FIGURES[f"hunold2015-fig{number}"].runs(at)] == taken
 
 
+@pytest.mark.parametrize("other", ["intelmpi", "openmpi"])
+def test_the_base_of_hunolds_figure_5_is_mpich_wherever_it_stands(other: str) -> None:
+    made = WORLDS["hunold2015-fig5"](Maker(np.random.default_rng(1), 3, effect=True))
+    results = dataclasses.replace(made, site=site((8,), 8, {"mpich5": "bench", other: "bench"}))
+    results.__dict__["cells"] = made.cells.replace({"library": {"intelmpi": other}})
+    (picture,) = FIGURES["hunold2015-fig5"].pictures(results)
+    numbers = picture.numbers.set_index("of")["median"]
+    assert numbers["MPICH (for MVAPICH)"].to_numpy() == pytest.approx(1.0)
+
+
 def test_the_pareto_frontier_is_what_no_scheme_beats_in_both() -> None:
     def launches(values: Sequence[float]) -> dict[str, np.ndarray]:
         return {name: np.array([value] * 3) for name, value in zip("abcde", values, strict=True)}

@@ -250,7 +250,7 @@ const Fields &fields_over_time() {
         field_of<P>("offset_bound", "s", "bound of the error of offset", series(&DriftSeries::bound)),
         field_of<P>("rtt", "s", "shortest round trip of the measurement", series(&DriftSeries::rtt)),
         field_of<P>("drift", "s", "offset - first offset", &P::drift),
-        field_of<P>("residual", "s", "offset - least squares line", &P::residual),
+        field_of<P>("residual", "s", "offset - least squares line, weighted by bounds", &P::residual),
     };
     return all;
 }

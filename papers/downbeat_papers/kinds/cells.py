@@ -36,7 +36,7 @@ from downbeat_papers.results import (
     median_and_range,
 )
 from downbeat_papers.runs import Run, declared_runs
-from downbeat_papers.site import Site
+from downbeat_papers.site import MPICH, Site
 
 Entry = Mapping[str, Any]
 
@@ -311,7 +311,9 @@ class TwoLibraries(Cells):
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         labels = results.site.two_libraries
-        cells, base, panels = results.cells, list(labels)[-1], []
+        # The paper's base is MVAPICH.
+        base = next((library for library in labels if library in MPICH), list(labels)[-1])
+        cells, panels = results.cells, []
         for synchronizer, title in self.barriers.items():
             part = cells[cells["synchronizer"] == synchronizer]
             medians = median_and_range(part, ("library", "size"), "latency_max_median", 1.0)

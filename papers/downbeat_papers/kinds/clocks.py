@@ -22,7 +22,7 @@ from downbeat_papers.claims import Facts, Found, Measure, Measured, missing
 from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, some
 from downbeat_papers.results import Results
-from downbeat_papers.runs import CLOCKS, Run, clock_run, made
+from downbeat_papers.runs import CLOCKS, EACH, SIMULATED_FIT, Run, clock_run, made
 from downbeat_papers.site import Site
 
 
@@ -120,8 +120,7 @@ class Clocks:
 
 
 REPETITIONS = 50
-# Ranks of a node share its clock, and one of them synchronizes for all. In the papers every process does.
-EACH = {"DOWNBEAT_SHARE": "never"}
+HCA3 = "hca3_offset(offset=skampi(min=5,max=20))"  # counts of exchanges from the authors' code
 
 
 class Hca3Duration:
@@ -133,8 +132,7 @@ class Hca3Duration:
     def runs(self, site: Site) -> tuple[Run, ...]:
         count = site.repetitions(REPETITIONS)
         return tuple(
-            clock_run(site, ranks, "hca3_offset", count, seconds=3 if site.crowded(ranks) else 0.5)
-            for ranks in site.counts
+            clock_run(site, ranks, HCA3, count, seconds=3 if site.crowded(ranks) else 0.5) for ranks in site.counts
         )
 
     def facts(self, results: Results) -> Facts:
@@ -165,8 +163,8 @@ class Hca3Duration:
             else "Clocks are those of the nodes, over all of which ranks are spread."
         )
         caption = (
-            f"{results.site.repetitions(REPETITIONS)} synchronizations in each launch by hca3_offset, the paper's "
-            f"scheme, all launches together; largest over ranks. {whose} The first synchronization of a launch, which "
+            f"{results.site.repetitions(REPETITIONS)} synchronizations in each launch by the paper's scheme, "
+            f"{HCA3}, all launches together; largest over ranks. {whose} The first synchronization of a launch, which "
             "sets up connections, is not among them; in the paper it is, and is the outlier."
         )
         panel = Panel(boxes, "number of processes", "duration [ms]")
@@ -305,8 +303,6 @@ PER_NODE = 16  # processes, in part (b)
 SCHEMES = ("skampi", "netgauge", "jk", "hca")
 # Directly after a synchronization it does not matter how long the fit spans.
 SHORT_SCHEMES = "skampi,netgauge,jk(over=0.2),hca(over=0.2)"
-# In a simulation each exchange takes time, and none is disturbed by a busy processor: fewer do.
-SIMULATED_FIT = "fit=100,offset=mean_rtt(exchanges=10)"
 SIMULATED_SCHEMES = f"skampi,netgauge,jk({SIMULATED_FIT},over=1),hca({SIMULATED_FIT},over=1)"
 SIMULATED_EXCHANGES = 2300  # of a rank: two fits, and what comes before them
 NODES = "nodes-"  # begins the labels of the runs of part (b)

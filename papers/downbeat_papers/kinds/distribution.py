@@ -243,7 +243,7 @@ class ExitPattern(Cells):
             "Calls begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper. Bars are 95 % "
             "intervals of the mean, cut off at 0. One launch, as in the paper: the one with the middle spread; its bar "
             "knows the deviation between calls. All launches: mean of their means; its bar knows that of launches."
-            + drawn_of(results.site.full, results.site.sample)
+            + drawn_of(results.runs[0].ranks, results.site.sample)
         )
         return (make_picture(name, "When each rank leaves MPI_Barrier", caption, panels),)
 

@@ -19,11 +19,11 @@ from downbeat.text import MICROSECONDS, evenly
 from downbeat_papers.claims import Facts, Measure, Measured, between
 from downbeat_papers.draw import median_line
 from downbeat_papers.results import Results, clocks_seen, nodes_seen
-from downbeat_papers.runs import Run, made, operation_run
+from downbeat_papers.runs import EACH, SIMULATED_FIT, Run, made, operation_run
 from downbeat_papers.site import Site
 
-# As SKaMPI and NBCBench: synchronized once, however long it takes.
-ONCE = {"DOWNBEAT_MAX_AGE": "1000", "DOWNBEAT_MAX_ERROR": "1"}
+# As SKaMPI and NBCBench: every process by itself and once, however long it takes.
+ONCE = {"DOWNBEAT_MAX_AGE": "1000", "DOWNBEAT_MAX_ERROR": "1", **EACH}
 FIT_SECONDS = 2.5  # that the fit of a drift model takes, roughly
 TOO_FEW = "too few samples are valid"
 GLOBAL, LOCAL = "global_time", "latency_max"
@@ -78,6 +78,7 @@ class OverTime:
     caption: str  # of the picture, after the note on bins
     panels: dict[str, str] = field(default_factory=dict)  # metric after the barrier by title; none: a single panel
     attempts: str = ""  # the most per sample; empty: the usual number
+    alone: bool = False  # one process on each node, as in the paper; else all nodes are full
 
     @property
     def lines(self) -> list[Curve]:
@@ -92,20 +93,23 @@ class OverTime:
         options = {"sizes": self.size} | ({"max-attempts": self.attempts} if self.attempts else {})
         runs = []
         for curve in self.lines:
-            fit = FIT_SECONDS if curve.scheme in ("jk", "hca") else 0.0
+            fitted = curve.scheme in ("jk", "hca")
+            fit = FIT_SECONDS if fitted else 0.0
             windows = 1.3 * usual * self.window_us * 1e-6 if curve.sync.startswith("window") else 0.0
-            scheme = {"DOWNBEAT_SYNC": curve.scheme} if curve.scheme else {}
+            fewer = f"({SIMULATED_FIT},over=1)" if fitted and site.simulated else ""
+            scheme = {"DOWNBEAT_SYNC": f"{curve.scheme}{fewer}"} if curve.scheme else {}
             run = operation_run(
                 site,
                 curve.label,
                 site.main(),
-                site.full,
+                site.alone if self.alone else site.full,
                 [self.operation],
                 usual=usual,
                 sync=curve.sync,
                 options=options,
                 variables=made(site) | ONCE | scheme,
                 more_seconds=fit + windows,
+                ranks_per_node=1 if self.alone else 0,
             )
             runs.append(run)
         return tuple(runs)

@@ -31,9 +31,11 @@ from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import MPICH, OPEN_MPI, Site
 
 POINT = (
-    "Points: mean over launches of what OSU's benchmarks report, bars: standard deviation, as in the paper. Beside it: "
+    "Points: mean over launches (the paper: ten) of what OSU's benchmarks report, bars: standard deviation. Beside it: "
     "median over launches of the launches' medians, bars: smallest to largest launch. "
 )
+# As downbeat-bench chooses them (docs/operations.md).
+DATATYPES = " Reductions of 4 bytes are of one MPI_FLOAT, longer ones of MPI_DOUBLE."
 SHORT = {BARRIER: "barrier", HARMONIZE: "harmonize"}
 STYLES = {BARRIER: ":", HARMONIZE: "--"}  # as in the paper
 SMALL = 1024  # bytes; the text calls messages small without saying where that ends
@@ -266,10 +268,11 @@ class MessageScaling(Scaling):
             a = self.panels(cells, cells, COLUMNS["average"], "size", "latency [us]", MICROSECONDS)
             ratios = (deltas(cells), deltas(cells, MEDIAN), ("delta", "delta"))
             b = self.panels(*ratios, "size", "delta = barrier / harmonize", 1.0)
-            simulated = SIMULATED_ALGORITHMS if results.site.simulated else ""
+            more = DATATYPES if "reduce" in collective else ""
+            more += SIMULATED_ALGORITHMS if results.site.simulated else ""
             drawn += [
-                make_picture(f"{own}a", f"{title}: absolute values", of_a + simulated, a, share_y=True),
-                make_picture(f"{own}b", f"{title}: ratio", of_b, b, share_y=True),
+                make_picture(f"{own}a", f"{title}: absolute values", of_a + more, a, share_y=True),
+                make_picture(f"{own}b", f"{title}: ratio", of_b + more, b, share_y=True),
             ]
         return tuple(drawn)
 
