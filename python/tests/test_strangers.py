@@ -10,10 +10,10 @@ from tests.statistics.kinds import Kind
 from tests.statistics.powers import Design
 from tests.statistics.printed import Cause
 from tests.statistics.states import share_rows
-from tests.statistics.strangers import FALSE, MISSED, b_apart, one_side, ratio_of_pairs, shares_of
+from tests.statistics.strangers import FALSE, MISSED, one_side, ratio_of_pairs, shares_of
 from tests.statistics.strangers import Design as Sides
 
-EXPERIMENTS, PRINTED = 400, 0.2  # of each kind, and a factor on how many are printed
+EXPERIMENTS, PRINTED = 400, 0.15  # of each kind, and a factor on how many are printed
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,6 @@ EXPERIMENTS, PRINTED = 400, 0.2  # of each kind, and a factor on how many are pr
         (ratio_of_pairs, kinds.CORRELATED[0], 29),
         (ratio_of_pairs, kinds.RUNS[2], 29),
         (one_side, kinds.RUNS[1], 29),
-        (b_apart, kinds.MIXED[2], 10),
     ],
     ids=lambda one: getattr(one, "__name__", getattr(one, "name", str(one))),
 )
@@ -31,7 +30,7 @@ def test_what_is_wrong_is_said(design: Sides, kind: Kind, launches: int) -> None
     found = shares_of(random, design(random, kind, EXPERIMENTS, launches, launches), kind, PRINTED)
     assert found.overlooked == 0
     assert found.holds < 1 - 2 * MISSED  # else nothing had to be said
-    assert found.missed <= 2 * MISSED  # of 6 experiments that are printed, one may be silent
+    assert found.missed <= 2 * MISSED  # of 5 experiments that are printed, one may be silent
     assert max(found.false_unsaid, found.alike_unsaid) <= 2 * FALSE
 
 

@@ -3,7 +3,7 @@
 python -m tests.statistics [--experiments N] [--output FILE] [FAMILY ...]
 
 All families are simulated if none is named. Prints tables and promises, and writes all figures to FILE (default
-build/bench-statistics.json). Takes about 10 minutes on one core.
+build/bench-statistics.json). Takes about a quarter of an hour on one core.
 """
 
 from __future__ import annotations
