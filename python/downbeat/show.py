@@ -2,7 +2,7 @@
 
 A `Sheet` holds the content. Text fits a terminal of 80 columns: values of one factor are side by side, columns that do
 not fit are left out, labels become headings. Markdown and HTML have all columns. All three have title, notes and
-closing sentences.
+the sentences that answer.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Sheet:
         title: the first line.
         about: lines of a head: name and text.
         notes: what the numbers alone do not show.
-        closing: sentences at the end.
+        answer: sentences before all else: what the numbers come to.
     """
 
     frame: pd.DataFrame
@@ -109,21 +109,21 @@ class Sheet:
     title: str = ""
     about: Sequence[tuple[str, str]] = ()
     notes: Sequence[str] = ()
-    closing: Sequence[str] = field(default=())
+    answer: Sequence[str] = field(default=())
 
     def text(self) -> list[str]:
         """Returns the lines for a terminal."""
         table, columns = self.table()
         notes = [*self.legend(columns), *self.notes]
         return [
+            *(line for sentence in self.answer for line in (*wrapped(sentence), "")),
             *wrapped(self.title),
-            *([""] if self.about else []),
+            *([""] if self.about and self.title else []),
             *(line for name, text in self.about for line in entry(name, text)),
             *([""] if (self.title or self.about) and table else []),
             *table,
             *([""] if notes else []),
             *(line for note in notes for line in wrapped(note, NOTE_LINES)),
-            *(line for sentence in self.closing for line in ("", *wrapped(sentence))),
         ]
 
     def legend(self, columns: Sequence[str]) -> list[str]:
@@ -152,14 +152,15 @@ class Sheet:
         head, *rows = [[text.replace("|", "\\|") for text in row] for row in self.texts()]
         lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
         remarks = [f"- {printable(one)}" for one in self.remarks()]
-        return [self.title, "", *lines, "", *remarks, *(line for one in self.closing for line in ("", one))]
+        above = [one for one in (*self.answer, self.title) if one]
+        return [*(line for one in above for line in (one, "")), *lines, "", *remarks]
 
     def html(self) -> str:
-        """Returns an element for a notebook: closing sentences first."""
+        """Returns an element for a notebook."""
         head, *rows = self.texts()
         table = pd.DataFrame(rows, columns=head).to_html(index=False, max_rows=NOTEBOOK_ROWS)
         items = "".join(f"<li>{html.escape(one)}</li>" for one in self.remarks())
-        return f"<p>{html.escape(' '.join([*self.closing, self.title]))}</p>{table}<ul>{items}</ul>"
+        return f"<p>{html.escape(' '.join([*self.answer, self.title]))}</p>{table}<ul>{items}</ul>"
 
     def table(self) -> tuple[list[str], list[str]]:
         """Returns the table as text, and the columns that it has."""

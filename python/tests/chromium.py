@@ -56,9 +56,9 @@ function look(frame) {
     ).map(element => element.outerHTML),
     title: page.title,
     ids: [...page.querySelectorAll("[id]")].map(element => element.id),
-    colors: ["body", "a", "th", "figcaption", "summary", ".warnings li", "dt", "footer"].map(name => {
+    colors: ["body", "a", "th", "figcaption", "summary", ".warnings li", "dt", "footer"].flatMap(name => {
       const element = page.querySelector(name);
-      return [name, getComputedStyle(element).color, ground(element)];
+      return element ? [[name, getComputedStyle(element).color, ground(element)]] : [];
     }),
     lettering: [...page.querySelectorAll("figure svg text")].map(box),
   });

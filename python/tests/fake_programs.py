@@ -39,10 +39,10 @@ MEDIAN = 2e-6  # s, of the template
 
 
 def write_template(
-    path: Path, medians: list[float], samples: int = 3, ranks: int = 2, trip: float | None = None
+    path: Path, medians: list[float], samples: int = 3, ranks: int = 2, trips: tuple[float, float] | None = None
 ) -> Path:
-    """Writes a file of one cell per median, in s, each with equal samples; `trip`: round trip of the state, s."""
-    state = {"canary_low": trip, "canary_high": trip} if trip else {}
+    """Writes a file of one cell per median, s, each equal samples; `trips`: fastest and slowest of its state, s."""
+    state = dict(zip(("canary_low", "canary_high"), trips, strict=True)) if trips else {}
     cells = [
         Cell(np.zeros((samples, ranks)), np.full((samples, ranks), median), size=8 << position, other=dict(state))
         for position, median in enumerate(medians)

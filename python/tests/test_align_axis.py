@@ -211,7 +211,7 @@ def test_ranks_that_nothing_ties_have_an_axis_of_their_own() -> None:
     assert aligned.ranks["axis"].tolist() == [0, 1, 0, 1, 4]
     assert aligned.ranks["bound_s"].isna().tolist() == [False, False, False, False, True]
     assert not aligned.whole
-    assert "they are on an axis of their own, the clock of rank 1" in align_table(aligned)
+    assert "they are on an axis of their own, the clock of rank 1" in " ".join(align_table(aligned).split())
     times = program.traces[1].calls[0].entry
     assert (aligned.corrected(1, times) == times).all()
     assert (aligned.corrected(4, times) == times).all()
@@ -410,7 +410,7 @@ def test_calls_are_drawn_before_and_after(aligned: Aligned) -> None:
 
 
 def test_the_page_says_what_is_not_known(aligned: Aligned) -> None:
-    assert next(one.title for one in align_page(aligned).sections) == "Clocks"
+    assert "Clocks" in [one.title for one in align_page(aligned).sections]
     program = Program(3, CONDITION)
     apart = [
         replace(one, calls=tuple(replace(c, group=f"g{one.rank // 4}") for c in one.calls)) for one in program.traces

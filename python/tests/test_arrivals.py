@@ -21,7 +21,7 @@ from downbeat.trace.patterns import MOST_LINES, REPRESENTATIVES, export_text, re
 from downbeat.trace.pictures import STRETCHES
 from downbeat.trace.sites import absent_modules, short_line, site_names
 from downbeat.trace.trace import Trace
-from downbeat.trace.verdict import arrival_sentences
+from downbeat.trace.verdict import arrival_sentences, site_sentences
 
 US = 1e-6
 RUN = 1.0  # s
@@ -280,7 +280,7 @@ def test_the_verdict_says_where_how_long_and_who() -> None:
     assert site["spread_p50"] == pytest.approx(30 * US)
     assert (site["last_rank"], site["last_share"]) == (2, 0.75)
     assert site["share"] == pytest.approx(100 * time * US / (3 * RUN))
-    said = arrival_sentences(found)[-1]
+    (said,) = site_sentences(found)
     assert f"{percent_text(wait / time)} of that is waiting for late ranks" in said
     assert f"rank 2 causes {percent_text(58 * 0.75 / wait)} of the waiting" in said
 
@@ -317,8 +317,9 @@ def test_a_nonblocking_collective_waits_where_its_completion_is_waited_for() -> 
     assert (rows["overlap"] / US).tolist() == pytest.approx([19, 4])
     found = find_arrivals(trace_of(frame))
     assert found.sites["time"].tolist() == pytest.approx([49 * US])
-    assert "MPI_Iallreduce" in arrival_sentences(found)[-1]
-    assert "11.5 us later; 61 % of that is waiting for late ranks" in arrival_sentences(found)[-1]
+    (said,) = site_sentences(found)
+    assert "MPI_Iallreduce" in said
+    assert "11.5 us later; 61 % of that is waiting for late ranks" in said
     assert "overlap 11.50" in render_arrivals(found, None, "")
     # A completion that is there when it is asked for costs nobody a wait, however late a rank came.
     assert match_arrivals(trace_of(waiting([100, 100], [101, 101])).records)[0]["wait"].tolist() == [0.0, 0.0]
@@ -326,9 +327,7 @@ def test_a_nonblocking_collective_waits_where_its_completion_is_waited_for() -> 
 
 def test_without_any_collective_that_is_said() -> None:
     found = find_arrivals(trace_of(call([0, 0], [1, 1], complete=False)))
-    assert arrival_sentences(found) == [
-        "no collective was recorded on all of its ranks: there is nothing to say about arrivals"
-    ]
+    assert "no collective was recorded on all of its ranks" in arrival_sentences(found)[-1]
     assert "nothing to say" in render_arrivals(found, None, "")
     assert json.loads(to_json(found, None))["sites"] == []
     assert "nothing to say" in render_page(make_page(found, "Arrivals", None))
@@ -447,10 +446,9 @@ def test_time_in_other_calls_of_mpi_is_said() -> None:
 def test_more_ranks_than_processors_is_said_first() -> None:
     trace = trace_of(*some_calls())
     trace.processes["processors"], trace.processes["ready"] = 2, [0.0, 0.1, 0.5]
-    first, second, *rest = arrival_sentences(find_arrivals(trace))
+    first, second, *_ = arrival_sentences(find_arrivals(trace))
     assert first.startswith("3 ranks share 2 processors on node")
     assert "waited 0.2 s for a processor, rank 2 0.5 s" in second
-    assert "of the run is in MPI_Allreduce" in rest[-1]
 
 
 def test_the_page_stays_small_however_many_calls_there_are() -> None:

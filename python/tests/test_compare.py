@@ -154,11 +154,9 @@ def test_cells_that_are_not_ok_do_not_count() -> None:
     assert list(found["reason"][1:]) == ["wrong results in B", "no launch of B counts"]
     assert found.attrs["notes"] == [
         "B: incomplete in launches 3, 5, left out: bcast 8",
-        "A: launches 3, 5 without a pair, left out: bcast 8",
+        "A: launches 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 without a pair, left out: bcast 8, bcast 16, bcast 32",
         "B: wrong in launch 4, left out: bcast 16",
-        "A: launch 4 without a pair, left out: bcast 16",
         "B: failed in launches 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, left out: bcast 32",
-        "A: launches 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 without a pair, left out: bcast 32",
     ]
 
 
@@ -431,7 +429,7 @@ def test_the_table_fits_a_terminal(long_name: str) -> None:
     cells = pd.concat(parts)
     lines = comparison_sheet(downbeat.compare(cells, cells.copy())).text()
     assert max(map(len, lines)) <= WIDTH
-    assert lines[0] == "8 cells: 0 faster, 0 slower, 0 equivalent, 8 undecided (B against A)"
+    assert lines[0] == "B against A, 8 cells: 8 undecided."
     assert sum(line.count("undecided") == 2 for line in lines) == 4  # synchronizers are side by side
 
 
@@ -446,7 +444,7 @@ def test_the_command(tmp_path: Path, run: Run) -> None:
     status, output, errors = run(*command, "--json", tmp_path / "c.json")
     assert (status, errors) == (0, "")  # a difference is a result, not a failure, unless a gate is asked for
     assert run(*command, "--fail-on", "slower")[0] == 3
-    assert output.startswith("1 cell: 0 faster, 1 slower, 0 equivalent, 0 undecided (B against A)\n")
+    assert output.startswith("one is 1.10 (1.10 to 1.10) times as fast as two, over 1 cell.\n")
     assert run(tmp_path / "e", "library=two", "library=one", "--fail-on", "slower")[0] == 0
     assert json.loads(run(*command, "--json", "-")[1]) == json.loads((tmp_path / "c.json").read_text())
     written = json.loads((tmp_path / "c.json").read_text())

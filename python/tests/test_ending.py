@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ from downbeat.run.estimates import Estimates
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Library, Measurement, Plan, Variant
 from downbeat.show import WIDTH
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
+from downbeat_command import downbeat
 from launch_files import Cell, write_launch
 from test_comparison_sheet import BARRIER, COMMON_START, cell, frame_of, open_cell
 
@@ -227,7 +229,7 @@ def test_the_most_frequent_state_is_shown_and_the_other_is_a_line(tmp_path: Path
     def cells(number: int, _name: str) -> list[Cell]:
         slow = number in (2, 5)
         noise = (5.0 if slow else 1.0) * (1 + 0.001 * number)
-        ratios = {"harmonize": 1.0, "mpi_barrier": 2.0}
+        ratios = {"harmonize": 1.0, "mpi_barrier": 0.5}
         return [taking(noise * ratio, SLOW if slow else FAST, synchronizer=name) for name, ratio in ratios.items()]
 
     text = "\n".join(ended(tmp_path / "e", 12, cells))
@@ -235,6 +237,13 @@ def test_the_most_frequent_state_is_shown_and_the_other_is_a_line(tmp_path: Path
     assert "2 in the slow state (300 ns)" in " ".join(text.split())
     assert "state 300 ns, 2 of 12 launches" in text
     assert re.search(r"^bcast +1\.01 ", text, flags=re.MULTILINE)  # nothing of the slow one, which is 5
+    # The command shows the same rows, and judges by them; the file has all.
+    words = ("compare", "e", "synchronizer=harmonize", "synchronizer=mpi_barrier", "--fail-on", "undecided")
+    shown = downbeat(*words, "--json", "c.json", where=tmp_path)
+    assert (shown.returncode, "300ns" in shown.stdout) == (0, False)
+    assert {one["state"] for one in json.loads((tmp_path / "c.json").read_text())["cells"]} == {"50ns", "300ns"}
+    every = downbeat(*words, "--states", "all", where=tmp_path)
+    assert (every.returncode, "300ns" in every.stdout) == (4, True)
 
 
 def test_two_settings_far_apart_are_decided_though_their_states_differ(tmp_path: Path) -> None:

@@ -406,8 +406,8 @@ def test_launches_end_at_the_most_that_are_wanted(fake: FakeBench, where: Path) 
 def in_states(fake: FakeBench, states: str) -> None:
     """Lets launches find states in this sequence, a letter for each."""
     for number, state in enumerate(states, 1):
-        trip = {"f": 50e-9, "s": 300e-9, "m": 120e-9}[state]
-        write_template(fake.directory / f"{number}.nc", [MEDIAN, MEDIAN], trip=trip)
+        trips = {"f": (50e-9, 50e-9), "s": (300e-9, 300e-9), "m": (120e-9, 120e-9), "c": (50e-9, 300e-9)}[state]
+        write_template(fake.directory / f"{number}.nc", [MEDIAN, MEDIAN], trips=trips)
 
 
 @pytest.mark.parametrize(
@@ -418,6 +418,7 @@ def in_states(fake: FakeBench, states: str) -> None:
         ("fsfsffffff", 7),
         ("ssssssffff", 5),  # whichever state it is
         ("sfsfsfsfsf", 9),
+        ("fcfsffffff", 7),  # nor does one count in which the state changed
         ("fmsfmsfmsf", 10),  # never five of one: no more than twice as many
     ],
 )

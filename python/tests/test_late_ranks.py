@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import chromium
 import numpy as np
 import pandas as pd
 import pytest
+from downbeat.report.page import write_page
 from downbeat.trace.arrivals import Arrivals, arrivals_of, find_arrivals
 from downbeat.trace.balance import MOST_BARS, PARTS, LeastInMessages, bar_lines, least_in_messages
 from downbeat.trace.page import late_frame, make_page, render_arrivals
@@ -168,6 +172,20 @@ def test_the_first_picture_of_the_page_is_where_the_time_goes() -> None:
     assert page.sections[0].pictures[0].numbers["waiting"].sum() == pytest.approx(64 * 40 * US)
     assert found.sites["communicators"].tolist() == ["row"]
     assert max(map(len, render_arrivals(found, None, "").splitlines())) <= 80
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed")
+@pytest.mark.parametrize("ranks", [2, 64])
+def test_the_headline_and_the_time_by_rank_are_on_the_first_screen(ranks: int, tmp_path: Path) -> None:
+    made = [call([0] * (ranks - 1) + [4000], [4010] * ranks, sequence=step, begin=0.02 * step) for step in range(50)]
+    write_page(tmp_path / "page.html", make_page(find_arrivals(trace_of(*made)), "Arrivals", None))
+    for width, dark in ((1280, False), (420, True)):
+        seen = chromium.look(tmp_path / "page.html", tmp_path, width, dark=dark)
+        assert seen["width"] <= width
+        assert f"rank {ranks - 1} causes 100 %" in seen["text"]
+        *_, height, top = seen["pictures"][0]
+        assert width < 1280 or top + height <= 800
 
 
 def messages_of(times: list[float], calls: list[int], computing: list[float]) -> LeastInMessages | None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import netCDF4
 import numpy as np
@@ -180,6 +181,29 @@ def test_the_news_counts_verdicts(tmp_path: Path) -> None:
     said = news("a", [barrier_cells(one, 1.2) for one in factors])
     assert re.findall(r"\d+", said) == ["3", "3", "0", "0", "8", "20"]  # higher, of, lower, undecided, bytes, %
     assert re.findall(r"\d+", news("b", [barrier_cells(1)])) == ["3", "5"]  # cells, launches that verdicts need
+
+
+def test_the_barrier_is_said_by_ranges_of_sizes_in_the_main_state(tmp_path: Path) -> None:
+    """Up to 64 bytes it adds 20 %; the slow launches, in which it adds 50 %, are too few."""
+    launches = []
+    for number, factor in enumerate((1, 1.003, 0.998, 1.001, 1.002, 0.997, 1)):
+        slow = number == 3
+        state: dict[str, Any] = dict.fromkeys(("canary_low", "canary_high"), 3e-7 if slow else 6e-8)
+        launches.append(
+            [
+                cell(
+                    10 * factor * (1.5 if slow else 1.2 if barrier and size < 512 else 1), "bcast", size, name, **state
+                )
+                for size in (8, 64, 512)
+                for name, barrier in (("harmonize", False), ("mpi_barrier", True))
+            ]
+        )
+    page = make_report([write_experiment(tmp_path, launches).path])
+    also = {about: text for section in page.sections for about, text in section.definitions}
+    assert also["bcast, after mpi_barrier"].startswith("8 to 64: 20 % too high")
+    assert "8 bytes" in page.found[0].text and "state" not in page.found[0].text
+    assert "fast state" in page.byline and "6 launches" in page.byline
+    assert "slow state" in page.found[1].text and "1 launch: too few" in page.found[1].text
 
 
 def test_undecided_cells_say_how_many_launches_would_do(tmp_path: Path) -> None:
@@ -355,7 +379,8 @@ def test_warnings_say_what_is_wrong_with_cells_clocks_and_conditions(tmp_path: P
         "clock_check_ranks_outside": 1,
     }
     wrong = cell(5, "reduce", 64, status=3)
-    write_experiment(tmp_path, [[cell(5), wrong]] * 5, **outside)
+    launches = [[cell(5 * factor)] for factor in (1, 1.02, 0.99, 1.03, 0.98)]  # that do not resemble the one before
+    write_experiment(tmp_path, [[*one, wrong] for one in launches], **outside)
     write_experiment(tmp_path / "b", [[cell(5)]], git_revision="another")
     (tmp_path / "b" / "001.nc").rename(tmp_path / "006.nc")
     warnings = experiment_warnings(open_experiment(tmp_path))
@@ -365,7 +390,7 @@ def test_warnings_say_what_is_wrong_with_cells_clocks_and_conditions(tmp_path: P
     )
     assert warnings[1].startswith("at the end of 5 launches clocks were farther off")
     assert "different revisions of downbeat-bench, 0123456789ab and another" in warnings[2]
-    assert experiment_warnings(write_experiment(tmp_path / "fine", [[cell(5)]] * 5)) == ()
+    assert experiment_warnings(write_experiment(tmp_path / "fine", launches)) == ()
 
 
 def test_more_than_five_warnings_share_the_last(tmp_path: Path) -> None:

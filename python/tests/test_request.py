@@ -104,6 +104,8 @@ def test_a_newcomer_gets_the_right_procedure(tmp_path: Path) -> None:
     # Where the system does not say, each processor is a core.
     expected = max(2, len({path.read_text(encoding="ascii") if path.exists() else str(path) for path in cores}))
     assert (plan.launches, plan.ranks, plan.name) == (10, (expected,), "test")
+    assert (plan.most_rounds, plan.interval) == (20, 0.0)
+    assert parse(f"{BASIC}launches = 1", tmp_path).most_rounds == 1
     assert plan.measurement.options == {}  # mpi_barrier and harmonize, in random order, are downbeat-bench's defaults
     seeds = {parse(BASIC, tmp_path).seed for _ in range(5)}
     assert len(seeds) > 1
@@ -134,6 +136,7 @@ def test_a_newcomer_gets_the_right_procedure(tmp_path: Path) -> None:
         (f"{BASIC}launches = 99999999999", "launches: 99999999999", "from 1 to 100000"),
         (f"{BASIC}launches = 10.5", "launches: 10.5", "whole number"),
         (f"{BASIC}width = -0.1", "width: -0.1", "above 0"),
+        (f"{BASIC}interval = -1", "interval: -1", "above 0, or 0"),
         (f"{BASIC}width = nan", "width: nan", "above 0"),
         (f"{BASIC}max-launches = 9", "max-launches: 9", "from 10 to 100000"),
         (f"{BASIC}max-launches = 0", "max-launches: 0", "from 1 to 100000"),
@@ -193,6 +196,8 @@ def test_lists_of_options() -> None:
     [
         ("ranks", [2, 4], "2,4"),
         ("launches", 12, "12"),
+        ("interval", 2.5, "2.5"),
+        ("interval", 0, "0"),
         ("width", 0.02, "0.02"),
         ("sizes", [8, "1K:4K"], "8,1K:4K"),
         ("libraries", ["a", "b"], "a,b"),

@@ -256,24 +256,21 @@ def test_real_launches_under_two_libraries(tmp_path: Path) -> None:
     done = run(*arguments, where=tmp_path)
     assert done.returncode == 0, done.stderr
     experiment = open_experiment(tmp_path / "bcast")
-    assert len(experiment.launches) == 6
+    launches = len(experiment.launches)
+    assert 6 <= launches <= 12  # more where the machine changed its state
     cells = experiment.cells
-    assert len(cells) == 2 * 3 * 2 * 2  # libraries, launches, sizes, synchronizers
+    assert len(cells) == launches * 2 * 2  # sizes, synchronizers
     assert (cells["valid_count"] == 20).all()
     assert set(cells["library"]) == {"openmpi", "mpich"}
-    # The live table agrees with the samples if the machine stayed in one state.
-    steady = cells[cells["status"] != CHANGED]
-    if set(steady["state"]) == {""} and len(steady.groupby(["library", "size", "synchronizer"])) == 8:
-        table = done.stdout[done.stdout.index("operation  size") :]
-        shown = re.findall(r"^library=(\w+)|^bcast +(\d+) +([\d.]+) +([\d.]+) +", table, re.MULTILINE)
-        assert len(shown) == 2 + 4  # of each library a heading and two sizes
-        library = ""
-        for heading, size, *latencies in shown:
-            library = heading or library
-            for synchronizer, latency in () if heading else zip(("harmonize", "mpi_barrier"), latencies, strict=True):
-                chosen = steady.query(f"size == {size} and synchronizer == '{synchronizer}' and library == '{library}'")
-                median = np.exp(np.log(chosen["latency_avg_median"]).mean()) * 1e6
-                assert float(latency) == pytest.approx(median, abs=6e-4 if median < 10 else 6e-3)
+    # The last screen agrees with the samples if the machine stayed in one state.
+    steady = cells[(cells["status"] != CHANGED) & (cells["synchronizer"] == "harmonize")]
+    if set(steady["state"]) == {""} and len(steady.groupby(["library", "size"])) == 4:
+        shown = re.findall(r"^bcast, (\w+) +([\d.]+) \S+ +([\d.]+) \S+$", done.stdout, re.MULTILINE)
+        assert {library for library, *_ in shown} == {"openmpi", "mpich"}
+        for library, *latencies in shown:
+            for size, latency in zip((8, 1024), latencies, strict=True):
+                chosen = steady.query(f"size == {size} and library == '{library}'")["latency_avg_median"]
+                assert float(latency) == pytest.approx(np.exp(np.log(chosen).mean()) * 1e6, rel=6e-3)
     assert json.loads((tmp_path / "bcast" / places.MACHINE).read_text(encoding="utf-8"))["findings"]
 
 

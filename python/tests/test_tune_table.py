@@ -293,11 +293,11 @@ def test_the_page_of_a_tuning(tmp_path: Path) -> None:
     (number,) = page.numbers
     assert (number.value, "bcast, 8 bytes, a" in number.about) == ("2.00", True)
     first, second = page.sections[:2]
-    assert len(first.commands) == 2 and str(tmp_path / "rules.env") in first.commands[0]
+    assert len(second.commands) == 3 and str(tmp_path / "rules.env") in second.commands[0]
     assert first.tables[0].frame[["bytes", "algorithm", "runner-up", "proof"]].to_numpy().tolist() == [
         ["8", "a", "default 1.00", "1 proven"]
     ]
-    (heat,) = second.pictures[0].panels[0].marks
+    (heat,) = first.pictures[0].panels[0].marks
     assert heat.framed == [("a", "8"), (DEFAULT, "16")]
     assert heat.values.loc["a"].tolist() == pytest.approx([2, 1 / 3], rel=0.05)
     assert np.isnan(heat.values.loc["b", "16"])  # was not measured there

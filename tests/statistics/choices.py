@@ -23,8 +23,9 @@ from downbeat.tune.rules_format import DEFAULT, Rule
 from downbeat.tune.sweep import HARMONIZE, MPI_BARRIER, SWEEP_COLUMNS
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
+from tests.statistics import kinds
 from tests.statistics.findings import Findings, Table, show_progress
-from tests.statistics.simulated import simulate_stepped_launches
+from tests.statistics.simulated import autoregressive, simulate_stepped_launches
 
 LAUNCHES = 10
 CELLS = 8
@@ -75,22 +76,14 @@ def independent(random: np.random.Generator, rows: int, launches: int) -> np.nda
     return random.normal(0, OWN, (rows, launches))
 
 
-def autoregressive(random: np.random.Generator, rows: int, launches: int) -> np.ndarray:
+def correlated(random: np.random.Generator, rows: int, launches: int) -> np.ndarray:
     """Returns launches of an AR(1) process of 0.8."""
-    noise = random.normal(0, OWN, (rows, launches))
-    for place in range(1, launches):
-        noise[:, place] = 0.8 * noise[:, place - 1] + 0.6 * noise[:, place]
-    return noise
+    return OWN * autoregressive(random, (rows, launches), 0.8)
 
 
 def in_modes(random: np.random.Generator, rows: int, launches: int) -> np.ndarray:
     """Returns launches that deviate by 1 %, and of which 20 % are 10 % slower, in runs of five (Markov)."""
-    noise = random.normal(0, 0.01, (rows, launches))
-    slow = random.random(rows) < 0.2
-    for place in range(launches):
-        noise[:, place] += slow * math.log(1.1)
-        slow = np.where(slow, random.random(rows) >= 0.2, random.random(rows) < 0.05)
-    return noise
+    return kinds.mixture(0.2, 1.1, run=5).draw(random, rows, launches).logs
 
 
 def launch_medians(
@@ -126,7 +119,7 @@ def false_rules(random: np.random.Generator, experiments: int) -> float:
 
 KINDS: dict[str, Series] = {
     "independent": independent,
-    "AR(1) 0.8": autoregressive,
+    "AR(1) 0.8": correlated,
     "20 % slower by 10 %, in runs of 5": in_modes,
 }
 KIND_CELLS = 4

@@ -6,20 +6,23 @@ are judged together; the true value of each is exactly at its border.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from downbeat.statistics.modes import unseen_text
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import Evidence, difference, every, factor_of, held_out, mean_of, some
 from downbeat_papers.figure import FIGURES
-from downbeat_papers.judgement import judge, lines_on_kinds
+from downbeat_papers.judgement import judge
 from downbeat_papers.site import Site
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
-from tests.statistics.findings import Findings, Table, show_progress
+from tests.statistics import kinds, printed
+from tests.statistics.findings import Findings, Table, show_progress, worst_of
+from tests.statistics.kinds import Kind
+from tests.statistics.strangers import cause_of
 from tests.statistics.worlds import WORLDS, Maker, World
 
 LAUNCHES = Site.launches  # the default of downbeat reproduce
@@ -122,77 +125,6 @@ KINDS: dict[str, Draw] = {
 }
 
 
-def autoregressive(random: np.random.Generator, launches: int, r1: float) -> np.ndarray:
-    """Returns launches of an AR(1) process with variance 1."""
-    values = np.empty(launches)
-    state = random.normal()
-    for place in range(launches):
-        values[place] = state
-        state = r1 * state + np.sqrt(1 - r1**2) * random.normal()
-    return values
-
-
-def in_runs(random: np.random.Generator, launches: int, share: float, factor: float, length: float) -> np.ndarray:
-    """Returns logarithms of launches of which a share is slower by a factor, in runs of a mean length."""
-    leave = 1 / length
-    enter = leave * share / (1 - share)
-    slow = random.random() < share
-    values = random.normal(0, DEVIATION, launches)
-    for place in range(launches):
-        values[place] += slow * np.log(factor)
-        slow = random.random() >= leave if slow else random.random() < enter
-    return values
-
-
-SLOW_SHARE, SLOW_FACTOR, RUN = 0.2, 1.3, 5.0
-CORRELATED: dict[str, Draw] = {
-    "AR(1) 0.8": lambda random, n: factor_of(np.exp(DEVIATION * autoregressive(random, n, 0.8))).above(1.0),
-    "AR(1) 0.95": lambda random, n: factor_of(np.exp(DEVIATION * autoregressive(random, n, 0.95))).above(1.0),
-    "20 % slow by 1.3, in runs of 5": lambda random, n: factor_of(
-        np.exp(in_runs(random, n, SLOW_SHARE, SLOW_FACTOR, RUN))
-    ).below(SLOW_FACTOR**SLOW_SHARE),
-}
-MORE_LAUNCHES = (3, 5, 10, 20, 40)
-
-
-def seen_at_border(
-    random: np.random.Generator, draw: Draw, launches: int, experiments: int
-) -> tuple[float, float, float]:
-    """Returns the share of experiments in which any of five claims at their border is seen.
-
-    Then the share in which one is seen without a line on kinds of launches, and without even a word on what so many
-    launches leave unseen.
-    """
-    seen = unnamed = silent = 0
-    for _ in range(experiments):
-        judged = judge([Finding("", "", "", draw(random, launches)) for _ in range(CLAIMS)])
-        falsely = [one for one in judged if one.agrees]
-        seen += bool(falsely)
-        named = [isinstance(one.finding.evidence, Evidence) and lines_on_kinds(one.finding.evidence) for one in falsely]
-        unnamed += not all(named)
-        silent += not all(
-            kinds or unseen_text(launches) in one.because for kinds, one in zip(named, falsely, strict=True)
-        )
-    return seen / experiments, unnamed / experiments, silent / experiments
-
-
-def simulate_correlated(experiments: int) -> Findings:
-    """Returns how often claims at their border are seen of launches that are correlated, and what is said of it."""
-    random = np.random.default_rng(2026)
-    count = max(experiments // 10, 20)
-    rows: list[tuple[str | float, ...]] = []
-    promises = []
-    for kind, draw in CORRELATED.items():
-        show_progress(f"claims at the border: {kind}")
-        for launches in MORE_LAUNCHES:
-            found = seen_at_border(random, draw, launches, count)
-            rows.append((kind, launches, *found))
-            promises.append(at_most(f"claims at the border, {kind}, {launches}: seen in silence", found[2], 0.05))
-    title = f"{CLAIMS} claims at their border, launches correlated: share of experiments in which any is seen"
-    columns = ("kind", "launches", "seen", "and no line on kinds", "and nothing on what is unseen")
-    return Findings([Table(title, columns, rows)], promises)
-
-
 def wrong(random: np.random.Generator, draw: Draw, launches: int, experiments: int) -> float:
     """Returns the share of experiments in which any claim at its border gets a verdict, seen or not seen."""
     decided = 0
@@ -215,4 +147,55 @@ def simulate_border(experiments: int) -> Findings:
         rows.append((kind, *shares))
         promises.append(at_most(f"claims at the border, {kind}: any seen or not seen", max(shares), limit))
     title = f"{CLAIMS} claims of a figure at their border, judged together: share in which any is seen or not seen"
-    return Findings([Table(title, ("claim on", *(f"{one} launches" for one in BORDER_LAUNCHES)), rows)], promises)
+    table = Table(title, ("claim on", *(f"{one} launches" for one in BORDER_LAUNCHES)), rows)
+    return Findings([table], promises)
+
+
+# Of launches: what no test presumes.
+STRANGE = (kinds.NORMAL, kinds.SKEWED[0], kinds.MIXED[2], kinds.RUNS[2], *kinds.CORRELATED[:2])
+MORE_LAUNCHES = (3, 5, 10, 20, 40)
+
+
+@dataclass(frozen=True)
+class AtBorder:
+    """Shares of experiments: in which any of five claims at their border is seen, or not seen, or so in silence."""
+
+    seen: float
+    denied: float
+    silent: float
+
+
+def at_border(random: np.random.Generator, kind: Kind, launches: int, experiments: int) -> AtBorder:
+    """Returns the verdicts on claims at their border, each of launches of its own, judged together."""
+    drawn = [kind.draw(random, experiments, launches) for _ in range(CLAIMS)]
+    seen = denied = silent = 0
+    for experiment in range(experiments):
+        judged = judge([Finding("", "", "", factor_of(np.exp(one.logs[experiment])).above(1.0)) for one in drawn])
+        seen += any(one.agrees is True for one in judged)
+        denied += any(one.agrees is False for one in judged)
+        silent += any(
+            not printed.names_cause(printed.text_alone(one.because), launches, cause_of(kind, of, experiment))
+            for one, of in zip(judged, drawn, strict=True)
+            if one.agrees is not None
+        )
+    return AtBorder(seen / experiments, denied / experiments, silent / experiments)
+
+
+def simulate_strange(experiments: int) -> Findings:
+    """Returns how often claims at their border get a verdict from launches of strange kinds, and in silence."""
+    random = np.random.default_rng(2026)
+    count = max(experiments // 20, 20)
+    limit = 0.05 + by_chance(0.05, count)
+    rows: list[tuple[str | float, ...]] = []
+    promises = []
+    for kind, launches in itertools.product(STRANGE, MORE_LAUNCHES):
+        show_progress(f"claims at the border: {kind.name}")
+        found = at_border(random, kind, launches, count)
+        rows.append((kind.name, launches, found.seen, found.denied, found.silent))
+        promises.append(
+            at_most(f"{kind.name}, {launches} launches: claims at their border in silence", found.silent, limit)
+        )
+    title = (
+        f"{CLAIMS} claims at their border, by kinds of launches: share in which any is seen, not seen, or so in silence"
+    )
+    return Findings([Table(title, ("kind", "n", "seen", "not seen", "silent"), rows)], worst_of(promises))

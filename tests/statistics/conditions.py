@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from downbeat.data.cells import STEP
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.median_interval import median_interval
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median
 from downbeat.statistics.two_samples import compare_independent, compare_paired
-from downbeat.statistics.verdicts import MARGIN
+from downbeat.text import NANOSECONDS
 from scipy import optimize, special
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
+from tests.statistics import printed
 from tests.statistics.findings import Findings, Table, show_progress
-from tests.statistics.launches import is_said
 from tests.statistics.simulated import Floats, autoregressive
 
 RANKS = 2
@@ -183,20 +184,26 @@ def experiment(random: np.random.Generator, one: Conditions) -> dict[str, float]
     compare = compare_paired if one.paired else compare_independent
     found = compare(first, second, hidden=2 * LEFT_BY_INTERPOLATION * step)
     truth = one.ratio
-    false = {
-        "faster": truth >= 1,
-        "slower": truth <= 1,
-        "equivalent": not 1 / (1 + MARGIN) <= truth <= 1 + MARGIN,
-    }.get(found.verdict, False)
     over_holds = over.low <= one.time * truth * factor <= over.high
-    said = is_said(np.log(second), slow, one.mode_share, one.correlation > 0)
+    false = printed.is_wrong(found.verdict, math.log(truth))
+
+    def is_said(*sides: Floats) -> bool:
+        """Whether what is printed of both sides, or of one, names the cause that it is wrong for."""
+        factors = {f"{printed.METRIC}_{STEP}": step / NANOSECONDS}
+        cells = [printed.cells_of(np.log(side / NANOSECONDS / printed.TIME), None, **factors) for side in sides]
+        compared = printed.compare_pairs if one.paired else printed.compare_apart
+        text = compared(cells[0], cells[1]) if len(cells) > 1 else printed.show(cells[0])
+        missed = one.mode_share if one.mode_share and not slow.any() else math.inf
+        cause = printed.Cause(missed, one.mode_share + one.bursts > 0, one.correlation > 0)
+        return printed.names_cause(text, one.launches, cause)
+
     return {
         "launch": within.low <= math.exp(logs[0, 0]) * one.time * factor <= within.high,
         "over": over_holds,
-        "over_said": over_holds or said,
+        "over_said": over_holds or is_said(second),
         "ratio_holds": found.ratio.low <= truth <= found.ratio.high,
         "false": false,
-        "unsaid": false and not said,
+        "unsaid": false and not is_said(first, second),
     }
 
 

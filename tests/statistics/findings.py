@@ -40,6 +40,20 @@ class Findings:
     promises: list[Promise]
 
 
+def worst_of(promises: Sequence[Promise]) -> list[Promise]:
+    """Returns of promises on the same, which is what their names end with after a colon, the one that is least met."""
+    ends: dict[str, list[Promise]] = {}
+    for one in promises:
+        ends.setdefault(one.what.rpartition(": ")[2], []).append(one)
+    return [max(each, key=missed_by) for each in ends.values()]
+
+
+def missed_by(promise: Promise) -> float:
+    """Returns by how much a figure is beyond its limit, negative if it is within."""
+    sign, limit = promise.needed.split()
+    return (promise.figure - float(limit)) * (1 if sign == "<=" else -1)
+
+
 def show_progress(text: str) -> None:
     """Shows the current simulation on standard error, on one line."""
     print(f"\r{text:70}", end="", file=sys.stderr, flush=True)

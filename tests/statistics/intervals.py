@@ -19,8 +19,10 @@ from downbeat.statistics.median_interval import MedianInterval, median_interval
 from downbeat.statistics.modes import correlation, inflation
 
 from benchmarks.promises import Promise, at_least, at_most, covers
+from tests.statistics import kinds, printed
 from tests.statistics.findings import Findings, Table, show_progress
 from tests.statistics.simulated import Deviations, simulate_launches
+from tests.statistics.strangers import cause_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_CELLS = 2000  # per figure: some take thousands of samples
@@ -40,6 +42,7 @@ MEDIAN_RULES = (
 CORRELATED = tuple(f"AR(1) {r1:g}" for r1 in (0.9, 0.95, 0.98, 0.99))
 LONG_RULES = ("fixed(samples=1000)", "precision")
 LAUNCHES, MOST_LAUNCHES, WIDTH = 10, 50, 0.02  # of downbeat run, and its --width
+MOST_READ = 40  # experiments of a kind whose output is read
 
 
 def simulate(experiments: int) -> Findings:
@@ -67,14 +70,15 @@ def simulate(experiments: int) -> Findings:
         Table("Python: coverage of median_interval, 10 blocks of 100", ("deviations", "median"), list(python.items())),
         Table(
             f"downbeat run --width {WIDTH}, {LAUNCHES} to {MOST_LAUNCHES} launches: coverage of the 95 % interval",
-            ("between launches", "all", "the earlier half", "launches"),
+            ("launches", "all", "the earlier half", "misses in silence", "launches needed"),
             widths,
         ),
     ]
     return Findings(
         tables,
         [*promises(stops, warmups), *(covers(f"Python, {k}", v) for k, v in python.items())]
-        + [covers(f"--width, {row[0]} between launches", row[1]) for row in widths],
+        + [covers(f"--width, {row[0]} between launches", row[1]) for row in widths if row[0].startswith("normal")]
+        + [at_most(f"--width, {row[0]}: misses in silence", row[3], 0.1) for row in widths],
     )
 
 
@@ -138,17 +142,37 @@ def python_coverages(launches: int) -> dict[str, float]:
     return found
 
 
-def width_coverages(experiments: int) -> list[tuple[str, float, float, float]]:
-    """Returns, by deviation between launches, what the intervals cover at which --width ends an experiment."""
+def width_coverages(experiments: int) -> list[tuple[str, float, float, float, float]]:
+    """Returns what the intervals cover at which --width ends an experiment, by the launches.
+
+    In all, in the half that ends earlier, those that miss without a word, and the mean number of launches.
+    """
     random = np.random.default_rng(2026)
     rows = []
-    for deviation in (0.01, 0.02, 0.025, 0.03, 0.035):
-        ends = [end_at_width(random.normal(0, deviation, MOST_LAUNCHES)) for _ in range(experiments // 4)]
-        launches = np.array([one.launches for one in ends])
+    deviations = [scaled(deviation) for deviation in (0.01, 0.02, 0.025, 0.03, 0.035)]
+    for kind in (*deviations, kinds.MIXED[1], kinds.MIXED[2], kinds.SKEWED[0], kinds.CORRELATED[0]):
+        drawn = kind.draw(random, experiments // 4, MOST_LAUNCHES)
+        ends = [end_at_width(logs) for logs in drawn.logs]
+        count = np.array([one.launches for one in ends])
         held = np.array([one.holds for one in ends])
-        early = launches <= np.median(launches)
-        rows.append((f"{deviation:.1%}", float(held.mean()), float(held[early].mean()), float(launches.mean())))
+        early = count <= np.median(count)
+        missed = [number for number, one in enumerate(ends) if one.narrow and not one.holds]
+        read = missed[:MOST_READ]
+        silent = 0.0
+        for number in read:
+            seen = drawn.first(ends[number].launches)
+            text = printed.show(printed.cells_of(seen.logs[number]))
+            silent += not printed.names_cause(text, ends[number].launches, cause_of(kind, seen, number))
+        silent *= len(missed) / max(len(read), 1) / len(ends)
+        rows.append((kind.name, float(held.mean()), float(held[early].mean()), silent, float(count.mean())))
     return rows
+
+
+def scaled(deviation: float) -> kinds.Kind:
+    """Returns the kind of normal launches that deviate so much."""
+    return kinds.Kind(
+        f"normal, {deviation:.1%}", lambda random, *shape: kinds.Drawn(random.normal(0, deviation, shape), {})
+    )
 
 
 @dataclass(frozen=True)

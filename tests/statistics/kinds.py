@@ -44,6 +44,10 @@ class Drawn:
         """Returns the share of the rarest launches that an experiment has none of; infinite if it has all."""
         return min((share for share, which in self.rare.items() if not which[experiment].any()), default=math.inf)
 
+    def first(self, launches: int) -> Drawn:
+        """Returns the first launches of each experiment."""
+        return Drawn(self.logs[:, :launches], {share: which[:, :launches] for share, which in self.rare.items()})
+
 
 Draw = Callable[[np.random.Generator, int, int], Drawn]
 
@@ -57,12 +61,14 @@ class Kind:
         draw: (random, experiments, launches).
         rare: has launches of another kind, which an experiment may lack, or have too many of.
         in_order: a launch resembles the one before.
+        run: launches that a rare kind lasts for, mean.
     """
 
     name: str
     draw: Draw
     rare: bool = False
     in_order: bool = False
+    run: float = 1.0
 
 
 def normal(random: np.random.Generator, experiments: int, launches: int) -> Drawn:
@@ -182,7 +188,11 @@ def mixture(share: float, factor: float, run: float = 1.0) -> Kind:
     """Returns a kind of two modes."""
     lasting = f", in runs of {run:g}" if run > 1 else ""
     return Kind(
-        f"{100 * share:.0f} % x{factor:g}{lasting}", modes((share, factor), run=run), rare=True, in_order=run > 1
+        f"{100 * share:.0f} % x{factor:g}{lasting}",
+        modes((share, factor), run=run),
+        rare=True,
+        in_order=run > 1,
+        run=run,
     )
 
 

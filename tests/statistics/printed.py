@@ -72,6 +72,11 @@ def is_wrong(verdict: str, log: float) -> bool:
     return {"faster": log >= 0, "slower": log <= 0, "equivalent": abs(log) > math.log1p(MARGIN)}.get(verdict, False)
 
 
+def text_alone(text: str) -> Printed:
+    """Returns a text that is printed without a frame, as that of a claim is."""
+    return Printed([], [], [], [], [], text)
+
+
 def of_frame(frame: pd.DataFrame) -> Printed:
     """Returns what a frame of `compare` has, and prints."""
     lines = [*comparison_sheet(frame).text(), *frame.attrs["notes"], frame.attrs["assumes"], *frame["reason"]]
@@ -116,26 +121,42 @@ def show(cells: pd.DataFrame) -> Printed:
 
 UNSEEN = re.compile(r"unseen[^:]*?up to (\d+) %[^:]*")
 MODES = re.compile(r"in (two|three|several) modes")
-IN_ORDER = re.compile(r"resemble the one before|whether launches are correlated")
-IF_INDEPENDENT = re.compile(r"independent|whether launches are correlated")
+IN_ORDER = re.compile(r"resemble the one before|if launches are independent, which fewer than \d+ do not show")
+IF_INDEPENDENT = "if launches are independent"
+IN_RUNS = re.compile(r"lasts for several [^.;]*takes as many times more")
 
 
-def names_cause(printed: Printed, missed: float, launches: int, rare: bool, in_order: bool) -> bool:
-    """Whether what was printed names the cause that a number is wrong for.
+@dataclass(frozen=True)
+class Cause:
+    """Why numbers may be wrong.
 
-    Args:
-        printed: of it.
-        missed: the share of the rarest launches that it rests on none of; infinite if it has all.
-        launches: of the smaller side.
-        rare: some launches are of a rare kind, which two modes name, or the share that may be unseen, if not smaller.
-        in_order: launches resemble the one before, which is named by that, or by that it could not be seen; the share
-            that may be unseen says enough only if it is said to be of independent launches.
+    Attributes:
+        missed: the share of the rarest launches that they rest on none of; infinite if they rest on all.
+        rare: some launches are of a rare kind.
+        in_order: launches resemble the one before.
+        run: launches that the rare kind lasts for.
+    """
+
+    missed: float = math.inf
+    rare: bool = False
+    in_order: bool = False
+    run: float = 1.0
+
+
+def names_cause(printed: Printed, launches: int, cause: Cause) -> bool:
+    """Whether what was printed of so many launches, of the smaller side, names the cause that a number is wrong for.
+
+    A rare kind is named by two modes, or by the share that may be unseen if that is not smaller. Launches that resemble
+    the one before are named by that, or by that so few do not show it. A share that may be unseen is of independent
+    launches; of those in runs it is enough only where that is said, and as large as it then is.
     """
     if launches < FEWEST_LAUNCHES and printed.verdicts == ["undecided"]:
         return True  # refused, with the number of launches
-    if (rare and MODES.search(printed.text)) or (in_order and IN_ORDER.search(printed.text)):
+    text = printed.text
+    if (cause.rare and MODES.search(text)) or (cause.in_order and IN_ORDER.search(text)):
         return True
-    unseen = UNSEEN.search(printed.text)
-    if unseen is None or 100 * missed > float(unseen[1]) + 0.5:
+    found = UNSEEN.search(text)
+    if found is None or (cause.in_order and IF_INDEPENDENT not in found[0]):
         return False
-    return not in_order or bool(IF_INDEPENDENT.search(unseen[0]))
+    seen = 1 - (float(found[1]) + 0.5) / 100  # as it is rounded
+    return cause.missed <= 1 - math.pow(seen, cause.run if IN_RUNS.search(text) else 1.0)

@@ -211,7 +211,7 @@ def simulate(experiments: int) -> Findings:
         for (name, launches), found in covered.items()
         if name == "at random"
     ]
-    count = max(experiments // 200, 5)
+    count = max(experiments // 400, 5)
     equal: dict[tuple[str, int], Equal] = {}
     for how in (*SIDES, PAIRS):
         for launches in (5, 10, 20):

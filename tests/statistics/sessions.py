@@ -6,6 +6,9 @@ all its sessions are A. Interleaved: in one session, which drifts as much as ses
 
 from __future__ import annotations
 
+import itertools
+import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -13,8 +16,9 @@ from downbeat.statistics.sessions import compare_across_sessions
 from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import Comparison, judge_together
 
-from benchmarks.promises import Promise, at_least, at_most
-from tests.statistics.findings import Findings, Table, show_progress
+from benchmarks.promises import Promise, at_least, at_most, by_chance
+from tests.statistics import kinds, printed
+from tests.statistics.findings import Findings, Table, show_progress, worst_of
 from tests.statistics.simulated import Deviations, simulate_interleaved, simulate_sessions
 
 LAUNCHES = 10
@@ -151,3 +155,70 @@ def promises(rows: list[tuple[str | float, ...]], gates: list[tuple[str | float,
     made.append(at_least("5 % found at a session deviation of 3 %, interleaved", found["interleaved"][-2], 0.9))
     made.append(at_least("10 % found at one of 2 %, against a history of 20", found["against a history of 20"][8], 0.9))
     return made
+
+
+def every_seventh(random: np.random.Generator, experiments: int, sessions: int) -> kinds.Drawn:
+    """Draws sessions on following days, of which those of one weekday take 10 % longer."""
+    slow = (np.arange(sessions) + random.integers(7, size=(experiments, 1))) % 7 == 0
+    logs = kinds.normal(random, experiments, sessions).logs + math.log(1.1) * (slow - 1 / 7)
+    return kinds.Drawn(logs, {1 / 7: slow})
+
+
+KINDS = (
+    kinds.Kind("normal", kinds.normal),
+    *kinds.SYMMETRIC[:1],
+    kinds.Kind("t(1)", kinds.student(1)),
+    *(kinds.mixture(share, factor) for share in (0.1, 0.2) for factor in (1.03, 1.2, 1.3)),
+    kinds.mixture(0.2, 1.3, run=3),
+    kinds.Kind("every seventh x1.1", every_seventh),
+)
+HISTORIES = (5, 10, 20)
+
+
+def simulate_kinds(experiments: int) -> Findings:
+    """Returns how often equal sessions are called different by histories whose sessions are not normal."""
+    random = np.random.default_rng(2026)
+    count = experiments // 8
+    unseen = {history: unseen_sessions(random, history) for history in HISTORIES}
+    rows: list[tuple[str | float, ...]] = []
+    promises = []
+    for kind, apart_too in itertools.product(KINDS, (False, True)):
+        show_progress(f"sessions, {kind.name}")
+        shares = [different(random, kind, history, apart_too, count, unseen[history]) for history in HISTORIES]
+        design = "apart" if apart_too else "against the history"
+        rows.append((kind.name, design, *(share for both in shares for share in both)))
+        worst = max(silent for _, silent in shares)
+        limit = LIMIT + by_chance(LIMIT, count)
+        promises.append(at_most(f"sessions, {kind.name}, {design}: false in silence", worst, limit))
+    title = f"Equal sessions called different, by kinds of sessions; {LAUNCHES} launches of each, by {LAUNCH:.0%} apart"
+    columns = ("sessions", "compared", *(word for one in HISTORIES for word in (f"history of {one}", "silent")))
+    return Findings([Table(title, columns, rows)], worst_of(promises))
+
+
+CAN_MISS = re.compile(r"can miss what (\d+) % of sessions do")
+
+
+def unseen_sessions(random: np.random.Generator, history: int) -> float:
+    """Returns the share of sessions that a history may have missed, as `compare` prints it."""
+    past = [printed.cells_of(random.normal(0, LAUNCH, LAUNCHES)) for _ in range(history + 2)]
+    said = CAN_MISS.search(printed.compare_apart(past[0], past[1], past[2:]).text)
+    return float(said[1]) / 100 if said else 0.0
+
+
+def different(
+    random: np.random.Generator, kind: kinds.Kind, history: int, apart_too: bool, count: int, unseen: float
+) -> tuple[float, float]:
+    """Returns how often B differs from the history, or from A of a session of its own.
+
+    Then the same where the history has seen all kinds of sessions, or lacks one that is more frequent than `unseen`.
+    """
+    drawn = kind.draw(random, count, history + 1 + apart_too)
+    past = drawn.first(history)
+    medians = np.exp(drawn.logs[:, :, np.newaxis] + random.normal(0, LAUNCH, (*drawn.logs.shape, LAUNCHES)))
+    false = silent = 0
+    for experiment, one in enumerate(medians):
+        found = compare_across_sessions(one[-2] if apart_too else None, one[-1], list(one[:history]))
+        if found.verdict in ("faster", "slower"):
+            false += 1
+            silent += past.missed(experiment) > unseen
+    return false / count, silent / count

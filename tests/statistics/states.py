@@ -7,14 +7,21 @@ change the state, and half of those that do change it while they measure.
 
 from __future__ import annotations
 
+import itertools
+import math
+import re
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from downbeat.comparison.compare import compare
 from downbeat.data.cells import HIGH, LOW, PATH, with_states
 from downbeat.errors import UsageError
 
-from benchmarks.promises import at_least, at_most
+from benchmarks.promises import at_least, at_most, by_chance
 from tests.statistics.findings import Findings, Table, show_progress
+from tests.statistics.kinds import DEVIATION
+from tests.statistics.printed import CELL, cells_of, compare_apart
 
 LAUNCHES = 20
 CHANGE = 0.2
@@ -22,11 +29,6 @@ TIMES = ((0.19, 0.23), (0.71, 0.87))  # us, by state
 TRIPS = ((75, 80), (347, 416))  # ns
 EACH = 25  # a fraction of --experiments: each compares frames
 A, B = {"synchronizer": "one"}, {"synchronizer": "other"}
-FACTORS = {
-    "library": "some", "environment": "default", "variant": "default", "operation": "bcast", "size": 512,
-    "datatype": "MPI_BYTE", "algorithm": "default", "barrier_algorithm": "default", "timing": "per_call",
-    "pattern": "none", "largest_delay": 0.0, "computation": 0.0, "error_bound": 0.0, "ranks": 2, "status": "ok",
-}  # fmt: skip
 
 
 def cells(random: np.random.Generator, synchronizers: tuple[str, ...], ratio: float) -> tuple[pd.DataFrame, list[int]]:
@@ -45,7 +47,7 @@ def cells(random: np.random.Generator, synchronizers: tuple[str, ...], ratio: fl
             truth.append(2 if changed else state)
             median *= (ratio if synchronizer == "other" else 1.0) * 1e-6
             measured = {LOW: min(trips), HIGH: max(trips), PATH: "cache line", "latency_avg_median": median}
-            rows.append(FACTORS | {"launch": launch, "synchronizer": synchronizer} | measured)
+            rows.append({**CELL, "launch": launch, "synchronizer": synchronizer, **measured})
     return pd.DataFrame(rows), truth
 
 
@@ -97,4 +99,48 @@ def simulate(experiments: int) -> Findings:
     promises.append(at_least("states of all launches of an experiment found", share, 0.99))
     title = f"Verdicts while the machine changes its state, {LAUNCHES} launches on either side"
     table = Table(title, ("design", "compared", "false if equal", "15 % slower found"), rows)
-    return Findings([table], promises)
+    each = max(experiments // (4 * EACH), 10)
+    shares = share_rows(random, each)
+    for launches, share_b, _, silent, differ in shares:
+        what = f"{launches} launches, slow in {SHARE_A:.0%} of A and {share_b} of B"
+        if share_b == f"{SHARE_A:.0%}":
+            promises.append(at_most(f"{what}: shares differ", differ, 0.05 + by_chance(0.05, each)))
+        else:
+            promises.append(at_most(f"{what}: equivalent, nothing said of shares", silent, 0.0))
+    columns = ("n", "slow in B", "equivalent", "in silence", "shares said to differ")
+    about = f"B changes how often launches are {SLOWER:g} times as slow, {SHARE_A:.0%} of A: verdicts within states"
+    return Findings([table, Table(about, columns, shares)], promises)
+
+
+SHARE_A, SLOWER = 0.1, 3.0
+CANARIES = (300e-9, 55e-9)  # s, of slow launches and of others
+P_VALUE = re.compile(r"\(p = ([0-9.e-]+), exact test\)")
+
+
+def share_rows(
+    random: np.random.Generator, count: int, counts: Sequence[int] = (10, 20, 40)
+) -> list[tuple[int, str, float, float, float]]:
+    """Returns how often a B that puts its launches into the slow state is called equivalent within states.
+
+    Rows of launches, share of B's that are slow, and shares of experiments: any cell is equivalent; so it is, without
+    the numbers of slow launches on either side; the shares are said to differ, at 5 %.
+    """
+    rows = []
+    for launches, share_b in itertools.product(counts, (SHARE_A, 0.5)):
+        show_progress(f"states that B causes, {launches} launches")
+        alike = silent = differ = 0
+        for _ in range(count):
+            slow = [random.random(launches) < share for share in (SHARE_A, share_b)]
+            sides = [
+                cells_of(math.log(SLOWER) * one + random.normal(0, DEVIATION, launches), np.where(one, *CANARIES))
+                for one in slow
+            ]
+            found = compare_apart(sides[0], sides[1])
+            a, b = (int(one.sum()) for one in slow)
+            said = f"{a} of {launches} launches of A and {b} of {launches} of B" in found.text
+            p_value = P_VALUE.search(found.text)
+            alike += "equivalent" in found.verdicts
+            silent += "equivalent" in found.verdicts and not said
+            differ += p_value is not None and float(p_value[1]) <= 0.05
+        rows.append((launches, f"{share_b:.0%}", alike / count, silent / count, differ / count))
+    return rows

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from typer._click import HelpFormatter
 
 EXAMPLES = {
-    "build": ("downbeat build", "downbeat build --mpi /opt/mpich/bin/mpicc"),
-    "config": ("mpicc program.c $(downbeat config --cflags --libs)", "downbeat config --mpi mpicc.mpich"),
-    "doctor": ("downbeat doctor", "downbeat doctor --ranks 4 --json findings.json"),
     "run": (
         "downbeat run bcast allreduce --sizes 8:64K -o results",
         "downbeat run reduce --variant shared: --variant tcp:OMPI_MCA_btl=self,tcp",
@@ -31,22 +28,25 @@ EXAMPLES = {
     ),
     "report": ("downbeat report results", "downbeat report before after -o both.html --pictures pictures"),
     "show": ("downbeat show results", "downbeat show results --metric makespan"),
-    "export": (
-        "downbeat export results --to csv",
-        "downbeat export trace --to perfetto -o trace.json.gz",
-    ),
+    "doctor": ("downbeat doctor", "downbeat doctor --ranks 4 --json findings.json"),
     "tune": ("downbeat tune bcast reduce -o rules", "downbeat tune bcast --ranks 2,4 --pattern one_late -o rules"),
-    "reproduce": ("downbeat reproduce --list", "downbeat reproduce schuchart2023-fig2"),
     "trace": (
         "downbeat trace -o trace mpirun -n 4 ./application",
         "downbeat trace --harmonize -o osu mpirun -n 2 ./osu_allreduce",
     ),
     "arrivals": ("downbeat arrivals trace", "downbeat arrivals trace -o arrivals.html --baseline results"),
     "align": ("downbeat align rank*.json.gz -o merged.json.gz", "downbeat align rank*.json.gz --page late.html"),
+    "export": (
+        "downbeat export results --to csv",
+        "downbeat export trace --to perfetto -o trace.json.gz",
+    ),
+    "reproduce": ("downbeat reproduce --list", "downbeat reproduce schuchart2023-fig2"),
     "timebase": (
         "downbeat timebase -- mpirun -n 4 ./application",
         "srun --ntasks-per-node=1 downbeat timebase --interval 1",
     ),
+    "build": ("downbeat build", "downbeat build --mpi /opt/mpich/bin/mpicc"),
+    "config": ("mpicc program.c $(downbeat config --cflags --libs)", "downbeat config --mpi mpicc.mpich"),
 }
 
 FIRST_EXAMPLES = ("run", "report", "trace")  # commands whose first example is in the help on all

@@ -7,6 +7,7 @@ so that no samples have to be read.
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import textwrap
 from collections import Counter
@@ -41,8 +42,8 @@ from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, duration_t
 LINES = 23  # and one that says where all was written
 TABLE_ROWS, MOST_SIZES = 5, 6
 LEAST_VERDICTS = 3  # lines, however many others there are
-MOST_WARNINGS, LONGEST_WARNING = 5, 85
-LONGEST_NAME = 30  # of a row
+MOST_WARNINGS = 5
+LONGEST_NAME = 44  # of a row
 BESIDE_NAMES = ("operation", "size", STATE)
 
 Sides = tuple[str, str, str]  # a factor, and its values A and B
@@ -138,7 +139,9 @@ def of_all_configurations(frame: pd.DataFrame, states: set[RanksState]) -> pd.Da
 
 def state_names(states: Sequence[str]) -> dict[str, str]:
     """Returns what the states of one machine are called, the fastest first."""
-    named = sorted((one for one in states if one not in ("", UNKNOWN)), key=lambda one: float(one.removesuffix("ns")))
+    named = sorted(
+        (one for one in states if one not in ("", UNKNOWN, CHANGED)), key=lambda one: float(one.removesuffix("ns"))
+    )
     words = {named[0]: "fast state", named[-1]: "slow state"} if len(named) > 1 else {}
     return {one: words.get(one, "state between") for one in named}
 
@@ -155,7 +158,11 @@ def machine_lines(experiment: Medians, states: Mapping[LaunchKey, str], frame: p
     span = (max(dates) - min(dates)).total_seconds() if dates else 0.0
     within = f" within {duration_text(span)}" if span else ""
     of = f" of {kinds} configurations" if kinds > 1 else ""
-    what = f"simulated on {place}" if where == "simulated" else ", ".join(libraries)
+    what = (
+        f"simulated on {place.partition(', ')[0]}{', ...)' if ', ' in place else ''}"
+        if where == "simulated"
+        else ", ".join(libraries)
+    )
     text = f"{ranks}, {what}, {counted(len(states), 'launch')}{of}{within}"
     line = f"a {LINE} takes" if PATH in frame and (frame[PATH] == LINE).all() else "a message takes"
     parts = []
@@ -168,8 +175,8 @@ def machine_lines(experiment: Medians, states: Mapping[LaunchKey, str], frame: p
             for i, (state, number) in enumerate(counts.most_common())
             if state in names
         ]
-        unread = counts[UNKNOWN]
-        found += [f"{unread} without a reading"] if unread else []
+        words = {UNKNOWN: "without a reading", CHANGED: "in two of them", "": "in one state"}
+        found += [f"{counts[one]} {text}" for one, text in words.items() if counts[one]]
         if len(counts) > 1:
             of_ranks = f"with {counted(one, 'rank')} " if len(every) > 1 else ""
             parts.append(f"{of_ranks}{', '.join(found)}")
@@ -311,7 +318,7 @@ def warning_lines(frame: pd.DataFrame, compared: pd.DataFrame | None) -> list[st
     found = []
     for status, rows in left_out(frame).items():
         pairs_of = zip(rows["operation"], rows["size"], strict=True)
-        names = list(dict.fromkeys(f"{name} {bytes_text(size)}" for name, size in pairs_of))
+        names = list(dict.fromkeys(f"{name} {bytes_text(size)}" if size else name for name, size in pairs_of))
         which = f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
         where = f"{counted(rows['launch'].nunique(), 'launch')}, not counted"
         if status == CHANGED:
@@ -323,8 +330,8 @@ def warning_lines(frame: pd.DataFrame, compared: pd.DataFrame | None) -> list[st
             found.append(f"{status}: {which} ({where}): a quieter machine, or -- --max-attempts")
     kinds = launch_lines(frame, MEDIAN_LATENCY) if compared is None else filter(is_kind_line, compared.attrs["notes"])
     for line in kinds:
-        said = textwrap.shorten(line, LONGEST_WARNING, placeholder=" ...")
-        found.append(f"{said}; launches over a longer time show more (--interval)")
+        said = re.sub(r" \([^)]*\)", "", line).partition(", and")[0]  # downbeat compare says it whole
+        found.append(f"{said}: intervals may be too narrow; spread launches over a longer time (--interval)")
     return [line for one in found[:MOST_WARNINGS] for line in wrapped(f"warning: {one}", 2)]
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,7 @@ ONLY_IN = "only in {}"
 UNMATCHED = "unmatched"
 NO_HISTORY = f"sessions in the history: 0, {FEWEST_SESSIONS} are needed"
 NOTHING = np.empty(0)
+MOST_NAMES = 12  # of cells, in one line
 # Columns of the cells to match: whether the launch counts; how much clocks may change its number, s.
 NEEDED_COLUMNS = ("launch", "status", "counts", "uncertainty")
 
@@ -128,12 +129,12 @@ class Matcher:
     Attributes:
         column: that holds the numbers, s.
         paired: whether launches of the same number are pairs.
-        left_out: reason -> cells.
+        left_out: side and reason -> the launches, and the cells.
     """
 
     column: str
     paired: bool = True
-    left_out: dict[str, list[str]] = field(default_factory=dict)
+    left_out: dict[tuple[str, str], tuple[set[int], list[str]]] = field(default_factory=dict)
 
     def cells(
         self, a: pd.DataFrame | None, b: pd.DataFrame, key: Sequence[str], history: pd.DataFrame | None = None
@@ -172,33 +173,39 @@ class Matcher:
         return matches
 
     def notes(self) -> list[str]:
-        """Returns a line for each reason to leave launches out, with the cells."""
-        return [f"{reason}: {', '.join(cells)}" for reason, cells in self.left_out.items()]
+        """Returns a line for each reason to leave launches out, with the launches and the cells, or how many."""
+        return [
+            f"{side}: {reason.format(launches_text(numbers))}: "
+            f"{', '.join(cells) if len(cells) <= MOST_NAMES else f'{len(cells)} cells'}"
+            for (side, reason), (numbers, cells) in self.left_out.items()
+        ]
 
     def _grouped(self, cells: pd.DataFrame, key: Sequence[str]) -> dict[Any, pd.DataFrame]:
         # Numbers are copied cell by cell; factors need not be.
         numbers = [*NEEDED_COLUMNS, self.column, *([SESSION] if SESSION in cells else [])]
         return dict(list(cells[numbers].groupby([cells[name] for name in key], sort=False)))
 
-    def _note(self, reason: str, cell: str) -> None:
-        self.left_out.setdefault(reason, []).append(cell)
+    def _note(self, side: str, reason: str, rows: pd.DataFrame, cell: str) -> None:
+        numbers, cells = self.left_out.setdefault((side, reason), (set(), []))
+        numbers.update(rows["launch"])
+        cells.append(cell)
 
     def _counted(self, rows: pd.DataFrame, side: str, label: str) -> tuple[pd.DataFrame, str]:
         """Returns the launches of a cell that count, and why it cannot be compared: empty if it can."""
         obstacle = ""
         counts = rows["counts"]
         for status, others in () if counts.all() else rows[~counts].groupby("status"):
-            self._note(f"{side}: {status} in {launches(others)}, left out", label)
+            self._note(side, f"{status} in {{}}, left out", others, label)
             if status == WRONG:
                 obstacle = f"wrong results in {side}"
         fine = rows[counts]
         numbers = fine[self.column].to_numpy(dtype=float)
         without = fine[~np.isfinite(numbers)]
         if len(without):
-            self._note(f"{side}: no number in {launches(without)}, left out", label)
+            self._note(side, "no number in {}, left out", without, label)
         # Left out they would make the side look slower than it is: what counts is never chosen by how fast it was.
         if np.any(numbers <= 0):
-            self._note(f"{side}: not above 0 in {launches(fine[numbers <= 0])}", label)
+            self._note(side, "not above 0 in {}", fine[numbers <= 0], label)
             obstacle = obstacle or f"not above 0 in {side}, so it has no ratio"
         if len(without) == len(fine):
             obstacle = obstacle or f"no launch of {side} counts"
@@ -258,7 +265,7 @@ class Matcher:
         """Returns the launches that both sides have, by their numbers."""
         alone = rows[~rows["launch"].isin(both)]
         if len(alone):
-            self._note(f"{side}: {launches(alone)} without a pair, left out", label)
+            self._note(side, "{} without a pair, left out", alone, label)
         return rows[rows["launch"].isin(both)].sort_values("launch")
 
     def _numbers(self, rows: pd.DataFrame) -> Floats:
@@ -267,8 +274,13 @@ class Matcher:
 
 def launches(rows: pd.DataFrame) -> str:
     """Returns the numbers of the launches in words."""
-    numbers = sorted(rows["launch"].unique())
-    return f"launch{'es' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+    return launches_text(rows["launch"])
+
+
+def launches_text(numbers: Iterable[int]) -> str:
+    """Returns numbers of launches in words."""
+    ordered = sorted(set(numbers))
+    return f"launch{'es' if len(ordered) > 1 else ''} {', '.join(map(str, ordered))}"
 
 
 EFFECT = 1.05  # the difference for which `launches_needed` is given

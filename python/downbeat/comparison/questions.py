@@ -10,7 +10,6 @@ import pandas as pd
 
 from downbeat.comparison.conditions import COMMON_START
 from downbeat.comparison.judging import Match, Matcher, judge_matches
-from downbeat.comparison.sheet import READINGS
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     MEDIAN_LATENCY,
@@ -74,24 +73,6 @@ def against_start(experiment: Experiment) -> list[AgainstStart]:
         for line, name, one, factors in zip(frame["line"], names, comparisons, rows, strict=True)
         if one
     ]
-
-
-def against_start_frame(judged: list[AgainstStart]) -> pd.DataFrame:
-    """Returns the verdicts as a table."""
-    return pd.DataFrame(
-        [
-            {
-                "cell": one.cell,
-                "synchronizer": one.synchronizer,
-                "verdict": READINGS.get(one.comparison.verdict, one.comparison.verdict),
-                "ratio": one.comparison.ratio.estimate,
-                "low": one.comparison.ratio.low,
-                "high": one.comparison.ratio.high,
-                "reason": one.comparison.reason,
-            }
-            for one in judged
-        ]
-    )
 
 
 def sizes(frame: pd.DataFrame) -> pd.Series[str]:

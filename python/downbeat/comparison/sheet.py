@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
-from downbeat.comparison.judging import UNMATCHED
+from downbeat.comparison.judging import MOST_NAMES, UNMATCHED
 from downbeat.comparison.shown import shown_rows
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
@@ -25,7 +25,6 @@ from downbeat.text import Units, counted, printable
 SCHEMA_VERSION = 1  # of the record
 UNITS = Units(FACTOR_UNITS | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"))
 COUNTS = ("launches_a", "launches_b", "launches_needed", "sessions")
-MOST_NAMES = 12  # of cells that were compared, in one line
 DECIDED = ("faster", "slower", "equivalent")
 VERDICT_ORDER = (*DECIDED, "undecided", UNMATCHED)
 # Of one operation after two synchronizers neither is faster: the same call is read lower or higher.
@@ -84,16 +83,17 @@ def cells_sheet(frame: pd.DataFrame, head: list[tuple[str, str]], notes: list[st
     }
     bounds: list[object] = list(zip(frame["ratio_low"], frame["ratio_high"], strict=True))
     shown = pd.DataFrame(frame).assign(interval=pd.Series(bounds, frame.index), verdict=verdict_words(frame))
+    answer = [str(one) for one in (*conclusion(frame), *other_shares(frame))]
     return Sheet(
         shown,
         fields,
         len(labels),
         SYNCHRONIZER if SYNCHRONIZER in labels else "",
         SHEET_COLUMNS,
-        verdict_counts(frame),
+        "" if answer else verdict_counts(frame),
         head,
         notes,
-        [str(one) for one in (*conclusion(frame), *other_shares(frame))],
+        answer,
     )
 
 

@@ -142,8 +142,8 @@ TYPICAL_FIELDS = {
         "typical",
         "time",
         "s",
-        "the median over launches, with an interval that holds it in 95 % or more however launches deviate; of 5 to 10 "
-        "launches of a real machine, skewed as they are, the interval +-% held the mean in 85 to 90 %",
+        "the median over launches, with an interval that holds it in 95 % or more however launches deviate; where few "
+        "are slow, as above a floor, the interval +-% of 5 to 10 holds the mean in 88 to 90 % (docs/statistics.md)",
     ),
     "typical_low": Field("from", "time", "s"),
     "typical_high": Field("to", "time", "s"),

@@ -266,7 +266,7 @@ def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
         machine_section(experiment, prefix),
         launches_section(experiment, prefix),
     )
-    kept = tuple(one for one in sections if one.definitions or one.pictures or one.warnings or one.tables)
+    kept = tuple(one for one in sections if one != PageSection(one.title))
     title = f"{listed(dict.fromkeys(experiment.cells['operation']))}: {contrast.said or 'latency'}"
     return Contribution(title, byline(experiment, contrast, states[:1]), answer.numbers, (*answer.news, *lines), kept)
 

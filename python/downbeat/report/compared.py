@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from downbeat.comparison.compare import compare
+from downbeat.comparison.ending import main_states, state_names
 from downbeat.comparison.judging import UNMATCHED
 from downbeat.comparison.questions import AgainstStart, against_start
 from downbeat.comparison.sheet import READINGS
@@ -23,8 +24,9 @@ from downbeat.comparison.summaries import (
     describe_each,
     plain_cells,
     synchronization,
+    value_text,
 )
-from downbeat.data.cells import LINE, PATH, STATE, UNKNOWN
+from downbeat.data.cells import LINE, PATH, STATE, UNKNOWN, state_text
 from downbeat.errors import UsageError
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -34,7 +36,6 @@ from downbeat.text import counted
 STARTS = "synchronizer"  # the factor that is compared if the user compared nothing else
 ASKED = ("variant", "library", "environment", "algorithm")  # what users compare, the first that varies
 MOST_SIDES = 4  # beside the first, of variants, libraries, environments
-SPEEDS = {1: ("",), 2: ("fast", "slow"), 3: ("fast", "middle", "slow")}  # by the number of states
 COMMON = "a common start"
 
 
@@ -124,7 +125,11 @@ def sides_by(experiment: Experiment, factor: str, cells: pd.DataFrame) -> Contra
             }
             for one in judged
         ]
-        kept = tuple(one for one, row in zip(judged, rows, strict=True) if row["main"])
+        kept = tuple(
+            dataclasses.replace(one, cell=cell_name(row["panel"], row["size"]))  # of one state, which needs no name
+            for one, row in zip(judged, rows, strict=True)
+            if row["main"]
+        )
         return dataclasses.replace(found, ratios=pd.DataFrame(rows, columns=RATIO_COLUMNS), judged=kept)
     rows, tables = [], {}
     for side in sides[1 : 1 + MOST_SIDES]:
@@ -143,6 +148,11 @@ def sides_by(experiment: Experiment, factor: str, cells: pd.DataFrame) -> Contra
         if any(where.get("main") for where in kept_rows):
             tables[side] = table[[bool(where.get("main")) for where in kept_rows]]
     return dataclasses.replace(found, ratios=pd.DataFrame(rows, columns=RATIO_COLUMNS), tables=tables)
+
+
+def cell_name(panel: object, size: object) -> str:
+    """Returns what a cell is called."""
+    return f"{panel}, {value_text('size', size)}" if size else str(panel)
 
 
 RATIO_COLUMNS = ["line", "panel", "operation", "size", STATE, "main"]
@@ -166,12 +176,9 @@ def places_of(cells: pd.DataFrame, rest: Sequence[str]) -> Callable[[Mapping[str
 
 
 def in_main_state(cells: pd.DataFrame) -> pd.Series[bool]:
-    """Returns which cells are of the state of the machine that most cells with as many ranks are of."""
-    if cells.empty:
-        return pd.Series(False, index=cells.index)
-    keys = [name for name in ("ranks", PATH) if name in cells]
-    most = cells.groupby(keys)[STATE].transform(lambda states: states.value_counts().idxmax())
-    return pd.Series(most == cells[STATE])
+    """Returns which cells are of the main state of the machine, as the end of a run has it."""
+    main = main_states(cells)
+    return pd.Series([pair in main for pair in zip(cells["ranks"], cells[STATE], strict=True)], cells.index, dtype=bool)
 
 
 def state_lines(cells: pd.DataFrame) -> list[str]:
@@ -179,15 +186,14 @@ def state_lines(cells: pd.DataFrame) -> list[str]:
     named = cells[cells[STATE] != ""]
     found = []
     for _, group in named.groupby([name for name in ("ranks", PATH) if name in named], sort=False):
-        known = sorted(set(group[STATE]) - {UNKNOWN}, key=lambda name: float(name.removesuffix("ns")))
-        speeds = dict(zip(known, SPEEDS.get(len(known), ("",) * len(known)), strict=True))
+        names = state_names(list(group[STATE].unique()))
         what = "a cache line" if PATH not in group or group[PATH].iloc[0] == LINE else "a message"
         for state, count in group[STATE].astype(str).value_counts().items():
             rows = group[group[STATE] == state]
             launches = len(rows.drop_duplicates([*LAUNCH_FACTORS, "launch"]))
             deepest = rows.groupby([*LAUNCH_FACTORS])["launch"].nunique().max()
-            trip = str(state).removesuffix("ns")
-            text = f"{speeds.get(str(state), '')} state of this machine ({what} takes {trip} ns)".strip()
+            name = names.get(str(state), "state unknown")
+            text = f"{name} of this machine ({what} takes {state_text(str(state))})"
             text = f"unknown state of this machine (no reading of {what})" if state == UNKNOWN else text
             few = ": too few for verdicts" if deepest < FEWEST_LAUNCHES else ""
             found.append((int(count), f"{text}, {counted(launches, 'launch')}{few}"))

@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from downbeat.comparison.compare import compare
+from downbeat.comparison.ending import in_states, main_states, row_names
 from downbeat.comparison.questions import AgainstStart, numbered, slower_algorithms
+from downbeat.comparison.ranges import verdict_ranges
 from downbeat.comparison.sheet import READINGS, VERDICT_ORDER, conclusion
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     MEDIAN_LATENCY,
+    NO_PATTERN,
     PANELS,
     REFERENCE,
     all_overlaps,
@@ -25,9 +29,8 @@ from downbeat.comparison.summaries import (
     plain_cells,
     summarize_groups,
     synchronization,
-    value_text,
 )
-from downbeat.report.compared import COMMON, STARTS, Contrast, sides_by
+from downbeat.report.compared import COMMON, STARTS, Contrast, cell_name, sides_by
 from downbeat.report.page import Fact, Number, span, with_zeros
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -148,6 +151,31 @@ def comparison_facts(contrast: Contrast) -> list[Sentence]:
     return [sentence for table in contrast.tables.values() for sentence in conclusion(table)]
 
 
+def range_facts(tables: Mapping[str, pd.DataFrame], prefix: str) -> list[Fact]:
+    """Returns what verdicts of `compare` say of each operation, by ranges of sizes, as the end of a run does."""
+    found = []
+    for side, table in tables.items():
+        for name, rows in table.groupby(row_names(table), sort=False):
+            rows.attrs = table.attrs
+            found.append(Fact(f"{name}, {prefix}{side}", "; ".join(verdict_ranges(rows))))
+    return found[:MOST_RANGES]
+
+
+def barrier_ranges(experiment: Experiment, starts: Contrast) -> list[Fact]:
+    """Returns what the plain barrier does to each operation, in the main state."""
+    if not any(one.synchronizer == PLAIN_BARRIER for one in starts.judged):
+        return []
+    table = compare(experiment, where_a={STARTS: REFERENCE}, where_b={STARTS: PLAIN_BARRIER})
+    plain = in_states(table, main_states(starts.cells))
+    for name, value in (("pattern", NO_PATTERN), ("computation", 0)):
+        plain = plain[plain[name] == value] if name in plain else plain
+    plain.attrs = table.attrs
+    return range_facts({PLAIN_BARRIER: plain}, "after ")
+
+
+MOST_RANGES = 12  # rows; the numbers of pictures have all
+
+
 def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
     """Returns at most three numbers: latencies of both sides and their ratio; of one side, three latencies.
 
@@ -190,10 +218,9 @@ UNANIMOUS = {*READINGS, *READINGS.values()}
 
 def latency_number(contrast: Contrast, row: Mapping[Any, Any]) -> Number:
     """Returns the latency of a cell of one side."""
-    size = f", {value_text('size', row['size'])}" if row["size"] else ""
     side = row["line"] if contrast.factor != STARTS else start_text(row["line"])
     interval = span(row["low"] * MICROSECONDS, row["high"] * MICROSECONDS) if row["launches"] > 1 else ""
-    about = f"{row['panel']}{size}, {side}"
+    about = f"{cell_name(row['panel'], row['size'])}, {side}"
     return Number(with_zeros(row["estimate"] * MICROSECONDS), "us", interval, about)
 
 
@@ -329,7 +356,11 @@ def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> A
         "overlap": overlap_facts(experiment),
         "exit skew": skew_facts(experiment),
     }
-    facts = tuple(Fact(about, "\n".join(map(str, lines))) for about, lines in found.items() if lines)
+    facts = (
+        *range_facts(contrast.tables, ""),
+        *barrier_ranges(experiment, starts),
+        *(Fact(about, "\n".join(map(str, lines))) for about, lines in found.items() if lines),
+    )
     return Answer(tuple(Fact("", str(one)) for one in news), large_numbers(contrast), facts)
 
 

@@ -24,11 +24,10 @@ from downbeat.comparison.summaries import (
     positive_interval,
     summarize_groups,
     synchronization,
-    value_text,
 )
 from downbeat.data.cells import STATE
 from downbeat.data.metrics import METRICS
-from downbeat.report.compared import STARTS, Contrast, contrast_of, in_main_state, starts_of
+from downbeat.report.compared import STARTS, Contrast, cell_name, contrast_of, in_main_state, starts_of
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Band, Box, Heat, Line, Panel, lines_of
 from downbeat.report.style import GRAY, Picture, positions
@@ -76,7 +75,7 @@ def cell_names(numbers: pd.DataFrame) -> list[str]:
     """Returns what rows of a list are called: panel, and size where the operation has several."""
     several = numbers.groupby("panel")["size"].transform("nunique") > 1
     return [
-        f"{panel}, {value_text('size', size)}" if many else str(panel)
+        cell_name(panel, size) if many else str(panel)
         for panel, size, many in zip(numbers["panel"], numbers["size"], several, strict=True)
     ]
 

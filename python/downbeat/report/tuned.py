@@ -148,7 +148,10 @@ def tuned_page(
     title = f"{listed(record['collectives'])}: algorithms of {record['library']['version']}"
     byline = f"{ranks} ranks; sizes {record['sizes']}; {record['launches']} launches; rules: {record['form']}"
     tables = (Table(f"{prefix}Rules, their gain measured anew", rules),) if len(rules) else ()
-    on = record["switch_on"]
+    commands: tuple[str, ...] = ()
+    if record["switch_on"]:
+        shell, arguments = record["switch_on"]
+        commands = (shell, "# or as arguments of mpirun:", arguments)
     excluded = tuple(
         (f"{one['collective']} on {one['ranks']} ranks by {one['algorithm']}", one["reason"])
         for one in record["excluded"]
@@ -162,13 +165,13 @@ def tuned_page(
         ("written", f"{record['written'][:16]}: {listed(record['files'])}"),
     )
     sections = (
-        PageSection(f"{prefix}Switch the rules on", commands=tuple(on), tables=tables),
-        PageSection(f"{prefix}Algorithms", pictures=tuple(draw_choices(record))),
+        PageSection(prefix and f"{prefix}Algorithms", tables=tables, pictures=tuple(draw_choices(record))),
+        PageSection(f"{prefix}Switch the rules on", commands=commands),
         PageSection(f"{prefix}Warnings", warnings=tuple(f"{one}." for one in record["warnings"])),
         PageSection(f"{prefix}Not measured", definitions=excluded),
         PageSection(f"{prefix}How", definitions=conditions),
     )
-    kept = tuple(one for one in sections if one.tables or one.pictures or one.warnings or one.definitions)
+    kept = tuple(one for one in sections if one != PageSection(one.title))
     number = f"{len(record['warnings'])} warnings, below the pictures." if record["warnings"] else ""
     found = (Fact("", f"{record['outcome'][0].upper()}{record['outcome'][1:]}."),)
     return (

@@ -48,8 +48,6 @@ OWN = ("sizes", "sync", "repetitions", "output", "quiet", "format", "check", "he
 def wrong(key: str, value: object, valid: str) -> UsageError:
     """Returns the error of a value that a key cannot have."""
     shown = f"'{value}'" if isinstance(value, str) else f"{str(value).lower()}" if isinstance(value, bool) else value
-    if isinstance(value, Mapping | list):  # a table by its names
-        shown = ", ".join(f"'{one}'" for one in value) or f"an empty {'list' if isinstance(value, list) else 'table'}"
     return UsageError(f"{key}: {shown} is not valid; give {valid}")
 
 

@@ -92,16 +92,16 @@ class Estimates:
         return self.together
 
     def states(self) -> dict[LaunchKey, str]:
-        """Returns the state of the machine in which most cells of each launch were measured."""
+        """Returns the state of the machine in which most cells of each launch were measured; `CHANGED` if in two."""
         if self.found:
             return self.found
         first = 0
         for key, frame in self.frames.items():
             rows = self.rows.iloc[first : first + len(frame)]
             first += len(frame)
-            steady = rows[rows["status"] != CHANGED]
             if len(rows):
-                self.found[key] = Counter((steady if len(steady) else rows)["state"]).most_common(1)[0][0]
+                states = rows["state"].where(rows["status"] != CHANGED, CHANGED)
+                self.found[key] = Counter(states).most_common(1)[0][0]
         return self.found
 
     @property

@@ -62,8 +62,8 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
         environments=request.environments or (Environment(),),
         variants=variants,
         launches=launches,
-        # What is simulated has one state.
-        most_rounds=launches if platform else min(ROUNDS_PER_LAUNCH * launches, MOST_LAUNCHES),
+        # What is simulated has one state; a single launch is compared with none.
+        most_rounds=launches if platform or launches == 1 else min(ROUNDS_PER_LAUNCH * launches, MOST_LAUNCHES),
         interval=request.interval or 0.0,
         timeout=request.timeout or 0.0,
         seed=drawn if request.seed is None else request.seed,

@@ -288,7 +288,8 @@ class Terminal(Plain):
         return Group(*shown)
 
 
-def watcher() -> Watcher:
-    """Returns what suits standard output."""
+def watcher(stderr: bool = False, say: Callable[[str], None] = SAY) -> Watcher:
+    """Returns what suits standard output, or standard error; `say` takes the lines where it is no terminal."""
+    stream = sys.stderr if stderr else sys.stdout
     # TERM=dumb cannot move its cursor.
-    return Terminal(Screen()) if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Plain()
+    return Terminal(Screen(stderr)) if stream.isatty() and os.environ.get("TERM") != "dumb" else Plain(say)

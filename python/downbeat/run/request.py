@@ -195,8 +195,9 @@ def read_variants(key: str, value: object, base: Path) -> tuple[Variant, ...]:
     valid = f"NAME:KEY=VALUE with {VARIANT_KEYS}, or NAME: alone"
     tables = tables_of(key, value, valid, "") if isinstance(value, list) and value else value
     if not isinstance(tables, Mapping) or len(tables) < 2:
-        two = f"{key} old: {key} new:VARIABLE=VALUE" if isinstance(value, list) else "[variants.old] and [variants.new]"
-        raise wrong(key, value, f"two or more, e.g. {two}")
+        if key.startswith("-") and isinstance(value, list):
+            raise wrong(key, ", ".join(value), f"two or more, e.g. {key} old: {key} new:VARIABLE=VALUE")
+        raise wrong(key, value, "two tables or more, e.g. [variants.old] and [variants.new]")
     return tuple(read_variant(key, each, table, base) for each, table in tables.items())
 
 

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
+from downbeat.data.cells import CHANGED
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 
@@ -31,7 +32,7 @@ def rounds_wanted(plan: Plan, states: States) -> int:
     for first, second in itertools.combinations(series, 2):
         if compared(first, second):
             a, b = series[first], series[second]
-            pairs = Counter(a[number] == b[number] for number in a.keys() & b.keys())
+            pairs = Counter(a[number] == b[number] != CHANGED for number in a.keys() & b.keys())
             if 0 < pairs[True] < fewest:  # with no state in common there never are any
                 apart = max(apart, pairs[False])
     return within(plan, max(plan.launches + others, fewest + apart))
@@ -63,7 +64,7 @@ def series_of(states: States) -> Series:
 
 def most_frequent(states: Mapping[int, str]) -> int:
     """Returns how many launches are in the state that most are in."""
-    return max(Counter(states.values()).values())
+    return max(Counter(state for state in states.values() if state != CHANGED).values(), default=0)
 
 
 def compared(first: LaunchKey, second: LaunchKey) -> bool:

@@ -205,12 +205,14 @@ def with_last(sites: pd.DataFrame, causes: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_quickest(sites: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns sites with the rank that spends the least time in nearly all calls of a site in which all wait for all.
+    """Returns sites with the rank that spends the least time in nearly all calls, where the clocks show no late one.
 
-    It comes last, if they leave together; that needs no clock of others. `quick_rank` (-1: there is none), `quick_time`
-    and `quick_others`, medians, s.
+    If all wait for all, it comes last, provided that they leave together; that needs no clock of others. `quick_rank`
+    (-1: there is none), `quick_time` and `quick_others`, medians, s.
     """
-    some = rows[~rows["kind"].isin(LATER) & ~rows["operation"].astype(str).str.contains(SOME_WAIT)]
+    open_sites = sites.index[sites["last_rank"] < 0]
+    some = rows[rows["site"].isin(open_sites) & ~rows["kind"].isin(LATER)]
+    some = some[~some["operation"].astype(str).str.contains(SOME_WAIT)]
     found = []
     for site, mine in some.groupby("site"):
         inside = mine.pivot_table(index="call", columns="rank", values="time").dropna()

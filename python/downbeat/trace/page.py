@@ -137,7 +137,8 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
     head = f"{'calls':>7}{'bytes':>9}{'run %':>7}{'wait %':>7}{'operation':>11}"
     head += f"{'baseline':>10}" if baseline is not None else ""
     head += f"{'spread p50':>12}{'p95':>9}{'p99':>8}"
-    lines = [head]
+    times = "operation, baseline and spread" if baseline is not None else "operation and spread"
+    lines = [f"call sites by time; {times} in us", head]
     for place, (_, site) in enumerate(found.sites.head(MOST_SITES).iterrows()):
         on = f" on {site['communicators']}" if site["communicators"] else ""
         where = f"{mpi_name(site['operation'], site['kind'])}{on}, {counted(int(site['size']), 'rank')}, {site['name']}"
@@ -203,8 +204,8 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
             "calls": sites["calls"],
             "run_percent": 100 * sites["share"],
             "wait_percent": [100 * wait_share(site)[0] for _, site in sites.iterrows()],
-            "last": [
-                f"rank {site['last_rank']}, {percent_text(site['last_share'])}" if site["last_rank"] >= 0 else "-"
+            "late": [
+                f"rank {site['last_rank']}, {percent_text(site['last_wait'])}" if site["last_rank"] >= 0 else "-"
                 for _, site in sites.iterrows()
             ],
             "operation_us": sites["after_last"] * MICROSECONDS,
@@ -223,6 +224,7 @@ MOST_SITE_ROWS = 20  # of the table of call sites
 WIDEST = 16  # ranks whose representative patterns are a table
 TERMS = {
     "waiting": "time in a call before the process that it needs has entered: in an allreduce the last one",
+    "late": "the rank that causes most of the waiting there, and its part of it",
     "overlap": "of a nonblocking collective: from the return of the call to the begin of the wait, median",
     "operation": "time in a call after that; in the table the median, from the last arrival to the last exit",
     "spread": "from the first arrival at a call to the last one",
@@ -253,6 +255,8 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     facts = [Fact("", headline), *(Fact("beware", one) for one in found.warnings)]
     if waiting_sentences(found):
         facts += [Fact("where", one) for one in others[:1]]
+    elif found.sites.empty:
+        facts += [Fact("also", one) for one in others]
     facts += [Fact("phase", one) for one in phase_sentences(found)[:1]]
     facts.append(Fact("phase" if found.phase else "run", run_line(found).removeprefix("run ")))
     sections = []

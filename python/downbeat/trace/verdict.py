@@ -173,7 +173,7 @@ def arrival_sentences(found: Arrivals) -> list[str]:
     """Returns the sentences, the most important one first."""
     if found.sites.empty:
         nothing = "no collective was recorded on all of its ranks: there is nothing to say about arrivals"
-        return [*found.warnings, *(message_sentences(found) or [nothing])]
+        return [*found.warnings, *message_sentences(found), nothing]
     return [
         *found.warnings,
         *waiting_sentences(found),

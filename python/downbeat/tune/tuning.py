@@ -18,7 +18,7 @@ from downbeat.errors import UsageError
 from downbeat.files import write_text
 from downbeat.run.bench import check_arguments
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan
-from downbeat.run.progress import Plain
+from downbeat.run.progress import watcher
 from downbeat.statistics.verdicts import Comparison
 from downbeat.text import counted
 from downbeat.tune import mpich, open_mpi
@@ -302,7 +302,9 @@ def measure_rules(
         seed=effort.seed + 1,  # another order than that of the sweep
     )
     say(f"measuring {counted(len(tuning.rules), 'rule')} against the library's own choice")
-    return with_values(cells_of_plan(plan, directory / GAIN / rules_name(tuning.written), Plain(say)), effort.metric)
+    return with_values(
+        cells_of_plan(plan, directory / GAIN / rules_name(tuning.written), watcher(stderr=True, say=say)), effort.metric
+    )
 
 
 def judge_rules(
@@ -403,14 +405,17 @@ def settle(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> None:
         say(f"{len(tuning.others)} cells in which measuring {question.otherwise} leads to another choice")
         effort = question.effort
         plans = price_plans(target, tuning.others, effort)
-        fresh = pd.concat([sweep(plan, directory / PRICE / plan.name, effort.metric, Plain(say)) for plan in plans])
+        fresh = pd.concat(
+            [sweep(plan, directory / PRICE / plan.name, effort.metric, watcher(stderr=True, say=say)) for plan in plans]
+        )
         tuning.prices = compare_choices(decisive(fresh), tuning.others, question.margin, question.confidence)
 
 
 def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> pd.DataFrame:
     """Measures every algorithm that runs of every collective; returns the rows of all."""
     question, effort = tuning.question, tuning.question.effort
-    frames = []
+    frames: list[pd.DataFrame] = []
+    sweeps = len(question.collectives) * len(question.ranks)
     for collective in question.collectives:
         for ranks in question.ranks:
             options = effort.options((collective,), question.sizes)
@@ -418,6 +423,7 @@ def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> pd
             usable = Probe(tuning.target, collective, ranks, options, directory / PROBE, limit).usable()
             tuning.usable.append(usable)
             plan = sweep_plan(tuning.target, usable, question.sizes, effort, effort.synchronizers(collective))
-            say(f"{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")
-            frames.append(sweep(plan, directory / SWEEP / plan.name, effort.metric, Plain(say)))
+            place = f"sweep {len(frames) + 1} of {sweeps}: " if sweeps > 1 else ""
+            say(f"{place}{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")
+            frames.append(sweep(plan, directory / SWEEP / plan.name, effort.metric, watcher(stderr=True, say=say)))
     return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,100 @@
+"""False alarms among many equal cells: verdicts of one question, and notes on modes and on launches in order.
+
+Cells of three operations, independent of each other, are judged together as `compare` judges them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from downbeat.comparison.judging import Judged, Match, judge_matches
+from downbeat.comparison.kinds import notes_on_kinds
+
+from benchmarks.promises import Promise, at_most, by_chance
+from tests.statistics import kinds
+from tests.statistics.findings import Findings, Table, show_progress, worst_of
+from tests.statistics.kinds import Kind
+
+OPERATIONS = ("allreduce", "bcast", "reduce")
+SIZES = (8, 20)  # of a question: cells
+EACH = 100  # a fraction of --experiments: each judges 28 cells
+TRIED: Sequence[tuple[Kind, Sequence[int]]] = (
+    (kinds.NORMAL, (5, 10, 29)),
+    (kinds.SYMMETRIC[0], (10,)),
+    (kinds.SKEWED[1], (10,)),
+    (kinds.GRIDS[1], (10, 29)),
+)
+MODES = re.compile(r"two modes in (\d+) of (\d+) cells")
+
+
+@dataclass(frozen=True)
+class Alarms:
+    """Shares: questions with any false verdict, cells or sides in two modes, questions with launches in order."""
+
+    false: float
+    modes: float
+    in_order: float
+
+
+def question(random: np.random.Generator, kind: Kind, launches: int, paired: bool, cells: int) -> list[Judged]:
+    """Returns equal cells, judged."""
+    a, b = (np.exp(kind.draw(random, cells, launches).logs) for _ in range(2))
+    numbers = tuple(range(1, launches + 1))
+    return judge_matches(
+        [
+            Match(
+                {"operation": OPERATIONS[cell % len(OPERATIONS)], "size": cell},
+                a[cell],
+                a[cell] * b[cell] if paired else b[cell],
+                paired=paired,
+                launches=(numbers, numbers),
+            )
+            for cell in range(cells)
+        ]
+    )
+
+
+def alarms(
+    random: np.random.Generator, kind: Kind, launches: int, paired: bool, cells: int, experiments: int
+) -> Alarms:
+    """Returns how often there is an alarm although the cells are equal, in one mode and without order."""
+    false = in_order = modes = looked_at = 0
+    for _ in range(experiments):
+        judged = question(random, kind, launches, paired, cells)
+        text = " ".join(notes_on_kinds(judged, [str(cell) for cell in range(cells)]))
+        named = MODES.search(text)
+        false += any(one.verdict in ("faster", "slower") for one in judged)
+        modes += int(named[1]) if named else 0
+        looked_at += cells * (1 if paired else 2)
+        in_order += "resemble the one before" in text
+    return Alarms(false / experiments, modes / looked_at, in_order / experiments)
+
+
+def simulate(experiments: int) -> Findings:
+    """Returns false alarms by kinds of launches, and the promises on them."""
+    random = np.random.default_rng(2026)
+    count = max(experiments // EACH, 20)
+    rows: list[tuple[str | float, ...]] = []
+    promises: list[Promise] = []
+    for (kind, counts), paired, cells in itertools.product(TRIED, (True, False), SIZES):
+        for launches in counts:
+            design = "pairs" if paired else "independent"
+            show_progress(f"false alarms, {kind.name}, {launches} launches, {cells} cells")
+            found = alarms(random, kind, launches, paired, cells, count)
+            rows.append((kind.name, design, launches, cells, found.false, found.modes, found.in_order))
+            what = f"{kind.name}, {design}, {launches} launches, {cells} cells"
+            limit = 0.05 + by_chance(0.05, count)
+            promises.append(at_most(f"{what}: any of equal cells called different", found.false, limit))
+            if kind is kinds.NORMAL:
+                most = 0.01 + by_chance(0.01, count * cells)
+                promises.append(at_most(f"{what}: two modes of normal launches", found.modes, most))
+            promises.append(at_most(f"{what}: independent launches said to resemble", found.in_order, limit))
+    title = (
+        "Equal cells of three operations, judged together: any called different; cells in two modes; launches in order"
+    )
+    columns = ("kind", "launches", "n", "cells", "any false", "two modes", "in order")
+    return Findings([Table(title, columns, rows)], worst_of(promises))
