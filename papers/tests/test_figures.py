@@ -277,6 +277,7 @@ def test_clocks_are_watched_as_long_as_is_asked_for() -> None:
         assert float(long.options["duration"]) == 50400
         assert float(long.options["duration"]) / float(long.options["interval"]) <= 2000
         assert long.seconds > 50400 and "for 50400 s" in FIGURES[name].shows(night)
+    assert FIGURES["hunold2015-fig9"].runs(night)[0].seconds > 4 * 3600  # one scheme after another, an hour each
     waits = {seconds: dataclasses.replace(JOB, seconds=seconds) for seconds in (0.0, 20.0)}
     found = {seconds: FIGURES["hunold2015-fig9"].runs(at)[0].options["waits"] for seconds, at in waits.items()}
     assert found == {0.0: "0,2,4,6,8,10", 20.0: "0,2,4,6,8,10,12,14,16,18,20"}

@@ -424,7 +424,9 @@ class OffsetsLater:
         steps_ = min(MOST_LATER, max(1, round(seconds / 2)))  # the paper looks every 2 s
         waits = ",".join(f"{seconds * step / steps_:g}" for step in range(steps_ + 1))
         schemes = SIMULATED_SCHEMES if site.simulated else ",".join(SCHEMES)
-        return (each_synchronized(schemes_run(site, site.full, schemes, waits, 1, SYNCHRONIZING + seconds)),)
+        return (
+            each_synchronized(schemes_run(site, site.full, schemes, waits, 1, SYNCHRONIZING + len(SCHEMES) * seconds)),
+        )
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
