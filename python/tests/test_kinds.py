@@ -11,6 +11,7 @@ from downbeat.comparison.sheet import comparison_sheet
 from downbeat.data.cells import with_states
 from downbeat.run.experiment import FACTORS
 from downbeat.statistics.holm import holm
+from downbeat.statistics.modes import effective_launches, resemblance_p
 from downbeat.statistics.two_samples import compare_beyond, compare_paired
 from hypothesis import given
 from hypothesis import strategies as st
@@ -128,3 +129,10 @@ def test_families_are_wrong_no_more_often_than_one() -> None:
         p_values = np.concatenate([random.random(8), np.full(4, 1e-6)])
         wrong += bool((holm(p_values, families)[:8] <= 0.05).any())
     assert 0.03 <= wrong / 2000 <= 0.065
+
+
+def test_equal_launches_resemble_nothing() -> None:
+    """But for the last digits of their logarithms, which drift."""
+    logs = 0.3 + 1e-16 * np.arange(12)
+    assert resemblance_p(logs) == 0.5
+    assert effective_launches(logs) == 12

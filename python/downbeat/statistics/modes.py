@@ -20,6 +20,7 @@ SMALLEST_GAP = 0.02  # as a share: a smaller gap matters to no verdict
 DRAWN = 20_000
 MOST_DRAWN = 60  # launches: with more, gaps are smaller still
 CORRELATED = 0.05  # share of series of independent launches that are said to be correlated
+DECIMALS = 12  # of logarithms
 WIDENED = 0.01  # share of them whose intervals are widened for it
 UNSEEN_SHARE = 0.05  # the probability with which a mode of `unseen_share` is missed
 ASKED_SHARES = (0.10, 0.05)  # for which `unseen_text` names the launches that show them
@@ -126,14 +127,14 @@ def correlation(series: ArrayLike, level: float = CORRELATED) -> float:
         series: a number per launch, as logarithms of medians, in the order of the launches.
         level: share of series of independent launches that are taken for correlated.
     """
-    values = np.asarray(series, dtype=float)
+    values = rounded(series)
     found = autocorrelation(values) if values.size >= FEWEST_FOR_MODES else 0.0
     return min(found, 1.0) if found * math.sqrt(max(values.size, 1)) > -normal_quantile(level) else 0.0
 
 
 def resemblance_p(series: ArrayLike) -> float:
     """Returns the p-value that launches, in their order, do not resemble the one before; NaN of fewer than five."""
-    values = np.asarray(series, dtype=float)
+    values = rounded(series)
     if values.size < FEWEST_FOR_MODES:
         return math.nan
     return normal_cdf(-autocorrelation(values) * math.sqrt(values.size))
@@ -145,8 +146,14 @@ def effective_launches(series: ArrayLike) -> float:
     Args:
         series: a number per launch, as logarithms of medians or of ratios, in the order of the launches.
     """
-    values = np.asarray(series, dtype=float)
+    values = rounded(series)
     return effective_number(values.size, correlation(values, WIDENED))
+
+
+def rounded(series: ArrayLike) -> NDArray[np.float64]:
+    """Returns deviations from the mean of logarithms, without the last digits, by which equal launches would differ."""
+    values = np.asarray(series, dtype=float)
+    return np.round(values - values.mean(), DECIMALS) if values.size else values
 
 
 def inflation(series: ArrayLike) -> float:
