@@ -145,7 +145,9 @@ def coverage(random: np.random.Generator, sample: Sample, choose: Choose, launch
         lacking += list(lacks[~holds])
         if len(silent) < MOST_READ and not holds.all():
             cell = int(random.choice(np.flatnonzero(~holds)))
-            cause = printed.Cause(SLOWEST if lacks[cell] else math.inf, rare=True, in_order=choose is in_a_row)
+            cause = printed.Cause(
+                SLOWEST if lacks[cell] else math.inf, rare=True, in_order=choose is in_a_row, lasting=choose is in_a_row
+            )
             text = printed.show(printed.cells_of(logs[:, cell] - math.log(printed.TIME)))
             silent.append(not printed.names_cause(text, launches, cause))
     holding = float(np.mean(held))
