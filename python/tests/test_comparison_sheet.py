@@ -98,7 +98,8 @@ def test_the_text_and_the_markdown_say_the_same() -> None:
         "intervals and verdicts are on the launches there are: 10 launches leave unseen",
         "  what happens in up to 26 % of launches (29 show 10 %, 59 show 5 %), if",
         "  launches are independent, which fewer than 20 do not show: a kind that lasts",
-        "  for several of them takes as many times more",
+        "  for several of them takes as many times more, and what lasts longer than they",
+        "  do does not show",
         "A and B differ in much",
     ]
     markdown = sheet.markdown()

@@ -184,7 +184,7 @@ def at_border(random: np.random.Generator, kind: Kind, launches: int, experiment
 def simulate_strange(experiments: int) -> Findings:
     """Returns how often claims at their border get a verdict from launches of strange kinds, and in silence."""
     random = np.random.default_rng(2026)
-    count = max(experiments // 20, 20)
+    count = max(experiments // 80, 20)
     limit = 0.05 + by_chance(0.05, count)
     rows: list[tuple[str | float, ...]] = []
     promises = []

@@ -27,7 +27,13 @@ CELL: Mapping[str, object] = {
 }  # fmt: skip
 TIME = 2e-6  # s, of a launch whose logarithm is 0
 A, B = {"synchronizer": "harmonize"}, {"synchronizer": "mpi_barrier"}
-CONTEXT = {"mpi_library": "some", "date": "today", "hosts": "a host", "clock_clock": "tsc", "clock_sync": "disciplined"}
+CONTEXT = {
+    "mpi_library": "some",
+    "date": "2026-01-02T03:04:05Z",
+    "hosts": "a host",
+    "clock_clock": "tsc",
+    "clock_sync": "disciplined",
+}
 
 
 def cells_of(logs: Sequence[float] | np.ndarray, canary: np.ndarray | None = None, **factors: object) -> pd.DataFrame:
@@ -123,6 +129,7 @@ UNSEEN = re.compile(r"unseen[^:]*?up to (\d+) %[^:]*")
 MODES = re.compile(r"in (two|three|several) modes")
 IN_ORDER = re.compile(r"resemble the one before|if launches are independent, which fewer than \d+ do not show")
 IF_INDEPENDENT = "if launches are independent"
+LASTING = re.compile(r"what lasts longer than [^.;]* does not show")
 IN_RUNS = re.compile(r"lasts for several [^.;]*takes as many times more")
 
 
@@ -135,12 +142,14 @@ class Cause:
         rare: some launches are of a rare kind.
         in_order: launches resemble the one before.
         run: launches that the rare kind lasts for.
+        lasting: the machine was other than at other times, as long as these launches took.
     """
 
     missed: float = math.inf
     rare: bool = False
     in_order: bool = False
     run: float = 1.0
+    lasting: bool = False
 
 
 def names_cause(printed: Printed, launches: int, cause: Cause) -> bool:
@@ -153,6 +162,8 @@ def names_cause(printed: Printed, launches: int, cause: Cause) -> bool:
     if launches < FEWEST_LAUNCHES and printed.verdicts == ["undecided"]:
         return True  # refused, with the number of launches
     text = printed.text
+    if cause.lasting and LASTING.search(text):
+        return True
     if (cause.rare and MODES.search(text)) or (cause.in_order and IN_ORDER.search(text)):
         return True
     found = UNSEEN.search(text)

@@ -178,7 +178,7 @@ HISTORIES = (5, 10, 20)
 def simulate_kinds(experiments: int) -> Findings:
     """Returns how often equal sessions are called different by histories whose sessions are not normal."""
     random = np.random.default_rng(2026)
-    count = experiments // 8
+    count = experiments // 16
     unseen = {history: unseen_sessions(random, history) for history in HISTORIES}
     rows: list[tuple[str | float, ...]] = []
     promises = []

@@ -27,7 +27,7 @@ LAUNCHES = 20
 CHANGE = 0.2
 TIMES = ((0.19, 0.23), (0.71, 0.87))  # us, by state
 TRIPS = ((75, 80), (347, 416))  # ns
-EACH = 25  # a fraction of --experiments: each compares frames
+EACH = 60  # a fraction of --experiments: each compares frames
 A, B = {"synchronizer": "one"}, {"synchronizer": "other"}
 
 

@@ -27,7 +27,7 @@ MARGIN = math.log(1.02)
 SHARED = 0.05  # deviation of a launch that both sides of a pair share
 FALSE, MISSED = 0.03, 0.05  # at most, in silence
 LIKELY = 2 * FALSE  # share of experiments from which on more of them are printed
-MOST, FEW = 24, 5  # that are printed of those that may be wrong, if these are many, or few
+MOST, FEW = 16, 4  # that are printed of those that may be wrong, if these are many, or few
 
 
 @dataclass(frozen=True)

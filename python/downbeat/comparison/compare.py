@@ -11,7 +11,7 @@ import pandas as pd
 
 from downbeat.comparison.judging import Matcher, count_tests, judge_matches, rows_of_verdicts
 from downbeat.comparison.kinds import across_states, over_all_states, share_lines, shares_of_states, with_shares
-from downbeat.comparison.notes import remarks_on, span_of
+from downbeat.comparison.notes import remarks_on, shorter_span
 from downbeat.comparison.sheet import UNITS, Verdicts
 from downbeat.comparison.sides import Side, sides_of
 from downbeat.data.cells import STATISTICS
@@ -102,7 +102,7 @@ def compare(
         "name_a": name_a,
         "name_b": name_b,
         "tests": count_tests(judged),
-        "span": span_of(sides),
+        "span": shorter_span(sides),
         "shares": [
             {"states": one.states, "a": one.a, "b": one.b, "p_value": one.p_value, "differ": one.differ}
             for one in shares

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -17,7 +15,7 @@ from downbeat.comparison.kinds import notes_on_kinds
 from downbeat.comparison.sides import SESSION, Side, Sides
 from downbeat.data.cells import states_line
 from downbeat.run import trial
-from downbeat.run.experiment import Experiment
+from downbeat.run.experiment import Experiment, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.machine import settings_of
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -61,13 +59,10 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged], shar
     return [*lines, *within, *shares, *notes_on_kinds(judged)], assumption(sides, judged)
 
 
-def span_of(sides: Sides) -> float:
-    """Returns the time from the start of the first launch to that of the last, on either side the shorter; s."""
-    spans = []
-    for of, cells in ((sides.of_a, sides.a), (sides.of_b, sides.b))[sides.history_is_a :]:
-        dates = [datetime.fromisoformat(str(one["date"])) for one in contexts_of(of, cells) if "date" in one]
-        spans.append((max(dates) - min(dates)).total_seconds() if dates else math.nan)
-    return min(spans)
+def shorter_span(sides: Sides) -> float:
+    """Returns the time that launches cover, `span_of`, of the side where that is shorter."""
+    both = ((sides.of_a, sides.a), (sides.of_b, sides.b))[sides.history_is_a :]
+    return min(span_of(contexts_of(of, cells)) for of, cells in both)
 
 
 def contexts_of(side: Side, cells: pd.DataFrame) -> list[Mapping[str, object]]:

@@ -14,7 +14,7 @@ from downbeat.data.cells import CHANGED, hidden_by_step, states_line
 from downbeat.data.launch_file import IMPLIED, open_launch, open_netcdf
 from downbeat.data.metrics import METRICS
 from downbeat.errors import reading
-from downbeat.run.experiment import FACTORS, Experiment, launch_lines
+from downbeat.run.experiment import FACTORS, Experiment, launch_lines, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.simulation import without_seed
 from downbeat.show import Field, Sheet, aligned, factor_field, percent, word
@@ -110,7 +110,9 @@ def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
     frame["half"] = half.mask(few)
     # Without an interval, or with two launches, whose interval says little, there is no column for it.
     lone = bool((frame["low"].isna() | (frame["launches"] < FEWEST_SHOWN)).all())
-    fields = {name: factor_field(name) for name in factors} | number_fields(count, frame, lone)
+    fields = {name: factor_field(name) for name in factors} | number_fields(
+        count, frame, lone, span_of(launch.context for launch in experiment.launches)
+    )
     choices = [[name for name in each if name in fields] for each in TABLE_COLUMNS]
     states = states_line(experiment.cells)
     failed = f"{counted(len(experiment.failures), 'launch')} failed; see {experiment.path / 'failed'}"
@@ -150,10 +152,10 @@ TYPICAL_FIELDS = {
 }
 
 
-def number_fields(launches: int, frame: pd.DataFrame, lone: bool) -> dict[str, Field]:
+def number_fields(launches: int, frame: pd.DataFrame, lone: bool, span: float) -> dict[str, Field]:
     """Returns the fields of the columns of `summarize_launches` that are shown."""
     mean = ", then the geometric mean over launches" if launches > 1 else ""
-    half = f"half of the 95 % interval over launches, in percent of the median; {unseen_text(launches)}"
+    half = f"half of the 95 % interval over launches, in percent of the median; {unseen_text(launches, span)}"
     return {
         "median": Field("median", "time", "s", f"over the samples of a launch{mean}"),
         **({} if lone else {"half": Field("+-%", "share", "", half)}),

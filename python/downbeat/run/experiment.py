@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -219,6 +221,15 @@ def lone_launch(path: Path, number: int) -> Launch:
         library = short_version(str(file.mpi_library))
         ranks = file.dimensions["rank"]
     return Launch(library, ranks, DEFAULT_ENVIRONMENT, number, path, {})
+
+
+def span_of(contexts: Iterable[Mapping[str, object]]) -> float:
+    """Returns the time from the start of the first launch to that of the last, s; NaN where it is not known."""
+    try:
+        dates = [datetime.fromisoformat(str(one["date"])) for one in contexts]
+        return (max(dates) - min(dates)).total_seconds() if dates else math.nan
+    except (KeyError, TypeError, ValueError):  # no date, some with a zone and some without, or no date at all
+        return math.nan
 
 
 IN_STATE = (*LAUNCH_FACTORS, "state")

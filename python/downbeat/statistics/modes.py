@@ -59,7 +59,11 @@ def unseen_text(launches: int, span: float = math.nan) -> str:
     within = f" within {duration_text(span)}" if launches > 1 and math.isfinite(span) else ""
     share = f"{100 * unseen_share(launches):.0f} % of launches"
     order = f", which fewer than {FEWEST_IN_ORDER} do not show" if launches < FEWEST_IN_ORDER else ""
-    alone = f"if launches are independent{order}: a kind that lasts for several of them takes as many times more"
+    longest = duration_text(span) if within else "they do"
+    alone = (
+        f"if launches are independent{order}: a kind that lasts for several of them takes as many times more, and what "
+        f"lasts longer than {longest} does not show"
+    )
     counted = f"{launches} launches{within} leave" if launches > 1 else "1 launch leaves"
     return f"{counted} unseen what happens in up to {share}{more}, {alone}"
 
