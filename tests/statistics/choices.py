@@ -161,7 +161,7 @@ def rules_of_equal(random: np.random.Generator, series: Series, launches: int, e
 def simulate_kinds(experiments: int) -> Findings:
     """Returns how often algorithms that equal the default get a rule where launches are of several kinds."""
     random = np.random.default_rng(2026)
-    count = max(experiments // 20, 5)
+    count = max(experiments // 80, 5)
     rows: list[tuple[str | float, ...]] = []
     promises = []
     for name, series in KINDS.items():
