@@ -69,12 +69,11 @@ def test_downbeat_bench(library: str, command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["report tuned", "show resluts", "shwo results", "compare results sync=harmonize sync=mpi_barrier"],
+    ["report nested", "show resluts", "shwo results", "compare results sync=harmonize sync=mpi_barrier"],
 )
 def test_downbeat(command: str, tmp_path: Path) -> None:
     write_experiment(tmp_path / "results", [barrier_cells(1)])
-    write_experiment(tmp_path / "tuned" / "sweep" / "bcast", [barrier_cells(1)])
-    (tmp_path / "tuned" / "rules.json").write_text("{}", encoding="utf-8")
+    write_experiment(tmp_path / "nested" / "sweep" / "bcast", [barrier_cells(1)])
     refused = downbeat(*command.split(), where=tmp_path)
     assert refused.returncode == 2
     said = refused.stderr.strip()

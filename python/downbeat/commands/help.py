@@ -155,16 +155,17 @@ OTHER_FILES = {
 
 def what_is(directory: Path) -> str:
     """Returns what a directory is that is not of an experiment, "" if that is not known."""
-    said = [text.format(directory) for pattern, text in OTHER_FILES.items() if any(directory.glob(pattern))]
+    for pattern, text in OTHER_FILES.items():
+        if any(directory.glob(pattern)):
+            return text.format(directory)
     depths = ("*", "*/*", "*/*/*")
     for kind in ("plan.json", "*.nc"):
         inner = sorted({file.parent for depth in depths for file in directory.glob(f"{depth}/{kind}")})
         if not inner:
             continue
         more = f" (or another of {len(inner)})" if len(inner) > 1 else ""
-        said.append(f"has experiments in it; run: downbeat report {inner[0]}{more}")
-        break
-    return ", and ".join(said)
+        return f"has experiments in it; run: downbeat report {inner[0]}{more}"
+    return ""
 
 
 def with_suggestion(line: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.launch_file import open_launch, open_netcdf
-from downbeat.errors import UsageError
+from downbeat.errors import UsageError, reading
 from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
 from downbeat.report.conditions import distinct, launches_section, library_text, machine_section, measured_section
 from downbeat.report.findings import answer_of, skew_fact, start_text
@@ -26,7 +26,7 @@ from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.run.libraries import short_version
 from downbeat.sentences import Sentence, listed
 from downbeat.text import MICROSECONDS, counted
-from downbeat.tune.tuning import PROBE
+from downbeat.tune.tuning import PROBE, RECORD_FILE
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -183,14 +183,16 @@ def make_report(paths: Sequence[Path]) -> Page:
 def part_of(source: Source, prefix: str) -> Contribution:
     """Returns what a page has of a source; `prefix` begins the titles of its sections."""
     if isinstance(source, Tuned):
-        return Contribution(*tuned_page(source, prefix))
+        with reading(source.path / RECORD_FILE):
+            return Contribution(*tuned_page(source, prefix))
     return contribution_of(source, prefix) if isinstance(source, Experiment) else file_sections(source, prefix)
 
 
 def where_and_when(source: Source) -> str:
     """Returns the end of a title: host and day of the first launch."""
     if isinstance(source, Tuned):
-        return f", {source.record['host']}, {source.record['written'][:10]}"
+        with reading(source.path / RECORD_FILE):
+            return f", {source.record['host']}, {source.record['written'][:10]}"
     context = source.launches[0].context if isinstance(source, Experiment) else source.attrs
     hosts = [line.partition(":")[0] for line in str(context.get("hosts", "")).splitlines()]
     place = (
@@ -203,7 +205,7 @@ def open_sources(path: Path) -> list[tuple[str, Source]]:
     """Opens a path: an experiment, a tuning, or each file of another kind by itself."""
     if path.is_file():
         return [(path.stem, open_source(path))]
-    if (path / PROBE).is_dir():
+    if (path / PROBE).is_dir() or (path / RECORD_FILE).is_file():
         return [(path.resolve().name, open_tuned(path))]
     if path.is_dir() and not (path / PLAN).is_file():
         # Files of samples are launches of one experiment; each file on clocks or synchronizers is one by itself.
