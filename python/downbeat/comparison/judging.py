@@ -312,12 +312,12 @@ def count_tests(judged: Sequence[Judged]) -> int:
 
 def rows_of_verdicts(judged: Sequence[Judged]) -> list[dict[str, object]]:
     """Returns a row per cell: factors, `VERDICT_NUMBERS`, `verdict` and `reason`."""
-    blank = dict.fromkeys(VERDICT_NUMBERS, math.nan)
+    blank, tests = dict.fromkeys(VERDICT_NUMBERS, math.nan), count_tests(judged)
     return [
         {
             **one.match.factors,
             **blank,
-            **(verdict_numbers(one.match, one.comparison, count_tests(judged)) if one.comparison else {}),
+            **(verdict_numbers(one.match, one.comparison, tests) if one.comparison else {}),
             "verdict": one.verdict,
             "reason": one.reason,
         }

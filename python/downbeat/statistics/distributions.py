@@ -73,7 +73,7 @@ def t_quantile(freedom: float, probability: float) -> float:
     if probability == 0:
         return -math.inf
     log_density = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
-    t = 0.0
+    t = normal_quantile(probability)  # nearer to 0 than the result
     for _ in range(1000):  # Newton's method: the distribution is convex there, so that no step goes too far
         density = math.exp(log_density - (freedom + 1) / 2 * math.log1p(t * t / freedom))
         step = (t_cdf(freedom, t) - probability) / density
