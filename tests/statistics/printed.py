@@ -129,7 +129,7 @@ UNSEEN = re.compile(r"unseen[^:]*?up to (\d+) %[^:]*")
 MODES = re.compile(r"in (two|three|several) modes")
 IN_ORDER = re.compile(r"resemble the one before|if launches are independent, which fewer than \d+ do not show")
 IF_INDEPENDENT = "if launches are independent"
-LASTING = re.compile(r"what lasts longer than [^.;]* does not show")
+LASTING = re.compile(r"what lasts longer than .{2,20} does not show")
 IN_RUNS = re.compile(r"lasts for several [^.;]*takes as many times more")
 
 
