@@ -96,6 +96,7 @@ def test_launches_without_a_partner_in_their_state_are_compared_unpaired() -> No
     )
     assert set(found["verdict"]) == {"slower"}
     assert found["launches_a"].tolist() == [7, 7]
+    assert any("2 cells" in line and "compared as independent" in line for line in found.attrs["notes"])
 
 
 @pytest.mark.parametrize(("factor", "found"), [(1.0, 0.0), (1.4, 1.0)])

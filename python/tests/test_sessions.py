@@ -17,7 +17,7 @@ from downbeat.comparison.sides import history_cells
 from downbeat.errors import UsageError
 from downbeat.statistics.distributions import satterthwaite
 from downbeat.statistics.modes import unseen_share
-from downbeat.statistics.power import Rule
+from downbeat.statistics.power import VerdictRule
 from downbeat.statistics.sessions import compare_across_sessions, false_verdicts, sessions_of
 from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import judge_together
@@ -150,7 +150,7 @@ def test_without_a_history_sessions_make_verdicts_false(session: float, expected
     """The printed assumption, by simulation and by `false_verdicts`."""
     error = math.sqrt(0.25 / 400)
     assert false_share(apart, deviations(session), 400, 6) == pytest.approx(expected, abs=4 * error)
-    computed = false_verdicts(0.02 * math.sqrt(2 / LAUNCHES), 17, session, Rule(0.025))
+    computed = false_verdicts(0.02 * math.sqrt(2 / LAUNCHES), 17, session, VerdictRule(0.025))
     assert computed == pytest.approx(expected, abs=0.03)
 
 

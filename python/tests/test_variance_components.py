@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from downbeat.statistics.location import geometric_mean_interval
-from downbeat.statistics.power import Rule, detectable_ratio, launches_needed, power
+from downbeat.statistics.power import VerdictRule, detectable_ratio, launches_needed, power
 from downbeat.statistics.two_samples import compare_paired
 from downbeat.statistics.variance_components import (
     Split,
@@ -127,7 +127,7 @@ def test_width_must_be_positive() -> None:
 
 def test_two_experiments_cannot_show_five_percent_with_ten_launches() -> None:
     # 5 % from launch to launch, so the ratio of one launch of each deviates by sqrt(2) as much. Level 0.05.
-    deviation, rule = 0.05 * math.sqrt(2), Rule(0.05)
+    deviation, rule = 0.05 * math.sqrt(2), VerdictRule(0.05)
     assert power(1.05, deviation, 10, False, rule) == pytest.approx(0.54, abs=0.01)
     # Nor could any test: were the deviation known, z would reach 1.96 with this probability.
     shift = math.log(1.05) / deviation * math.sqrt(10)
@@ -150,7 +150,9 @@ def test_power_is_what_its_definition_gives(launches: int, paired: bool, level: 
             return float(stats.norm.sf(critical * math.sqrt(stats.chi2.ppf(share, freedom) / freedom) - shift))
 
         expected, _ = integrate.quad(found, 0, 1, limit=200)
-        assert power(ratio, deviation, launches, paired, Rule(level, margin=0.0)) == pytest.approx(expected, abs=0.006)
+        assert power(ratio, deviation, launches, paired, VerdictRule(level, margin=0.0)) == pytest.approx(
+            expected, abs=0.006
+        )
 
 
 @pytest.mark.parametrize(("deviation", "launches", "hidden"), [(0.003, 9, 0.0), (0.01, 5, 0.004), (0.03, 10, 0.01)])
@@ -165,23 +167,25 @@ def test_what_is_called_detectable_is_found(deviation: float, launches: int, hid
     found = 0
     for _ in range(300):
         one = pairs(1.0)
-        found += pairs(detectable_ratio(one.error, one.freedom, Rule(one.level, hidden=hidden))).verdict == "slower"
+        found += (
+            pairs(detectable_ratio(one.error, one.freedom, VerdictRule(one.level, hidden=hidden))).verdict == "slower"
+        )
     assert 0.84 <= found / 300 <= 0.99
 
 
 def test_a_verdict_takes_five_launches_and_more_where_clocks_hide() -> None:
-    assert launches_needed(1.05, 0.001, 4, True, Rule(0.025)) == 5
-    assert launches_needed(1.05, 0.02, 9, True, Rule(0.025, hidden=0.03)) > launches_needed(
-        1.05, 0.02, 9, True, Rule(0.025)
+    assert launches_needed(1.05, 0.001, 4, True, VerdictRule(0.025)) == 5
+    assert launches_needed(1.05, 0.02, 9, True, VerdictRule(0.025, hidden=0.03)) > launches_needed(
+        1.05, 0.02, 9, True, VerdictRule(0.025)
     )
-    assert launches_needed(1.05, 0.02, 9, True, Rule(0.025, hidden=0.05)) == 100_000
+    assert launches_needed(1.05, 0.02, 9, True, VerdictRule(0.025, hidden=0.05)) == 100_000
 
 
 def test_ends() -> None:
-    rule = Rule(0.025)
+    rule = VerdictRule(0.025)
     assert math.isnan(detectable_ratio(math.nan, math.nan, rule))
     assert detectable_ratio(0.0, 4, rule) == pytest.approx(1.02)
-    assert detectable_ratio(70.0, 1, Rule(1e-4)) == math.inf
+    assert detectable_ratio(70.0, 1, VerdictRule(1e-4)) == math.inf
     assert detectable_ratio(0.03, 4.9, rule) == detectable_ratio(0.03, 4, rule)
     assert launches_needed(1.05, 0.0, 4, True, rule) == 5
     assert launches_needed(1.0001, 1.0, 4, True, rule) == 100_000

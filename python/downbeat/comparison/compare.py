@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from downbeat.comparison.judging import Matcher, count_tests, judge_matches, rows_of_verdicts
-from downbeat.comparison.kinds import across_states, over_all_states, share_lines, shares_of_states, with_shares
+from downbeat.comparison.kinds import (
+    across_states,
+    independent_lines,
+    over_all_states,
+    share_lines,
+    shares_of_states,
+    with_shares,
+)
 from downbeat.comparison.notes import remarks_on, shorter_span
 from downbeat.comparison.sheet import UNITS, Verdicts
 from downbeat.comparison.sides import Side, sides_of
@@ -90,7 +97,9 @@ def compare(
     frame = Verdicts(rows_of_verdicts(judged))
     name_a, name_b = sides.names
     overall = over_all_states(sides) if any(one.differ for one in shares) else None
-    notes, assumes = remarks_on(sides, matcher.notes(), judged, share_lines(shares))
+    notes, assumes = remarks_on(
+        sides, matcher.notes(), judged, [*independent_lines(judged, sides.paired), *share_lines(shares)]
+    )
     frame.attrs = {
         "metric": metric,
         "statistic": statistic,

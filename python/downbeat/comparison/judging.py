@@ -28,7 +28,7 @@ from downbeat.comparison.sides import SESSION
 from downbeat.data.cells import STATE, WRONG
 from downbeat.errors import UsageError
 from downbeat.statistics.modes import unseen_share
-from downbeat.statistics.power import Rule, detectable_ratio, launches_needed, launches_that_decide
+from downbeat.statistics.power import VerdictRule, detectable_ratio, launches_needed, launches_that_decide
 from downbeat.statistics.sessions import compare_across_sessions
 from downbeat.statistics.two_samples import compare_beyond, compare_independent, compare_paired
 from downbeat.statistics.verdicts import (
@@ -325,9 +325,9 @@ def rows_of_verdicts(judged: Sequence[Judged]) -> list[dict[str, object]]:
     ]
 
 
-def rule_of(one: Comparison, tests: int) -> Rule:
+def rule_of(one: Comparison, tests: int) -> VerdictRule:
     """Returns what a difference must meet in one of so many tests, with Holm's correction at its strictest."""
-    return Rule(one.level / max(tests, 1), one.margin, one.confidence, one.hidden)
+    return VerdictRule(one.level / max(tests, 1), one.margin, one.confidence, one.hidden)
 
 
 def verdict_numbers(match: Match, one: Comparison, tests: int) -> dict[str, object]:

@@ -21,7 +21,7 @@ from downbeat.data.launch_file import IMPLIED
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.statistics.kinds import Series, kind_lines
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.text import microseconds
+from downbeat.text import counted, microseconds
 
 SHARES_DIFFER = 0.05  # level of the exact test on shares of states
 GROUP = (*LAUNCH_FACTORS, STATE)
@@ -34,7 +34,7 @@ def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[
         judged: compared together.
         cells: a name for each; by default the factors that vary.
     """
-    names = cells or names_of([one.match for one in judged])
+    names = cells or match_names([one.match for one in judged])
     ratios, medians = [], []
     for name, one in zip(names, judged, strict=True):
         match = one.match
@@ -53,7 +53,7 @@ def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[
     ]
 
 
-def names_of(matches: Sequence[Match]) -> list[str]:
+def match_names(matches: Sequence[Match]) -> list[str]:
     """Returns for each match its operation and size, and the other factors that vary."""
     factors = pd.DataFrame([dict(one.factors) for one in matches])
     shown = [
@@ -88,11 +88,11 @@ def across_states(sides: Sides, matches: Sequence[Match]) -> list[Match]:
         if cell not in wanted or any(cell not in side for side in rows):
             found += group
             continue
-        a, b = (side[cell] for side in rows)
+        a, b = (side[cell][side[cell][LOW] > 0] for side in rows)  # of others the state is not known
         both = pd.concat([a, b])
         factors = dict(zip(key, cell, strict=True)) | {STATE: ANY}
         match = Matcher(sides.column, paired=False).launches(factors, a, b, "")
-        beyond = float(both[HIGH].max() / both[LOW].min())
+        beyond = float(both[HIGH].max() / both[LOW].min()) if len(both) else 1.0
         usable = not match.obstacle and min(len(match.a), len(match.b)) >= FEWEST_LAUNCHES and beyond > 1
         found += [dataclasses.replace(match, beyond=beyond)] if usable else group
     return found
@@ -198,6 +198,19 @@ def over_all_states(sides: Sides) -> tuple[float, float, float] | None:
         return None
     estimate, low, high = np.exp(np.log(np.array(ratios)).mean(axis=0))
     return float(estimate), float(low), float(high)
+
+
+def independent_lines(judged: Sequence[Judged], in_pairs: bool) -> list[str]:
+    """Returns lines on cells whose launches are not compared as the others, in pairs or within a state."""
+    comparisons = [one.comparison for one in judged if one.comparison]
+    across = sum(one.beyond > 1 for one in comparisons)
+    alone = sum(not one.paired and one.beyond == 1 for one in comparisons)
+    few = f"fewer than {FEWEST_LAUNCHES} pairs in their state: launches compared as independent"
+    none = f"state {ANY}: {counted(across, 'cell')} with no state in which both sides have {FEWEST_LAUNCHES} launches"
+    return [
+        *([f"{counted(alone, 'cell')} with {few}"] if alone and in_pairs else []),
+        *([f"{none}; only what exceeds the factor between states is a difference"] if across else []),
+    ]
 
 
 def share_lines(shares: Sequence[Shares]) -> list[str]:

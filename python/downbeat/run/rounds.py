@@ -30,7 +30,7 @@ def rounds_wanted(plan: Plan, states: States) -> int:
     fewest = min(FEWEST_LAUNCHES, plan.launches)
     apart = 0  # launches of the same number that are no pair
     for first, second in itertools.combinations(series, 2):
-        if compared(first, second):
+        if can_be_pairs(first, second):
             a, b = series[first], series[second]
             pairs = Counter(a[number] == b[number] != CHANGED for number in a.keys() & b.keys())
             if 0 < pairs[True] < fewest:  # with no state in common there never are any
@@ -67,7 +67,7 @@ def most_frequent(states: Mapping[int, str]) -> int:
     return max(Counter(state for state in states.values() if state != CHANGED).values(), default=0)
 
 
-def compared(first: LaunchKey, second: LaunchKey) -> bool:
+def can_be_pairs(first: LaunchKey, second: LaunchKey) -> bool:
     """Whether launches can be pairs: all is the same but for one factor. States of other numbers of ranks differ."""
     differ = [name for name in LAUNCH_FACTORS if getattr(first, name) != getattr(second, name)]
     return len(differ) == 1 and differ != ["ranks"] and first.portion == second.portion

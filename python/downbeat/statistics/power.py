@@ -28,7 +28,7 @@ erfc = np.vectorize(math.erfc, otypes=[float])
 
 
 @dataclass(frozen=True)
-class Rule:
+class VerdictRule:
     """What a difference must meet to be called one.
 
     Attributes:
@@ -52,7 +52,7 @@ class Rule:
 
 
 @functools.cache
-def deviations(freedom: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def deviation_nodes(freedom: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Returns nodes and weights of an integral over the ratio of an estimated standard deviation to the true one."""
     points, weights = np.polynomial.legendre.leggauss(NODES)
     low, high = max(0.0, 1 - 4 / math.sqrt(freedom)), 1 + 4 / math.sqrt(freedom)
@@ -63,7 +63,11 @@ def deviations(freedom: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def found_share(
-    logs: float, deviation: float | NDArray[np.float64], error: float | NDArray[np.float64], freedom: int, rule: Rule
+    logs: float,
+    deviation: float | NDArray[np.float64],
+    error: float | NDArray[np.float64],
+    freedom: int,
+    rule: VerdictRule,
 ) -> NDArray[np.float64]:
     """Returns the probability that a mean is called a difference in the direction of `logs`.
 
@@ -77,7 +81,7 @@ def found_share(
     Returns:
         Shape (n,), or (1,).
     """
-    s, weights = deviations(freedom)
+    s, weights = deviation_nodes(freedom)
     spread, errors = np.atleast_1d(deviation)[:, np.newaxis], np.atleast_1d(error)[:, np.newaxis] * s
     beyond = erfc((rule.critical(errors, freedom) - abs(logs)) / (math.sqrt(2) * spread)) / 2
     return np.asarray(beyond @ weights)
@@ -85,11 +89,11 @@ def found_share(
 
 def freedom_of(launches: int, paired: bool) -> int:
     """Returns the degrees of freedom of so many launches of each, or pairs."""
-    # Welch's fall short of those of equal deviations by about one (simulated).
+    # Welch's fall short of those of equal deviation_nodes by about one (simulated).
     return launches - 1 if paired else 2 * launches - 3
 
 
-def power(ratio: float, deviation: float, launches: int, paired: bool, rule: Rule) -> float:
+def power(ratio: float, deviation: float, launches: int, paired: bool, rule: VerdictRule) -> float:
     """Returns the probability that a difference is found.
 
     For two experiments it assumes as many launches that deviate as much.
@@ -105,14 +109,14 @@ def power(ratio: float, deviation: float, launches: int, paired: bool, rule: Rul
     return float(found_share(math.log(ratio), error, error, freedom_of(launches, paired), rule)[0])
 
 
-def predicted(logs: float, error: float, freedom: int, next_freedom: int, rule: Rule) -> float:
+def predicted(logs: float, error: float, freedom: int, next_freedom: int, rule: VerdictRule) -> float:
     """Returns the probability that other launches find a difference, from an error that is estimated itself."""
-    s, weights = deviations(freedom)
+    s, weights = deviation_nodes(freedom)
     true = error / s
     return float(found_share(logs, true, true, next_freedom, rule) @ weights)
 
 
-def detectable_ratio(error: float, freedom: float, rule: Rule, wanted: float = POWER) -> float:
+def detectable_ratio(error: float, freedom: float, rule: VerdictRule, wanted: float = POWER) -> float:
     """Returns the smallest ratio above 1 that launches like these find with a probability, 0.9 by default.
 
     A ratio of 1 over it is found as easily. The error is an estimate; the probability is that over all it may be.
@@ -143,7 +147,7 @@ def detectable_ratio(error: float, freedom: float, rule: Rule, wanted: float = P
 
 
 def launches_needed(
-    ratio: float, deviation: float, freedom: float, paired: bool, rule: Rule, wanted: float = POWER
+    ratio: float, deviation: float, freedom: float, paired: bool, rule: VerdictRule, wanted: float = POWER
 ) -> int:
     """Returns how many launches find a ratio with a probability, 0.9 by default.
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from downbeat.statistics.distributions import satterthwaite, t_quantile, two_sided
 from downbeat.statistics.location import interval_of_logs, logarithms
-from downbeat.statistics.power import Rule, found_share
+from downbeat.statistics.power import VerdictRule, found_share
 from downbeat.statistics.two_samples import compare_independent
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, judge
 
@@ -72,7 +72,7 @@ def sessions_of(history: Sequence[ArrayLike]) -> Sessions:
     )
 
 
-def false_verdicts(error: float, freedom: float, session_deviation: float, rule: Rule) -> float:
+def false_verdicts(error: float, freedom: float, session_deviation: float, rule: VerdictRule) -> float:
     """Returns how often two experiments of the same thing would be called different if sessions deviated.
 
     For a test that knows nothing of sessions, as Welch's: the difference of the means has the variance of two sessions

@@ -15,7 +15,7 @@ FEWEST_CALLS, NEARLY_ALL, CLEARLY = 10, 0.9, 1.5  # from which a rank is said to
 # Operations in which not everybody waits for everybody.
 SOME_WAIT = "|".join(f"^{name}$" for name in (*FROM_ROOT, *TO_ROOT, *FROM_LOWER)) + f"|^{NEIGHBOR}"
 COSTLY = 0.5  # of a call that is typical of the waiting: what costs less is not counted among the costly ones
-MOST_LATE = 4  # ranks of which is looked where they were before
+MOST_LATE = 4  # late ranks for which the place before is looked up
 WHERE = ["before", "after", "where_part", "takes", "others", "inside", "inside_others", "left"]
 CAUSES = ["rank", "wait", "calls", "costly", "late"]
 
