@@ -82,6 +82,7 @@ static void work(void) {
 /* The starts of one synchronizer. */
 struct starts {
     int count;
+    int64_t *entries;
     int64_t *exits;
     int *flags;
     double *costs_ns; /* of each call, beyond the work, on this rank */
@@ -91,6 +92,7 @@ struct starts {
 static struct starts make_starts(int count) {
     return (struct starts){
         .count = count,
+        .entries = allocate(count, sizeof(int64_t)),
         .exits = allocate(count, sizeof(int64_t)),
         .flags = allocate(count, sizeof(int)),
         .costs_ns = allocate(count, sizeof(double)),
@@ -98,6 +100,7 @@ static struct starts make_starts(int count) {
 }
 
 static void free_starts(struct starts *starts) {
+    free(starts->entries);
     free(starts->exits);
     free(starts->flags);
     free(starts->costs_ns);
@@ -124,6 +127,7 @@ static void run_block(struct starts *starts, int begin, int end, MPI_Comm comm,
     for (int i = begin; i < end; ++i) {
         int flag;
         work();
+        starts->entries[i] = stamp();
         synchronize(comm, &flag);
         starts->exits[i] = stamp();
         starts->flags[i] = flag;
@@ -146,18 +150,20 @@ struct conclusion {
     double skew_ns;       /* median over valid starts */
     double false_percent; /* valid, yet with a skew above the limit, of all starts */
     double rejected_percent;
+    double span_ns; /* from the last entry to the last exit, median over all */
 };
 
 static struct conclusion conclude(struct starts *starts, double limit_ns) {
     int64_t *all = allocate(starts->count * world.size, sizeof(int64_t));
+    int64_t *entered = allocate(starts->count, sizeof(int64_t));
+    double *spans = allocate(starts->count, sizeof(double));
     MPI_Gather(starts->exits, starts->count, MPI_INT64_T, all, starts->count, MPI_INT64_T, 0, world.comm);
+    MPI_Reduce(starts->entries, entered, starts->count, MPI_INT64_T, MPI_MAX, 0, world.comm);
     MPI_Allreduce(MPI_IN_PLACE, starts->flags, starts->count, MPI_INT, MPI_MIN, world.comm);
     double *skews = allocate(starts->count, sizeof(double));
     int valid = 0;
     int falsely = 0;
     for (int i = 0; i < starts->count && world.rank == 0; ++i) {
-        if (!starts->flags[i])
-            continue;
         int64_t first = all[i];
         int64_t last = all[i];
         for (int r = 1; r < world.size; ++r) {
@@ -165,6 +171,9 @@ static struct conclusion conclude(struct starts *starts, double limit_ns) {
             first = exit < first ? exit : first;
             last = exit > last ? exit : last;
         }
+        spans[i] = (double)(last - entered[i]) * world.scale;
+        if (!starts->flags[i])
+            continue;
         skews[valid] = (double)(last - first) * world.scale;
         falsely += skews[valid] > limit_ns;
         ++valid;
@@ -173,7 +182,10 @@ static struct conclusion conclude(struct starts *starts, double limit_ns) {
         .skew_ns = median(skews, valid),
         .false_percent = 100.0 * falsely / starts->count,
         .rejected_percent = 100.0 * (starts->count - valid) / starts->count,
+        .span_ns = median(spans, starts->count),
     };
+    free(spans);
+    free(entered);
     free(skews);
     free(all);
     return conclusion;
@@ -221,10 +233,12 @@ static void mode_start(void) {
         printf("{\"exit_skew_ratio\": %.4f, \"exit_skew_ns\": %.2f, \"false_valid_percent\": %.4f, "
                "\"rejected_percent\": %.4f, \"call_cost_us\": %.4f, \"barrier_skew_ns\": %.2f, "
                "\"barrier_false_percent\": %.4f, \"barrier_cost_us\": %.4f, \"stamp_step_ns\": %.2f, "
-               "\"call_cost_median_us\": %.4f, \"barrier_cost_median_us\": %.4f, \"interruptions_us\": %.4f}\n",
+               "\"call_cost_median_us\": %.4f, \"barrier_cost_median_us\": %.4f, \"interruptions_us\": %.4f, "
+               "\"span_ns\": %.1f, \"barrier_span_ns\": %.1f, \"span_ratio\": %.3f}\n",
                h.skew_ns / b.skew_ns, h.skew_ns, h.false_percent, h.rejected_percent, harmonize.cost_ns / 1e3,
                b.skew_ns, b.false_percent, barrier.cost_ns / 1e3, (double)stamp_step() * world.scale,
-               median(harmonize.costs_ns, CALLS) / 1e3, median(barrier.costs_ns, CALLS) / 1e3, nothing.cost_ns / 1e3);
+               median(harmonize.costs_ns, CALLS) / 1e3, median(barrier.costs_ns, CALLS) / 1e3, nothing.cost_ns / 1e3,
+               h.span_ns, b.span_ns, h.span_ns / b.span_ns);
     free_starts(&nothing);
     free_starts(&barrier);
     free_starts(&harmonize);

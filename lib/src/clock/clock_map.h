@@ -33,13 +33,24 @@ static inline double db_map_elapsed_ns(const struct db_clock_map *map, int64_t t
     return (double)(ticks - map->ticks) * map->ns_per_tick;
 }
 
+/* floor and ceil, without the call that they are on x86-64. */
+static inline int64_t db_floor(double value) {
+    int64_t whole = (int64_t)value;
+    return whole - ((double)whole > value);
+}
+
+static inline int64_t db_ceil(double value) {
+    int64_t whole = (int64_t)value;
+    return whole + ((double)whole < value);
+}
+
 static inline int64_t db_map_global_ns(const struct db_clock_map *map, int64_t ticks) {
-    return map->global_ns + (int64_t)floor(db_map_elapsed_ns(map, ticks));
+    return map->global_ns + db_floor(db_map_elapsed_ns(map, ticks));
 }
 
 /* The first tick at which the global clock shows at least `global_ns`. */
 static inline int64_t db_map_ticks(const struct db_clock_map *map, int64_t global_ns) {
-    return map->ticks + (int64_t)ceil((double)(global_ns - map->global_ns) / map->ns_per_tick);
+    return map->ticks + db_ceil((double)(global_ns - map->global_ns) / map->ns_per_tick);
 }
 
 static inline double db_map_bound_ns(const struct db_clock_map *map, int64_t ticks) {

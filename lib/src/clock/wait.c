@@ -21,12 +21,12 @@ static void sleep_for(double ns) {
 }
 
 /* Returns whether it is nearly time; if not, the clock was set back. */
-static int leave_processor_until(const struct db_clock *clock, int64_t ticks, int yields) {
+static int leave_processor_until(const struct db_clock *clock, int64_t now, int64_t ticks, int yields) {
     double longest_ns = yields ? SLEEP_MARGIN_NS : LONG_WAIT_NS;
     double margin_ns = yields ? SLEEP_MARGIN_NS : LONG_WAIT_MARGIN_NS;
     double before_ns = INFINITY;
-    for (;;) {
-        double remaining_ns = (double)(ticks - db_clock_read(clock)) * clock->ns_per_tick;
+    for (;; now = db_clock_read(clock)) {
+        double remaining_ns = (double)(ticks - now) * clock->ns_per_tick;
         if (remaining_ns > before_ns)
             return 0;
         before_ns = remaining_ns;
@@ -39,8 +39,8 @@ static int leave_processor_until(const struct db_clock *clock, int64_t ticks, in
     }
 }
 
-int64_t db_wait_until(const struct db_clock *clock, int64_t ticks, enum db_patience patience) {
-    if (!clock->simulated && !leave_processor_until(clock, ticks, patience == DB_YIELD))
+int64_t db_wait_until(const struct db_clock *clock, int64_t now, int64_t ticks, enum db_patience patience) {
+    if (!clock->simulated && !leave_processor_until(clock, now, ticks, patience == DB_YIELD))
         return db_clock_read(clock);
     return clock->type->wait_until(clock, ticks);
 }

@@ -14,12 +14,21 @@ struct process {
     int told;
 };
 
-/* The library's only globals: how to find everything else, the same for all communicators and threads. They are created
+/* The library's only globals, but for a count of segments (segment.c): how to find everything else, the same for all communicators and threads. They are created
  * with the first record of a process and freed with the last; a simulator may run many processes in one. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int process_count;
 static int process_key = MPI_KEYVAL_INVALID;
 static atomic_int attribute_key = MPI_KEYVAL_INVALID;
+
+/* The attribute that a thread found last, as long as none was attached or deleted since: MPI takes as long to find it
+ * as a whole start within a node. */
+static atomic_uint changes;
+static _Thread_local struct {
+    MPI_Comm comm;
+    unsigned change;
+    struct db_attribute *attribute; /* NULL: none was found */
+} last;
 
 /* A communicator that all processes of a simulator share as one object, attributes included: its attribute is found in
  * the record of the process alone. MPI_COMM_NULL if there is none. */
@@ -33,6 +42,7 @@ static MPI_Comm shared_world(void) {
 
 /* Puts an attribute into the list of its process, or takes it out. The lock must be held. */
 static void link_to(struct process *process, struct db_attribute *attribute) {
+    atomic_fetch_add(&changes, 1);
     attribute->next = process->first;
     attribute->link = &process->first;
     if (attribute->next != NULL)
@@ -41,6 +51,7 @@ static void link_to(struct process *process, struct db_attribute *attribute) {
 }
 
 static void unlink_from(struct db_attribute *attribute) {
+    atomic_fetch_add(&changes, 1);
     if (attribute->link == NULL)
         return;
     *attribute->link = attribute->next;
@@ -186,9 +197,17 @@ int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute) {
         return MPI_SUCCESS;
     if (comm == shared_world())
         return find_in_record(comm, attribute);
+    const unsigned change = atomic_load_explicit(&changes, memory_order_acquire);
+    if (last.attribute != NULL && last.comm == comm && last.change == change) {
+        *attribute = last.attribute;
+        return MPI_SUCCESS;
+    }
     DB_TRY(MPI_Comm_get_attr(comm, attribute_key, (void *)attribute, &found));
     if (!found)
         *attribute = NULL;
+    last.comm = comm;
+    last.change = change;
+    last.attribute = *attribute;
     return MPI_SUCCESS;
 }
 
@@ -210,13 +229,13 @@ int db_check_mpi(const char *function) {
     return MPI_ERR_OTHER;
 }
 
-int db_attribute_first_time(int *first) {
+int db_attribute_first_time(int what, int *first) {
     int code;
     struct process *process = lock_record(&code);
     if (process == NULL)
         return code;
-    *first = !process->told;
-    process->told = 1;
+    *first = (process->told & what) == 0;
+    process->told |= what;
     return unlock_record(code);
 }
 

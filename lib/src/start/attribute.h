@@ -28,8 +28,9 @@ int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute);
  * caller's. */
 int db_check_mpi(const char *function);
 
-/* Sets `first` to 1 at the first call in this process, else to 0: for messages that are printed once. */
-int db_attribute_first_time(int *first);
+/* Sets `first` to 1 at the first call in this process with that, else to 0: for messages that are printed once. */
+enum { DB_FIRST_OVERSUBSCRIBED = 1, DB_FIRST_WITHOUT_MEMORY = 2 };
+int db_attribute_first_time(int what, int *first);
 
 /* This process's knowledge, for one thread at a time, until it is unlocked; NULL, and not locked, on error. */
 struct db_known *db_attribute_lock_known(int *code);

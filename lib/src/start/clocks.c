@@ -50,6 +50,7 @@ static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t gl
 void db_clocks_contradict(struct db_state *state, double difference) {
     ++state->syncs.contradictions;
     state->syncs.doubt = difference;
+    db_schedule_look_again(state);
     state->syncs.contradicted = fmax(state->syncs.contradicted, difference);
 }
 
@@ -108,6 +109,7 @@ int db_clocks_synchronize(struct db_state *state) {
     syncs->last.lasted_before_ns = syncs->last.lasted_ns;
     syncs->last.lasted_ns = (double)(syncs->last.ticks - begin) * clock->ns_per_tick;
     syncs->spent_ns += syncs->last.lasted_ns;
+    db_schedule_look_again(state);
     return MPI_SUCCESS;
 }
 

@@ -8,14 +8,16 @@
 #define PATIENT_CALLS 8
 #define FIRST_PATIENT_CALLS 2
 
-int db_gather_reports(const struct db_state *state, const struct db_report *mine, struct db_report *all) {
+int db_gather_reports(struct db_state *state, const struct db_report *mine, struct db_report *all) {
     enum { WORDS = sizeof *mine / sizeof(int64_t) };
-    return db_reduce_max(&state->channel, (const int64_t *)mine, (int64_t *)all, WORDS);
+    _Static_assert(WORDS <= DB_MAILBOX_WORDS, "a report is one line");
+    return db_transport_gather(&state->transport, &state->channel, (const int64_t *)mine, (int64_t *)all, WORDS);
 }
 
 int db_spread_decision(struct db_state *state, struct db_decision *decision) {
     enum { WORDS = sizeof *decision / sizeof(int64_t) };
-    DB_TRY(db_broadcast(&state->channel, (int64_t *)decision, WORDS));
+    _Static_assert(WORDS <= DB_MAILBOX_WORDS, "a decision is one line");
+    DB_TRY(db_transport_spread(&state->transport, &state->channel, (int64_t *)decision, WORDS));
     state->waiting.patience = (enum db_patience)decision->patience;
     return MPI_SUCCESS;
 }
@@ -23,11 +25,14 @@ int db_spread_decision(struct db_state *state, struct db_decision *decision) {
 int db_waiting_begin(struct db_state *state) {
     struct db_waiting *waiting = &state->waiting;
     int first = 0;
-    DB_TRY(db_processors_oversubscribed(state->channel.comm, &waiting->oversubscribed));
+    struct db_processors found;
+    DB_TRY(db_processors_find(state->channel.comm, &found));
+    waiting->one_node = found.one_node;
+    waiting->oversubscribed = found.oversubscribed;
     waiting->patience = waiting->oversubscribed ? DB_YIELD : DB_SLEEP;
     waiting->patient_calls = FIRST_PATIENT_CALLS;
     if (waiting->oversubscribed && state->rank == 0)
-        DB_TRY(db_attribute_first_time(&first));
+        DB_TRY(db_attribute_first_time(DB_FIRST_OVERSUBSCRIBED, &first));
     if (first)
         db_tell("more processes than processors on a node: a process without a processor at the deadline starts late "
                 "and gets flag 0; run at most one process per processor");

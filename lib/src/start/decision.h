@@ -1,5 +1,5 @@
 /* Reports and decisions: processes report to process 0, and its decision comes back. Nothing here reads a clock, and
- * the wait does not depend on how the deadline was agreed on. */
+ * the wait does not depend on how the deadline was agreed on (transport.h). */
 #ifndef DOWNBEAT_DECISION_H
 #define DOWNBEAT_DECISION_H
 
@@ -28,7 +28,7 @@ struct db_decision {
 };
 
 /* Returns at process 0 when all have reported. `all` is set there only. */
-int db_gather_reports(const struct db_state *state, const struct db_report *mine, struct db_report *all);
+int db_gather_reports(struct db_state *state, const struct db_report *mine, struct db_report *all);
 
 /* Sends process 0's decision to all, which adopt its patience. */
 int db_spread_decision(struct db_state *state, struct db_decision *decision);

@@ -115,14 +115,14 @@ static int64_t judge_error(struct db_state *state, double error_ns) {
     return tolerance_ns;
 }
 
-static struct db_report report_of(struct db_state *state) {
+static struct db_report report_of(struct db_state *state, int64_t arrived) {
     double late_ns = (double)(state->call.left - state->call.released) * state->clocks.map.ns_per_tick;
     double contradicted = db_clocks_take_contradiction(state);
     return (struct db_report){.lag_ns = state->call.lag_ns,
-                              .lateness_ns = late_ns > 0.0 ? llrint(late_ns) : 0,
+                              .lateness_ns = late_ns > 0.0 ? (int64_t)late_ns : 0,
                               .invalid = state->call.invalid,
-                              .stale = db_schedule_wants(state),
-                              .error_ns = llrint(fmin(1e18, state->syncs.last.deviation_ns)),
+                              .stale = db_schedule_calm(state, arrived) ? 0 : db_schedule_wants(state),
+                              .error_ns = state->syncs.last.deviation_ns < 1e18 ? (int64_t)state->syncs.last.deviation_ns : (int64_t)1e18,
                               .contradicted = contradicted > 0.0 ? contradiction(contradicted, state->rank) : 0};
 }
 
@@ -130,8 +130,8 @@ static struct db_report report_of(struct db_state *state) {
  * `arrived`: a reading before this process reported. */
 static int agree_on_deadline(struct db_state *state, struct db_decision *decision, int64_t *arrived) {
     struct db_report all = {0};
-    const struct db_report mine = report_of(state);
     *arrived = db_clock_read(&state->clocks.clock);
+    const struct db_report mine = report_of(state, *arrived);
     DB_TRY(db_gather_reports(state, &mine, &all));
     *decision = (struct db_decision){
         .lateness_ns = all.lateness_ns, .invalid = all.invalid, .tolerance_ns = state->thresholds.tolerance_ns};
@@ -173,6 +173,8 @@ static void check_order(struct db_state *state, const struct db_decision *decisi
     int64_t early_ns = decided_ns - db_map_global_ns(map, ready);
     int64_t ahead_ns = db_map_global_ns(map, arrived) - decided_ns;
     double off_ns = (double)(early_ns > ahead_ns ? early_ns : ahead_ns);
+    if (off_ns <= 0.0)
+        return;
     double likely_ns = (double)state->thresholds.tolerance_ns + 4.0 * db_map_expected_ns(map, ready);
     double allowed_ns =
         fmin(db_map_bound_ns(map, ready), likely_ns) + state->clocks.clock.resolution_ns + DB_ROUNDING_NS;
@@ -221,13 +223,13 @@ static void prefetch(const char *code, const char *frame) {
 /* Waits, and returns whether the process left in time. Do as little as possible from the last reading to the return,
  * and touch nothing that the rehearsal has not touched: the kernel may take the processor away at any moment, and a
  * delay after the last reading goes unnoticed. */
-static int leave(const struct db_state *state, const struct release *release, const struct verdict *verdict,
-                 int64_t rehearsed, const void *caller, struct db_call *call, int *flag) {
+static int leave(const struct db_state *state, int64_t now, const struct release *release,
+                 const struct verdict *verdict, int64_t rehearsed, const void *caller, struct db_call *call, int *flag) {
     const struct verdict given = *verdict;
     int64_t until = rehearsed != 0 ? rehearsed : release->ticks;
     int in_time;
     for (;;) {
-        int64_t left = db_wait_until(&state->clocks.clock, until, state->waiting.patience);
+        int64_t left = db_wait_until(&state->clocks.clock, now, until, state->waiting.patience);
         in_time = left <= release->latest && left >= release->ticks; /* a clock may be set back meanwhile */
         *flag = given.accepted | (in_time & !given.refused);
         call->left = left;
@@ -235,12 +237,14 @@ static int leave(const struct db_state *state, const struct release *release, co
         if (until == release->ticks || left < until) /* set back by now: it is not waited for again */
             return in_time;
         until = release->ticks;
+        now = left;
         prefetch(caller, __builtin_frame_address(0));
     }
 }
 
 /* `caller`: code that goes on when this process leaves. */
 static int harmonize(struct db_state *state, double delay, const void *caller, int *flag) {
+    DB_TRY(db_state_settle(state));
     if (state->rank == 0) {
         pass_observation(state); /* if the last call left no time for it */
         db_slack_adapt(state->slack);
@@ -254,7 +258,7 @@ static int harmonize(struct db_state *state, double delay, const void *caller, i
     int64_t lag_ns = db_map_global_ns(&state->clocks.map, ready) - (decision.deadline_ns - decision.slack_ns);
     int late = ready > release.ticks;
     check_order(state, &decision, arrived, ready);
-    int unsure = db_schedule_unsure(state, release.ticks);
+    int unsure = !db_schedule_calm(state, release.ticks) && db_schedule_unsure(state, release.ticks);
 
     state->call.verdict = state->counters.calls == 0 ? MPI_UNDEFINED : !decision.invalid;
     state->call.lateness_ns = decision.lateness_ns;
@@ -271,7 +275,7 @@ static int harmonize(struct db_state *state, double delay, const void *caller, i
     const int before_wait = state->settings.slack->flag_before_wait;
     const struct verdict verdict = {.accepted = before_wait && !late, .refused = before_wait || late || unsure};
     int in_time =
-        leave(state, &release, &verdict, rehearsal(&state->clocks.clock, &release, ready), caller, &state->call, flag);
+        leave(state, ready, &release, &verdict, rehearsal(&state->clocks.clock, &release, ready), caller, &state->call, flag);
     if (!in_time || !*flag) {
         state->counters.late_exits += !before_wait && !in_time && !late;
         state->counters.unsure_clocks += !before_wait && unsure;
@@ -309,7 +313,7 @@ int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag) {
     int64_t ready = db_clock_read(&state->clocks.clock);
     const struct verdict verdict = {.refused = ready > release.ticks};
     struct db_call call;
-    leave(state, &release, &verdict, rehearsal(&state->clocks.clock, &release, ready), __builtin_return_address(0),
+    leave(state, ready, &release, &verdict, rehearsal(&state->clocks.clock, &release, ready), __builtin_return_address(0),
           &call, flag);
     return MPI_SUCCESS;
 }

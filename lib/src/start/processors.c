@@ -8,6 +8,8 @@
 
 #include <sched.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { WORDS = sizeof(cpu_set_t) / sizeof(uint64_t) };
@@ -67,16 +69,49 @@ static int count_processors(MPI_Comm comm, const struct processors *here, int *o
     return MPI_SUCCESS;
 }
 
-int db_processors_oversubscribed(MPI_Comm comm, int *oversubscribed) {
+int db_processors_find(MPI_Comm comm, struct db_processors *found) {
     const struct processors here = processors_here();
     int one_node;
-    DB_TRY(count_processors(comm, &here, &one_node, oversubscribed));
-    if (one_node)
+    DB_TRY(count_processors(comm, &here, &found->one_node, &found->oversubscribed));
+    if (found->one_node)
         return MPI_SUCCESS;
     MPI_Comm node;
     DB_TRY(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    int code = count_processors(node, &here, &one_node, oversubscribed);
+    int code = count_processors(node, &here, &one_node, &found->oversubscribed);
     MPI_Comm_free(&node);
     DB_TRY(code);
-    return db_allreduce(comm, oversubscribed, 1, MPI_INT, MPI_MAX);
+    return db_allreduce(comm, &found->oversubscribed, 1, MPI_INT, MPI_MAX);
+}
+
+/* Reads "0-3,8-11", as the kernel writes sets of processors. */
+static void read_list(const char *list, cpu_set_t *set) {
+    char *end;
+    CPU_ZERO(set);
+    for (const char *text = list; *text >= '0' && *text <= '9'; text = *end == ',' ? end + 1 : end) {
+        long first = strtol(text, &end, 10);
+        long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        for (long i = first; i <= last && i < CPU_SETSIZE; ++i)
+            CPU_SET((size_t)i, set);
+    }
+}
+
+int64_t db_processors_cache(void) {
+    cpu_set_t mine;
+    cpu_set_t near;
+    cpu_set_t both;
+    char text[1024] = "";
+    int first = 0;
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0)
+        return 0;
+    while (first < CPU_SETSIZE && !CPU_ISSET((size_t)first, &mine))
+        ++first;
+    snprintf(text, sizeof text, "/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", first);
+    FILE *file = fopen(text, "r");
+    if (file == NULL)
+        return 0;
+    int read = fgets(text, sizeof text, file) != NULL;
+    fclose(file);
+    read_list(read ? text : "", &near);
+    CPU_AND(&both, &mine, &near);
+    return CPU_EQUAL(&both, &mine) ? (int64_t)db_hash(DB_HASH, text) : 0;
 }

@@ -38,8 +38,7 @@ int db_schedule_unsure(const struct db_state *state, int64_t ticks) {
            db_map_deviation_ns(&state->clocks.map, ticks) > state->thresholds.flag_error_ns;
 }
 
-int db_schedule_wants(const struct db_state *state) {
-    int64_t ticks = db_clock_read(&state->clocks.clock);
+static int wants_at(const struct db_state *state, int64_t ticks) {
     const struct db_settings *settings = &state->settings;
     double deviation_ns = db_map_deviation_ns(&state->clocks.map, ticks);
     int old = age_ns(state, ticks) > state->thresholds.max_age_ns;
@@ -56,6 +55,30 @@ int db_schedule_wants(const struct db_state *state) {
         return 1;
     return deviation_ns > fmax(state->thresholds.target_error_ns, DEVIATION_GROWTH * state->syncs.last.deviation_ns);
 }
+
+int db_schedule_wants(const struct db_state *state) {
+    return wants_at(state, db_clock_read(&state->clocks.clock));
+}
+
+#define CALM_NS 1e6
+
+static int is_calm(const struct db_state *state, int64_t ticks) {
+    return !wants_at(state, ticks) && !db_schedule_unsure(state, ticks);
+}
+
+int db_schedule_calm(struct db_state *state, int64_t ticks) {
+    struct db_calm *calm = &state->syncs.calm;
+    if (ticks >= calm->from && ticks <= calm->until)
+        return 1;
+    if (!is_calm(state, ticks))
+        return 0;
+    /* Age and bound rise, and the variance is convex: what it is at both ends it is between them. */
+    int64_t until = ticks + (int64_t)(CALM_NS / state->clocks.clock.ns_per_tick);
+    *calm = (struct db_calm){.from = ticks, .until = is_calm(state, until) ? until : ticks};
+    return 1;
+}
+
+void db_schedule_look_again(struct db_state *state) { state->syncs.calm = (struct db_calm){.from = 1, .until = 0}; }
 
 static double served(int depth, int clocks) { return depth * ceil(pow(clocks, 1.0 / depth)); }
 

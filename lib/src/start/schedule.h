@@ -13,6 +13,11 @@ int db_schedule_wants(const struct db_state *state);
  * expected error is too large. */
 int db_schedule_unsure(const struct db_state *state, int64_t ticks);
 
+/* Whether a clock is neither wanted nor unsure at `ticks`. As that can only end as time passes, it is found out once
+ * for the next millisecond, until db_schedule_look_again. */
+int db_schedule_calm(struct db_state *state, int64_t ticks);
+void db_schedule_look_again(struct db_state *state);
+
 /* Whether time may be spent on what is wanted or needed, as process 0 sees it: if no age is set, 1 % of all time in the
  * long run; of the first 2 s 10 % on what is needed, and 1 % of all that follows. */
 int db_schedule_allows(struct db_state *state, int wanted);

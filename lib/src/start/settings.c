@@ -269,11 +269,13 @@ static void format_published(const struct setting *self, const void *member, cha
 
 static const char *const off[] = {"off", NULL};
 static const char *const share_words[] = {"never", "verified", NULL};
+static const char *const transport_words[] = {"auto", "messages", "shared", "nodes", NULL};
 
 static const void *const settings_registry[] = {
     SETTING(clock, clock, IN(clock)),
     SETTING(sync, sync, IN(sync)),
     SETTING(share, word, IN(share), .words = share_words),
+    SETTING(transport, word, IN(transport), .words = transport_words),
     SETTING(slack, slack, .scale = SECONDS, .low = 1e-9, .high = 3600.0),
     SETTING(tolerance, tolerance, IN(tolerance_ns), .scale = SECONDS, .high = 3600.0),
     SETTING(max_age, time, IN(max_age_ns), .scale = SECONDS, .low = 1e-6, .high = 1e6),

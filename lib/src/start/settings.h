@@ -8,6 +8,7 @@
 #include "offset/offset.h"
 #include "start/scheme.h"
 #include "start/slack.h"
+#include "start/transport.h"
 #include "sync/sync.h"
 
 #include <mpi.h>
@@ -19,6 +20,7 @@ struct db_settings {
     struct db_scheme sync;
     int share; /* processes verified to share a clock are synchronized as one */
     struct db_validation validation;
+    int transport; /* enum db_transport_kind */
     const struct db_slack_type *slack;
     int64_t slack_ns;     /* from decision to deadline where it is fixed, else 0 */
     int64_t tolerance_ns; /* DB_TOLERANCE_AUTO: follows from what the clocks can be known to */

@@ -3,6 +3,7 @@
 #include "start/clocks.h"
 #include "start/decision.h"
 #include "start/known.h"
+#include "start/schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 static void destroy_state(struct db_attribute *attribute) {
     struct db_state *state = (struct db_state *)attribute;
+    db_transport_free(&state->transport);
     db_clocks_free(&state->clocks);
     free(state->slack);
     if (state->channel.comm != MPI_COMM_NULL)
@@ -49,6 +51,48 @@ int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_re
 
 void db_state_tolerate(struct db_state *state, int64_t automatic_ns) {
     state->thresholds = db_settings_thresholds(&state->settings, state->size, state->clocks.domain.count, automatic_ns);
+    db_schedule_look_again(state);
+}
+
+/* Alg. 1 as published goes by messages, unless another transport is asked for. */
+static enum db_transport_kind wanted_transport(const struct db_settings *settings) {
+    int published = settings->slack == &db_slack_published && settings->transport == DB_TRANSPORT_AUTO;
+    return published ? DB_TRANSPORT_MESSAGES : (enum db_transport_kind)settings->transport;
+}
+
+static int begin_slack(struct db_state *state) {
+    const struct db_settings *settings = &state->settings;
+    state->root.observed = 0; /* of another slack, or another transport */
+    if (state->rank == 0)
+        db_slack_init(state->slack, settings->slack, settings->slack_ns);
+    return settings->slack->begin(state);
+}
+
+static int begin_transport(struct db_state *state) {
+    const enum db_transport_kind wanted = wanted_transport(&state->settings);
+    struct db_transport *transport = &state->transport;
+    int first = 0;
+    DB_TRY(db_transport_begin(transport, &state->channel, wanted, state->waiting.one_node));
+    if (wanted == DB_TRANSPORT_AUTO || transport->kind == wanted || transport->kind == DB_TRANSPORT_SHARED || state->size == 1)
+        return MPI_SUCCESS;
+    if (state->rank == 0)
+        DB_TRY(db_attribute_first_time(DB_FIRST_WITHOUT_MEMORY, &first));
+    if (first)
+        db_tell(wanted == DB_TRANSPORT_SHARED ? "transport=shared: not all processes can map one memory, as they are on several "
+                                      "nodes, or in containers that do not see each other's /proc: messages are used"
+                                    : "transport=nodes: no two processes can map one memory: messages are used");
+    return MPI_SUCCESS;
+}
+
+/* Lines cost as much to set up as they save in so many calls, and many programs make few on each communicator. */
+#define CALLS_BEFORE_LINES 16
+
+int db_state_settle(struct db_state *state) {
+    if (state->transport.tried || state->counters.calls < CALLS_BEFORE_LINES ||
+        wanted_transport(&state->settings) != DB_TRANSPORT_AUTO)
+        return MPI_SUCCESS;
+    DB_TRY(begin_transport(state));
+    return state->transport.kind == DB_TRANSPORT_MESSAGES ? MPI_SUCCESS : begin_slack(state);
 }
 
 /* May leave some of it undone where the scheme refuses the clocks. */
@@ -59,7 +103,9 @@ static int apply(struct db_state *state, struct db_offer *wanted) {
     int other_clock = first || settings->clock != old->clock || settings->share != old->share ||
                       !db_validation_same(&settings->validation, &old->validation);
     int other_sync = other_clock || !db_scheme_equal(&settings->sync, &old->sync);
-    int other_slack = other_clock || settings->slack != old->slack || settings->slack_ns != old->slack_ns;
+    int other_transport = first || wanted_transport(settings) != wanted_transport(old);
+    int other_slack =
+        other_clock || other_transport || settings->slack != old->slack || settings->slack_ns != old->slack_ns;
 
     /* What was found of these clocks stays. */
     int found = !other_clock && old->tolerance_ns == DB_TOLERANCE_AUTO;
@@ -73,12 +119,11 @@ static int apply(struct db_state *state, struct db_offer *wanted) {
         DB_TRY(db_clocks_divide(state));
         DB_TRY(db_clocks_synchronize(state));
     }
-    if (other_slack) {
-        if (state->rank == 0)
-            db_slack_init(state->slack, settings->slack, settings->slack_ns);
-        DB_TRY(settings->slack->begin(state));
-    }
-    return MPI_SUCCESS;
+    if (other_transport && wanted_transport(settings) == DB_TRANSPORT_AUTO)
+        db_transport_free(&state->transport); /* db_state_settle */
+    else if (other_transport)
+        DB_TRY(begin_transport(state));
+    return other_slack ? begin_slack(state) : MPI_SUCCESS;
 }
 
 int db_state_configure(struct db_state *state, struct db_offer *wanted) {
@@ -115,6 +160,7 @@ static struct db_state *new_state(MPI_Comm comm, int rank) {
     made->attribute = (struct db_attribute){.comm = comm, .destroy = destroy_state};
     made->call.verdict = MPI_UNDEFINED;
     made->channel.comm = MPI_COMM_NULL;
+    made->transport.kind = DB_TRANSPORT_MESSAGES;
     db_levels_none(&made->clocks.levels);
     return made;
 }

@@ -12,6 +12,7 @@
 #include "start/domain.h"
 #include "start/settings.h"
 #include "start/slack.h"
+#include "start/transport.h"
 #include "sync/levels.h"
 #include "sync/sync.h"
 
@@ -19,6 +20,7 @@
 
 /* How processes wait for messages. */
 struct db_waiting {
+    int one_node;
     int oversubscribed;
     enum db_patience patience; /* of all channels */
     int patient_calls;         /* on process 0: to come */
@@ -33,6 +35,12 @@ struct db_clocks {
     struct db_levels levels;        /* where the scheme asks for them */
     struct db_histories *histories; /* by level of the scheme; NULL where there is no other clock */
     struct db_pair *pairs;          /* DB_MAX_PAIRS by level, in the same memory */
+};
+
+/* Readings from one to the other: db_schedule_calm. */
+struct db_calm {
+    int64_t from;
+    int64_t until;
 };
 
 struct db_synchronizations {
@@ -55,6 +63,7 @@ struct db_synchronizations {
      * last measurement was one (`doubt`), this process does not trust its clock. */
     double contradicted;
     double doubt;
+    struct db_calm calm;
     long long contradictions;
     long long count;
     double spent_ns;
@@ -104,6 +113,7 @@ struct db_state {
     struct db_settings settings;
     struct db_thresholds thresholds;
     struct db_slack *slack;    /* on process 0, else NULL: slack_*.c */
+    struct db_transport transport;
     struct db_waiting waiting; /* decision.c */
     struct db_clocks clocks;   /* clocks.c; also `syncs` */
     struct db_synchronizations syncs;
@@ -124,6 +134,9 @@ int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_re
 
 /* Puts into force a tolerance where the setting leaves it open, and the thresholds that follow. */
 void db_state_tolerate(struct db_state *state, int64_t automatic_ns);
+
+/* Sets up the transport once there were enough calls for it to pay. Collective. */
+int db_state_settle(struct db_state *state);
 
 /* Puts into force what all have agreed to. Collective; changes all or nothing. */
 int db_state_configure(struct db_state *state, struct db_offer *wanted);

@@ -297,7 +297,7 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
     for (int i = 0; i < rounds; ++i) {
         if (i > 0 && db_number(self, OVER) > 0.0) {
             double due_ns = db_number(self, OVER) * 1e9 * i / (rounds - 1);
-            db_wait_until(group->clock, begin + llrint(due_ns / group->clock->ns_per_tick),
+            db_wait_until(group->clock, db_clock_read(group->clock), begin + llrint(due_ns / group->clock->ns_per_tick),
                           db_patience_of(&group->channel));
         }
         round.last = i == rounds - 1;

@@ -1,0 +1,90 @@
+#define _GNU_SOURCE
+#include "base/mailbox.h"
+
+#include "base/error.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Polls of a line take about a nanosecond. Between calls to MPI, which delay who waits by some 0.1 us, are so many: few
+ * at first, since a wait may be for a message, and never more than some 10 us. */
+#define FIRST_POLLS 1024
+#define MOST_POLLS 8192
+/* Where processors may be wanted by others, and before a process sleeps: about 1 ms, or so many yields. */
+#define POLLS_BEFORE_SLEEP (1 << 20)
+#define POLLS_PER_YIELD 16
+#define YIELDS_BEFORE_SLEEP 500
+/* Who sleeps is woken by the line, but not by messages that want to be driven. */
+#define SHORTEST_SLEEP_NS 50000
+#define LONGEST_SLEEP_NS 800000
+
+void db_mailbox_publish(struct db_mailbox *mailbox, uint32_t round, const int64_t *words, int count,
+                     const struct db_channel *channel) {
+    memcpy(mailbox->words, words, (size_t)count * sizeof *words);
+    atomic_store_explicit(&mailbox->round, round, memory_order_release);
+    if (db_patience_of(channel) == DB_BLOCK)
+        return;
+    /* Either the sleeper is seen here, or it sees the round before it sleeps. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&mailbox->sleepers, memory_order_relaxed) != 0)
+        syscall(SYS_futex, &mailbox->round, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static int arrived(struct db_mailbox *mailbox, uint32_t round) {
+    return atomic_load_explicit(&mailbox->round, memory_order_acquire) == round;
+}
+
+static int poll(struct db_mailbox *mailbox, uint32_t round, long polls) {
+    for (long i = 0; i < polls; ++i)
+        if (arrived(mailbox, round))
+            return 1;
+    return 0;
+}
+
+static void sleep_for(struct db_mailbox *mailbox, uint32_t round, long ns) {
+    atomic_fetch_add(&mailbox->sleepers, 1);
+    uint32_t now = atomic_load(&mailbox->round);
+    if (now != round)
+        syscall(SYS_futex, &mailbox->round, FUTEX_WAIT, now, &(struct timespec){.tv_nsec = ns}, NULL, 0);
+    atomic_fetch_sub(&mailbox->sleepers, 1);
+}
+
+/* Any call into MPI drives all messages. Here it also shows a process that has failed. */
+static int drive_messages(MPI_Comm comm) {
+    int there;
+    return comm == MPI_COMM_NULL ? MPI_SUCCESS : MPI_Iprobe(MPI_ANY_SOURCE, 0, comm, &there, MPI_STATUS_IGNORE);
+}
+
+static int wait_long(struct db_mailbox *mailbox, uint32_t round, const struct db_channel *channel) {
+    const enum db_patience patience = db_patience_of(channel);
+    long polls = patience == DB_YIELD ? POLLS_PER_YIELD : FIRST_POLLS;
+    long left = patience == DB_YIELD ? YIELDS_BEFORE_SLEEP * POLLS_PER_YIELD : POLLS_BEFORE_SLEEP;
+    long sleep_ns = SHORTEST_SLEEP_NS;
+    while (!poll(mailbox, round, polls)) {
+        DB_TRY(drive_messages(channel->comm));
+        if (patience == DB_BLOCK) {
+            polls = 2 * polls < MOST_POLLS ? 2 * polls : MOST_POLLS;
+            continue;
+        }
+        left -= polls;
+        if (left <= 0) {
+            sleep_for(mailbox, round, sleep_ns);
+            sleep_ns = 2 * sleep_ns < LONGEST_SLEEP_NS ? 2 * sleep_ns : LONGEST_SLEEP_NS;
+        } else if (patience == DB_YIELD) {
+            sched_yield();
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+int db_mailbox_await(struct db_mailbox *mailbox, uint32_t round, int64_t *words, int count, const struct db_channel *channel) {
+    if (!arrived(mailbox, round))
+        DB_TRY(wait_long(mailbox, round, channel));
+    memcpy(words, mailbox->words, (size_t)count * sizeof *words);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,110 @@
+#define _GNU_SOURCE
+#include "base/segment.h"
+
+#include "base/hash.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAME "downbeat"
+
+/* A process can have 65,530 mappings, which are the program's. */
+#define MOST_SEGMENTS 1024
+static atomic_int segments;
+
+/* Behind the memory that callers see. */
+struct seal {
+    int64_t secret;
+};
+
+static struct seal *seal_of(const struct db_segment *segment) {
+    return (struct seal *)((char *)segment->memory + segment->size);
+}
+
+static void map(struct db_segment *segment, size_t size, int descriptor) {
+    size_t whole = size + sizeof(struct seal);
+    void *memory = MAP_FAILED;
+    if (atomic_fetch_add(&segments, 1) < MOST_SEGMENTS)
+        memory = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (memory == MAP_FAILED) {
+        atomic_fetch_sub(&segments, 1);
+        return;
+    }
+    *segment = (struct db_segment){.memory = memory, .size = size};
+    madvise(memory, whole, MADV_DONTFORK); /* a child is no process of this communicator */
+}
+
+/* Different for each segment of a node. */
+static int64_t make_secret(const void *memory) {
+    char text[128];
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    snprintf(text, sizeof text, "%ld %p %lld.%ld", (long)getpid(), memory, (long long)now.tv_sec, now.tv_nsec);
+    return (int64_t)db_hash(DB_HASH, text);
+}
+
+void db_segment_create(struct db_segment *segment, size_t size, struct db_ticket *ticket) {
+    *segment = (struct db_segment){0};
+    *ticket = (struct db_ticket){0};
+    int descriptor = memfd_create(NAME, MFD_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    /* Memory that is not there is an error now, and not a signal later. */
+    if (posix_fallocate(descriptor, 0, (off_t)(size + sizeof(struct seal))) == 0)
+        map(segment, size, descriptor);
+    if (segment->memory == NULL) {
+        close(descriptor);
+        return;
+    }
+    *ticket = (struct db_ticket){
+        .process = getpid(), .descriptor = descriptor, .secret = make_secret(segment->memory)};
+    seal_of(segment)->secret = ticket->secret;
+}
+
+void db_segment_close(const struct db_ticket *ticket) {
+    if (ticket->process != 0)
+        close((int)ticket->descriptor);
+}
+
+/* In another container the number may be another process's, whose files are not to be touched. */
+static int is_segment(const char *path) {
+    static const char expected[] = "/memfd:" NAME;
+    char target[sizeof expected];
+    return readlink(path, target, sizeof target) == sizeof target &&
+           strncmp(target, expected, sizeof expected - 1) == 0;
+}
+
+static int has_size(int descriptor, size_t size) {
+    struct stat status;
+    return fstat(descriptor, &status) == 0 && status.st_size == (off_t)(size + sizeof(struct seal));
+}
+
+void db_segment_join(struct db_segment *segment, size_t size, const struct db_ticket *ticket) {
+    char path[64];
+    *segment = (struct db_segment){0};
+    snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)ticket->process, (long long)ticket->descriptor);
+    if (ticket->process == 0 || !is_segment(path))
+        return;
+    int descriptor = open(path, O_RDWR | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    if (has_size(descriptor, size))
+        map(segment, size, descriptor);
+    close(descriptor);
+    if (segment->memory != NULL && seal_of(segment)->secret != ticket->secret)
+        db_segment_free(segment);
+}
+
+void db_segment_free(struct db_segment *segment) {
+    if (segment->memory == NULL)
+        return;
+    munmap(segment->memory, segment->size + sizeof(struct seal));
+    atomic_fetch_sub(&segments, 1);
+    *segment = (struct db_segment){0};
+}

@@ -1,0 +1,102 @@
+#include "start/neighbors.h"
+
+#include "base/error.h"
+#include "base/patience.h"
+#include "start/processors.h"
+
+static size_t size_of_lines(int size) { return (size_t)size * (2 * sizeof(struct db_mailbox) + sizeof(int64_t)); }
+
+static void lay_out(struct db_neighbors *neighbors, int place, int size) {
+    neighbors->place = place;
+    neighbors->size = size;
+    neighbors->reports = neighbors->segment.memory;
+    neighbors->decisions = neighbors->reports + size;
+    int64_t *caches = (int64_t *)(neighbors->decisions + size);
+    caches[place] = db_processors_cache();
+    neighbors->caches = caches;
+}
+
+/* Shares memory of the first process of `channel` with all that can map it. `joined`: this process has it. */
+static int share(struct db_neighbors *neighbors, const struct db_channel *channel, int *joined) {
+    struct db_ticket ticket = {0};
+    int place;
+    int size;
+    DB_TRY(MPI_Comm_rank(channel->comm, &place));
+    DB_TRY(MPI_Comm_size(channel->comm, &size));
+    if (place == 0)
+        db_segment_create(&neighbors->segment, size_of_lines(size), &ticket);
+    const struct db_ticket own = ticket;
+    int code = db_broadcast(channel, (int64_t *)&ticket, sizeof ticket / sizeof(int64_t));
+    if (place != 0 && code == MPI_SUCCESS)
+        db_segment_join(&neighbors->segment, size_of_lines(size), &ticket);
+    *joined = neighbors->segment.memory != NULL;
+    if (*joined)
+        lay_out(neighbors, place, size);
+    /* All have joined, or given up, before the door is closed, and have said what cache they use. */
+    int all = *joined;
+    if (code == MPI_SUCCESS)
+        code = db_allreduce(channel->comm, &all, 1, MPI_INT, MPI_MIN);
+    if (place == 0)
+        db_segment_close(&own);
+    if (code != MPI_SUCCESS || !all)
+        db_segment_free(&neighbors->segment);
+    *joined = all;
+    return code;
+}
+
+/* One node among several: `members` are the processes that say they are on this one. */
+static int join_node(struct db_neighbors *neighbors, const struct db_channel *channel, const struct db_channel *members) {
+    int rank;
+    int size;
+    int joined = 0;
+    int place;
+    MPI_Comm leaders = MPI_COMM_NULL;
+    DB_TRY(MPI_Comm_rank(channel->comm, &rank));
+    DB_TRY(MPI_Comm_size(members->comm, &size));
+    DB_TRY(MPI_Comm_rank(members->comm, &place));
+    if (size > 1)
+        DB_TRY(share(neighbors, members, &joined));
+    int leader = !joined || place == 0;
+    neighbors->nodes = leader;
+    DB_TRY(db_allreduce(channel->comm, &neighbors->nodes, 1, MPI_INT, MPI_SUM));
+    DB_TRY(MPI_Comm_size(channel->comm, &size));
+    if (neighbors->nodes == size || neighbors->nodes == 1)
+        return MPI_SUCCESS;
+    int failed = MPI_Comm_split(channel->comm, leader ? 0 : MPI_UNDEFINED, rank, &leaders) != MPI_SUCCESS;
+    DB_TRY(db_allreduce(channel->comm, &failed, 1, MPI_INT, MPI_MAX));
+    neighbors->leaders.comm = leaders;
+    if (failed) /* the library has no more communicators */
+        neighbors->nodes = size;
+    return MPI_SUCCESS;
+}
+
+static int find(struct db_neighbors *neighbors, const struct db_channel *channel, int one_node) {
+    int joined = 0;
+    if (one_node)
+        DB_TRY(share(neighbors, channel, &joined));
+    if (joined)
+        return MPI_SUCCESS;
+    struct db_channel members = *channel;
+    DB_TRY(MPI_Comm_split_type(channel->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &members.comm));
+    int code = join_node(neighbors, channel, &members);
+    MPI_Comm_free(&members.comm);
+    return code;
+}
+
+int db_neighbors_find(struct db_neighbors *neighbors, const struct db_channel *channel, int one_node) {
+    *neighbors = (struct db_neighbors){.size = 1, .nodes = 1, .leaders = *channel};
+    neighbors->leaders.comm = MPI_COMM_NULL;
+    int size;
+    int code = MPI_Comm_size(channel->comm, &size);
+    if (code == MPI_SUCCESS && size > 1)
+        code = find(neighbors, channel, one_node);
+    if (code != MPI_SUCCESS)
+        db_neighbors_free(neighbors);
+    return code;
+}
+
+void db_neighbors_free(struct db_neighbors *neighbors) {
+    db_segment_free(&neighbors->segment);
+    if (neighbors->leaders.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&neighbors->leaders.comm);
+}

@@ -1,0 +1,52 @@
+/* How reports reach process 0, and its decision the others:
+ *
+ *   messages  a reduction and a broadcast of MPI, as published (Schuchart 2023, Alg. 1)
+ *   shared    a tree of cache lines, where all processes share memory
+ *   nodes     such a tree within each node, messages between their leaders
+ *
+ * A message within a node takes half a microsecond and a line a tenth of that, so the slack, which has to cover it, is
+ * as much shorter. */
+#ifndef DOWNBEAT_TRANSPORT_H
+#define DOWNBEAT_TRANSPORT_H
+
+#include "start/neighbors.h"
+
+enum db_transport_kind { DB_TRANSPORT_AUTO, DB_TRANSPORT_MESSAGES, DB_TRANSPORT_SHARED, DB_TRANSPORT_NODES };
+
+#define DB_TREE_DEGREE 5
+#define DB_MOST_CHILDREN (2 * DB_TREE_DEGREE)
+
+/* This process's place in the tree of its node. */
+struct db_branch {
+    int parent; /* -1: the leader has none */
+    int count;
+    int children[DB_MOST_CHILDREN];
+};
+
+struct db_transport {
+    enum db_transport_kind kind; /* in force: not DB_TRANSPORT_AUTO */
+    int tried;                   /* whether lines were looked for */
+    struct db_neighbors neighbors;         /* unless by messages */
+    struct db_branch branch;
+    uint32_t round; /* of the lines */
+};
+
+/* Sets up the transport that is asked for, or, where it cannot be had, messages. Collective. */
+int db_transport_begin(struct db_transport *transport, const struct db_channel *channel, enum db_transport_kind wanted,
+                       int one_node);
+
+void db_transport_free(struct db_transport *transport);
+
+/* The elementwise maximum of all processes' words, at process 0, once all have called. `result` is used there only.
+ * `channel` is that of all processes. */
+int db_transport_gather(struct db_transport *transport, const struct db_channel *channel, const int64_t *words,
+                        int64_t *result, int count);
+
+/* Process 0's words, everywhere. Follows a gathering: who has sent no report may not have read the last words. */
+int db_transport_spread(struct db_transport *transport, const struct db_channel *channel, int64_t *words, int count);
+
+/* The branch of a process in the tree of `size` processes: under one process for each cache, the others that use it. A
+ * process has at most DB_TREE_DEGREE children of each sort. */
+struct db_branch db_branch_of(int place, int size, const int64_t *caches);
+
+#endif
