@@ -24,7 +24,7 @@
 #define LONGEST_SLEEP_NS 800000
 
 void db_mailbox_publish(struct db_mailbox *mailbox, uint32_t round, const int64_t *words, int count,
-                     const struct db_channel *channel) {
+                        const struct db_channel *channel) {
     memcpy(mailbox->words, words, (size_t)count * sizeof *words);
     atomic_store_explicit(&mailbox->round, round, memory_order_release);
     if (db_patience_of(channel) == DB_BLOCK)
@@ -82,7 +82,8 @@ static int wait_long(struct db_mailbox *mailbox, uint32_t round, const struct db
     return MPI_SUCCESS;
 }
 
-int db_mailbox_await(struct db_mailbox *mailbox, uint32_t round, int64_t *words, int count, const struct db_channel *channel) {
+int db_mailbox_await(struct db_mailbox *mailbox, uint32_t round, int64_t *words, int count,
+                     const struct db_channel *channel) {
     if (!arrived(mailbox, round))
         DB_TRY(wait_long(mailbox, round, channel));
     memcpy(words, mailbox->words, (size_t)count * sizeof *words);

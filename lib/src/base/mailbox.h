@@ -23,10 +23,11 @@ struct db_mailbox {
 
 /* Writes the words of a round. `channel`: that of the processes that wait, for their patience. */
 void db_mailbox_publish(struct db_mailbox *mailbox, uint32_t round, const int64_t *words, int count,
-                     const struct db_channel *channel);
+                        const struct db_channel *channel);
 
 /* Waits for a round, and reads its words. Meanwhile drives MPI's messages, as MPI_Barrier would: a neighbor may be
  * waiting for one that this process has begun to send. Returns an MPI error code. */
-int db_mailbox_await(struct db_mailbox *mailbox, uint32_t round, int64_t *words, int count, const struct db_channel *channel);
+int db_mailbox_await(struct db_mailbox *mailbox, uint32_t round, int64_t *words, int count,
+                     const struct db_channel *channel);
 
 #endif

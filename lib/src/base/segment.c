@@ -62,8 +62,7 @@ void db_segment_create(struct db_segment *segment, size_t size, struct db_ticket
         close(descriptor);
         return;
     }
-    *ticket = (struct db_ticket){
-        .process = getpid(), .descriptor = descriptor, .secret = make_secret(segment->memory)};
+    *ticket = (struct db_ticket){.process = getpid(), .descriptor = descriptor, .secret = make_secret(segment->memory)};
     seal_of(segment)->secret = ticket->secret;
 }
 

@@ -14,8 +14,9 @@ struct process {
     int told;
 };
 
-/* The library's only globals, but for a count of segments (segment.c): how to find everything else, the same for all communicators and threads. They are created
- * with the first record of a process and freed with the last; a simulator may run many processes in one. */
+/* The library's only globals, but for a count of segments (segment.c): how to find everything else, the same for all
+ * communicators and threads. They are created with the first record of a process and freed with the last; a simulator
+ * may run many processes in one. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int process_count;
 static int process_key = MPI_KEYVAL_INVALID;

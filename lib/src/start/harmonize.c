@@ -13,7 +13,7 @@
 #define MAX_DELAY_SECONDS 3e9
 
 /* Longest time to record a call, ns: if the slack leaves that much time, recording is free. */
-#define OBSERVE_NS 250
+#define OBSERVE_NS 100
 
 /* Process 0 gives the slack controller its observations of the previous call. */
 static void pass_observation(struct db_state *state) {
@@ -118,12 +118,13 @@ static int64_t judge_error(struct db_state *state, double error_ns) {
 static struct db_report report_of(struct db_state *state, int64_t arrived) {
     double late_ns = (double)(state->call.left - state->call.released) * state->clocks.map.ns_per_tick;
     double contradicted = db_clocks_take_contradiction(state);
-    return (struct db_report){.lag_ns = state->call.lag_ns,
-                              .lateness_ns = late_ns > 0.0 ? (int64_t)late_ns : 0,
-                              .invalid = state->call.invalid,
-                              .stale = db_schedule_calm(state, arrived) ? 0 : db_schedule_wants(state),
-                              .error_ns = state->syncs.last.deviation_ns < 1e18 ? (int64_t)state->syncs.last.deviation_ns : (int64_t)1e18,
-                              .contradicted = contradicted > 0.0 ? contradiction(contradicted, state->rank) : 0};
+    return (struct db_report){
+        .lag_ns = state->call.lag_ns,
+        .lateness_ns = late_ns > 0.0 ? (int64_t)late_ns : 0,
+        .invalid = state->call.invalid,
+        .stale = db_schedule_calm(state, arrived) ? 0 : db_schedule_wants(state),
+        .error_ns = state->syncs.last.deviation_ns < 1e18 ? (int64_t)state->syncs.last.deviation_ns : (int64_t)1e18,
+        .contradicted = contradicted > 0.0 ? contradiction(contradicted, state->rank) : 0};
 }
 
 /* All processes agree on a deadline; clocks are synchronized first where any needs it (Schuchart 2023, Alg. 1).
@@ -224,7 +225,8 @@ static void prefetch(const char *code, const char *frame) {
  * and touch nothing that the rehearsal has not touched: the kernel may take the processor away at any moment, and a
  * delay after the last reading goes unnoticed. */
 static int leave(const struct db_state *state, int64_t now, const struct release *release,
-                 const struct verdict *verdict, int64_t rehearsed, const void *caller, struct db_call *call, int *flag) {
+                 const struct verdict *verdict, int64_t rehearsed, const void *caller, struct db_call *call,
+                 int *flag) {
     const struct verdict given = *verdict;
     int64_t until = rehearsed != 0 ? rehearsed : release->ticks;
     int in_time;
@@ -245,6 +247,7 @@ static int leave(const struct db_state *state, int64_t now, const struct release
 /* `caller`: code that goes on when this process leaves. */
 static int harmonize(struct db_state *state, double delay, const void *caller, int *flag) {
     DB_TRY(db_state_settle(state));
+    db_transport_expect(&state->transport);
     if (state->rank == 0) {
         pass_observation(state); /* if the last call left no time for it */
         db_slack_adapt(state->slack);
@@ -254,28 +257,28 @@ static int harmonize(struct db_state *state, double delay, const void *caller, i
     DB_TRY(agree_on_deadline(state, &decision, &arrived));
 
     struct release release = release_at(state, decision.deadline_ns + (int64_t)llrint(delay * 1e9));
-    int64_t ready = db_clock_read(&state->clocks.clock);
-    int64_t lag_ns = db_map_global_ns(&state->clocks.map, ready) - (decision.deadline_ns - decision.slack_ns);
-    int late = ready > release.ticks;
-    check_order(state, &decision, arrived, ready);
     int unsure = !db_schedule_calm(state, release.ticks) && db_schedule_unsure(state, release.ticks);
-
     state->call.verdict = state->counters.calls == 0 ? MPI_UNDEFINED : !decision.invalid;
     state->call.lateness_ns = decision.lateness_ns;
     state->counters.invalid_calls += state->counters.calls > 0 && decision.invalid;
     ++state->counters.calls;
-    state->counters.late_arrivals += late;
     state->call.deadline_ns = decision.deadline_ns;
     state->call.slack_ns = decision.slack_ns;
-    state->call.lag_ns = lag_ns > 0 ? lag_ns : 0;
     state->call.released = release.ticks;
+
+    int64_t ready = db_clock_read(&state->clocks.clock);
+    int64_t lag_ns = db_map_global_ns(&state->clocks.map, ready) - (decision.deadline_ns - decision.slack_ns);
+    int late = ready > release.ticks;
+    check_order(state, &decision, arrived, ready);
+    state->counters.late_arrivals += late;
+    state->call.lag_ns = lag_ns > 0 ? lag_ns : 0;
 
     if (state->rank == 0 && decision.slack_ns - lag_ns > OBSERVE_NS)
         pass_observation(state);
     const int before_wait = state->settings.slack->flag_before_wait;
     const struct verdict verdict = {.accepted = before_wait && !late, .refused = before_wait || late || unsure};
-    int in_time =
-        leave(state, ready, &release, &verdict, rehearsal(&state->clocks.clock, &release, ready), caller, &state->call, flag);
+    int in_time = leave(state, ready, &release, &verdict, rehearsal(&state->clocks.clock, &release, ready), caller,
+                        &state->call, flag);
     if (!in_time || !*flag) {
         state->counters.late_exits += !before_wait && !in_time && !late;
         state->counters.unsure_clocks += !before_wait && unsure;
@@ -313,7 +316,7 @@ int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag) {
     int64_t ready = db_clock_read(&state->clocks.clock);
     const struct verdict verdict = {.refused = ready > release.ticks};
     struct db_call call;
-    leave(state, ready, &release, &verdict, rehearsal(&state->clocks.clock, &release, ready), __builtin_return_address(0),
-          &call, flag);
+    leave(state, ready, &release, &verdict, rehearsal(&state->clocks.clock, &release, ready),
+          __builtin_return_address(0), &call, flag);
     return MPI_SUCCESS;
 }

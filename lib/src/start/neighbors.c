@@ -45,7 +45,8 @@ static int share(struct db_neighbors *neighbors, const struct db_channel *channe
 }
 
 /* One node among several: `members` are the processes that say they are on this one. */
-static int join_node(struct db_neighbors *neighbors, const struct db_channel *channel, const struct db_channel *members) {
+static int join_node(struct db_neighbors *neighbors, const struct db_channel *channel,
+                     const struct db_channel *members) {
     int rank;
     int size;
     int joined = 0;

@@ -7,8 +7,8 @@
 
 /* Processes that share memory, in the order of their ranks: the first is their leader. */
 struct db_neighbors {
-    struct db_segment segment; /* without memory: there are no lines */
-    struct db_mailbox *reports;   /* by place */
+    struct db_segment segment;  /* without memory: there are no lines */
+    struct db_mailbox *reports; /* by place */
     struct db_mailbox *decisions;
     const int64_t *caches; /* by place: db_processors_cache */
     int place;             /* of this process */

@@ -1,5 +1,5 @@
-/* In a simulation every process has its own processor, however many run on the machine that simulates, and they share no
- * memory. */
+/* In a simulation every process has its own processor, however many run on the machine that simulates, and they share
+ * no memory. */
 #include "start/processors.h"
 
 int db_processors_find(MPI_Comm comm, struct db_processors *found) {

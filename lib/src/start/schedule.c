@@ -56,9 +56,7 @@ static int wants_at(const struct db_state *state, int64_t ticks) {
     return deviation_ns > fmax(state->thresholds.target_error_ns, DEVIATION_GROWTH * state->syncs.last.deviation_ns);
 }
 
-int db_schedule_wants(const struct db_state *state) {
-    return wants_at(state, db_clock_read(&state->clocks.clock));
-}
+int db_schedule_wants(const struct db_state *state) { return wants_at(state, db_clock_read(&state->clocks.clock)); }
 
 #define CALM_NS 1e6
 

@@ -11,11 +11,12 @@
 #include "start/trial.h"
 
 #include <math.h>
-#include <string.h>
 
-/* Added to the chosen lag. The cost is flat around its minimum, so take the side with fewer repeated calls: with 2
- * ranks of one node 1.2 % of the calls were rejected with 0.1 us, 0.9 % with this. */
-#define MARGIN_NS 250
+/* Added to the chosen lag. The cost is flat around its minimum, so take the side with fewer repeated calls. Lags vary
+ * as they are long. */
+#define MARGIN_SHARE 0.25
+#define LEAST_MARGIN_NS 25.0
+#define MOST_MARGIN_NS 250.0
 /* No slack is longer than REACH times what the last valid call needed, and GROWTH more after each miss since then
  * (Schuchart 2023, Alg. 1, line 15, which never takes that back). */
 #define REACH 16
@@ -37,80 +38,108 @@
 #define WEIGHT (1.0 / 64.0)
 #define LONG_REST 4.0
 
-/* The first place in the sorted window whose lag is not below `lag_ns`. */
-static int place_of(const struct db_slack_lags *lags, int64_t lag_ns) {
-    int low = 0;
-    int high = lags->count;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (lags->sorted[middle] < lag_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+/* Lags are kept in bins, 16 for each power of two: a lag is known to 6 %, and recorded in a few ns, within slacks that
+ * are not much longer. Up to 2 s. */
+#define BINS_PER_OCTAVE 16
+
+static int bin_of(int64_t lag_ns) {
+    uint32_t lag = lag_ns < INT32_MAX ? (uint32_t)lag_ns : INT32_MAX;
+    if (lag < BINS_PER_OCTAVE)
+        return (int)lag;
+    int octave = 31 - __builtin_clz(lag) - 4;
+    return octave * BINS_PER_OCTAVE + (int)(lag >> octave);
 }
 
-static void insert(struct db_slack_lags *lags, int32_t lag_ns) {
-    if (lags->count == DB_SLACK_WINDOW) {
-        int place = place_of(lags, lags->window[lags->next]);
-        --lags->count;
-        memmove(&lags->sorted[place], &lags->sorted[place + 1], (size_t)(lags->count - place) * sizeof lags->sorted[0]);
-    }
-    int place = place_of(lags, lag_ns);
-    memmove(&lags->sorted[place + 1], &lags->sorted[place], (size_t)(lags->count - place) * sizeof lags->sorted[0]);
-    lags->sorted[place] = lag_ns;
-    ++lags->count;
-    lags->window[lags->next] = lag_ns;
+/* The longest lag of a bin. */
+static int64_t longest_of(int bin) {
+    if (bin < BINS_PER_OCTAVE)
+        return bin;
+    int octave = bin / BINS_PER_OCTAVE - 1;
+    return ((int64_t)(BINS_PER_OCTAVE + bin % BINS_PER_OCTAVE + 1) << octave) - 1;
+}
+
+static void insert(struct db_slack_lags *lags, int64_t lag_ns) {
+    int bin = bin_of(lag_ns);
+    if (lags->count == DB_SLACK_WINDOW)
+        --lags->bins[lags->window[lags->next]];
+    else
+        ++lags->count;
+    ++lags->bins[bin];
+    lags->window[lags->next] = (uint16_t)bin;
     lags->next = (lags->next + 1) % DB_SLACK_WINDOW;
 }
 
 /* The cost of a valid call with that slack, which a share of the calls meets. */
 static double cost(const struct db_slack_lags *lags, double slack_ns, double share) {
-    double late_per_ns = lags->late / fmax(1.0, lags->waited_ns);
-    return (lags->rest_ns + slack_ns) * (1.0 + late_per_ns * slack_ns) / share;
+    double waited_ns = lags->waited_ns > 1.0 ? lags->waited_ns : 1.0;
+    return (lags->rest_ns + slack_ns) * (1.0 + lags->late / waited_ns * slack_ns) / share;
 }
 
-/* The lag of least cost, F(sorted[i]) = (i + 1) / count. */
-static int64_t least_cost(const struct db_slack_lags *lags) {
+/* The lag of least cost. */
+static int least_cost(const struct db_slack_lags *lags) {
     double least = INFINITY;
     int best = 0;
-    for (int i = lags->count - 1; i >= 0; --i) {
-        double here = cost(lags, (double)lags->sorted[i], i + 1);
-        if (here < least) {
+    int count = 0;
+    for (int bin = 0; count < lags->count; ++bin) {
+        if (lags->bins[bin] == 0)
+            continue;
+        count += lags->bins[bin];
+        double here = cost(lags, (double)longest_of(bin), count);
+        if (here <= least) {
             least = here;
-            best = i;
+            best = bin;
         }
     }
-    return lags->sorted[best];
+    return best;
+}
+
+static int recent(const struct db_slack_lags *lags, int back) {
+    return lags->window[(lags->next - back + DB_SLACK_WINDOW) % DB_SLACK_WINDOW];
 }
 
 /* How many of the last calls, and of the window, such a slack would have been enough for. */
-static double share_of(const struct db_slack_lags *lags, int64_t slack_ns) {
-    double share = WINDOW_CALLS * place_of(lags, slack_ns + 1) / lags->count;
+static double share_of(const struct db_slack_lags *lags, int bin) {
+    int count = 0;
+    for (int i = 0; i <= bin; ++i)
+        count += lags->bins[i];
+    double share = WINDOW_CALLS * count / lags->count;
     for (int back = 1; back <= DB_SLACK_RECENT; ++back)
-        share += lags->window[(lags->next - back + DB_SLACK_WINDOW) % DB_SLACK_WINDOW] <= slack_ns;
+        share += recent(lags, back) <= bin;
     return share;
 }
 
-/* The lag of least cost among the last calls, if that is more than `least_ns`. */
-static int64_t recent_least_cost(const struct db_slack_lags *lags, int64_t least_ns) {
-    int64_t best_ns = least_ns;
-    double least = cost(lags, (double)least_ns, share_of(lags, least_ns));
+/* The lag of least cost among the last calls, if that is more than `least_bin`. */
+static int recent_least_cost(const struct db_slack_lags *lags, int least_bin) {
+    int best = least_bin;
+    double least = cost(lags, (double)longest_of(least_bin), share_of(lags, least_bin));
     for (int back = 1; back <= DB_SLACK_RECENT; ++back) {
-        int64_t lag_ns = lags->window[(lags->next - back + DB_SLACK_WINDOW) % DB_SLACK_WINDOW];
-        double here = cost(lags, (double)lag_ns, share_of(lags, lag_ns));
-        if (lag_ns > least_ns && here < least) {
+        int bin = recent(lags, back);
+        double here = cost(lags, (double)longest_of(bin), share_of(lags, bin));
+        if (bin > least_bin && here < least) {
             least = here;
-            best_ns = lag_ns;
+            best = bin;
         }
     }
-    return best_ns;
+    return best;
+}
+
+/* The lag at which half of those known are no longer. */
+static int64_t median(const struct db_slack_lags *lags) {
+    int bin = 0;
+    for (int count = lags->bins[0]; 2 * count < lags->count; count += lags->bins[bin])
+        ++bin;
+    return longest_of(bin);
+}
+
+/* A lag, and what is added to it. */
+static double with_margin(int64_t lag_ns) {
+    double margin_ns = LEAST_MARGIN_NS + MARGIN_SHARE * (double)lag_ns;
+    return (double)lag_ns + (margin_ns < MOST_MARGIN_NS ? margin_ns : MOST_MARGIN_NS);
 }
 
 static void observe(struct db_slack *slack, const struct db_slack_call *call) {
     struct db_slack_lags *lags = &slack->lags;
-    insert(lags, call->lag_ns < INT32_MAX ? (int32_t)call->lag_ns : INT32_MAX);
+    insert(lags, call->lag_ns);
     double rest = (double)call->rest_ns;
     if (lags->rest_ns == 0.0)
         lags->rest_ns = rest;
@@ -123,7 +152,7 @@ static void observe(struct db_slack *slack, const struct db_slack_call *call) {
         lags->waited_ns += WEIGHT * ((double)call->given_ns - lags->waited_ns);
         lags->late += WEIGHT * (call->late - lags->late);
     }
-    lags->limit_ns = missed ? GROWTH * lags->limit_ns : REACH * (double)(call->lag_ns + MARGIN_NS);
+    lags->limit_ns = missed ? GROWTH * lags->limit_ns : REACH * with_margin(call->lag_ns);
     lags->misses = MISS_DECAY * lags->misses + missed;
     lags->missed |= missed;
     ++lags->since_computed;
@@ -134,10 +163,10 @@ static void adapt(struct db_slack *slack) {
     int due = lags->since_computed >= COMPUTE_EVERY || lags->count < COMPUTE_EVERY || lags->missed;
     if (lags->since_computed == 0 || !due)
         return;
-    int64_t lag_ns = least_cost(lags);
+    int bin = least_cost(lags);
     if (lags->misses > BURST_MISSES && lags->count >= DB_SLACK_RECENT)
-        lag_ns = recent_least_cost(lags, lag_ns);
-    lags->slack_ns = llrint(fmin((double)(lag_ns + MARGIN_NS), lags->limit_ns));
+        bin = recent_least_cost(lags, bin);
+    lags->slack_ns = llrint(fmin(with_margin(longest_of(bin)), lags->limit_ns));
     lags->since_computed = 0;
     lags->missed = lags->misses > BURST_MISSES; /* until the burst is over */
 }
@@ -149,8 +178,7 @@ static int begin(struct db_state *state) {
     if (state->rank > 0)
         return MPI_SUCCESS;
     struct db_slack_lags *lags = &state->slack->lags;
-    int middle = lags->count / 2;
-    lags->limit_ns = lags->count > 0 ? FIRST_REACH * (double)(lags->sorted[middle] + MARGIN_NS) : FIRST_NS;
+    lags->limit_ns = lags->count > 0 ? FIRST_REACH * with_margin(median(lags)) : FIRST_NS;
     lags->slack_ns = llrint(lags->limit_ns);
     lags->since_computed = 0; /* until the first call is known */
     return MPI_SUCCESS;

@@ -73,14 +73,16 @@ static int begin_transport(struct db_state *state) {
     struct db_transport *transport = &state->transport;
     int first = 0;
     DB_TRY(db_transport_begin(transport, &state->channel, wanted, state->waiting.one_node));
-    if (wanted == DB_TRANSPORT_AUTO || transport->kind == wanted || transport->kind == DB_TRANSPORT_SHARED || state->size == 1)
+    if (wanted == DB_TRANSPORT_AUTO || transport->kind == wanted || transport->kind == DB_TRANSPORT_SHARED ||
+        state->size == 1)
         return MPI_SUCCESS;
     if (state->rank == 0)
         DB_TRY(db_attribute_first_time(DB_FIRST_WITHOUT_MEMORY, &first));
     if (first)
-        db_tell(wanted == DB_TRANSPORT_SHARED ? "transport=shared: not all processes can map one memory, as they are on several "
-                                      "nodes, or in containers that do not see each other's /proc: messages are used"
-                                    : "transport=nodes: no two processes can map one memory: messages are used");
+        db_tell(wanted == DB_TRANSPORT_SHARED
+                    ? "transport=shared: not all processes can map one memory, as they are on several "
+                      "nodes, or in containers that do not see each other's /proc: messages are used"
+                    : "transport=nodes: no two processes can map one memory: messages are used");
     return MPI_SUCCESS;
 }
 

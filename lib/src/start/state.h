@@ -112,7 +112,7 @@ struct db_state {
     int size;
     struct db_settings settings;
     struct db_thresholds thresholds;
-    struct db_slack *slack;    /* on process 0, else NULL: slack_*.c */
+    struct db_slack *slack; /* on process 0, else NULL: slack_*.c */
     struct db_transport transport;
     struct db_waiting waiting; /* decision.c */
     struct db_clocks clocks;   /* clocks.c; also `syncs` */

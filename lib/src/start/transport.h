@@ -24,9 +24,9 @@ struct db_branch {
 };
 
 struct db_transport {
-    enum db_transport_kind kind; /* in force: not DB_TRANSPORT_AUTO */
-    int tried;                   /* whether lines were looked for */
-    struct db_neighbors neighbors;         /* unless by messages */
+    enum db_transport_kind kind;   /* in force: not DB_TRANSPORT_AUTO */
+    int tried;                     /* whether lines were looked for */
+    struct db_neighbors neighbors; /* unless by messages */
     struct db_branch branch;
     uint32_t round; /* of the lines */
 };
@@ -36,6 +36,12 @@ int db_transport_begin(struct db_transport *transport, const struct db_channel *
                        int one_node);
 
 void db_transport_free(struct db_transport *transport);
+
+/* Reads ahead the reports that may be there already. */
+static inline void db_transport_expect(const struct db_transport *transport) {
+    for (int i = 0; i < transport->branch.count; ++i)
+        __builtin_prefetch(&transport->neighbors.reports[transport->branch.children[i]]);
+}
 
 /* The elementwise maximum of all processes' words, at process 0, once all have called. `result` is used there only.
  * `channel` is that of all processes. */
