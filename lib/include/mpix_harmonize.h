@@ -195,6 +195,7 @@ typedef struct MPIX_Harmonize_stats {
     double flag_error;  /*   while it is larger than this, flags are 0 here; infinite: they do not depend on it */
     double tolerance;   /* seconds, in force: changes with the setting tolerance=auto */
     int clock_domains;  /* groups of processes verified to share a clock; one of each is synchronized */
+    int memory_domains; /* groups of processes that agree through shared memory; as many as processes: by messages */
     int oversubscribed; /* 1 if a node has more processes than processors: waits yield the processor */
 } MPIX_Harmonize_stats;
 
@@ -222,6 +223,11 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *                  downbeat/clock.h lists the names. Default: disciplined
  *   share          verified: processes verified to share a clock are synchronized as one; never: each on its own.
  *                  Default: verified
+ *   transport      how processes agree on the deadline. Default: auto
+ *                    messages   a reduction and a broadcast
+ *                    shared     cache lines of shared memory, if all processes have it, else messages
+ *                    nodes      the same within each node, messages between nodes
+ *                    auto       messages at first; after 16 calls, and unless slack=published, shared or nodes
  *   slack          time from decision to deadline. Default: auto
  *                    auto       adapts up and down
  *                    a number   fixed, seconds

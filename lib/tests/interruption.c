@@ -24,8 +24,8 @@ void interrupt_before_wait(void (*how)(void)) { interrupt_completion(2, how); }
 /* The first reading of the clock from there on decides whether the deadline can be met, the second is the wait's. */
 static void expect_wait(void) { looks_due = 2; }
 
-/* The third begins the spin. */
-static void expect_spin(void) { looks_due = 4; }
+/* After the first of the spin. */
+static void expect_spin(void) { looks_due = 3; }
 
 void interrupt_wait(void (*how)(void)) {
     at_look = how;

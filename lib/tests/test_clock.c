@@ -34,7 +34,9 @@ static void set_back(enum db_patience patience) {
             int64_t begin = db_clock_read(&clock);
             int64_t end = begin + 200000000;
             readings_left = readings;
-            CHECK_THAT(spins ? clock.type->wait_until(&clock, end) : db_wait_until(&clock, db_clock_read(&clock), end, patience), <, end);
+            CHECK_THAT(spins ? clock.type->wait_until(&clock, end)
+                             : db_wait_until(&clock, db_clock_read(&clock), end, patience),
+                       <, end);
             readings_left = -1;
             CHECK_THAT(db_clock_read(&clock), <, begin + 10000000000);
         }

@@ -165,6 +165,7 @@ int main(int argc, char **argv) {
     comm = begin_mpi(&argc, &argv, &rank, &size);
     victim = size - 1;
     /* Interruptions count messages: no clock synchronization in between. */
+    set("transport", "messages");
     set("max_age", "1e6");
     set("max_error", "1e6");
     for (int i = 0; i < 50; ++i)

@@ -24,15 +24,15 @@ static int naps;
 static double nap_seconds[MOST_NAPS];
 
 /* The linker leads to these (CMakeLists.txt). */
-int __wrap_db_processors_oversubscribed(MPI_Comm comm, int *oversubscribed); /* NOLINT: the linker's names */
-int __wrap_nanosleep(const struct timespec *asked, struct timespec *left);   /* NOLINT */
-int __real_nanosleep(const struct timespec *asked, struct timespec *left);   /* NOLINT */
-int __wrap_sched_yield(void);                                                /* NOLINT */
-int __real_sched_yield(void);                                                /* NOLINT */
+int __wrap_db_processors_find(MPI_Comm comm, struct db_processors *found); /* NOLINT: the linker's names */
+int __wrap_nanosleep(const struct timespec *asked, struct timespec *left); /* NOLINT */
+int __real_nanosleep(const struct timespec *asked, struct timespec *left); /* NOLINT */
+int __wrap_sched_yield(void);                                              /* NOLINT */
+int __real_sched_yield(void);                                              /* NOLINT */
 
-int __wrap_db_processors_oversubscribed(MPI_Comm comm, int *oversubscribed) { /* NOLINT */
+int __wrap_db_processors_find(MPI_Comm comm, struct db_processors *found) { /* NOLINT */
     (void)comm;
-    *oversubscribed = shared;
+    *found = (struct db_processors){.oversubscribed = shared};
     return MPI_SUCCESS;
 }
 

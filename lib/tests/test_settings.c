@@ -171,7 +171,7 @@ static void unknown_variables(void) {
     struct db_settings settings;
     CHECK_THAT(read_one(&settings, "CLOK", "tsc"), ==, MPI_ERR_ARG);
     CHECK(strstr(reason.text, "environment variable DOWNBEAT_CLOK is unknown") != NULL);
-    CHECK(strstr(reason.text, "clock, sync, share, slack, tolerance, max_age, ") != NULL);
+    CHECK(strstr(reason.text, "clock, sync, share, transport, slack, tolerance, max_age, ") != NULL);
     CHECK_THAT(read_one(&settings, "clock", "tsc"), ==, MPI_ERR_ARG); /* in capitals */
     CHECK(read_one(&settings, "PRELOAD_WHATEVER", "x") == MPI_SUCCESS);
     CHECK(read_one(&settings, "LIBRARY", "x") == MPI_SUCCESS);

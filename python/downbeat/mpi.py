@@ -46,6 +46,7 @@ class Stats(NamedTuple):
         flag_error: larger than this, s, flags are False here.
         tolerance: in force, s; it changes with the setting tolerance=auto.
         clock_domains: groups of processes verified to share a clock; one of each is synchronized.
+        memory_domains: groups of processes that agree through shared memory; as many as processes: by messages.
         oversubscribed: a node has more processes than processors.
     """
 
@@ -68,6 +69,7 @@ class Stats(NamedTuple):
     flag_error: float
     tolerance: float
     clock_domains: int
+    memory_domains: int
     oversubscribed: bool
 
 
@@ -78,7 +80,7 @@ class CStats(ctypes.Structure):
     """MPIX_Harmonize_stats of mpix_harmonize.h."""
 
     _fields_ = [
-        (name, ctypes.c_int if name == "clock_domains" else C_TYPES[kind])
+        (name, ctypes.c_int if name.endswith("_domains") else C_TYPES[kind])
         for name, kind in get_type_hints(Stats).items()
     ]
 

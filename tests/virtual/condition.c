@@ -55,6 +55,9 @@ static const struct option {
     {OPTION("moving", moving), 0, 0, 1e3, 0.01, 0.5, 20, "every path takes longer, which moves, up to this, relative"},
     {OPTION("jumping", jumping), 0, 0, 1e3, 0.01, 0.5, 10,
      "every path takes longer, which jumps, up to this, relative"},
+    {OPTION("per-node", per_node), 0, 0, 65536, 2, 16, 20, "processes that share a clock and memory"},
+    {OPTION("near", near), 0.3e-6, 1e-8, 1, 0, 0, 0, "s, the shortest delay of a message between these"},
+    {OPTION("messages", messages), 0, 0, 1, 0, 0, 0, "1: all by messages"},
     {OPTION("moving-for", moving_for), 1, 1e-6, 1e7, 1e-3, 100, 100, "s from one value to the next"},
 };
 #define OPTIONS (sizeof options / sizeof *options)
@@ -133,7 +136,8 @@ int condition_set(struct condition *condition, const char *name, const char *val
     }
     char *end;
     double number = strtod(value, &end);
-    int whole = strcmp(name, "processes") == 0 || strcmp(name, "seed") == 0 || strcmp(name, "turns") == 0;
+    int whole = strcmp(name, "processes") == 0 || strcmp(name, "seed") == 0 || strcmp(name, "turns") == 0 ||
+                strcmp(name, "per-node") == 0 || strcmp(name, "messages") == 0;
     if (end == value || *end != '\0' || !(number >= option->least && number <= option->most) ||
         (whole && number != floor(number))) {
         snprintf(message, DOWNBEAT_MAX_MESSAGE, "--%s %s: must be a %snumber from %g to %g", name, value,
@@ -214,6 +218,7 @@ struct condition condition_draw(uint64_t seed, uint64_t number) {
     }
     drawn.processes = floor(happens(&state, MANY_CHANCE) ? between(&state, 64.0, MANY) : between(&state, 2.0, 64.0));
     drawn.turns = floor(drawn.turns);
+    drawn.per_node = floor(drawn.per_node);
     if (happens(&state, BEYOND_CHANCE))
         drawn.skew = between(&state, 300e-6, BEYOND_SKEW);
     else
@@ -275,11 +280,14 @@ struct virtual_starts condition_starts(const struct condition *condition) {
         .turns_until_ns = (condition->seconds + condition->absent) * 1e9,
         .step_ns = condition->step * 1e9,
         .turn_skew = condition->rate,
+        .per_node = (int)condition->per_node,
+        .near_ns = condition->near * 1e9,
     };
     double from = fmin(condition->absent_after, condition->seconds / 2.0);
     return (struct virtual_starts){.model = model,
                                    .size = (int)condition->processes,
                                    .sync = condition->sync,
+                                   .transport = condition->messages != 0.0 ? DB_TRANSPORT_MESSAGES : DB_TRANSPORT_AUTO,
                                    .period_ns = condition->interval * 1e9,
                                    .jitter_ns = condition->jitter * 1e9,
                                    .from_ns = from * 1e9,

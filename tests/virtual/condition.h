@@ -42,6 +42,9 @@ struct condition {
     double rate;
     double absent;
     double absent_after;
+    double per_node;
+    double near;
+    double messages;
 };
 
 /* Frequencies within 10 ppm, the wander of an oscillator in an air-conditioned room, a heavy tail of latencies. */

@@ -47,6 +47,7 @@ static int measure_starts(const struct condition *condition) {
     struct virtual_outcome outcome = virtual_starts_run(&starts);
     const struct verdict verdict = condition_judge(condition, &outcome);
     double *skews = virtual_allocate((size_t)outcome.count, sizeof(double));
+    double *costs = virtual_allocate((size_t)outcome.count, sizeof(double));
     double *bounds = virtual_allocate((size_t)outcome.count, sizeof(double));
     double *expected = virtual_allocate((size_t)outcome.count, sizeof(double));
     int valid = 0;
@@ -54,6 +55,8 @@ static int measure_starts(const struct condition *condition) {
         const struct virtual_start *start = &outcome.starts[i];
         bounds[i] = start->bound_ns;
         expected[i] = start->expected_ns;
+        if (start->valid)
+            costs[valid] = start->cost_ns;
         if (start->valid)
             skews[valid++] = start->skew_ns;
     }
@@ -66,6 +69,8 @@ static int measure_starts(const struct condition *condition) {
     print_ns("skew_median_ns", quantile(skews, valid, 0.5));
     print_ns("skew_p99_ns", quantile(skews, valid, 0.99));
     print_ns("skew_max_ns", quantile(skews, valid, 1.0));
+    print_ns("cost_median_ns", quantile(costs, valid, 0.5));
+    print_ns("cost_p99_ns", quantile(costs, valid, 0.99));
     print_ns("bound_median_ns", quantile(bounds, outcome.count, 0.5));
     print_ns("bound_max_ns", quantile(bounds, outcome.count, 1.0));
     print_ns("expected_median_ns", quantile(expected, outcome.count, 0.5));
@@ -76,6 +81,7 @@ static int measure_starts(const struct condition *condition) {
            outcome.sync_share);
     free(expected);
     free(bounds);
+    free(costs);
     free(skews);
     /* Beyond the domain promises may be broken where the library says that its clocks do what it excludes. */
     int said = !condition_within_domain(condition) && outcome.contradictions > 0;

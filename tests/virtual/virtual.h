@@ -93,6 +93,8 @@ struct virtual_model {
     double turns_until_ns;
     double step_ns;
     double turn_skew;
+    int per_node;   /* so many processes share a clock, and memory; 0: each is on a node of its own */
+    double near_ns; /* the shortest delay of a message between them */
 };
 
 struct virtual_world;

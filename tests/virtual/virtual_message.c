@@ -115,6 +115,9 @@ static double walked(uint64_t seed, int source, int destination, double stretche
 static double delay_ns(const struct virtual_world *world, int source, int destination, uint64_t number) {
     const struct virtual_network *network = &world->model.network;
     uint64_t state = stream(world->model.seed, (uint64_t)source, (uint64_t)destination, number);
+    const int per_node = world->model.per_node;
+    if (per_node > 1 && source / per_node == destination / per_node)
+        return world->model.near_ns;
     double delay = network->fixed_ns - network->exponential_ns * log(uniform(&state));
     if (uniform(&state) <= network->tail_share) {
         double tail_ns = network->tail_ns * pow(uniform(&state), -1.0 / 1.5);

@@ -1,4 +1,5 @@
 #include "virtual_state.h"
+#include "virtual_world.h"
 
 #include "check.h"
 #include "random.h"
@@ -43,6 +44,15 @@ int db_domain_find(struct db_domain *domain, const struct db_channel *channel, s
     *domain = (struct db_domain){
         .members = *channel, .leaders = *channel, .place = virtual_rank(channel), .count = virtual_size(channel)};
     domain->members.comm = MPI_COMM_NULL;
+    const struct virtual_world *world = virtual_self->world;
+    if (world->memory == NULL)
+        return MPI_SUCCESS;
+    /* One clock a node. */
+    domain->members = virtual_members(world, virtual_self->index);
+    domain->leaders = virtual_leaders(world, virtual_self->index);
+    domain->place = virtual_self->index / world->model.per_node;
+    domain->count = virtual_nodes(world);
+    domain->bound_ns = virtual_self->index % world->model.per_node == 0 ? 0.0 : offer->clock.resolution_ns;
     return MPI_SUCCESS;
 }
 
@@ -67,6 +77,7 @@ struct run {
     struct virtual_outcome outcome;
     double *first_exit; /* by call */
     double *last_exit;
+    double *last_entry;
     double from_sync_ns;
     long long from_syncs;
 };
@@ -160,6 +171,7 @@ static void take_part(int process, void *argument) {
             run->from_syncs = state->syncs.count;
         }
         int flag;
+        run->last_entry[call] = fmax(run->last_entry[call], virtual_here_ns());
         CHECK(db_harmonize(state, 0.0, &flag) == MPI_SUCCESS);
         count_flag(run, process, flag);
         count_start(run, process, call, flag);
@@ -186,8 +198,10 @@ static void mark_blind(struct run *run, const struct virtual_turn *turn) {
 static void sum_up(struct run *run) {
     const struct db_state *first = &run->states[0];
     struct virtual_outcome *outcome = &run->outcome;
-    for (int i = 0; i < run->calls; ++i)
+    for (int i = 0; i < run->calls; ++i) {
         outcome->all[i].skew_ns = run->last_exit[i] - run->first_exit[i];
+        outcome->all[i].cost_ns = run->last_exit[i] - run->last_entry[i];
+    }
     for (int i = 0; i < run->wanted->size; ++i) {
         const struct virtual_oscillator *oscillator = virtual_oscillator(run->world, i);
         for (int k = 0; k < oscillator->turn_count; ++k)
@@ -212,7 +226,9 @@ struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts) {
     CHECK(db_settings_from_environment(&run.settings, &reason) == MPI_SUCCESS);
     if (starts->sync != NULL)
         CHECK(db_scheme_parse(&run.settings.sync, "scheme", starts->sync, message) == 0);
+    run.settings.transport = starts->transport;
     run.channel = virtual_channel(run.world, NULL, starts->size);
+    virtual_memory_create(run.world);
     run.calls = (int)ceil(starts->until_ns / starts->period_ns);
     run.skipped = (int)ceil(starts->from_ns / starts->period_ns);
     if (run.skipped == run.calls)
@@ -224,6 +240,7 @@ struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts) {
     run.outcome.starts = run.outcome.all + run.skipped;
     run.first_exit = virtual_allocate((size_t)run.calls, sizeof *run.first_exit);
     run.last_exit = virtual_allocate((size_t)run.calls, sizeof *run.last_exit);
+    run.last_entry = virtual_allocate((size_t)run.calls, sizeof *run.last_entry);
     run.states = virtual_allocate((size_t)starts->size, sizeof *run.states);
     for (int i = 0; i < run.calls; ++i) {
         run.outcome.all[i].valid = 1;
@@ -237,7 +254,9 @@ struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts) {
     free(run.states[0].slack);
     free(run.states);
     free(run.last_exit);
+    free(run.last_entry);
     free(run.first_exit);
+    virtual_memory_free(run.world);
     virtual_free(run.world);
     return run.outcome;
 }

@@ -11,6 +11,7 @@ struct virtual_starts {
     struct virtual_model model;
     int size;
     const char *sync; /* NULL: the default */
+    enum db_transport_kind transport;
     double period_ns; /* from call to call; every process comes to each with a jitter of its own */
     double jitter_ns;
     double doubt_ns; /* setting flag_error, from the environment; 0 where nobody asks */
@@ -28,6 +29,7 @@ struct virtual_start {
     double told_ns;         /* what the next call said of that, to all the same; negative if there was none */
     double slack_ns;        /* that process 0 gave */
     double lag_ns;          /* largest of all processes */
+    double cost_ns;         /* from the last entry to the last exit, in true time */
     int valid;              /* all flags were 1 */
     int blind;              /* a clock has turned, and was not compared since */
     long long syncs;        /* so far */

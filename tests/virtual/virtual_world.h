@@ -1,5 +1,5 @@
 /* Shared by the parts of the virtual world: virtual.c (worlds, runs, whose turn it is), virtual_clock.c (time),
- * virtual_message.c (message.h). */
+ * virtual_message.c (message.h), virtual_memory.c (mailbox.h, where starts are tried). */
 #ifndef DOWNBEAT_VIRTUAL_WORLD_H
 #define DOWNBEAT_VIRTUAL_WORLD_H
 
@@ -75,6 +75,7 @@ struct virtual_world {
     struct process *processes;
     struct group *groups;
     int group_count;
+    struct virtual_memory *memory; /* NULL: none is shared */
 
     /* One process runs at a time, until it waits for a message or is done. */
     struct coroutine scheduler;
@@ -114,6 +115,13 @@ int virtual_group_of(const struct db_channel *channel);
 /* Messages within a group, by rank. */
 int virtual_send(int group, enum kind kind, const int64_t *words, int count, int rank);
 int virtual_receive(int group, enum kind kind, int64_t *words, int count, int rank);
+
+/* The memory of nodes (virtual_memory.c), and the channels of a process's node, and of the first processes of all. */
+void virtual_memory_create(struct virtual_world *world);
+void virtual_memory_free(struct virtual_world *world);
+int virtual_nodes(const struct virtual_world *world);
+struct db_channel virtual_members(const struct virtual_world *world, int process);
+struct db_channel virtual_leaders(const struct virtual_world *world, int process);
 
 /* Numbers of messages count from here on. */
 void virtual_forget_sent(struct process *process);

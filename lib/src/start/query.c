@@ -137,6 +137,8 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
         .flag_error = state->thresholds.flag_error_ns * NS,
         .tolerance = (double)state->thresholds.tolerance_ns * NS,
         .clock_domains = state->clocks.domain.count,
+        .memory_domains =
+            state->transport.kind == DB_TRANSPORT_MESSAGES ? state->size : state->transport.neighbors.nodes,
         .oversubscribed = state->waiting.oversubscribed,
     };
     return MPI_SUCCESS;

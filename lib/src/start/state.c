@@ -72,7 +72,7 @@ static int begin_transport(struct db_state *state) {
     const enum db_transport_kind wanted = wanted_transport(&state->settings);
     struct db_transport *transport = &state->transport;
     int first = 0;
-    DB_TRY(db_transport_begin(transport, &state->channel, wanted, state->waiting.one_node));
+    DB_TRY(db_transport_begin(transport, &state->channel, state->size, wanted, state->waiting.one_node));
     if (wanted == DB_TRANSPORT_AUTO || transport->kind == wanted || transport->kind == DB_TRANSPORT_SHARED ||
         state->size == 1)
         return MPI_SUCCESS;

@@ -55,18 +55,16 @@ static void take_place(struct db_transport *transport) {
         transport->branch = db_branch_of(neighbors->place, neighbors->size, neighbors->caches);
 }
 
-int db_transport_begin(struct db_transport *transport, const struct db_channel *channel, enum db_transport_kind wanted,
-                       int one_node) {
-    int size;
+int db_transport_begin(struct db_transport *transport, const struct db_channel *channel, int processes,
+                       enum db_transport_kind wanted, int one_node) {
     db_transport_free(transport);
     if (wanted == DB_TRANSPORT_MESSAGES)
         return MPI_SUCCESS;
-    DB_TRY(MPI_Comm_size(channel->comm, &size));
     DB_TRY(db_neighbors_find(&transport->neighbors, channel, one_node));
     transport->tried = 1;
-    if (transport->neighbors.nodes == 1 && size > 1)
+    if (transport->neighbors.nodes == 1 && processes > 1)
         transport->kind = DB_TRANSPORT_SHARED;
-    else if (transport->neighbors.nodes < size && wanted != DB_TRANSPORT_SHARED)
+    else if (transport->neighbors.nodes < processes && wanted != DB_TRANSPORT_SHARED)
         transport->kind = DB_TRANSPORT_NODES;
     if (transport->kind == DB_TRANSPORT_MESSAGES)
         db_neighbors_free(&transport->neighbors);

@@ -13,7 +13,9 @@
 
 enum db_transport_kind { DB_TRANSPORT_AUTO, DB_TRANSPORT_MESSAGES, DB_TRANSPORT_SHARED, DB_TRANSPORT_NODES };
 
+#ifndef DB_TREE_DEGREE
 #define DB_TREE_DEGREE 5
+#endif
 #define DB_MOST_CHILDREN (2 * DB_TREE_DEGREE)
 
 /* This process's place in the tree of its node. */
@@ -31,9 +33,10 @@ struct db_transport {
     uint32_t round; /* of the lines */
 };
 
-/* Sets up the transport that is asked for, or, where it cannot be had, messages. Collective. */
-int db_transport_begin(struct db_transport *transport, const struct db_channel *channel, enum db_transport_kind wanted,
-                       int one_node);
+/* Sets up, between so many processes, the transport that is asked for, or, where it cannot be had, messages.
+ * Collective. */
+int db_transport_begin(struct db_transport *transport, const struct db_channel *channel, int processes,
+                       enum db_transport_kind wanted, int one_node);
 
 void db_transport_free(struct db_transport *transport);
 
