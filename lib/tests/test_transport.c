@@ -72,7 +72,7 @@ static void trees(void) {
     }
 }
 
-enum { THREADS = 7, ROUNDS = 2000, WORDS = DB_MAILBOX_WORDS };
+enum { THREADS = 7, ROUNDS = 1000, SLOW_ROUNDS = 30, WORDS = DB_MAILBOX_WORDS };
 
 static struct {
     struct db_mailbox reports[THREADS];
@@ -83,6 +83,7 @@ static struct {
 struct thread {
     pthread_t id;
     int place;
+    int rounds;
     enum db_patience patience;
 };
 
@@ -98,7 +99,7 @@ static void *take_part(void *argument) {
         .branch = db_branch_of(self->place, THREADS, memory.caches)};
     int64_t words[WORDS];
     int64_t all[WORDS];
-    for (int round = 0; round < ROUNDS; ++round) {
+    for (int round = 0; round < self->rounds; ++round) {
         for (int i = 0; i < WORDS; ++i)
             words[i] = word_of(self->place, round, i);
         CHECK_THAT(db_transport_gather(&transport, &channel, words, all, WORDS), ==, MPI_SUCCESS);
@@ -116,13 +117,13 @@ static void *take_part(void *argument) {
     return NULL;
 }
 
-static void words_go_up_and_down(enum db_patience patience) {
+static void words_go_up_and_down(enum db_patience patience, int rounds) {
     struct thread threads[THREADS];
     memset(&memory, 0, sizeof memory);
     for (int i = 0; i < THREADS; ++i)
         memory.caches[i] = i % 2;
     for (int i = 0; i < THREADS; ++i) {
-        threads[i] = (struct thread){.place = i, .patience = patience};
+        threads[i] = (struct thread){.place = i, .rounds = rounds, .patience = patience};
         CHECK(pthread_create(&threads[i].id, NULL, take_part, &threads[i]) == 0);
     }
     for (int i = 0; i < THREADS; ++i)
@@ -139,7 +140,7 @@ static void mailboxes_are_apart(void) {
 int main(void) {
     mailboxes_are_apart();
     trees();
-    words_go_up_and_down(DB_YIELD);
-    words_go_up_and_down(DB_SLEEP);
+    words_go_up_and_down(DB_YIELD, ROUNDS);
+    words_go_up_and_down(DB_SLEEP, SLOW_ROUNDS);
     return 0;
 }
