@@ -26,7 +26,7 @@ VARIABLES = {
 on_open_mpi_5 = pytest.mark.parametrize("mpi", ["openmpi5"])
 
 
-def survive(mpi: str, program: str, *arguments: str) -> str:
+def survive(mpi: str, program: str, *arguments: str, status: int = 0, **variables: str) -> str:
     """Runs a program whose processes may be killed; returns what it printed."""
     command = [str(LAUNCHER), "--with-ft", "ulfm", "--oversubscribe", "-n", str(RANKS)]
     path = ROOT / "build" / mpi / "bin" / program
@@ -36,9 +36,9 @@ def survive(mpi: str, program: str, *arguments: str) -> str:
         text=True,
         check=False,
         timeout=60,
-        env=os.environ | VARIABLES,
+        env=os.environ | VARIABLES | variables,
     )
-    assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+    assert done.returncode == status, (arguments, done.stdout, done.stderr)
     return done.stdout
 
 
@@ -52,3 +52,21 @@ def test_survivors_hear_of_it_and_go_on(mpi: str, when: str, victim: int) -> Non
     printed = survive(mpi, "test_loss", when, str(victim), str(random.randint(20_000, 80_000)))
     survivors = RANKS - (not when.endswith("revoked"))
     assert re.findall(r"recovered: (\d) processes", printed) == [str(survivors)] * survivors
+
+
+@on_open_mpi_5
+@pytest.mark.parametrize("program", ["conformance", "conformance-defects"])
+def test_the_check_passes_what_recovers(mpi: str, program: str) -> None:
+    printed = survive(mpi, program, "--only", "recovery,finalize")
+    assert re.findall(r"^(ok|not ok) \d - (\w+)", printed, flags=re.MULTILINE) == [
+        ("ok", "recovery"),
+        ("ok", "finalize"),
+    ]
+    assert "SKIP" not in printed
+
+
+@on_open_mpi_5
+def test_the_check_finds_who_does_not_hear(mpi: str) -> None:
+    variables = {"CONFORMANCE_DEFECT": "deaf"}
+    printed = survive(mpi, "conformance-defects", "--only", "recovery", "--timeout", "3", status=1, **variables)
+    assert "not ok 1 - recovery" in printed
