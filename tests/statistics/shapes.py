@@ -157,7 +157,8 @@ def drift_files(
         numbers = dict.fromkeys(("drift_ppm", "skew_low", "skew_high", "r_squared"), slopes[:, 0])
         numbers |= {"duration": np.full(pairs, 20.0), "answerer": np.array(partners)}
         numbers["residual_ppm"] = np.full(pairs, noise_us / 20 * (1 + launch / 50))
-        data = xr.Dataset({name: (dims, values) for name, values in variables.items()}, {"time": time})
+        places = {"time": time, "pair": [f"0:{rank}" for rank in partners]}
+        data = xr.Dataset({name: (dims, values) for name, values in variables.items()}, places)
         data = data.assign({name: ("pair", values) for name, values in numbers.items()})
         files.append(data.assign(host=("rank", list(hosts))).assign_attrs(clock_validation=whose))
     return files

@@ -5,7 +5,7 @@ Schuchart 2023, Fig. 3; Hunold 2015, Fig. 4; Niethammer 2016, Table II.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,9 +69,6 @@ def medians(skews: Skews, name: str) -> dict[int, np.ndarray]:
 class ExitSkew:
     """Part (b), whose nodes are filled one after another, and (a), with one rank on each node."""
 
-    def series(self, _: Results) -> Iterable[str]:
-        return (BARRIER, HARMONIZE)
-
     def runs(self, site: Site) -> tuple[Run, ...]:
         filled = [self.run(site, f"n{ranks}", ranks, 0) for ranks in site.counts]
         if not site.placed or site.ranks_per_node == 1:
@@ -124,18 +121,23 @@ class ExitSkew:
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         filled, alone = self.parts(results)
         skews, truth = ranges(results, "exit", filled), self.truth(results)
-        sigmas = {key: one for key, one in ranges(results, "duration", filled).items() if key[0] == BARRIER}
-        apart = ranges(results, "exit", alone) if alone != filled else {}
-        shown = (
-            (apart, "exit skew [us]", "(a) one rank per node"),
-            (skews, "exit skew [us]", "(b) nodes filled" if apart else "instants of leaving"),
-            (truth, "true exit skew [us]", f"{'(b) ' if apart else ''}true time"),
-            (sigmas, "sigma [us]", "times in the barrier"),
-        )
+        sigmas = ranges(results, "duration", filled)
+        apart = alone if alone != filled else []
+        both = (BARRIER, HARMONIZE)
+        shown = [
+            (ranges(results, "exit", apart), apart, both, "exit skew [us]", "(a) one rank per node"),
+            (skews, filled, both, "exit skew [us]", "(b) nodes filled" if apart else "instants of leaving"),
+            (truth, filled if truth else [], both, "true exit skew [us]", f"{'(b) ' if apart else ''}true time"),
+            (sigmas, filled, (BARRIER,), "sigma [us]", "times in the barrier"),
+        ]
         panels = []
-        for found, unit, title in shown:
-            boxes = [box_of(str(ranks), own, np.concatenate(launches)) for (own, ranks), launches in found.items()]
-            panels += [Panel(boxes, "number of ranks", unit, title, y_scale="log")] if found else []
+        for found, labels, names, unit, title in shown:
+            boxes = [
+                box_of(str(ranks), own, np.concatenate([[], *found.get((own, ranks), ())]))
+                for own in names
+                for ranks in (results.run(label).ranks for label in labels)
+            ]
+            panels += [Panel(boxes, "number of ranks", unit, title, y_scale="log")] if boxes else []
         caption = (
             "Instants of leaving: from the first rank's leaving the synchronizer to the last one's, which the text "
             "describes. Times in the barrier: the largest less the smallest of the times that ranks spend in it, which "
@@ -205,9 +207,6 @@ def exits_after_the_first(data: xr.Dataset) -> np.ndarray:
 class ExitPattern(Cells):
     """When each rank leaves MPI_Barrier, which begins with a window on clocks that HCA synchronized once."""
 
-    def series(self, _: Results) -> Iterable[str]:
-        return ("one launch", "all launches")
-
     def runs(self, site: Site) -> tuple[Run, ...]:
         variables = made(site) | ONCE | {"DOWNBEAT_SYNC": "hca"}
         return declared_runs(site, **self.run, variables=variables, more_seconds=FIT_SECONDS)
@@ -244,6 +243,8 @@ class ExitPattern(Cells):
                 middle, low, high = (part[ranks] for part in (mean, low, mean + half))
                 series.append(Line(label, ranks + BESIDE * at, middle, low, high, at, "", at))
             panels.append(Panel(series, "rank", "exit after the first [us]", library))
+        titles = [results.site.two_libraries[label] for label in results.have()]
+        panels += [Panel([], title=one) for one in titles if one not in {panel.title for panel in panels}]
         caption = (
             f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the first rank's exit. "
             "Calls begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper. Bars are 95 % "
@@ -271,9 +272,6 @@ def statistics(files: Sequence[xr.Dataset]) -> tuple[np.ndarray, np.ndarray, np.
 @dataclass(frozen=True)
 class OffsetTable:
     """Offsets by single exchanges, back to back as in the paper, and of ranks that rest before each."""
-
-    def series(self, _: Results) -> Iterable[str]:
-        return ("offset",)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         counts = [(ranks, 0) for ranks in (site.node, site.most)]

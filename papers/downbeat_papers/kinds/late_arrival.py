@@ -126,7 +126,7 @@ class LateArrival:
                 values = (part["ranks"], part["median"], part["low"], part["high"])
                 marker = place if len(forms) > 1 else int(color)
                 label = self.label(form, size, delay if delays else None)
-                lines += [Line(label, *values, color, ("-", "--")[place], marker)] if len(part) else []
+                lines.append(Line(label, *values, color, ("-", "--")[place], marker))
         return lines
 
 
@@ -137,10 +137,6 @@ class GlobalTime(LateArrival):
     in_seconds: bool = False  # whether times are drawn in seconds, on a logarithmic axis
     up_to: int = 0  # ranks, which claims on growth are about
     step_us: float = 0.0  # that doubling the ranks is claimed not to add; operations that take less decide nothing
-
-    def series(self, _: Results) -> Iterable[str]:
-        size = SMALL if self.sizes else 0
-        return [self.label(form, size, delay) for form in self.forms for delay in (0.0, *self.late)]
 
     def facts(self, results: Results) -> Facts:
         """Returns times without delay, on ranks with cores, and by how much a delay prolongs the operation."""
@@ -316,11 +312,6 @@ def benefit_measures(table: pd.DataFrame, forms: tuple[str, str], sizes: Sequenc
 @dataclass(frozen=True)
 class Benefit(LateArrival):
     """Delay overlap benefits over processes."""
-
-    def series(self, _: Results) -> Iterable[str]:
-        if self.sizes:
-            return [self.label(form, size, None) for form in self.forms for size in self.sizes]
-        return [f"{form.capitalize()} {delay:g} us" for form in self.forms for delay in (*self.late, *self.shorter)]
 
     def label(self, form: str, size: int, delay: float | None) -> str:
         """Returns the label of a line: of each size, or of each delay where there are no sizes."""
