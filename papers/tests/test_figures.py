@@ -26,7 +26,7 @@ from downbeat_command import downbeat
 from downbeat_papers.claims import Facts
 from downbeat_papers.figure import FIGURES, find_figures, not_drawn, own_data
 from downbeat_papers.judgement import judge
-from downbeat_papers.kinds import cells, clocks, distribution, late_arrival, over_time, round_trips, scaling
+from downbeat_papers.kinds import cells, clocks, distribution, exits, late_arrival, over_time, round_trips, scaling
 from downbeat_papers.kinds.late_arrival import Benefit
 from downbeat_papers.listing import WIDTH, here, listing
 from downbeat_papers.page import figure_section, missing_section, whole_page
@@ -213,7 +213,7 @@ def test_no_panel_loses_what_it_shows_in_silence(name: str, monkeypatch: pytest.
     def undrawn(own: str, title: str, caption: str, panels: Sequence[Panel], **_: object) -> Picture:
         return Picture(own, title, caption, new_figure(1.0), numbers_of(panels), panels)
 
-    for module in (cells, clocks, distribution, late_arrival, over_time, round_trips, scaling):
+    for module in (cells, clocks, distribution, exits, late_arrival, over_time, round_trips, scaling):
         monkeypatch.setattr(module, "make_picture", undrawn)
     figure, results = FIGURES[name], EVERY_WORLD[name](Maker(np.random.default_rng(1), 2, effect=True))
     whole, failed = shown(figure.pictures(results)), 0

@@ -18,9 +18,18 @@ from downbeat_papers.claims import Finding, Measure, evidence_of
 from downbeat_papers.draw import median_sample
 from downbeat_papers.figure import FIGURES
 from downbeat_papers.judgement import judge
-from downbeat_papers.kinds import clocks, distribution, late_arrival, over_time, round_trips, scaling
-from downbeat_papers.kinds.cells import exit_lags, release_rounds, tree_less_line
+from downbeat_papers.kinds import clocks, late_arrival, over_time, round_trips, scaling
 from downbeat_papers.kinds.distribution import common_start, ranges
+from downbeat_papers.kinds.exits import (
+    after_the_first,
+    mean_and_half,
+    medians_of_calls,
+    release_rounds,
+    ring_measures,
+    stamps,
+    tree_less_line,
+    with_delays,
+)
 from downbeat_papers.results import LATENCY, MEDIAN, Results, launch_values
 from launch_files import Cell, write_launch
 from papers_site import site
@@ -458,8 +467,33 @@ def test_the_pattern_of_a_tree_is_told_from_a_line_and_from_none(
 def test_lags_are_medians_over_valid_samples_of_the_cell() -> None:
     entry = 1e-6 * np.array([[5.0, 6.0], [7.0, 9.0], [1.0, 4.0], [0.0, 99.0], [0.0, 50.0]])
     variables = {"entry": (("sample", "rank"), entry), "valid": ("sample", [1, 1, 1, 0, 1])}
-    data = xr.Dataset(variables | {"cell_index": ("sample", [0, 0, 0, 0, 1])})
-    assert exit_lags(data, 0) == pytest.approx([0.0, 2.0])
+    cells = {"cell_index": ("sample", [0, 0, 0, 0, 1]), "synchronizer": ("cell", ["bruck", "tree"])}
+    exits = stamps(xr.Dataset(variables | cells), "entry", "synchronizer", "bruck")
+    assert medians_of_calls([after_the_first(exits)])[0] == pytest.approx([0.0, 2.0])
+    assert np.isnan(medians_of_calls([exits[:0]])).all()
+
+
+def test_delays_in_whole_us_compensate_a_pattern_that_stays_and_spoil_one_that_does_not() -> None:
+    """A loop of n us that begins at 0.3 us ends at n, when the clock has advanced by n."""
+    stays = np.tile([0.3, 2.3, 4.3], (4, 1))
+    assert with_delays(stays)[1].tolist() == [[4.0, 4.0, 4.3]] * 2
+    turns = np.concatenate([stays[:2], stays[2:, ::-1]])
+    plain, delayed = with_delays(turns)
+    assert np.ptp(plain, axis=1) == pytest.approx([4.0] * 2)
+    assert delayed.tolist() == [[8.0, 4.0, 0.3]] * 2
+    assert with_delays(stays / 10)[1].tolist() == (stays[2:] / 10).tolist()  # no delay is a microsecond
+
+
+def test_the_first_half_of_a_ring_is_counted_from_the_root() -> None:
+    entry = np.array([[4.0, 1.0, 2.0, 3.0], [14.0, 11.0, 12.0, 14.5]])
+    found = ring_measures([(entry, entry + np.array([5.0, 8.0, 1.0, 3.0]))])
+    assert list(found.pop("after_the_root")) == ["rank 1"]  # type: ignore[arg-type]
+    values = {name: np.asarray(one.values)[0] for name, one in found.items() if isinstance(one, Measure)}
+    first, second = (-3.0, 8.0), (-1.125, 2.0)
+    assert [(values[f"{half}_leaves"], values[f"{half}_takes"]) for half in ("first_half", "second_half")] == [
+        first,
+        second,
+    ]
 
 
 # Launches that worlds do not make up.
@@ -527,12 +561,12 @@ def test_bins_are_medians_which_interruptions_do_not_move(rises: float, said: bo
 def test_exits_are_counted_from_the_first_of_each_valid_barrier() -> None:
     exits_us = np.array([[10.0, 12.0, 11.0], [25.0, 24.0, 27.0], [0.0, 900.0, 0.0]])
     data = xr.Dataset({"exit": (("sample", "rank"), 1e-6 * exits_us), "valid": ("sample", [1, 1, 0])})
-    late = distribution.exits_after_the_first(data)
+    late = after_the_first(stamps(data, "exit"))
     assert late == pytest.approx(np.array([[0.0, 2.0, 1.0], [1.0, 0.0, 3.0]]))
-    mean, half = distribution.mean_and_half(late)
+    mean, half = mean_and_half(late)
     low, high = stats.ttest_1samp(late[:, 1], 0).confidence_interval(0.95)
     assert (mean[1] - half[1], mean[1] + half[1]) == pytest.approx((low, high))
-    assert distribution.mean_and_half(late[:1])[1].tolist() == [0.0, 0.0, 0.0]
+    assert mean_and_half(late[:1])[1].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_sigma_is_over_times_in_the_barrier_and_skew_over_instants_of_leaving() -> None:

@@ -7,7 +7,7 @@ the pattern in which ranks leave a barrier.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import Any
 
@@ -17,7 +17,7 @@ import xarray as xr
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Heat, Line, Panel, box_of
 from downbeat.report.style import Picture
-from downbeat.text import MICROSECONDS, bytes_text, drawn_of, evenly
+from downbeat.text import MICROSECONDS, bytes_text
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, missing, undecided
 from downbeat_papers.draw import Sample, median_line, median_sample
@@ -147,6 +147,12 @@ class Cells:
                 text = self.timelines["text"] if line else "{value}, {ranks} ranks"
                 lines.append((text.format(value=words, one=line, ranks=ranks), line))
         return lines
+
+
+def cell_where(data: xr.Dataset, by: str, value: str) -> int:
+    """Returns the number of the first cell whose variable has a value; -1, which no sample has: there is none."""
+    names = [str(one) for one in data[by].to_numpy()]
+    return names.index(value) if value in names else -1
 
 
 @dataclass(frozen=True)
@@ -315,90 +321,3 @@ class TwoLibraries(Cells):
         )
         title = "Run-time of MPI_Bcast under two libraries, normalized"
         return (make_picture(name, title, caption, panels, share_y=True),)
-
-
-FEWEST = 8  # ranks; with fewer a tree's rounds and a line of ranks are nearly one order
-
-
-def cell_where(data: xr.Dataset, by: str, value: str) -> int:
-    """Returns the number of the first cell whose variable has a value; -1, which no sample has: there is none."""
-    names = [str(one) for one in data[by].to_numpy()]
-    return names.index(value) if value in names else -1
-
-
-def exit_lags(data: xr.Dataset, cell: int) -> np.ndarray:
-    """Returns the lag of each rank's exit after the first in us, median over valid samples of a cell."""
-    rows = (data["cell_index"].to_numpy() == cell) & (data["valid"].to_numpy() == 1)
-    entry = data["entry"].to_numpy()[rows]
-    if not len(entry):
-        return np.full(entry.shape[1], np.nan)
-    return np.asarray(np.median(entry - entry.min(axis=1, keepdims=True), axis=0) * MICROSECONDS)
-
-
-def release_rounds(ranks: int) -> dict[str, np.ndarray]:
-    """Returns in which round a binomial tree with root 0 releases each rank, farthest children first or nearest."""
-    numbers = range(1, ranks)
-    rounds = (ranks - 1).bit_length()
-    farthest = [rounds - ((rank & -rank).bit_length() - 1) for rank in numbers]
-    nearest = [rank.bit_length() for rank in numbers]
-    return {
-        "binomial tree, farthest first": np.array([0, *farthest], float),
-        "binomial tree, nearest first": np.array([0, *nearest], float),
-    }
-
-
-def tree_less_line(lags: np.ndarray) -> dict[str, Measure] | Measure:
-    """Returns how much better exits fit the rounds of either tree than the order of ranks.
-
-    Each launch's lags, shape (launches, ranks), are fitted by the rounds of a tree and the numbers of ranks, both from
-    0 to 1.
-    """
-    ranks = lags.shape[1]
-    if ranks < FEWEST:
-        return missing(f"a tree of {ranks} ranks has too few rounds to differ from a line; it takes {FEWEST}")
-    kept = lags[np.isfinite(lags).all(axis=1)]
-    line = np.arange(ranks) / (ranks - 1)
-    found = {}
-    for name, rounds in release_rounds(ranks).items():
-        fit = np.linalg.lstsq(np.stack([rounds / rounds.max(), line, np.ones(ranks)], axis=1), kept.T, rcond=None)[0]
-        found[name] = Measure(fit[0] - fit[1], " us", signed=True)
-    return found
-
-
-@dataclass(frozen=True)
-class BarrierPattern(Cells):
-    """Timelines, and when each rank leaves the barrier, beside the orders of trees (Niethammer 2016, Fig. 2)."""
-
-    def lags(self, results: Results) -> dict[int, np.ndarray]:
-        """Returns lags after MPI_Barrier in us by number of ranks, shape (launches, ranks)."""
-        lags = {}
-        for label in results.have():
-            files = results.datasets(label)
-            rows = [exit_lags(data, cell_where(data, "synchronizer", BARRIER)) for data in files]
-            lags[results.run(label).ranks] = np.stack(rows)
-        return lags
-
-    def facts(self, results: Results) -> Facts:
-        lags = self.lags(results)
-        on_cores = [ranks for ranks in lags if not results.site.crowded(ranks)]
-        tree = tree_less_line(lags[max(on_cores)]) if on_cores else missing("there are no ranks with a core each")
-        return Facts({**super().facts(results).measures, "tree_rather_than_line": tree})
-
-    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        lags, most = self.lags(results), results.site.sample
-        caption = (
-            "Time after the rank that left first, median over the samples of a launch; points: median launch, bars: "
-            "smallest to largest. Beside them the rounds in which binomial trees would release the ranks, scaled "
-            f"to the latest of them.{drawn_of(max(lags), most)}"
-        )
-        panels = []
-        for ranks, values in lags.items():
-            kept = np.array(evenly(range(ranks), most))
-            measured = median_line("measured", kept, list(values[:, kept].T), 0)
-            marks = [replace(measured, style="")]
-            for color, (tree, rounds) in enumerate(release_rounds(ranks).items(), 1):
-                scaled = rounds[kept] / rounds.max() * np.max(measured.y)
-                marks.append(Line(tree, kept, scaled, color=color, style=""))
-            panels.append(Panel(marks, "rank", "exit after the first [us]", f"mpi_barrier, {ranks} ranks", "whole"))
-        pattern = make_picture(f"{name}-pattern", "When each rank leaves the barrier", caption, panels)
-        return (*super().pictures(name, results), pattern)

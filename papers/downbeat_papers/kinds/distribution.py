@@ -15,15 +15,12 @@ from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
 from downbeat.report.style import Picture
 from downbeat.run.simulation import sample_messages, simulated_seconds, start_seconds
-from downbeat.statistics.distributions import t_quantile
-from downbeat.text import MICROSECONDS, drawn_of
+from downbeat.text import MICROSECONDS
 
-from downbeat_papers.claims import Facts, Measure, Measured, between, each, missing
+from downbeat_papers.claims import Facts, Measure, Measured, between, each
 from downbeat_papers.evidence import half as half_of
-from downbeat_papers.kinds.cells import Cells
-from downbeat_papers.kinds.over_time import FIT_SECONDS, ONCE
-from downbeat_papers.results import BARRIER, HARMONIZE, NoSamplesError, Results, nodes_seen
-from downbeat_papers.runs import Run, declared_runs, made
+from downbeat_papers.results import BARRIER, HARMONIZE, Results, nodes_seen
+from downbeat_papers.runs import Run
 from downbeat_papers.site import CROWDED_TOLERANCE, Site
 
 CALLS = 50  # of each synchronizer, in a launch
@@ -184,75 +181,6 @@ def common_start(results: Results, full: int, barrier: np.ndarray, common: np.nd
         "common_start_at_most": Measure(at_most[:pairs], " us", obstacle=crowding, note=note),
         "common_start": Measure(at_most, " us", obstacle=crowding, note=note),
     }
-
-
-BESIDE = 0.15  # ranks, by which points of one rank are apart
-
-
-def mean_and_half(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the mean over rows, and half of its 95 % t interval; 0 of a single row."""
-    count = len(rows)
-    if count < 2:
-        return rows.mean(axis=0), np.zeros(rows.shape[1])
-    return rows.mean(axis=0), t_quantile(count - 1, 0.975) * rows.std(axis=0, ddof=1) / np.sqrt(count)
-
-
-def exits_after_the_first(data: xr.Dataset) -> np.ndarray:
-    """Returns when each rank leaves the barrier after the first one, in us, of valid calls; shape (calls, ranks)."""
-    exits = data["exit"].to_numpy()[data["valid"].to_numpy() == 1]
-    return np.asarray((exits - exits.min(axis=1, keepdims=True)) * MICROSECONDS)
-
-
-@dataclass(frozen=True)
-class ExitPattern(Cells):
-    """When each rank leaves MPI_Barrier, which begins with a window on clocks that HCA synchronized once."""
-
-    def runs(self, site: Site) -> tuple[Run, ...]:
-        variables = made(site) | ONCE | {"DOWNBEAT_SYNC": "hca"}
-        return declared_runs(site, **self.run, variables=variables, more_seconds=FIT_SECONDS)
-
-    def exits(self, results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Returns mean exits and half their intervals in us, both (launches, ranks), by the label of the library."""
-        found = {}
-        for label in results.have():
-            late = [exits_after_the_first(data) for data in results.datasets(label)]
-            launches = [mean_and_half(calls) for calls in late if len(calls) > 1]
-            if launches:
-                means, halves = (np.stack(values) for values in zip(*launches, strict=True))
-                found[results.site.two_libraries[label]] = means, halves
-        if not found:
-            raise NoSamplesError("no launch has two valid calls")
-        return found
-
-    def facts(self, results: Results) -> Facts:
-        exits = self.exits(results)
-        spreads = [Measure(np.ptp(means, axis=1), " us", note=name) for name, (means, _) in exits.items()]
-        one, other = [*spreads, missing("two MPI libraries with valid calls are needed")][:2]
-        return Facts({"spread_of_one": one, "spread_of_the_other": other})
-
-    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        panels = []
-        for library, (means, halves) in self.exits(results).items():
-            # One launch, as in the paper: the middle one.
-            chosen = int(np.argsort(np.ptp(means, axis=1))[len(means) // 2])
-            ranks = np.array(results.site.sampled(range(means.shape[1])))
-            both = {"one launch": (means[chosen], halves[chosen]), "all launches": mean_and_half(means)}
-            series = []
-            for at, (label, (mean, half)) in enumerate(both.items()):
-                low = np.maximum(0.0, mean - half)  # nobody leaves before the first
-                middle, low, high = (part[ranks] for part in (mean, low, mean + half))
-                series.append(Line(label, ranks + BESIDE * at, middle, low, high, at, "", at))
-            panels.append(Panel(series, "rank", "exit after the first [us]", library))
-        titles = [results.site.two_libraries[label] for label in results.have()]
-        panels += [Panel([], title=one) for one in titles if one not in {panel.title for panel in panels}]
-        caption = (
-            f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the first rank's exit. "
-            "Calls begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper. Bars are 95 % "
-            "intervals of the mean, cut off at 0. One launch, as in the paper: the one with the middle spread; its bar "
-            "knows the deviation between calls. All launches: mean of their means; its bar knows that of launches."
-            + drawn_of(results.runs[0].ranks, results.site.sample)
-        )
-        return (make_picture(name, "When each rank leaves MPI_Barrier", caption, panels),)
 
 
 OFFSETS = 100
