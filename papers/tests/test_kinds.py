@@ -30,6 +30,7 @@ from downbeat_papers.kinds.exits import (
     tree_less_line,
     with_delays,
 )
+from downbeat_papers.kinds.logp import LogP, fit_model
 from downbeat_papers.results import LATENCY, MEDIAN, Results, launch_values
 from launch_files import Cell, write_launch
 from papers_site import site
@@ -296,6 +297,26 @@ def test_part_b_of_figure_8_has_several_processes_per_clock() -> None:
 
 
 # Hoefler 2008.
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 16])
+def test_the_model_is_the_papers_and_is_found_in_times_that_follow_it(ranks: int) -> None:
+    """On four processes L + 2 g of a single broadcast, (8 g + L) / 3 of three, and rank 0 leaves after 2 g."""
+    planted, calls = LogP(np.array([5.0, 7.0]), np.array([1.0, 0.2])), np.array([1.0, 3.0, 10.0, 100.0])
+    on_four = [of(4, count).tolist() for of, count in ((planted.last, 1), (planted.last, 3), (planted.root, 1))]
+    assert on_four == [pytest.approx(one) for one in ([7.0, 7.4], [13 / 3, 8.6 / 3], [2.0, 0.4])]
+    found = fit_model(ranks, calls, np.stack([planted.last(ranks, count) for count in calls], axis=1))
+    assert (found.latency, found.gap) == (pytest.approx(planted.latency), pytest.approx(planted.gap))
+
+
+def test_a_late_root_lets_all_wait_and_a_late_rank_waits_less() -> None:
+    made = WORLDS["hoefler2008-fig2"](Maker(np.random.default_rng(1), 3, effect=False))
+    small, _ = FIGURES["hoefler2008-fig2"].pictures(made)[0].panels
+    there = np.asarray(small.lines["the root is late"].y)[0]
+    of_root, of_last = (small.lines[f"LogP, {name} is late"] for name in ("the root", "the last rank"))
+    assert np.asarray(of_root.y) - np.asarray(of_root.x) == pytest.approx(there)
+    assert np.asarray(of_last.y)[[0, -1]] == pytest.approx([there, 0.0])
+
 
 TRUTH, TREND = 0.25, 1e-6  # s; offset, and by how much the clocks drift apart over a recording
 
