@@ -15,6 +15,8 @@
  * at first, since a wait may be for a message, and never more than some 10 us. */
 #define FIRST_POLLS 1024
 #define MOST_POLLS 8192
+/* A look for a loss takes longer than that. */
+#define TURNS_PER_LOOK 16
 /* Where processors may be wanted by others, and before a process sleeps: about 1 ms, or so many yields. */
 #define POLLS_BEFORE_SLEEP (1 << 20)
 #define POLLS_PER_YIELD 16
@@ -54,10 +56,14 @@ static void sleep_for(struct db_mailbox *mailbox, uint32_t round, long ns) {
     atomic_fetch_sub(&mailbox->sleepers, 1);
 }
 
-/* Any call into MPI drives all messages. Here it also shows a process that has failed. */
-static int drive_messages(MPI_Comm comm) {
+/* Any call into MPI drives all messages. */
+static int drive_messages(const struct db_channel *channel, long turn) {
     int there;
-    return comm == MPI_COMM_NULL ? MPI_SUCCESS : MPI_Iprobe(MPI_ANY_SOURCE, 0, comm, &there, MPI_STATUS_IGNORE);
+    if (channel->comm == MPI_COMM_NULL)
+        return MPI_SUCCESS;
+    if (channel->watched != NULL && turn % TURNS_PER_LOOK == 0)
+        DB_TRY(db_loss_watch(channel->watched));
+    return MPI_Iprobe(MPI_ANY_SOURCE, 0, channel->comm, &there, MPI_STATUS_IGNORE);
 }
 
 static int wait_long(struct db_mailbox *mailbox, uint32_t round, const struct db_channel *channel) {
@@ -65,8 +71,8 @@ static int wait_long(struct db_mailbox *mailbox, uint32_t round, const struct db
     long polls = patience == DB_YIELD ? POLLS_PER_YIELD : FIRST_POLLS;
     long left = patience == DB_YIELD ? YIELDS_BEFORE_SLEEP * POLLS_PER_YIELD : POLLS_BEFORE_SLEEP;
     long sleep_ns = SHORTEST_SLEEP_NS;
-    while (!poll(mailbox, round, polls)) {
-        DB_TRY(drive_messages(channel->comm));
+    for (long turn = 1; !poll(mailbox, round, polls); ++turn) {
+        DB_TRY(drive_messages(channel, turn));
         if (patience == DB_BLOCK) {
             polls = 2 * polls < MOST_POLLS ? 2 * polls : MOST_POLLS;
             continue;

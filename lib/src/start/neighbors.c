@@ -80,8 +80,7 @@ static int find(struct db_neighbors *neighbors, const struct db_channel *channel
     struct db_channel members = *channel;
     DB_TRY(MPI_Comm_split_type(channel->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &members.comm));
     int code = join_node(neighbors, channel, &members);
-    MPI_Comm_free(&members.comm);
-    return code;
+    return db_loss_free(&members.comm, code);
 }
 
 int db_neighbors_find(struct db_neighbors *neighbors, const struct db_channel *channel, int one_node) {
