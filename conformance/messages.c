@@ -104,26 +104,119 @@ static void pending_collectives(const struct run *run) {
     MPI_Comm_free(&comm);
 }
 
-/* A process in the call serves the application's messages: process 1 comes only when its send was received. */
-static void progress(const struct run *run) {
-    enum { LARGE = 1 << 20 };
-    static char buffer[LARGE];
-    MPI_Comm comm;
+enum { LARGE = 1 << 20, LATE_CALLS = 24 };
+
+static char sent[LARGE];
+static char received[LARGE];
+
+/* Process 0 is in the call already when process 1, which is to come after that, does something that process 0 has to
+ * serve. Process 1 has begun it before, where it is called twice. */
+struct service {
+    void (*before)(int rank, int length, MPI_Comm comm, MPI_Request *request);
+    void (*there)(int rank, int length, MPI_Comm comm);
+};
+
+static void receive_later(int rank, int length, MPI_Comm comm, MPI_Request *request) {
+    if (rank == 0)
+        OK(MPI_Irecv(received, length, MPI_BYTE, 1, 4, comm, request));
+    MPI_Barrier(comm); /* for MPI_Rsend */
+}
+
+static void send_later(int rank, int length, MPI_Comm comm, MPI_Request *request) {
+    if (rank == 0)
+        OK(MPI_Isend(sent, length, MPI_BYTE, 1, 4, comm, request));
+}
+
+static void begin_barrier(int rank, int length, MPI_Comm comm, MPI_Request *request) {
+    (void)length;
+    if (rank == 0)
+        OK(MPI_Ibarrier(comm, request));
+}
+
+static void send_synchronously(int rank, int length, MPI_Comm comm) {
+    (void)rank;
+    OK(MPI_Ssend(sent, length, MPI_BYTE, 0, 4, comm));
+}
+
+static void send_ready(int rank, int length, MPI_Comm comm) {
+    (void)rank;
+    OK(MPI_Rsend(sent, length, MPI_BYTE, 0, 4, comm));
+}
+
+static void receive(int rank, int length, MPI_Comm comm) {
+    (void)rank;
+    OK(MPI_Recv(received, length, MPI_BYTE, 0, 4, comm, MPI_STATUS_IGNORE));
+}
+
+static void complete_barrier(int rank, int length, MPI_Comm comm) {
+    MPI_Request request;
+    (void)rank;
+    (void)length;
+    OK(MPI_Ibarrier(comm, &request));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
+/* Two processes of the communicator, and a call of all. */
+static void serve(const struct run *run, const struct service *service, int length, MPI_Comm comm, MPI_Comm two) {
     MPI_Request request = MPI_REQUEST_NULL;
     int flag;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    if (run->size == 1)
-        skip("needs two processes");
-    for (int length = 1; length <= LARGE && run->size > 1; length *= 1024) {
-        if (run->rank == 0)
-            OK(MPI_Irecv(buffer, length, MPI_BYTE, 1, 4, comm, &request));
-        if (run->rank == 1) {
-            pause_for(5e-3); /* process 0 is in the call by then */
-            OK(MPI_Ssend(buffer, length, MPI_BYTE, 0, 4, comm));
-        }
-        OK(HARMONIZE(comm, &flag));
-        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    if (run->rank < 2)
+        service->before(run->rank, length, two, &request);
+    if (run->rank == 1) {
+        pause_for(5e-3); /* process 0 is in the call by then */
+        service->there(run->rank, length, two);
     }
+    OK(HARMONIZE(comm, &flag));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
+/* Process 1 writes into memory of process 0, which is in the call, and comes when that is complete. */
+static void put(const struct run *run, MPI_Comm comm, MPI_Comm two) {
+    MPI_Win window;
+    int flag;
+    if (run->rank < 2) {
+        OK(MPI_Win_create(received, LARGE, 1, MPI_INFO_NULL, two, &window));
+        MPI_Barrier(two);
+    }
+    if (run->rank == 1) {
+        pause_for(5e-3);
+        for (int length = 1; length <= LARGE; length *= 1024) {
+            OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window));
+            OK(MPI_Put(sent, length, MPI_BYTE, 0, 0, length, MPI_BYTE, window));
+            OK(MPI_Win_unlock(0, window));
+        }
+    }
+    OK(HARMONIZE(comm, &flag));
+    if (run->rank < 2)
+        OK(MPI_Win_free(&window));
+}
+
+/* A process in the call serves the application's messages: process 1 comes only when they have ended. */
+static void progress(const struct run *run) {
+    static const struct service services[] = {{receive_later, send_synchronously},
+                                              {receive_later, send_ready},
+                                              {send_later, receive},
+                                              {begin_barrier, complete_barrier}};
+    MPI_Comm comm;
+    MPI_Comm two;
+    if (run->size == 1) {
+        skip("needs two processes");
+        return;
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_split(MPI_COMM_WORLD, run->rank < 2 ? 0 : MPI_UNDEFINED, run->rank, &two);
+    for (int late = 0; late < 2; ++late) { /* an implementation may do something else after some calls */
+        for (size_t i = 0; i < sizeof services / sizeof *services; ++i)
+            for (int length = 1; length <= LARGE; length *= 1024)
+                serve(run, &services[i], length, comm, two);
+        put(run, comm, two);
+        for (int i = 0; i < LATE_CALLS; ++i) {
+            int flag;
+            OK(HARMONIZE(comm, &flag));
+        }
+    }
+    if (two != MPI_COMM_NULL)
+        MPI_Comm_free(&two);
     MPI_Comm_free(&comm);
 }
 
