@@ -26,7 +26,17 @@ from downbeat_command import downbeat
 from downbeat_papers.claims import Facts
 from downbeat_papers.figure import FIGURES, find_figures, not_drawn, own_data
 from downbeat_papers.judgement import judge
-from downbeat_papers.kinds import cells, clocks, distribution, exits, late_arrival, over_time, round_trips, scaling
+from downbeat_papers.kinds import (
+    cells,
+    clocks,
+    distribution,
+    drift,
+    exits,
+    late_arrival,
+    over_time,
+    round_trips,
+    scaling,
+)
 from downbeat_papers.kinds.late_arrival import Benefit
 from downbeat_papers.listing import WIDTH, here, listing
 from downbeat_papers.page import figure_section, missing_section, whole_page
@@ -38,7 +48,7 @@ from papers_site import BENCHES, site
 from tests.statistics.claims import LAUNCHES, shares
 from tests.statistics.worlds import WITHOUT_CLAIMS, WORLDS, Maker, SimulatedResults, World
 
-# And a table and a section.
+# And a table and two sections.
 NUMBERS = {
     "schuchart2023": [*range(1, 4), *range(6, 17)],
     "hunold2015": [*range(1, 12)],
@@ -46,6 +56,7 @@ NUMBERS = {
     "niethammer2016": [2, 3, *range(5, 17)],
 }
 NAMES = {f"{paper}-fig{number}" for paper, numbers in NUMBERS.items() for number in numbers} | {
+    "hunold2015-sec6",
     "niethammer2016-tab2",
     "schuchart2023-sec66",
 }
@@ -57,7 +68,7 @@ EXPERIMENTS = 5
 
 def test_every_figure_of_the_papers_is_there() -> None:
     assert set(FIGURES) == NAMES
-    assert len(NAMES) == 48
+    assert len(NAMES) == 49
 
 
 def test_references_are_as_one_cites() -> None:
@@ -213,7 +224,7 @@ def test_no_panel_loses_what_it_shows_in_silence(name: str, monkeypatch: pytest.
     def undrawn(own: str, title: str, caption: str, panels: Sequence[Panel], **_: object) -> Picture:
         return Picture(own, title, caption, new_figure(1.0), numbers_of(panels), panels)
 
-    for module in (cells, clocks, distribution, exits, late_arrival, over_time, round_trips, scaling):
+    for module in (cells, clocks, distribution, drift, exits, late_arrival, over_time, round_trips, scaling):
         monkeypatch.setattr(module, "make_picture", undrawn)
     figure, results = FIGURES[name], EVERY_WORLD[name](Maker(np.random.default_rng(1), 2, effect=True))
     whole, failed = shown(figure.pictures(results)), 0
@@ -258,7 +269,7 @@ def test_the_list_names_all_and_is_80_columns_wide(counts: tuple[int, ...]) -> N
     text = listing(FIGURES.values(), site(counts, 64))
     assert max(map(len, text.splitlines())) <= WIDTH
     assert [line.partition(":")[0] for line in text.splitlines()[:-1] if not line.startswith(" ")] == list(FIGURES)
-    assert text.splitlines()[-1].startswith("48 figures; all together take about ")
+    assert text.splitlines()[-1].startswith("49 figures; all together take about ")
 
 
 # With downbeat-bench.

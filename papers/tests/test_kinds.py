@@ -20,6 +20,7 @@ from downbeat_papers.figure import FIGURES
 from downbeat_papers.judgement import judge
 from downbeat_papers.kinds import clocks, late_arrival, over_time, round_trips, scaling
 from downbeat_papers.kinds.distribution import common_start, ranges
+from downbeat_papers.kinds.drift import line_intervals
 from downbeat_papers.kinds.exits import (
     after_the_first,
     mean_and_half,
@@ -296,6 +297,20 @@ def test_part_b_of_figure_8_has_several_processes_per_clock() -> None:
     assert all(run.variables["DOWNBEAT_SHARE"] == "never" for run in shared)
 
 
+@pytest.mark.parametrize("before", [0.0, 86400.0])
+def test_intervals_of_a_line_are_those_of_least_squares(before: float) -> None:
+    """95 % of lines through 40 points, and 95 % of their intercepts, lie within: scipy's, and what was planted."""
+    random, at = np.random.default_rng(1), np.linspace(0.0, 1.0, 40)
+    offsets = 2e-6 * (at + before) + random.normal(0.0, 1e-7, (400, 40))
+    found = line_intervals(np.broadcast_to(at, offsets.shape), offsets)
+    line = stats.linregress(at + before, offsets[0])
+    t = 2 * stats.t.ppf(0.975, 38)
+    assert found.slope[0] == pytest.approx(t * line.stderr)
+    assert found.intercept(before)[0] == pytest.approx(t * line.intercept_stderr, rel=1e-4)
+    fitted = np.polyfit(at, offsets.T, 1)[0]
+    assert 0.92 < np.mean(np.abs(fitted - 2e-6) < found.slope / 2) < 0.98
+
+
 # Hoefler 2008.
 
 
@@ -306,7 +321,7 @@ def test_the_model_is_the_papers_and_is_found_in_times_that_follow_it(ranks: int
     on_four = [of(4, count).tolist() for of, count in ((planted.last, 1), (planted.last, 3), (planted.root, 1))]
     assert on_four == [pytest.approx(one) for one in ([7.0, 7.4], [13 / 3, 8.6 / 3], [2.0, 0.4])]
     found = fit_model(ranks, calls, np.stack([planted.last(ranks, count) for count in calls], axis=1))
-    assert (found.latency, found.gap) == (pytest.approx(planted.latency), pytest.approx(planted.gap))
+    assert [*found.latency, *found.gap] == pytest.approx([*planted.latency, *planted.gap])
 
 
 def test_a_late_root_lets_all_wait_and_a_late_rank_waits_less() -> None:

@@ -27,7 +27,7 @@ from downbeat_papers.results import BARRIER, HARMONIZE, LATENCY, MEDIAN, Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
-from tests.statistics.shapes import double_ring, drifts, late_arrivals, offsets, rounds_of_a_tree, trips
+from tests.statistics.shapes import double_ring, drifts, fits, late_arrivals, offsets, rounds_of_a_tree, trips
 
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 RANKS = (2, 4, 8, 16)
@@ -490,6 +490,7 @@ WORLDS: Mapping[str, World] = {
         ),
     ),
     **{name: shaped(name, trips) for name in ("hoefler2008-fig4", "hoefler2008-fig6")},
+    "hunold2015-sec6": shaped("hunold2015-sec6", fits),
     "niethammer2016-tab2": shaped("niethammer2016-tab2", offsets),
     **{
         f"niethammer2016-fig{number}": shaped(f"niethammer2016-fig{number}", late_arrivals)

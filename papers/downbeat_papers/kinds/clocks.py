@@ -21,6 +21,7 @@ from downbeat.text import MICROSECONDS, name_of
 from downbeat_papers.claims import Facts, Found, Measure, Measured, missing
 from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, some
+from downbeat_papers.kinds.drift import MILLISECONDS
 from downbeat_papers.results import Results
 from downbeat_papers.runs import CLOCKS, EACH, SIMULATED_FIT, Run, clock_run, made
 from downbeat_papers.site import Site
@@ -214,7 +215,6 @@ class Hca3Accuracy(Hca3Duration):
 LINEAR, TREE = "skampi(offset=netgauge)", "netgauge"
 NAMES = {LINEAR: "linear", TREE: "tree (netgauge)"}
 TREE_EXCHANGES = 600  # of a rank in both schemes: Netgauge measures until 100 in a row were no shorter
-MILLISECONDS = 1e3  # per second
 
 
 def steps(ranks: int) -> int:
