@@ -88,7 +88,7 @@ class Scaling:
     """Latency over message sizes or numbers of processes.
 
     Attributes:
-        collectives: operations; claims on several have the collective in their names, e.g. `scatter.default`.
+        collectives: operations; of several, measures are by collective, for claims on each.
         algorithms: of Open MPI, with their labels, beside `DEFAULTS`.
     """
 
@@ -238,8 +238,7 @@ class MessageScaling(Scaling):
         )
 
     def facts(self, results: Results) -> Facts:
-        ranks = results.runs[0].ranks
-        measures: dict[str, Measured] = {}
+        ranks, measures = results.runs[0].ranks, dict[str, dict[str, Measured]]()
         for collective in self.collectives:
             cells = with_lines(self.judged(results), collective)
             frame = deltas(cells)
@@ -252,9 +251,9 @@ class MessageScaling(Scaling):
             }
             if crowding := results.crowding(ranks):
                 found = {name: undecided(one, crowding) for name, one in found.items()}
-            prefix = f"{collective}." if len(self.collectives) > 1 else ""
-            measures |= {f"{prefix}{name}": one for name, one in found.items()}
-        return Facts(measures)
+            for name, one in found.items():
+                measures.setdefault(name, {})[f"MPI_{collective.capitalize()}"] = one
+        return Facts(measures if len(self.collectives) > 1 else found)
 
     def delta_measures(self, frame: pd.DataFrame, ranks: int) -> dict[str, Measured]:
         """Returns delta of each line, the mean over sizes (`linear`), over small ones (`linear.small`), at each size.
