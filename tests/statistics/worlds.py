@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -49,9 +50,15 @@ class SimulatedResults(Results):
 
     Attributes:
         files: datasets of each launch, by label of the run.
+        table: of all cells.
     """
 
     files: Mapping[str, Sequence[xr.Dataset]] = field(default_factory=dict)
+    table: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        return self.table
 
     def datasets(self, label: str) -> list[xr.Dataset]:
         return list(self.files[label])
@@ -99,10 +106,9 @@ def results_of(
     """Returns results at a site whose ranks have a core each."""
     launch = Launch("openmpi", 2, "default", 1, Path(), {})
     there = {run.label: (launch,) for run in runs}
-    results = SimulatedResults("f", site_of(ranks), tuple(runs), there, files or {})
-    if cells is not None:
-        results.__dict__["cells"] = cells  # what the cached property would read
-    return results
+    return SimulatedResults(
+        "f", site_of(ranks), tuple(runs), there, files or {}, pd.DataFrame() if cells is None else cells
+    )
 
 
 def site_of(ranks: Sequence[int] = RANKS) -> Site:
