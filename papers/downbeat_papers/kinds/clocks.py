@@ -154,7 +154,7 @@ class Hca3Duration:
         """Returns median durations in us of launches, and the share of a second that they are."""
         found = {int(str(ranks)): part["duration"] / MILLISECONDS for ranks, part in costs(results).groupby("ranks")}
         kept, crowding = on_cores(results, list(found)), results.crowding(results.site.full)
-        shares = {f"{ranks} ranks": Measure(found[ranks].to_numpy(), obstacle=crowding) for ranks in kept}
+        shares = each({ranks: found[ranks].to_numpy() for ranks in kept}, obstacle=crowding)
         durations = {n: found[n] * MICROSECONDS for n in kept if not results.site.crowded(n)}
         return Facts({"duration": each(durations, " us"), "share_of_a_second": shares})
 
@@ -199,7 +199,7 @@ class Hca3Accuracy(Hca3Duration):
 
         def over_launches(of: Callable[[Floats], float]) -> dict[str, Measure]:
             values = {ranks: [of(one) for data in by_ranks[ranks] if len(one := kind.pooled([data]))] for ranks in kept}
-            return {f"{n} ranks": Measure(values[n], " us", obstacle=crowding, note=clocks.within) for n in kept}
+            return each(values, " us", obstacle=crowding, note=clocks.within)
 
         beyond = {"errors_beyond_their_bounds": Measure([outside])} if kind is TRUE else {}
         return Facts({"mean": over_launches(np.mean), "largest": over_launches(np.max), **beyond}, {"kind": kind.words})

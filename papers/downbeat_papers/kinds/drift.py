@@ -17,7 +17,7 @@ from downbeat.run.simulation import start_seconds
 from downbeat.statistics.distributions import t_quantile
 from downbeat.text import MICROSECONDS, evenly
 
-from downbeat_papers.claims import Facts, Measure, Measured, between
+from downbeat_papers.claims import Facts, Measure, Measured, between, each
 from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Floats
 from downbeat_papers.results import Results, clocks_seen, nodes_seen
@@ -196,8 +196,8 @@ class DriftModels:
         waves = np.array([data["skew_high"] - data["skew_low"] for data in files])
 
         def pairs(values: Floats, unit: str = "") -> dict[str, Measure]:
-            names = [f"rank {rank_of(pair)}" for pair in pairs_of(results)]
-            return {name: Measure(own, unit, obstacle=why) for name, own in zip(names, values.T, strict=True)}
+            ranks = map(rank_of, pairs_of(results))
+            return each(dict(zip(ranks, values.T, strict=True)), unit, "rank {}", obstacle=why)
 
         days = {days: np.array([one.intercept(days * DAY) for one in fits]) * MICROSECONDS for days in (0, 1, 100)}
         measures: dict[str, Measured] = {

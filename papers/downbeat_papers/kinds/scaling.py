@@ -16,7 +16,7 @@ from downbeat.report.panel import Line, Panel
 from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS
 
-from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, missing, undecided
+from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, each, missing, undecided
 from downbeat_papers.evidence import held_out
 from downbeat_papers.results import (
     BARRIER,
@@ -200,16 +200,13 @@ class Scaling:
     def latencies(self, cells: pd.DataFrame, position: str, obstacle: str = "") -> dict[str, Measured]:
         """Returns latencies in us of each line after either synchronizer, e.g. `linear.barrier`, at each position."""
         unit = "ranks" if position == "ranks" else "bytes"
+        few = missing(f"{NOT_MEASURED}: it takes both MPI libraries, and ranks with a core each")
         found: dict[str, Measured] = {}
         for name in self.lines:
             for synchronizer, short in SHORT.items():
                 part = cells[(cells["line"] == name) & (cells["synchronizer"] == synchronizer)]
-                found[f"{name}.{short}"] = {
-                    f"{place} {unit}": Measure(
-                        rows.set_index("launch")[LATENCY] * MICROSECONDS, " us", obstacle=obstacle
-                    )
-                    for place, rows in part.groupby(position)
-                } or missing(f"{NOT_MEASURED}: it takes both MPI libraries, and ranks with a core each")
+                times = {at: rows.set_index("launch")[LATENCY] * MICROSECONDS for at, rows in part.groupby(position)}
+                found[f"{name}.{short}"] = each(times, " us", f"{{}} {unit}", obstacle=obstacle) or few
         return found
 
 
@@ -271,9 +268,8 @@ class MessageScaling(Scaling):
             for suffix, some in (("", table), (".small", table[[size for size in table if int(str(size)) <= SMALL]])):
                 values = np.exp(some.mean(axis="columns").to_numpy())
                 found[name + suffix] = Measure(values, obstacle=obstacle) if some.size else missing()
-            found[f"{name}.sizes"] = {
-                f"{size} bytes": Measure(np.exp(column.to_numpy()), obstacle=obstacle) for size, column in table.items()
-            } or missing()
+            of_sizes = {size: np.exp(column.to_numpy()) for size, column in table.items()}
+            found[f"{name}.sizes"] = each(of_sizes, words="{} bytes", obstacle=obstacle) or missing()
             if not table.empty:  # pandas takes the mean of what there is, NaN where a launch has no size
                 affected[name] = pd.DataFrame(held_out(table)).mean(axis="columns").to_numpy()
         all_measured = all(np.isfinite(values).any() for values in affected.values())
