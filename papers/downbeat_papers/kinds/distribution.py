@@ -1,6 +1,6 @@
 """Distributions: how far apart ranks leave a barrier and a common start, and how single offsets scatter.
 
-Schuchart 2023, Fig. 3; Hunold 2015, Fig. 4; Niethammer 2016, Table II.
+Schuchart 2023, Fig. 3; Niethammer 2016, Table II.
 """
 
 from __future__ import annotations
