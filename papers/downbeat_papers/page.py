@@ -29,10 +29,11 @@ from downbeat_papers.site import Site
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure as the page has it, and the judgments on its claims."""
+    """A figure as the page has it: its section, what was found, the judgments on its claims."""
 
     figure: Figure
     section: PageSection
+    found: str  # in lines
     judged: tuple[Judged, ...] = ()
 
     @property
@@ -45,7 +46,7 @@ def verdicts(judged: Iterable[Judged]) -> str:
     """Returns how many claims have which verdict, in words."""
     counts = Counter(one.agrees for one in judged if one.finding.is_claim)
     words = ", ".join(f"{counts[agrees]} {word}" for agrees, word in WORDS.items() if counts[agrees])
-    return f"{counted(counts.total(), 'claim')}: {words or 'none'}"
+    return f"{counted(counts.total(), 'claim')}: {words}" if words else "no claim judged"
 
 
 def statement(judged: Iterable[Judged]) -> str:
@@ -158,7 +159,7 @@ def laid_out(
         *details,
     )
     title = f"{figure.reference}: {figure.title}"
-    return Shown(figure, PageSection(title, pictures=pictures[:1], parts=parts), judged)
+    return Shown(figure, PageSection(title, pictures=pictures[:1], parts=parts, note=verdicts(judged)), found, judged)
 
 
 def row_of(run: Run, results: Results) -> dict[str, object]:
@@ -279,11 +280,10 @@ def whole_page(figures: Sequence[Shown], site: Site) -> Page:
         clocks = "True time is known: true errors and true skews are beside measured ones, and decide."
     papers = dict.fromkeys(PAPERS[shown.figure.name.partition("-")[0]] for shown in figures)
     every = [judged for shown in figures for judged in shown.judged]
-    facts = [Fact(shown.figure.reference, verdicts(shown.judged)) for shown in figures if shown.judged and not one]
     return Page(
         title=f"{title}, {'simulated' if site.simulated else 'measured here'}",
         byline=how,
-        found=(Fact("", f"{verdicts(every)}."), *facts),
+        found=(Fact("", f"{verdicts(every).capitalize()}."),),
         lead=(SIMULATED,) if site.simulated else (),
         sections=(
             *(shown.section for shown in figures),

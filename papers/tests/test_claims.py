@@ -318,7 +318,7 @@ def test_the_verdict_sorts_claims_and_leaves_numbers_out() -> None:
     assert statement(judged) == "Seen here: a; c.\n1 claim cannot be decided here: few."
     assert verdicts(judged) == "3 claims: 2 seen here, 1 cannot be decided here"
     assert verdicts(judged[:1]) == "1 claim: 1 seen here"
-    assert verdicts(judged[3:]) == "0 claims: none"
+    assert verdicts(judged[3:]) == "no claim judged"
     assert list(claims_table(judged).frame["verdict"]) == ["seen here", "cannot be decided here", "seen here", ""]
 
 

@@ -243,7 +243,7 @@ class ExitPattern(Cells):
                 low = np.maximum(0.0, mean - half)  # nobody leaves before the first
                 middle, low, high = (part[ranks] for part in (mean, low, mean + half))
                 series.append(Line(label, ranks + BESIDE * at, middle, low, high, at, "", at))
-            panels.append(Panel(series, "rank", "exit after the first [us]", library))
+            panels.append(Panel(series, "rank", "exit after the first [us]", library, "whole"))
         caption = (
             f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the first rank's exit. "
             "Calls begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper. Bars are 95 % "
@@ -336,7 +336,7 @@ class OffsetTable:
             mean, deviation = (np.array([0.0, *values[0]]) for values in statistics(files)[:2])
             series = Line("offset", numbers, mean, mean - deviation, mean + deviation, len(panels), "", 0)
             how = "10 ms apart" if label.endswith(RESTED) else "back to back"
-            panels.append(Panel([series], "rank", "mean offset [us]", f"{ranks} ranks, {how}"))
+            panels.append(Panel([series], "rank", "mean offset [us]", f"{ranks} ranks, {how}", "whole"))
             columns = {"ranks": ranks, "measured": how, "rank": numbers}
             seconds = {"mean_offset_s": mean / MICROSECONDS, "standard_deviation_s": deviation / MICROSECONDS}
             tables.append(pd.DataFrame({**columns, **seconds}))

@@ -149,7 +149,7 @@ class OverTime:
                     launches = list(np.stack([row[:shortest] for row in rows]).T)
                     line = median_line(curve.label, np.arange(1, shortest + 1), launches, curve.color)
                     lines.append(line)
-            panels.append(Panel(lines, f"bin of {size} samples", "run-time [us]", title))
+            panels.append(Panel(lines, f"bin of {size} samples", "run-time [us]", title, "whole"))
         return (make_picture(name, self.picture, CAPTION.format(size=size) + self.caption, panels),)
 
 

@@ -74,7 +74,7 @@ def reproduce(
     xarray()
     from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, find_figures, own_data
     from downbeat_papers.listing import duration, estimated_seconds, listing, simulated_listing
-    from downbeat_papers.page import Shown, failed_figure, figure_shown, laid_out, statement, verdicts, whole_page
+    from downbeat_papers.page import Shown, failed_figure, figure_shown, laid_out, verdicts, whole_page
     from downbeat_papers.perform import perform, seconds_left
     from downbeat_papers.results import Results
     from downbeat_papers.simulated import LAUNCHES as SIMULATED_LAUNCHES
@@ -163,7 +163,7 @@ def reproduce(
         left.pop(source.name, None)
         later = f"; about {duration(sum(left.values()))} left" if sum(left.values()) else ""
         say(f"{figure.name}: {verdicts(shown[-1].judged)}{later}")
-        for line in statement(shown[-1].judged).splitlines():
+        for line in shown[-1].found.splitlines():
             say(f"  {line}")
         if measured[source.name].lacking():
             failed.append(figure.name)

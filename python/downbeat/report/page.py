@@ -58,6 +58,8 @@ def with_zeros(value: float) -> str:
 MOST_ROWS = 200
 # Characters of a text that is broken into lines where there is little room.
 LONG = 30
+# Columns that readers look for, whatever they hold.
+KEPT = ("paper", "verdict")
 # Units by which the names of columns end.
 PAGE_UNITS = ("us", "ns", "ms", "s", "bytes", "ppm", "percent")
 
@@ -83,11 +85,11 @@ class Rows:
 def table_rows(frame: pd.DataFrame) -> Rows:
     """Returns a frame as text: four significant digits, a `-` where there is no value. The index is left out.
 
-    `low` and `high` become one column. A column with one value for several rows becomes a note, but for verdicts.
+    `low` and `high` become one column. A column with one value for several rows becomes a note, but for those `KEPT`.
     """
     shown = frame.head(MOST_ROWS)
     same = [name for name in frame if len(frame) > 1 and frame[name].nunique(dropna=False) == 1]
-    constant = [name for name in same if name != "verdict"]
+    constant = [name for name in same if name not in KEPT]
     texts = {str(name): column_texts(shown[name]) for name in shown if name not in constant}
     for high in [name for name in texts if re.match("high(_|$)", name) and name.replace("high", "low") in texts]:
         low = high.replace("high", "low")
@@ -275,6 +277,7 @@ class PageSection:
     beside: tuple[tuple[str, str], ...] = ()  # texts in columns with a heading each, before all others
     parts: tuple[PageSection, ...] = ()  # without headings
     folded: str = ""  # of a part: the line that it is folded into; empty: it is open
+    note: str = ""  # beside its title in the table of contents
 
     def all_pictures(self) -> tuple[Picture, ...]:
         """Returns its pictures, and those of its parts."""
