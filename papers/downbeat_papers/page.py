@@ -150,8 +150,7 @@ def laid_out(
 ) -> Shown:
     """Lays out a section: a picture, the paper's statement beside ours, claims, two lines, the rest, details."""
     configured = f" {figure.kind.configured(site)}" if isinstance(figure.kind, Configured) else ""
-    shows = f"not shown, {site.want(figure.lacks)}" if not figure.runs(site) else figure.shows(site)
-    prose = (f"The paper measured: {figure.setup}", f"What {here(site)} can show: {shows}.{configured}")
+    prose = (f"The paper measured: {figure.setup}", f"What {here(site)} can show: {figure.shows(site)}.{configured}")
     claims = (claims_table(judged),) if judged else ()
     parts = (
         PageSection("", beside=(("The paper", figure.reports), ("Here", found)), tables=claims),

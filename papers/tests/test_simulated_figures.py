@@ -15,11 +15,11 @@ from downbeat.run.libraries import SimulatorsMessages
 from downbeat.run.simulation import SIMULATOR, nonblocking_seconds, platform_object
 from downbeat_command import downbeat
 from downbeat_papers import simulated
-from downbeat_papers.figure import FIGURES
+from downbeat_papers.figure import FIGURES, own_data
 from downbeat_papers.listing import estimated_seconds
 from downbeat_papers.page import figure_shown
 from downbeat_papers.perform import perform, plan_of
-from downbeat_papers.simulated import REFUSED, SYSTEMS, check_simulated, simulated_site, source_of
+from downbeat_papers.simulated import REFUSED, SYSTEMS, check_simulated, simulated_site
 
 pytestmark = pytest.mark.thorough
 needs_simgrid = pytest.mark.skipif(
@@ -36,7 +36,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_figure_is_simulated_or_says_why_not() -> None:
     for name, figure in FIGURES.items():
-        assert (source_of(figure) in SYSTEMS) != (name in REFUSED), name
+        assert (own_data(figure).name in SYSTEMS) != (name in REFUSED), name
     with pytest.raises(UsageError, match="hunold2015-fig5 is not simulated: it compares MPI libraries"):
         check_simulated([FIGURES["hunold2015-fig5"]])
 

@@ -73,12 +73,12 @@ def reproduce(
 
     xarray()
     from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, find_figures, own_data
-    from downbeat_papers.listing import duration, estimated_seconds, listing, simulated_listing
+    from downbeat_papers.listing import duration, estimated_seconds, listing
     from downbeat_papers.page import Shown, failed_figure, figure_shown, laid_out, verdicts, whole_page
     from downbeat_papers.perform import perform, seconds_left
     from downbeat_papers.results import Results
     from downbeat_papers.simulated import LAUNCHES as SIMULATED_LAUNCHES
-    from downbeat_papers.simulated import SYSTEMS, check_simulated, simulated_site, source_of
+    from downbeat_papers.simulated import SYSTEMS, check_simulated, simulated_site
     from downbeat_papers.site import SAMPLE, Site, parse_ranks, site_at_hand
 
     from downbeat.commands.options import resumable
@@ -103,28 +103,27 @@ def reproduce(
     if published:
         check_taken("--published", Configured, chosen)
     counts = parse_ranks(ranks)
-    if simulated:
-
-        def site_of(figure: Figure) -> Site:
-            its = simulated_site(figure, counts, platform, launches or SIMULATED_LAUNCHES, quick, sample or SAMPLE)
-            return replace(its, seconds=seconds, published=published)
-
-        if listed:
-            print(simulated_listing(chosen, site_of))
-            return
-        if everything:
-            chosen = [figure for figure in chosen if source_of(figure) in SYSTEMS]
-        check_simulated(chosen)
-        sites = {figure.name: site_of(figure) for figure in chosen}
-    else:
+    at_hand = None
+    if not simulated:
         at_hand = site_at_hand(
             counts, names, launches or FIGURE_LAUNCHES, quick, launcher, ranks_per_node or 0, clocks, sample or SAMPLE
         )
-        at_hand = replace(at_hand, seconds=seconds, published=published)
-        if listed:
-            print(listing(chosen, at_hand))
-            return
-        sites = {figure.name: at_hand for figure in chosen}
+
+    def site_of(figure: Figure) -> Site | None:
+        if not at_hand and own_data(figure).name not in SYSTEMS:
+            return None
+        its = at_hand or simulated_site(
+            figure, counts, platform, launches or SIMULATED_LAUNCHES, quick, sample or SAMPLE
+        )
+        return replace(its, seconds=seconds, published=published)
+
+    if listed:
+        print(listing(chosen, site_of))
+        return
+    if not everything and simulated:
+        check_simulated(chosen)
+    sites = {figure.name: its for figure in chosen if (its := site_of(figure))}
+    chosen = [figure for figure in chosen if figure.name in sites]
     site = sites[chosen[0].name]
 
     def say(line: str) -> None:
