@@ -23,6 +23,7 @@ struct run {
     double tolerance;    /* seconds between the first and the last exit of a call in which all flags are true */
     int communicators;   /* how many to make and free */
     double patience;     /* seconds after which a check that could go on ends by itself */
+    int lost;            /* a process was, and `world` has the others */
 };
 
 struct check {
@@ -38,6 +39,9 @@ extern const struct check checks_of_communicators[];
 extern const struct check checks_of_messages[];
 extern const struct check checks_of_threads[];
 extern const struct check checks_of_errors[];
+
+/* The check `recovery`: on return `world`, `size` and `lost` are those of the survivors. */
+void recover(struct run *run);
 
 /* Records that the running check failed on this process, unless `condition` is true. The first message is kept. The
  * check goes on, so that all processes make the same collective calls. */

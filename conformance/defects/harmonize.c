@@ -14,6 +14,12 @@
 #include <string.h>
 #include <time.h>
 
+#if defined(OPEN_MPI) && defined(__has_include)
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+#endif
+
 int MPIX_Harmonize(MPI_Comm comm, int *flag);
 
 #define SLACK 30e-6     /* seconds from the decision to the deadline */
@@ -28,6 +34,7 @@ int MPIX_Harmonize(MPI_Comm comm, int *flag);
     X(any_handle)      /* an intercommunicator is accepted, and a barrier on it */                                     \
     X(apart)           /* processes leave one after another, 0.2 ms apart, with true flags */                          \
     X(copied_state)    /* a duplicate of the communicator has the same state, which is freed twice */                  \
+    X(deaf)            /* where a process is lost, waits for those who have heard of it */                             \
     X(early_flag)      /* the flag is decided before the wait */                                                       \
     X(failed_for_good) /* a flag that was false once stays false */                                                    \
     X(false_unwritten) /* a false flag is not written */                                                               \
@@ -147,16 +154,56 @@ static int prepare(MPI_Comm comm, struct state **state) {
     return MPI_Comm_set_attr(comm, key, *state);
 }
 
+/* Why a communicator is of no use, if it is not for what has been seen: a process is lost, or somebody knows of one. */
+static int lost(MPI_Comm comm, int seen) {
+#ifdef MPIX_FT
+    MPI_Group failed;
+    int count;
+    int revoked;
+    MPIX_Comm_is_revoked(comm, &revoked);
+    MPIX_Comm_get_failed(comm, &failed);
+    MPI_Group_size(failed, &count);
+    MPI_Group_free(&failed);
+    return revoked ? MPIX_ERR_REVOKED : count > 0 ? MPIX_ERR_PROC_FAILED : seen;
+#else
+    (void)comm;
+    return seen;
+#endif
+}
+
+/* Those who wait for this process hear that it does not come. */
+static int give_up(struct state *state, int code) {
+#ifdef MPIX_FT
+    if (!HAS(deaf))
+        MPIX_Comm_revoke(state->comm);
+#endif
+    (void)state;
+    return code;
+}
+
+static int receive(MPI_Comm user, struct state *state, double *deadline, int count, int from) {
+    MPI_Request request;
+    int done = 0;
+    int code = MPI_Irecv(deadline, count, MPI_DOUBLE, from, 7, HAS(user_messages) ? user : state->comm, &request);
+    while (code == MPI_SUCCESS && !done) {
+        if (lost(user, MPI_SUCCESS) != MPI_SUCCESS)
+            give_up(state, 0);
+        code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    }
+    return code;
+}
+
 /* The deadline, when all have come. */
-static double agree(MPI_Comm user, struct state *state) {
-    double deadline;
+static int agree(MPI_Comm user, struct state *state, double *deadline) {
     int rank;
     int size;
     MPI_Comm comm = HAS(user_messages) ? user : state->comm;
     MPI_Comm_rank(HAS(global_ranks) ? MPI_COMM_WORLD : comm, &rank);
     MPI_Comm_size(comm, &size);
-    if (HAS(slots))
-        return SLOT * (1.0 + (double)(long long)(now() / SLOT));
+    if (HAS(slots)) {
+        *deadline = SLOT * (1.0 + (double)(long long)(now() / SLOT));
+        return MPI_SUCCESS;
+    }
     if (HAS(no_progress)) {
         volatile int *arrived = state->arrived;
         int calls = ++arrived[rank];
@@ -166,16 +213,16 @@ static double agree(MPI_Comm user, struct state *state) {
     }
     /* Messages one by one: from everyone to process 0, and back. */
     if (rank != 0) {
-        MPI_Send(NULL, 0, MPI_BYTE, 0, 7, comm);
-        MPI_Recv(&deadline, 1, MPI_DOUBLE, 0, 7, comm, MPI_STATUS_IGNORE);
-        return deadline;
+        int code = MPI_Send(NULL, 0, MPI_DOUBLE, 0, 7, comm);
+        return code == MPI_SUCCESS ? receive(user, state, deadline, 1, 0) : code;
     }
-    for (int i = 1; i < size; ++i)
-        MPI_Recv(NULL, 0, MPI_BYTE, i, 7, comm, MPI_STATUS_IGNORE);
-    deadline = now() + SLACK;
-    for (int i = 1; i < size; ++i)
-        MPI_Send(&deadline, 1, MPI_DOUBLE, i, 7, comm);
-    return deadline;
+    int code = MPI_SUCCESS;
+    for (int i = 1; i < size && code == MPI_SUCCESS; ++i)
+        code = receive(user, state, NULL, 0, i);
+    *deadline = now() + SLACK;
+    for (int i = 1; i < size && code == MPI_SUCCESS; ++i)
+        code = MPI_Send(deadline, 1, MPI_DOUBLE, i, 7, comm);
+    return code;
 }
 
 static void leave(struct state *state, double deadline, int *flag) {
@@ -212,14 +259,19 @@ int MPIX_Harmonize(MPI_Comm comm, int *flag) {
         return fail(comm, MPI_ERR_COMM);
     if (flag == NULL)
         return fail(comm, MPI_ERR_ARG);
-    int code = prepare(comm, &state);
+    double deadline = 0.0;
+    int code = lost(comm, MPI_SUCCESS);
+    if (code == MPI_SUCCESS)
+        code = lost(comm, prepare(comm, &state));
     if (code != MPI_SUCCESS)
         return fail(comm, code);
     static pthread_mutex_t one_lock = PTHREAD_MUTEX_INITIALIZER;
     if (HAS(one_lock))
         pthread_mutex_lock(&one_lock);
-    leave(state, agree(comm, state), flag);
+    code = agree(comm, state, &deadline);
+    if (code == MPI_SUCCESS)
+        leave(state, deadline, flag);
     if (HAS(one_lock))
         pthread_mutex_unlock(&one_lock);
-    return MPI_SUCCESS;
+    return code == MPI_SUCCESS ? MPI_SUCCESS : fail(comm, lost(comm, give_up(state, code)));
 }

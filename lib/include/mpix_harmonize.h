@@ -42,6 +42,9 @@
  *     MPI_ERR_INFO_VALUE  an info key has an invalid value
  *     MPI_ERR_OTHER       MPI is not initialized or already finalized; comm was never prepared, or the call that is
  *                         asked about was never made; the clock is not available on this machine
+ *     MPIX_ERR_PROC_FAILED, MPIX_ERR_REVOKED
+ *                         a process of comm is lost, or comm was revoked, before the call or in it. Only where MPI goes
+ *                         on without lost processes (Open MPI 5 with --with-ft ulfm); elsewhere it ends the program
  *     any other           as returned by the MPI function that failed
  *
  * If the class does not identify the problem, one line on standard error names the bad value and the valid ones.

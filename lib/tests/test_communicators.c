@@ -4,9 +4,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
-#include <mpi-ext.h>
-#endif
 
 #define ODD_SLACK 1.2345679e-2 /* s; no lag leads to it */
 #define THREADS 3
@@ -153,20 +150,6 @@ static void in_callbacks(void) {
     OK(MPI_Comm_free(&other));
 }
 
-/* The library's own communicator is not revoked: either answer will do, but no process may hang. */
-static void revoked(void) {
-#ifdef OMPI_HAVE_MPI_EXT_FTMPI
-    int flag;
-    MPI_Comm comm = duplicate(MPI_COMM_WORLD);
-    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-    harmonize(comm);
-    OK(MPIX_Comm_revoke(comm));
-    CHECK(size == 1 || MPI_Barrier(comm) != MPI_SUCCESS);
-    (void)MPIX_Harmonize(comm, &flag);
-    OK(MPI_Comm_free(&comm));
-#endif
-}
-
 /* For MPI_Finalize to clean up. Open MPI itself then leaks the communicator: tests/lsan.supp names this function. */
 static void leave_a_communicator(void) {
     MPI_Comm comm;
@@ -187,7 +170,6 @@ int main(int argc, char **argv) {
     two_interleaved();
     one_per_thread();
     in_callbacks();
-    revoked();
     MPI_Finalize(); /* the state of MPI_COMM_WORLD goes with it */
     return 0;
 }

@@ -20,7 +20,7 @@ from downbeat.sentences import listed
 from downbeat.text import counted
 
 from downbeat_papers.evidence import Evidence
-from downbeat_papers.figure import PAPERS, Configured, Figure
+from downbeat_papers.figure import PAPERS, Configured, Figure, not_drawn
 from downbeat_papers.judgement import RULE, WORDS, Judged, judge
 from downbeat_papers.results import NoSamplesError, Results, clocks_seen, nodes_seen
 from downbeat_papers.runs import Run
@@ -121,7 +121,7 @@ def figure_shown(figure: Figure, results: Results) -> Shown:
         warnings += ("a single launch has no known error, so no claim can be decided; use --launches 5 or more",)
     if site.quick:
         warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
-    lost = incomplete_cells(results, figure.not_drawn(results, pictures))
+    lost = incomplete_cells(results, not_drawn(pictures))
     warnings += (lost,) if lost else ()
     judged = tuple(judge(findings, chance(results)))
     ended = clock_check_text(data.attrs for label in results.have() for data in results.datasets(label))
@@ -240,13 +240,13 @@ def lack(run: Run, count: int, results: Results) -> str:
     )
 
 
-def incomplete_cells(results: Results, not_drawn: Sequence[str]) -> str:
+def incomplete_cells(results: Results, lacking: Sequence[str]) -> str:
     """Says which runs measured cells in which no sample counts, or too few, and which series are not drawn for it."""
     lost = results.incomplete()
     if not lost:
         return ""
     described = [f"{label} in {count} of {len(results.launches[label])} launches" for label, count in lost.items()]
-    without = f"; not drawn at all: {'; '.join(not_drawn)}" if not_drawn else ""
+    without = f"; not drawn at all: {'; '.join(lacking)}" if lacking else ""
     return (
         f"Cells were left with fewer valid samples than asked for, or none, since starts failed too often: "
         f"{', '.join(described)}. Such cells are drawn from fewer samples{without}; an idle machine helps"

@@ -6,14 +6,29 @@
 
 #define TAG 0 /* the communicator is private, so one tag will do */
 
+/* Where a process may be lost, whoever sees an error tells the others, which may wait for it. MPI has many names for a
+ * loss inside a collective operation. */
+static int shared(const struct db_channel *channel, int code) {
+    if (code == MPI_SUCCESS || channel->watched == NULL)
+        return code;
+    db_loss_revoke(channel->watched->own);
+    return db_loss_watch(channel->watched);
+}
+
+static int complete(const struct db_channel *channel, int code, MPI_Request *request) {
+    if (code == MPI_SUCCESS)
+        code = db_await(request, db_patience_of(channel), channel->comm, channel->watched);
+    return shared(channel, code);
+}
+
 /* Returns from the caller: a blocking call, or a nonblocking one that is waited for with more patience. */
 #define RETURN_CALL(BLOCKING, NONBLOCKING, CHANNEL, ...)                                                               \
     do {                                                                                                               \
         MPI_Request request;                                                                                           \
-        if (db_patience_of(CHANNEL) == DB_BLOCK)                                                                       \
+        if (db_patience_of(CHANNEL) == DB_BLOCK && (CHANNEL)->watched == NULL)                                         \
             return BLOCKING(__VA_ARGS__);                                                                              \
-        DB_TRY(NONBLOCKING(__VA_ARGS__, &request));                                                                    \
-        return db_await(&request, db_patience_of(CHANNEL));                                                            \
+        int code = NONBLOCKING(__VA_ARGS__, &request);                                                                 \
+        return complete(CHANNEL, code, &request);                                                                      \
     } while (0)
 #define RECEIVE(...) MPI_Recv(__VA_ARGS__, MPI_STATUS_IGNORE)
 
@@ -30,7 +45,7 @@ int db_send(const struct db_channel *channel, const int64_t *words, int count, i
 int db_start_send(const struct db_channel *channel, const int64_t *words, int count, int destination,
                   MPI_Request *request) {
     count_message(channel);
-    return MPI_Isend(words, count, MPI_INT64_T, destination, TAG, channel->comm, request);
+    return shared(channel, MPI_Isend(words, count, MPI_INT64_T, destination, TAG, channel->comm, request));
 }
 
 int db_receive(const struct db_channel *channel, int64_t *words, int count, int source) {
@@ -52,5 +67,5 @@ int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *
 }
 
 int db_complete(const struct db_channel *channel, MPI_Request *request) {
-    return db_await(request, db_patience_of(channel));
+    return complete(channel, MPI_SUCCESS, request);
 }

@@ -16,6 +16,7 @@ struct db_channel {
     MPI_Comm comm;
     const enum db_patience *patience; /* that of all channels of a state; NULL: DB_BLOCK */
     long long *messages;              /* counts what db_send and db_receive send and receive; NULL: not counted */
+    const struct db_watched *watched; /* NULL: no process can be lost; else nothing blocks */
 };
 
 static inline enum db_patience db_patience_of(const struct db_channel *channel) {

@@ -4,6 +4,7 @@
 #include "base/error.h"
 
 #include <sched.h>
+#include <stddef.h>
 #include <time.h>
 
 /* After this many unsuccessful polls the wait is a long one: for a turn in a synchronization, for the next fit point,
@@ -14,18 +15,23 @@
 #define YIELDS_BEFORE_NAPS 500
 #define SHORTEST_NAP_NS 50000
 #define LONGEST_NAP_NS 800000
+/* A look for a loss takes longer than a poll. */
+#define POLLS_PER_LOOK 1000
 
-int db_await(MPI_Request *request, enum db_patience patience) {
-    if (patience == DB_BLOCK)
+int db_await(MPI_Request *request, enum db_patience patience, MPI_Comm comm, const struct db_watched *watched) {
+    if (patience == DB_BLOCK && watched == NULL)
         return MPI_Wait(request, MPI_STATUS_IGNORE);
-    int before_naps = patience == DB_YIELD ? YIELDS_BEFORE_NAPS : POLLS_BEFORE_NAPS;
+    const unsigned before_naps = patience == DB_YIELD ? YIELDS_BEFORE_NAPS : POLLS_BEFORE_NAPS;
     long nap_ns = SHORTEST_NAP_NS;
-    for (int polls = 0;; ++polls) {
+    for (unsigned polls = 0;; ++polls) {
         int done;
         DB_TRY(MPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (done)
             return MPI_SUCCESS;
-        if (polls >= before_naps) {
+        int naps = patience != DB_BLOCK && polls >= before_naps;
+        if ((naps || polls % POLLS_PER_LOOK == POLLS_PER_LOOK - 1) && db_loss_watch(watched) != MPI_SUCCESS)
+            db_loss_revoke(comm); /* which completes the request, with an error */
+        if (naps) {
             nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
             nap_ns = 2 * nap_ns < LONGEST_NAP_NS ? 2 * nap_ns : LONGEST_NAP_NS;
         } else if (patience == DB_YIELD) {
@@ -37,11 +43,11 @@ int db_await(MPI_Request *request, enum db_patience patience) {
 int db_allreduce(MPI_Comm comm, void *words, int count, MPI_Datatype type, MPI_Op op) {
     MPI_Request request;
     DB_TRY(MPI_Iallreduce(MPI_IN_PLACE, words, count, type, op, comm, &request));
-    return db_await(&request, DB_SLEEP);
+    return db_await(&request, DB_SLEEP, comm, NULL);
 }
 
 int db_duplicate(MPI_Comm comm, MPI_Comm *duplicate) {
     MPI_Request request;
     DB_TRY(MPI_Comm_idup(comm, duplicate, &request));
-    return db_await(&request, DB_SLEEP);
+    return db_await(&request, DB_SLEEP, comm, NULL);
 }

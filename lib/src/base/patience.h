@@ -2,7 +2,7 @@
 #ifndef DOWNBEAT_PATIENCE_H
 #define DOWNBEAT_PATIENCE_H
 
-#include <mpi.h>
+#include "base/loss.h"
 
 enum db_patience {
     DB_BLOCK, /* fastest, where every process has a processor */
@@ -12,8 +12,8 @@ enum db_patience {
     DB_YIELD /* the same, and yields between polls: the peer may need the processor */
 };
 
-/* Completes a request, which may be MPI_REQUEST_NULL. */
-int db_await(MPI_Request *request, enum db_patience patience);
+/* Completes a request of comm, which may be MPI_REQUEST_NULL; with an error, once what is watched (or NULL) is lost. */
+int db_await(MPI_Request *request, enum db_patience patience, MPI_Comm comm, const struct db_watched *watched);
 
 /* MPI_Allreduce from `words` to itself, and MPI_Comm_dup; asleep if they take long. */
 int db_allreduce(MPI_Comm comm, void *words, int count, MPI_Datatype type, MPI_Op op);

@@ -1,8 +1,10 @@
 /* In a simulation every process has its own processor, and SMPI has no MPI_Comm_idup. */
 #include "base/patience.h"
 
-int db_await(MPI_Request *request, enum db_patience patience) {
+int db_await(MPI_Request *request, enum db_patience patience, MPI_Comm comm, const struct db_watched *watched) {
     (void)patience;
+    (void)comm;
+    (void)watched;
     return MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 

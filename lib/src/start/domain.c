@@ -158,9 +158,7 @@ int db_domain_find(struct db_domain *domain, const struct db_channel *channel, s
     DB_TRY(MPI_Comm_split(channel->comm, identity != 0 ? (int)(identity & 0x7fffffff) : MPI_UNDEFINED, rank,
                           &candidates.comm));
     int code = find_among(domain, channel, &candidates, clock, rank, size);
-    if (candidates.comm != MPI_COMM_NULL)
-        MPI_Comm_free(&candidates.comm);
-    return code;
+    return candidates.comm != MPI_COMM_NULL ? db_loss_free(&candidates.comm, code) : code;
 }
 
 void db_domain_free(struct db_domain *domain) {

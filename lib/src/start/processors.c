@@ -60,8 +60,8 @@ static int count_processors(MPI_Comm comm, const struct processors *here, int *o
     DB_TRY(
         MPI_Iallreduce(MPI_IN_PLACE, &all, sizeof all / sizeof(uint64_t), MPI_UINT64_T, MPI_BOR, comm, &requests[0]));
     DB_TRY(MPI_Iallreduce(MPI_IN_PLACE, &bound_count, 1, MPI_INT, MPI_SUM, comm, &requests[1]));
-    DB_TRY(db_await(&requests[0], DB_SLEEP));
-    DB_TRY(db_await(&requests[1], DB_SLEEP));
+    DB_TRY(db_await(&requests[0], DB_SLEEP, comm, NULL));
+    DB_TRY(db_await(&requests[1], DB_SLEEP, comm, NULL));
     *one_node = (all.node & all.complement) == 0 && all.node != 0; /* a bit that differs is in both */
     *oversubscribed = size > count_bits(all.all) || bound_count > count_bits(all.single);
     return MPI_SUCCESS;
@@ -76,7 +76,6 @@ int db_processors_oversubscribed(MPI_Comm comm, int *oversubscribed) {
     MPI_Comm node;
     DB_TRY(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
     int code = count_processors(node, &here, &one_node, oversubscribed);
-    MPI_Comm_free(&node);
-    DB_TRY(code);
+    DB_TRY(db_loss_free(&node, code));
     return db_allreduce(comm, oversubscribed, 1, MPI_INT, MPI_MAX);
 }

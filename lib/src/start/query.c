@@ -153,6 +153,8 @@ int MPIX_Harmonize_sync(MPI_Comm comm) {
     DB_TRY(db_check_mpi("MPIX_Harmonize_sync"));
     int code = db_state_prepare(comm, &state);
     if (code == MPI_SUCCESS)
+        code = db_state_meet(state);
+    if (code == MPI_SUCCESS)
         code = db_clocks_synchronize(state);
     return db_raise(comm, code);
 }
@@ -170,6 +172,8 @@ int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info) {
     struct db_state *state;
     DB_TRY(db_check_mpi("MPIX_Harmonize_set_info"));
     int code = db_state_prepare(comm, &state);
+    if (code == MPI_SUCCESS)
+        code = db_state_meet(state);
     if (code == MPI_SUCCESS)
         code = change_settings(state, info);
     return db_raise(comm, code);

@@ -90,6 +90,8 @@ int db_state_configure(struct db_state *state, struct db_offer *wanted) {
         DB_TRY(db_state_agree(state->channel.comm, &before, MPI_SUCCESS, &reason));
         DB_TRY(apply(state, &before));
     }
+    if (code != MPI_SUCCESS)
+        DB_TRY(db_loss_watch(state->channel.watched));
     return code;
 }
 
@@ -99,6 +101,8 @@ static int build(struct db_state *state, struct db_offer *offer) {
     DB_TRY(db_waiting_begin(state));
     state->channel.patience = &state->waiting.patience;
     state->channel.messages = &state->messages;
+    if (db_loss_survived())
+        state->channel.watched = &state->watched;
     return db_state_configure(state, offer);
 }
 
@@ -133,6 +137,12 @@ static int prepare_parts(MPI_Comm comm, MPI_Comm channel, struct db_offer *offer
     return db_state_agree(channel, offer, code, &reason);
 }
 
+/* MPI calls a loss by many names when communicators are made. */
+static int explained(MPI_Comm comm, int code) {
+    DB_TRY(db_loss_of(comm));
+    return code;
+}
+
 static int create_state(MPI_Comm comm, struct db_state **state) {
     int inter;
     DB_TRY(MPI_Comm_test_inter(comm, &inter));
@@ -141,20 +151,23 @@ static int create_state(MPI_Comm comm, struct db_state **state) {
     struct db_offer offer = {0};
     struct db_state *made = NULL;
     MPI_Comm channel;
-    DB_TRY(db_duplicate(comm, &channel));
-    int code = prepare_parts(comm, channel, &offer, &made);
-    if (made == NULL) {
-        MPI_Comm_free(&channel);
-        return code;
-    }
+    DB_TRY(db_loss_of(comm));
+    int code = db_duplicate(comm, &channel);
+    if (code != MPI_SUCCESS)
+        return explained(comm, code);
+    code = prepare_parts(comm, channel, &offer, &made);
+    if (made == NULL)
+        return db_loss_free(&channel, explained(comm, code));
     made->channel.comm = channel;
+    made->watched = (struct db_watched){.user = comm, .own = channel};
     if (code == MPI_SUCCESS)
         code = build(made, &offer);
     if (code == MPI_SUCCESS)
         code = db_attribute_attach(&made->attribute);
     if (code != MPI_SUCCESS) {
+        db_loss_revoke(channel); /* whoever still waits in it */
         destroy_state(&made->attribute);
-        return code;
+        return explained(comm, code);
     }
     *state = made;
     return MPI_SUCCESS;
@@ -170,7 +183,16 @@ static int look_up_state(MPI_Comm comm, struct db_state **state) {
 
 int db_state_prepare(MPI_Comm comm, struct db_state **state) {
     DB_TRY(look_up_state(comm, state));
-    return *state != NULL ? MPI_SUCCESS : create_state(comm, state);
+    return *state != NULL ? db_loss_watch((*state)->channel.watched) : create_state(comm, state);
+}
+
+int db_state_meet(struct db_state *state) {
+    int64_t nothing = 0;
+    int64_t most;
+    if (state->channel.watched == NULL)
+        return MPI_SUCCESS;
+    DB_TRY(db_reduce_max(&state->channel, &nothing, &most, 1));
+    return db_broadcast(&state->channel, &nothing, 1);
 }
 
 int db_state_find(MPI_Comm comm, struct db_state **state) {

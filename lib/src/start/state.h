@@ -98,7 +98,8 @@ struct db_counters {
 struct db_state {
     struct db_attribute attribute; /* first: this is attached to the communicator */
     struct db_channel channel;
-    long long messages; /* sent and received one by one: message.h */
+    struct db_watched watched; /* by the channel, where processes may be lost */
+    long long messages;        /* sent and received one by one: message.h */
     int rank;
     int size;
     struct db_settings settings;
@@ -112,8 +113,12 @@ struct db_state {
     struct db_counters counters;
 };
 
-/* The state of comm, prepared if need be. Collective where it may be missing. */
+/* The state of comm, prepared if need be. Collective where it may be missing. Fails if a process is lost. */
 int db_state_prepare(MPI_Comm comm, struct db_state **state);
+
+/* Where processes may be lost, returns once all are here: for calls that do more than exchange messages (message.h),
+ * during which nothing is watched. */
+int db_state_meet(struct db_state *state);
 
 /* The state of comm, or MPI_ERR_OTHER if comm was never prepared. Local. */
 int db_state_find(MPI_Comm comm, struct db_state **state);

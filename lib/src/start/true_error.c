@@ -23,8 +23,9 @@ static double shown_at(const struct db_state *state, const struct db_clock_map *
 }
 
 /* Seconds by which this process's clock is ahead of process 0's. */
-static int true_offset(const struct db_state *state, const struct db_clock_map *map, double *offset) {
+static int true_offset(struct db_state *state, const struct db_clock_map *map, double *offset) {
     int shared;
+    DB_TRY(db_state_meet(state));
     DB_TRY(share_true_time(state, &shared));
     if (!shared)
         return MPI_ERR_OTHER;

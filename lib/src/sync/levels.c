@@ -37,7 +37,7 @@ static int divide_scope(struct db_levels *levels, MPI_Comm *scope, int rank, con
         MPI_Comm group;
         DB_TRY(split(*scope, i, rank, &group));
         int code = join_firsts(*scope, group, rank, &levels->level[i]);
-        MPI_Comm_free(scope);
+        db_loss_free(scope, code);
         *scope = group;
         DB_TRY(code);
     }
@@ -55,16 +55,14 @@ void db_levels_none(struct db_levels *levels) {
 int db_levels_divide(struct db_levels *levels, const struct db_channel *channel, const struct db_node *hierarchical) {
     db_levels_none(levels);
     for (int i = 0; i < DB_LEVELS; ++i) {
-        levels->level[i].channel.patience = channel->patience;
-        levels->level[i].channel.messages = channel->messages;
+        levels->level[i].channel = *channel;
+        levels->level[i].channel.comm = MPI_COMM_NULL;
     }
     int rank;
     MPI_Comm scope;
     DB_TRY(MPI_Comm_rank(channel->comm, &rank));
     DB_TRY(MPI_Comm_dup(channel->comm, &scope));
-    int code = divide_scope(levels, &scope, rank, hierarchical);
-    MPI_Comm_free(&scope);
-    return code;
+    return db_loss_free(&scope, divide_scope(levels, &scope, rank, hierarchical));
 }
 
 void db_levels_free(struct db_levels *levels) {

@@ -7,7 +7,7 @@ the truth may be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -126,9 +126,6 @@ HCA3 = "hca3_offset(offset=skampi(min=5,max=20))"  # counts of exchanges from th
 class Hca3Duration:
     """How long the paper's scheme takes over numbers of processes (Schuchart 2023, Fig. 15)."""
 
-    def series(self, _: Results) -> Iterable[str]:
-        return ("hca3_offset",)
-
     def runs(self, site: Site) -> tuple[Run, ...]:
         count = site.repetitions(REPETITIONS)
         return tuple(
@@ -179,9 +176,6 @@ def on_cores(results: Results, counts: Sequence[int]) -> list[int]:
 class Hca3Accuracy(Hca3Duration):
     """The accuracy of clocks after it (Schuchart 2023, Fig. 16)."""
 
-    def series(self, results: Results) -> Iterable[str]:
-        return [one.title for one in Clocks(results).shown]
-
     def facts(self, results: Results) -> Facts:
         """Returns mean and largest errors in us of launches."""
         clocks = Clocks(results)
@@ -230,9 +224,6 @@ def steps(ranks: int) -> int:
 
 class LineAndTree:
     """Duration of synchronization one by one and in a tree, and its cost for the busiest process (Hoefler 2008)."""
-
-    def series(self, _: Results) -> Iterable[str]:
-        return NAMES.values()
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         clocks, count = "offset=1e-3,skew=8e-6,seed=8", site.repetitions(30)
@@ -327,9 +318,6 @@ class Offsets:
     Part (a) has a process for each clock, (b) several.
     """
 
-    def series(self, _: Results) -> Iterable[str]:
-        return SCHEMES
-
     def runs(self, site: Site) -> tuple[Run, ...]:
         schemes = SIMULATED_SCHEMES if site.simulated else SHORT_SCHEMES
         runs = [schemes_run(site, ranks, schemes, "0", 5, 0.5 * ranks) for ranks in site.counts]
@@ -391,9 +379,9 @@ class Offsets:
         panels = []
         for kind in clocks.shown:
             for shared, part in ((False, "(a) a clock each"), (True, f"(b) {most_per_clock} per clock")):
-                boxes = [
-                    box_of(str(n), scheme, values.ravel()) for n, scheme, values in self.part(clocks, shared, kind)
-                ]
+                found = {(n, scheme): values.ravel() for n, scheme, values in self.part(clocks, shared, kind)}
+                counts = dict.fromkeys(n for n, _ in found)
+                boxes = [box_of(str(n), one, found.get((n, one), ())) for n in counts for one in SCHEMES]
                 axes = ("number of processes", "largest clock offset [us]", f"{part}: {kind.title}")
                 panels += [Panel(boxes, *axes, y_scale="log")] if boxes else []
         caption = (
@@ -415,9 +403,6 @@ class OffsetsLater:
 
     def watched(self, site: Site) -> float:
         return 0.2 if site.quick else min(site.seconds or LATER, MOST_SECONDS)
-
-    def series(self, _: Results) -> Iterable[str]:
-        return SCHEMES
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         seconds = self.watched(site)
@@ -450,10 +435,9 @@ class OffsetsLater:
         axes = ("time after synchronization [s]", "largest clock offset [us]")
 
         def lines(kind: ErrorKind) -> list[Line]:
-            return [
-                median_line(name_of(scheme), waits, list(values.reshape(len(waits), -1)), position)
-                for position, (scheme, values) in enumerate(clocks.largest(kind).items())
-            ]
+            found = {name_of(one): list(values.reshape(len(waits), -1)) for one, values in clocks.largest(kind).items()}
+            none: list[Floats] = [np.array([])] * len(waits)
+            return [median_line(one, waits, found.get(one, none), place) for place, one in enumerate(SCHEMES)]
 
         panels = [Panel(lines(kind), *axes, kind.title) for kind in clocks.shown]
         caption = (
@@ -518,9 +502,6 @@ def choices_of(clocks: Clocks, kind: ErrorKind) -> Choices:
 
 class Pareto:
     """Clock offset against the duration of synchronization (Hunold 2015, Fig. 10)."""
-
-    def series(self, _: Results) -> Iterable[str]:
-        return (*SCHEMES, "Pareto frontier")
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         fitted = SIMULATED_FITTED if site.simulated else FITTED
@@ -596,8 +577,8 @@ def pareto_panel(choices: Choices, title: str, wait: float) -> Panel:
     """Returns the points, with the frontier as steps from the quickest scheme to the most exact one."""
     points = {scheme: choices.point(scheme) for scheme in choices.errors}
     series = []
-    for number, kind in enumerate(dict.fromkeys(map(name_of, points))):
-        own = np.array([point for scheme, point in points.items() if name_of(scheme) == kind])
+    for number, kind in enumerate(SCHEMES):
+        own = np.array([point for scheme, point in points.items() if name_of(scheme) == kind]).reshape(-1, 2)
         series.append(Line(kind, own[:, 0], own[:, 1], color=number, style="", marker=number))
     steps_ = np.array([points[scheme] for scheme in choices.frontier()])
     series.append(Line("Pareto frontier", steps_[:, 0], steps_[:, 1], color="#888888", style="steps"))

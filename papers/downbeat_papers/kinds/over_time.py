@@ -5,7 +5,7 @@ Hunold 2015, Figs 1, 3, 6, 7 and 11; Hoefler 2008, Fig. 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -84,9 +84,6 @@ class OverTime:
     def lines(self) -> list[Curve]:
         return [Curve(**one) for one in self.curves]  # type: ignore[arg-type]
 
-    def series(self, results: Results) -> Iterable[str]:
-        return [curve.label for curve in self.lines if curve.label in results.have()]
-
     def runs(self, site: Site) -> tuple[Run, ...]:
         """Returns a run for each curve; windows that are missed are tried again."""
         usual = site.repetitions(self.samples)
@@ -140,15 +137,13 @@ class OverTime:
         size, panels = self.bin_of(results.site), []
         for title, metric in (self.panels or {"": ""}).items():
             lines = []
-            for curve in self.lines:
+            for curve in (one for one in self.lines if one.label in results.have()):
                 # In windows the run-time is global everywhere.
                 shown = metric if metric and not curve.sync.startswith("window") else curve.metric
                 rows = bins_of_launches(results, curve.label, shown, size)
-                if rows:
-                    shortest = min(map(len, rows))
-                    launches = list(np.stack([row[:shortest] for row in rows]).T)
-                    line = median_line(curve.label, np.arange(1, shortest + 1), launches, curve.color)
-                    lines.append(line)
+                shortest = min(map(len, rows), default=0)
+                launches = [[row[at] for row in rows] for at in range(shortest)]
+                lines.append(median_line(curve.label, np.arange(1, shortest + 1), launches, curve.color))
             panels.append(Panel(lines, f"bin of {size} samples", "run-time [us]", title, "whole"))
         return (make_picture(name, self.picture, CAPTION.format(size=size) + self.caption, panels),)
 
@@ -182,9 +177,6 @@ class Drift:
 
     def watched(self, site: Site) -> float:
         return 1.0 if site.quick else site.seconds or DRIFT_SECONDS
-
-    def series(self, results: Results) -> Iterable[str]:
-        return [f"rank {pair.partition(':')[2]}" for pair in results.runs[0].options["pairs"].split(",")]
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         ranks = site.apart
@@ -244,21 +236,13 @@ class Drift:
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         files = results.datasets("drift")
-        panels = [
-            Panel(
-                [
-                    Line(
-                        f"rank {int(answerer)}",
-                        files[0]["time"].to_numpy(),
-                        files[0][variable].to_numpy()[position] * SCALES[unit],
-                        color=position,
-                    )
-                    for position, answerer in enumerate(files[0]["answerer"].to_numpy())
-                ],
-                "time [s]",
-                f"{label} [{unit}]",
-                title,
-            )
-            for variable, unit, label, title in self.panels
-        ]
+        pairs = results.runs[0].options["pairs"].split(",")
+        first, panels = files[0].reindex(pair=pairs), []
+        for variable, unit, label, title in self.panels:
+            values = first[variable].to_numpy() * SCALES[unit]
+            lines = [
+                Line(f"rank {pair.partition(':')[2]}", first["time"].to_numpy(), values[color], color=color)
+                for color, pair in enumerate(pairs)
+            ]
+            panels.append(Panel(lines, "time [s]", f"{label} [{unit}]", title))
         return (make_picture(name, self.picture, f"{self.caption} {clocks_of(files)[1]}", panels),)

@@ -123,17 +123,12 @@ class Scaling:
     def parts(self, results: Results) -> dict[str, pd.DataFrame]:
         """Returns the cells of Downbeat's configuration, and of the paper's where there are any, by `WHOSE`."""
         paper = results.cells["label"].astype(str).str.endswith(PUBLISHED)
-        parts = {"": results.cells[~paper], PUBLISHED: results.cells[paper]}
-        return {whose: cells for whose, cells in parts.items() if len(cells)}
+        measured = dict.fromkeys(PUBLISHED if label.endswith(PUBLISHED) else "" for label in results.have())
+        return {whose: results.cells[paper if whose else ~paper] for whose in measured}
 
     def judged(self, results: Results) -> pd.DataFrame:
         """Returns the cells that claims are judged by: the paper's configuration if it was measured."""
         return results.cells if not results.site.published else self.parts(results).get(PUBLISHED, results.cells[:0])
-
-    def series(self, results: Results) -> Iterable[str]:
-        whose = {PUBLISHED if label.endswith(PUBLISHED) else "" for label in results.have()}
-        shorts = dict.fromkeys(short for one in whose for short in shorts_of(one).values())
-        return [f"{self.lines[name]}, {short}" for name in self.there(results) for short in shorts]
 
     def line_runs(self, site: Site, collective: str, ranks: int, sizes: str, suffix: str = "") -> list[Run]:
         """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
@@ -164,6 +159,7 @@ class Scaling:
 
     def panels(
         self,
+        there: Iterable[str],
         means: pd.DataFrame,
         medians: pd.DataFrame,
         columns: tuple[str, str],
@@ -175,6 +171,7 @@ class Scaling:
         """Returns the paper's panel, mean and standard deviation over launches, and beside it one of medians.
 
         Args:
+            there: names of the lines.
             means: a row per launch, `line` and position, and `synchronizer` where lines are of one.
             medians: the same.
             columns: those of either.
@@ -189,13 +186,14 @@ class Scaling:
         panels, shorts = [], shorts_of(whose)
         for title, table, column in (("mean of means, as in the paper", mean, "mean"), ("medians", median, "median")):
             marks = []
-            for color, (name, words) in enumerate(self.lines.items()):
+            for name in there:
+                color, words = list(self.lines).index(name), self.lines[name]
                 for synchronizer in shorts if "synchronizer" in table else ("",):
                     part = table[table["line"] == name].sort_values(x)
                     part = part[part["synchronizer"] == synchronizer] if synchronizer else part
                     label = f"{words}, {shorts[synchronizer]}" if synchronizer else words
                     values = (part[x], part[column], part["low"], part["high"])
-                    marks += [Line(label, *values, color, STYLES.get(synchronizer, "-"))] if len(part) else []
+                    marks.append(Line(label, *values, color, STYLES.get(synchronizer, "-")))
             label, x_scale = AXES[x]
             panels.append(Panel(marks, label, y, title, x_scale, "log", y_at=None if "synchronizer" in table else 1.0))
         return panels
@@ -297,7 +295,7 @@ class MessageScaling(Scaling):
         return found
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        drawn = []
+        drawn, there = [], self.there(results)
         of_a = f"{POINT}Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
         of_b = (
             f"{POINT}Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 the "
@@ -307,9 +305,9 @@ class MessageScaling(Scaling):
             cells = with_lines(part, collective)
             own = f"{name}-{collective}" if len(self.collectives) > 1 else name
             title = f"MPI_{collective.capitalize()}, message scaling, {results.runs[0].ranks} ranks"
-            a = self.panels(cells, cells, COLUMNS["average"], "size", "latency [us]", MICROSECONDS, whose)
+            a = self.panels(there, cells, cells, COLUMNS["average"], "size", "latency [us]", MICROSECONDS, whose)
             ratios = (deltas(cells), deltas(cells, MEDIAN), ("delta", "delta"))
-            b = self.panels(*ratios, "size", f"delta = barrier / {shorts_of(whose)[HARMONIZE]}", 1.0, whose)
+            b = self.panels(there, *ratios, "size", f"delta = barrier / {shorts_of(whose)[HARMONIZE]}", 1.0, whose)
             more = f"{WHOSE[whose]}."
             more += DATATYPES if "reduce" in collective else ""
             more += SIMULATED_ALGORITHMS if results.site.simulated else ""
@@ -407,6 +405,8 @@ class ProcessScaling(Scaling):
                 f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
                 f"{WHOSE[whose]}.{more}"
             )
-            panels = self.panels(cells, cells, COLUMNS[kind], "ranks", f"{kind} latency [us]", MICROSECONDS, whose)
+            panels = self.panels(
+                self.there(results), cells, cells, COLUMNS[kind], "ranks", f"{kind} latency [us]", MICROSECONDS, whose
+            )
             drawn.append(make_picture(f"{name}{letter}{whose}", title, caption, panels, share_y=True))
         return tuple(drawn)
