@@ -105,7 +105,9 @@ class Figure:
         return f"{paper[:-4].capitalize()} {paper[-4:]}, {WORDS[word]} {written}"
 
     def shows(self, site: Site) -> str:
-        """Returns the part that a site can show, in words."""
+        """Returns the part that a site can show, in words; nothing where a library is missing."""
+        if not self.runs(site):
+            return f"nothing, {site.want(own_data(self).lacks)}"
         text = next(text for condition, text in self.can_show.items() if getattr(site, condition))
         worth = {name: site.worth(getattr(site, name)) for name in ("node", "full", "most")}
         seconds = f"{self.kind.watched(site):g}" if isinstance(self.kind, Watching) else ""

@@ -38,8 +38,8 @@ from downbeat_papers.kinds import (
     scaling,
 )
 from downbeat_papers.kinds.late_arrival import Benefit
-from downbeat_papers.listing import WIDTH, here, listing
-from downbeat_papers.page import figure_section, missing_section, whole_page
+from downbeat_papers.listing import WIDTH, listing
+from downbeat_papers.page import figure_shown, laid_out, whole_page
 from downbeat_papers.perform import perform, plan_of, seconds_left
 from downbeat_papers.results import Results, SeriesError
 from downbeat_papers.site import Site, site_at_hand
@@ -97,8 +97,12 @@ def test_figures_of_open_mpis_algorithms_need_it() -> None:
     nothing = {name for name, figure in FIGURES.items() if not figure.runs(without)}
     assert nothing == {"schuchart2023-fig1", "schuchart2023-fig2"}
     for name in nothing:
-        assert "without Open MPI" in here(FIGURES[name], without)
-        assert "without Open MPI" in missing_section(FIGURES[name], FIGURES[name].lacks, without).paragraphs[2]
+        assert "without Open MPI" in FIGURES[name].shows(without)
+        assert any(
+            "without Open MPI" in text
+            for part in laid_out(FIGURES[name], without, "").section.parts
+            for text in part.paragraphs
+        )
 
 
 @pytest.mark.parametrize(
@@ -259,10 +263,10 @@ def test_a_node_is_what_has_a_core_each(counts: tuple[int, ...], cores: int, nod
 
 @pytest.mark.parametrize("counts", [(2,), (2, 4), (2, 4, 8, 16, 32, 64, 128)])
 def test_the_list_names_all_and_is_80_columns_wide(counts: tuple[int, ...]) -> None:
-    text = listing(FIGURES.values(), site(counts, 64))
+    text = listing(FIGURES.values(), lambda _: site(counts, 64))
     assert max(map(len, text.splitlines())) <= WIDTH
     assert [line.partition(":")[0] for line in text.splitlines()[:-1] if not line.startswith(" ")] == list(FIGURES)
-    assert text.splitlines()[-1].startswith("49 figures; all together take about ")
+    assert " sets of launches; all together take about " in text.splitlines()[-1]
 
 
 # With downbeat-bench.
@@ -293,15 +297,15 @@ def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
         measured[key] = perform(source, quick, tmp_path, again=False, say=lambda _: None)
     results = measured[key]
     assert results.have() == [run.label for run in source.runs(quick)]
-    section = figure_section(figure, results)
-    assert section.pictures
-    assert all(len(picture.numbers) for picture in section.pictures)
-    assert section.definitions
-    assert any("--quick" in warning for warning in section.warnings)
-    assert not any(f"\n{said}" in text for _, text in section.definitions for said in ("Seen here", "Not seen here"))
-    assert len(section.commands) == len(results.runs)
-    page = render_page(whole_page([section], [figure], quick))
-    assert page.count("<svg") == len(section.pictures)
+    shown = figure_shown(figure, results)
+    section, details = shown.section, shown.section.parts[-1]
+    assert len(section.pictures) == 1  # the page opens with it
+    assert all(len(picture.numbers) for picture in section.all_pictures())
+    assert any("--quick" in warning for warning in shown.warnings)
+    assert shown.judged and not any(one.agrees is not None for one in shown.judged)
+    assert len(details.commands) == len(results.runs)
+    page = render_page(whole_page([shown], quick))
+    assert page.count("<svg") == len(section.all_pictures())
 
 
 @pytest.mark.thorough
@@ -309,12 +313,14 @@ def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site
     figure = FIGURES["niethammer2016-fig15"]
     said: list[str] = []
     results = perform(figure, quick, tmp_path, again=False, say=said.append)
-    assert len(said) == 1
+    begins, *_, ends = said
+    lines = len(said)
+    assert begins.startswith("niethammer2016-fig15 n2: 1 launch") and ends.startswith("1 of 1 launches complete")
     assert seconds_left(figure, quick, tmp_path) == 0
     assert seconds_left(figure, dataclasses.replace(quick, launches=3), tmp_path) == 2 * figure.runs(quick)[0].seconds
     before = results.launches["n2"][0].record["started"]
     assert perform(figure, quick, tmp_path, again=False, say=said.append).launches["n2"][0].record["started"] == before
-    assert len(said) == 1
+    assert len(said) == lines
     longer = Site(2, BENCHES, (2,), launches=1, quick=False)
     with pytest.raises(UsageError, match="holds another experiment"):
         perform(figure, longer, tmp_path, again=False, say=said.append)
@@ -324,7 +330,7 @@ def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site
 
 def test_what_runs_under_a_launcher_is_not_said_to_run_on_this_machines_cores() -> None:
     cluster = Site(0, {"openmpi": "bench", "mpich5": "bench"}, (2, 64), launcher="srun -n {ranks}", nodes=0)
-    text = listing(FIGURES.values(), cluster)
+    text = listing(FIGURES.values(), lambda _: cluster)
     assert "on 2 cores" not in text
     assert ", 2 cores" not in text
     assert "1 node of 128" not in text

@@ -261,7 +261,7 @@ class OffsetTable:
             mean, deviation = (np.array([0.0, *values[0]]) for values in statistics(files)[:2])
             series = Line("offset", numbers, mean, mean - deviation, mean + deviation, len(panels), "", 0)
             how = "10 ms apart" if label.endswith(RESTED) else "back to back"
-            panels.append(Panel([series], "rank", "mean offset [us]", f"{ranks} ranks, {how}"))
+            panels.append(Panel([series], "rank", "mean offset [us]", f"{ranks} ranks, {how}", "whole"))
             columns = {"ranks": ranks, "measured": how, "rank": numbers}
             seconds = {"mean_offset_s": mean / MICROSECONDS, "standard_deviation_s": deviation / MICROSECONDS}
             tables.append(pd.DataFrame({**columns, **seconds}))

@@ -238,7 +238,7 @@ class ExitPattern(Cells):
                 low = np.maximum(0.0, mean - half)  # nobody leaves before the first
                 middle, low, high = (part[ranks] for part in (mean, low, mean + half))
                 series.append(Line(label, ranks + BESIDE * at, middle, low, high, at, "", at))
-            panels.append(Panel(series, "rank", "exit after the first [us]", library))
+            panels.append(Panel(series, "rank", "exit after the first [us]", library, "whole"))
         titles = [results.site.two_libraries[label] for label in results.have()]
         panels += [Panel([], title=one) for one in titles if one not in {panel.title for panel in panels}]
         caption = (

@@ -139,5 +139,5 @@ class OverTime:
                 shortest = min(map(len, rows), default=0)
                 launches = [[row[at] for row in rows] for at in range(shortest)]
                 lines.append(median_line(curve.label, np.arange(1, shortest + 1), launches, curve.color))
-            panels.append(Panel(lines, f"bin of {size} samples", "run-time [us]", title))
+            panels.append(Panel(lines, f"bin of {size} samples", "run-time [us]", title, "whole"))
         return (make_picture(name, self.picture, CAPTION.format(size=size) + self.caption, panels),)

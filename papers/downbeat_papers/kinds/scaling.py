@@ -41,6 +41,7 @@ SHORT = {BARRIER: "barrier", HARMONIZE: "harmonize"}
 # How labels of runs of the paper's own MPIX_Harmonize end, and what sets it.
 PUBLISHED, AS_PUBLISHED = "-published", {"DOWNBEAT_PUBLISHED": "schuchart2023"}
 WHOSE = {"": "as Downbeat has it", PUBLISHED: "as the paper has it"}
+OWN = {"": "", PUBLISHED: ", MPIX_Harmonize as published"}
 STYLES = {BARRIER: ":", HARMONIZE: "--"}  # as in the paper
 SMALL = 1024  # bytes; the text calls messages small without saying where that ends
 # In all figures, the first line in the paper's blue, the second in red.
@@ -295,7 +296,7 @@ class MessageScaling(Scaling):
             f"{POINT}Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 the "
             "barrier makes the operation look slower. MPIX_Harmonize is "
         )
-        for (whose, part), collective in product(self.parts(results).items(), self.collectives):
+        for (whose, part), collective in product(reversed(self.parts(results).items()), self.collectives):
             cells = with_lines(part, collective)
             own = f"{name}-{collective}" if len(self.collectives) > 1 else name
             title = f"MPI_{collective.capitalize()}, message scaling, {results.runs[0].ranks} ranks"
@@ -306,8 +307,8 @@ class MessageScaling(Scaling):
             more += DATATYPES if "reduce" in collective else ""
             more += SIMULATED_ALGORITHMS if results.site.simulated else ""
             drawn += [
-                make_picture(f"{own}a{whose}", f"{title}: absolute values", of_a + more, a, share_y=True),
-                make_picture(f"{own}b{whose}", f"{title}: ratio", of_b + more, b, share_y=True),
+                make_picture(f"{own}a{whose}", f"{title}{OWN[whose]}: absolute values", of_a + more, a, share_y=True),
+                make_picture(f"{own}b{whose}", f"{title}{OWN[whose]}: ratio", of_b + more, b, share_y=True),
             ]
         return tuple(drawn)
 
@@ -392,9 +393,9 @@ class ProcessScaling(Scaling):
         if not site.simulated and site.crowded(site.most):
             more = f" Above {site.full} ranks they share cores."
         drawn = []
-        for (whose, part), (letter, kind) in product(self.parts(results).items(), self.shown.items()):
+        for (whose, part), (letter, kind) in product(reversed(self.parts(results).items()), self.shown.items()):
             cells = with_lines(part, collective)
-            title = f"MPI_{collective.capitalize()}, process scaling, 4 bytes: {kind} latency"
+            title = f"MPI_{collective.capitalize()}, process scaling, 4 bytes{OWN[whose]}: {kind} latency"
             caption = (
                 f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
                 f"{WHOSE[whose]}.{more}"
