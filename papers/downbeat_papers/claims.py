@@ -27,6 +27,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from downbeat.report.page import digits
 from numpy.typing import ArrayLike
 
 from downbeat_papers.evidence import (
@@ -53,7 +54,7 @@ def between(values: Iterable[float], unit: str = "") -> str:
     kept = [value for value in values if np.isfinite(value)]
     if not kept:
         return "none"
-    low, high = f"{min(kept):.3g}", f"{max(kept):.3g}"
+    low, high = digits(min(kept)), digits(max(kept))
     return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
@@ -71,7 +72,7 @@ class Measure:
     def middle(self) -> str:
         """The median over launches."""
         kept = finite(self.values)
-        return f"{np.median(kept):.3g}{self.unit}" if kept.size else "unknown"
+        return f"{digits(float(np.median(kept)))}{self.unit}" if kept.size else "unknown"
 
     @property
     def text(self) -> str:
@@ -97,9 +98,14 @@ def missing(why: str = NOT_MEASURED) -> Measure:
     return Measure([], obstacle=why)
 
 
-def each(values: Mapping[Any, ArrayLike | pd.Series], unit: str, words: str = "{} ranks") -> dict[str, Measure]:
-    """Returns a measure for each place; `words` name it."""
-    return {words.format(place): Measure(one, unit) for place, one in values.items()}
+def each(
+    values: Mapping[Any, ArrayLike | pd.Series],
+    unit: str = "",
+    words: str = "{} ranks",
+    **rest: Any,  # noqa: ANN401
+) -> dict[str, Measure]:
+    """Returns a measure for each place; `words` name it, the rest is as of `Measure`."""
+    return {words.format(place): Measure(one, unit, **rest) for place, one in values.items()}
 
 
 def undecided(measured: Measured, why: str) -> Measured:
@@ -294,14 +300,15 @@ def described(text: str, measures: Mapping[str, Measured]) -> str:
         if part["operator"] in ("/", "-"):
             values_of = [(place, ratio(part, at_place(chosen, place))) for place in places_of(chosen)]
             said[listed(f"{spoken(part['left'])} {part['operator']} {spoken(part['right'])}", values_of)] = None
-    return "; ".join([*said, *notes]) or NOT_MEASURED
+    return "; ".join(filter(None, [*said, *notes])) or NOT_MEASURED
 
 
 def listed(name: str, values: Sequence[tuple[Any, Measure]]) -> str:
-    """Returns a value, or values by place, with their name."""
-    if [place for place, _ in values] == [None]:
-        return f"{name} {values[0][1].text}"
-    return f"{name}: {', '.join(f'{place} {one.middle}' for place, one in values) or NOT_MEASURED}"
+    """Returns a value, or values by place, with their name; empty if nothing was measured."""
+    known = [(place, one) for place, one in values if finite(one.values).size]
+    if [place for place, _ in known] == [None]:
+        return f"{name} {known[0][1].text}"
+    return f"{name}: {', '.join(f'{place} {one.middle}' for place, one in known)}" if known else ""
 
 
 def ratio(part: Mapping[str, str], measures: Mapping[str, Measure]) -> Measure:

@@ -105,7 +105,9 @@ class Figure:
         return f"{paper[:-4].capitalize()} {paper[-4:]}, {WORDS[word]} {written}"
 
     def shows(self, site: Site) -> str:
-        """Returns the part that a site can show, in words."""
+        """Returns the part that a site can show, in words; nothing where a library is missing."""
+        if not self.runs(site):
+            return f"nothing, {site.want(own_data(self).lacks)}"
         text = next(text for condition, text in self.can_show.items() if getattr(site, condition))
         worth = {name: site.worth(getattr(site, name)) for name in ("node", "full", "most")}
         seconds = f"{self.kind.watched(site):g}" if isinstance(self.kind, Watching) else ""
@@ -161,10 +163,11 @@ def figures_of(paper: str) -> Iterator[Figure]:
     path = Path(__file__).parent / "figures" / f"{paper}.toml"
     entries: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
     texts, shared = entries.pop("texts", {}), entries.pop("shared", {})
+    whole: dict[str, dict[str, Any]] = {"": {}}
     for number, own in entries.items():
-        inherited = entries[own["like"]] if "like" in own else {}
+        inherited = whole[own.pop("like", "")]
         entry = {name: inherited[name] for name in SHARED if name in inherited} | own
-        entry.pop("like", None)
+        whole[number] = dict(entry)
         shows, data, also = entry.pop("shows"), entry.pop("data", ""), entry.pop("also", ())
         claims = [shared[one] if isinstance(one, str) else one for one in entry.pop("claims")]
         tables = [

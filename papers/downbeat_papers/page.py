@@ -1,18 +1,22 @@
-"""The sections of the page: a figure each, first the paper's results, then the runs here and theirs."""
+"""The page: of each figure a picture, the paper's statement beside ours, the claims, and details."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import traceback
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from downbeat.report.conditions import UNCHECKED, clock_check_text
-from downbeat.report.page import Page, PageSection, Table
+from downbeat.report.page import Fact, Page, PageSection, Table
+from downbeat.report.style import Picture
 from downbeat.run.job import RANKS, nodes_for, with_numbers
 from downbeat.run.simulation import without_seed
+from downbeat.sentences import listed
 from downbeat.text import counted
 
 from downbeat_papers.evidence import Evidence
@@ -23,27 +27,61 @@ from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
 
-def verdict(judged: Sequence[Judged]) -> str:
-    """Returns in a few sentences what agrees with the paper."""
-    parts = []
-    for agrees, words in WORDS.items():
-        claims = [one.finding.claim for one in judged if one.finding.is_claim and one.agrees is agrees]
-        if claims:
-            parts.append(f"{words.capitalize()}: {'; '.join(claims)}.")
-    return " ".join(parts) or "The paper makes no claim on it that data could bear out."
+@dataclass(frozen=True)
+class Shown:
+    """A figure as the page has it: its section, what was found, the judgments on its claims."""
+
+    figure: Figure
+    section: PageSection
+    found: str  # in lines
+    judged: tuple[Judged, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What readers must know of its numbers."""
+        return tuple(text for part in self.section.parts for text in part.warnings)
 
 
-def definition(judged: Judged) -> tuple[str, str]:
-    """Returns a claim with the paper's numbers and those of the data; the last line is the verdict."""
-    finding = judged.finding
-    lines = [f"Paper: {finding.paper}", f"Here: {finding.here}"]
+def verdicts(judged: Iterable[Judged]) -> str:
+    """Returns how many claims have which verdict, in words."""
+    counts = Counter(one.agrees for one in judged if one.finding.is_claim)
+    words = ", ".join(f"{counts[agrees]} {word}" for agrees, word in WORDS.items() if counts[agrees])
+    return f"{counted(counts.total(), 'claim')}: {words}" if words else "no claim judged"
+
+
+def statement(judged: Iterable[Judged]) -> str:
+    """Returns the claims that are seen and not seen, and how many cannot be decided for which reason, in lines."""
+    found: dict[bool | None, list[Judged]] = {agrees: [] for agrees in WORDS}
+    for one in judged:
+        if one.finding.is_claim:
+            found[one.agrees].append(one)
+    open_ = Counter(one.because for one in found.pop(None))
+    lines = [
+        f"{WORDS[agrees].capitalize()}: {'; '.join(one.finding.claim for one in claims)}."
+        for agrees, claims in found.items()
+        if claims
+    ]
+    lines += [f"{counted(count, 'claim')} cannot be decided here: {reason}." for reason, count in open_.items()]
+    return "\n".join(lines) or "The paper makes no claim on it that data could bear out."
+
+
+def claims_table(judged: Sequence[Judged]) -> Table:
+    """Returns the claims with the paper's numbers beside those of the data; what claims nothing has no verdict."""
+    rows = [
+        (one.finding.claim, one.finding.paper, one.finding.here, WORDS[one.agrees] if one.finding.is_claim else "")
+        for one in judged
+    ]
+    return Table("Claims", pd.DataFrame(rows, columns=["claim", "paper", "here", "verdict"]))
+
+
+def test_of(judged: Judged) -> tuple[str, str]:
+    """Returns a claim, what was tested, and why its verdict is what it is."""
+    finding, lines = judged.finding, []
     if isinstance(finding.evidence, Evidence):
         part = f"; {finding.evidence.part}" if finding.evidence.part else ""
         lines.append(f"Tested: {finding.evidence.described}{part}")
-    if finding.is_claim:
-        because = f": {judged.because}" if judged.because else ""
-        lines.append(f"{WORDS[judged.agrees].capitalize()}{because}.")
-    return finding.claim, "\n".join(lines)
+    because = f": {judged.because}" if judged.because else ""
+    return finding.claim, "\n".join([*lines, f"{WORDS[judged.agrees].capitalize()}{because}."])
 
 
 def command(run: Run, site: Site) -> str:
@@ -59,31 +97,25 @@ def command(run: Run, site: Site) -> str:
     return " ".join([*variables, launcher, "downbeat-bench", shlex.join(words)])
 
 
-def introduced(figure: Figure) -> tuple[str, str, str]:
-    """Returns the title of a section, and the paper's setup and results."""
-    title = f"{figure.reference}: {figure.title}"
-    return title, f"In the paper: {figure.setup}", f"It reports: {figure.reports}"
-
-
-def figure_section(figure: Figure, results: Results) -> PageSection:
-    """Draws a figure and makes its section."""
+def figure_shown(figure: Figure, results: Results) -> Shown:
+    """Draws a figure and judges its claims."""
     site = results.site
-    title, *paper = introduced(figure)
     failed = [run.label for run in results.runs if run.label not in results.have()]
     warnings = tuple(lack(results.run(label), count, results) for label, count in results.lacking().items())
     if len(failed) == len(results.runs):
-        return PageSection(title, (*paper, f"Here: nothing was measured; {figure.shows(site)}."), warnings)
+        return laid_out(figure, site, "Nothing was measured.", warnings)
     try:
         findings, pictures = figure.findings(results), figure.pictures(results)
     except NoSamplesError as error:
         warnings += (f"{error}: starts failed too often to draw the figure; an idle machine, or fewer --ranks, help",)
-        return PageSection(title, (*paper, f"Here: nothing to be drawn; {figure.shows(site)}."), warnings)
-    warnings += tuple(
-        f"{run.label}: {run.ranks} ranks shared {site.all_cores} cores, so its times contain the wait for a core; what "
-        "it shows is a direction at best. More cores, or --ranks, help"
-        for run in results.runs
-        if run.crowded(site) and run.label not in failed
-    )
+        return laid_out(figure, site, "Nothing to be drawn.", warnings)
+    crowded = [run for run in results.runs if run.crowded(site) and run.label not in failed]
+    if crowded:
+        warnings += (
+            f"{', '.join(run.label for run in crowded)}: {listed(sorted({run.ranks for run in crowded}))} ranks shared "
+            f"{site.all_cores} cores, so times contain the wait for a core and show a direction at best. More cores, "
+            "or --ranks, help",
+        )
     warnings += simulated_on(results) or elsewhere(results)
     if site.launches == 1:
         warnings += ("a single launch has no known error, so no claim can be decided; use --launches 5 or more",)
@@ -91,25 +123,42 @@ def figure_section(figure: Figure, results: Results) -> PageSection:
         warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
     lost = incomplete_cells(results, not_drawn(pictures))
     warnings += (lost,) if lost else ()
-    judged = judge(findings, chance(results))
-    shared = f" The launches are those of {figure.data}." if figure.data else ""
+    judged = tuple(judge(findings, chance(results)))
     ended = clock_check_text(data.attrs for label in results.have() for data in results.datasets(label))
-    runs = pd.DataFrame([row_of(run, results) for run in results.runs])
-    return PageSection(
-        title=title,
+    details = PageSection(
+        "",
         paragraphs=(
-            f"Verdict. {verdict(judged)}",
-            *paper,
-            f"What {here(site)} can show: {figure.shows(site)}.{shared}",
-            *((figure.kind.configured(site),) if isinstance(figure.kind, Configured) else ()),
+            *((f"The launches are those of {figure.data}.",) if figure.data else ()),
             *((f"Clocks when launches ended: {ended}.",) if ended != UNCHECKED else ()),
         ),
-        warnings=warnings,
-        definitions=tuple(map(definition, judged)),
-        tables=(*figure.tables, Table("What was run", runs)),
-        pictures=pictures,
+        definitions=tuple(test_of(one) for one in judged if one.finding.is_claim),
+        tables=(Table("What was run", pd.DataFrame([row_of(run, results) for run in results.runs])),),
         commands=tuple(command(run, site) for run in results.runs),
+        folded="Details: tests, runs, commands",
     )
+    return laid_out(figure, site, statement(judged), warnings, judged, pictures, (details,))
+
+
+def laid_out(
+    figure: Figure,
+    site: Site,
+    found: str,
+    warnings: tuple[str, ...] = (),
+    judged: tuple[Judged, ...] = (),
+    pictures: tuple[Picture, ...] = (),
+    details: tuple[PageSection, ...] = (),
+) -> Shown:
+    """Lays out a section: a picture, the paper's statement beside ours, claims, two lines, the rest, details."""
+    configured = f" {figure.kind.configured(site)}" if isinstance(figure.kind, Configured) else ""
+    prose = (f"The paper measured: {figure.setup}", f"What {here(site)} can show: {figure.shows(site)}.{configured}")
+    claims = (claims_table(judged),) if judged else ()
+    parts = (
+        PageSection("", beside=(("The paper", figure.reports), ("Here", found)), tables=claims),
+        PageSection("", paragraphs=prose, warnings=warnings, tables=figure.tables, pictures=pictures[1:]),
+        *details,
+    )
+    title = f"{figure.reference}: {figure.title}"
+    return Shown(figure, PageSection(title, pictures=pictures[:1], parts=parts, note=verdicts(judged)), found, judged)
 
 
 def row_of(run: Run, results: Results) -> dict[str, object]:
@@ -204,78 +253,39 @@ def incomplete_cells(results: Results, lacking: Sequence[str]) -> str:
     )
 
 
-def missing_section(figure: Figure, lacks: str, site: Site) -> PageSection:
-    """Makes the section of a figure that cannot be shown."""
-    title, *paper = introduced(figure)
-    return PageSection(title, (*paper, f"Here: not shown, {site.want(lacks)}."))
-
-
-def failed_section(figure: Figure, error: Exception) -> PageSection:
-    """Makes the section of a figure that failed, so that the others' sections are not lost with it."""
+def failed_figure(figure: Figure, site: Site, error: Exception) -> Shown:
+    """Shows a figure that failed, so that the others are not lost with it."""
     raised = traceback.extract_tb(error.__traceback__)[-1]
     warning = (
         f"failed with {type(error).__name__}: {' '.join(str(error).split())} ({Path(raised.filename).name}:"
         f"{raised.lineno}); launches that are complete are kept in {figure.data or figure.name}, so the same command "
         "draws them once this is mended"
     )
-    title, *paper = introduced(figure)
-    return PageSection(title, (*paper, "Here: failed; see the warning."), (warning,))
+    return laid_out(figure, site, "Failed; see the warning.", (warning,))
 
 
-def tally(sections: Sequence[PageSection]) -> tuple[str, ...]:
-    """Counts the verdicts, and names the figures with claims that are not seen."""
-    said = [text.rpartition("\n")[2] for section in sections for _, text in section.definitions]
-    counts = {words: sum(line.startswith(words.capitalize()) for line in said) for words in WORDS.values()}
-    parts = [f"{count} {'is' if count == 1 else 'are'} {words}" for words, count in counts.items()][:2]
-    if not (total := sum(counts.values())):
-        return ()
-    claims, seen = counted(total, "claim"), " and ".join(parts)
-    lines = [f"Of {claims} of the papers {seen}; {counts[WORDS[None]]} cannot be decided here."]
-    denied = [
-        section.title.partition(":")[0]
-        for section in sections
-        if any(f"\n{WORDS[False].capitalize()}" in text for _, text in section.definitions)
-    ]
-    if denied and len(sections) > 1:
-        lines.append(f"Not seen here, in the whole or in part: {'; '.join(denied)}.")
-    return tuple(lines)
+SIMULATED = "Simulated, not measured: numbers are those of a model of a cluster, and of no machine."
 
 
-SIMULATED = (
-    "Simulated, not measured: numbers are those of a model of a cluster, and of no machine. Every section has its "
-    "platform."
-)
-
-
-def whole_page(sections: Sequence[PageSection], figures: Sequence[Figure], site: Site) -> Page:
-    """Puts sections together; of simulated figures each has a cluster of its own."""
-    title = figures[0].reference if len(figures) == 1 else f"{len(figures)} figures of the papers"
-    if site.simulated:
-        what = "simulated"
-        how = (
-            f"Up to {site.launches} launches of each configuration, with delays and clocks of their own. True time is "
-            "known: figures about clocks have the true error beside the measured one, and figures of exit skew the "
-            "true skew. Claims are judged by the truth."
-        )
-    else:
-        what = "measured here"
-        how = (
-            f"{counted(len(figures), 'figure')}, measured again {site.place} with {site.listed} ranks, up to "
-            f"{site.launches} launches of each configuration, under {', '.join(site.benches)}. Every section says what "
-            "the paper shows, what was run here, and which of its claims the data here bear out."
-        )
+def whole_page(figures: Sequence[Shown], site: Site) -> Page:
+    """Puts figures together; of simulated ones each has a cluster of its own."""
+    one = len(figures) == 1
+    title = figures[0].figure.reference if one else f"{len(figures)} figures of the papers"
+    of_each = f"up to {site.launches} launches of each configuration"
+    how = f"Measured {site.place} with {site.listed} ranks, {of_each}, under {', '.join(site.benches)}."
     clocks = f"Figures about clocks: {site.clocks}. Where ranks are compared one by one, at most {site.sample} are."
-    papers = dict.fromkeys(PAPERS[figure.name.partition("-")[0]] for figure in figures)
+    if site.simulated:
+        how = f"Simulated, {of_each}, with delays and clocks of their own."
+        clocks = "True time is known: true errors and true skews are beside measured ones, and decide."
+    papers = dict.fromkeys(PAPERS[shown.figure.name.partition("-")[0]] for shown in figures)
+    every = [judged for shown in figures for judged in shown.judged]
     return Page(
-        title=f"{title}, {what}",
-        lead=(
-            *([SIMULATED] if site.simulated else []),
-            *tally(sections),
-            RULE,
-            *(("--quick took too few repetitions to decide any claim; run without it.",) if site.quick else ()),
-            how,
-            *([] if site.simulated else [clocks]),
-            f"Sources: {'; '.join(papers)}.",
+        title=f"{title}, {'simulated' if site.simulated else 'measured here'}",
+        byline=how,
+        found=(Fact("", f"{verdicts(every).capitalize()}."),),
+        lead=(SIMULATED,) if site.simulated else (),
+        sections=(
+            *(shown.section for shown in figures),
+            PageSection("How claims are judged", (RULE, clocks, f"Sources: {'; '.join(papers)}.")),
         ),
-        sections=tuple(sections),
     )

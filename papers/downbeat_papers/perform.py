@@ -11,8 +11,8 @@ from downbeat.run import directory as places
 from downbeat.run.execute import adopt, execute
 from downbeat.run.experiment import Launch, open_experiment
 from downbeat.run.plan import Environment, Library, Measurement, Plan
+from downbeat.run.progress import watcher
 from downbeat.run.simulation import LEAST_LIMIT, PATIENCE
-from downbeat.text import counted
 
 from downbeat_papers.figure import Figure
 from downbeat_papers.results import Results
@@ -64,8 +64,8 @@ def seconds_left(figure: Figure, site: Site, directory: Path) -> float:
 def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Callable[[str], None]) -> Results:
     """Runs the missing launches of a figure that has data of its own, and opens all.
 
-    Each run has a directory, named by its label; `again` throws finished launches away first. `say` receives a line as
-    each step begins.
+    Each run has a directory, named by its label; `again` throws finished launches away first. Progress is on standard
+    error as that of `downbeat run`; where that is no terminal, `say` receives its lines.
 
     Raises:
         UsageError: the directory holds launches of something else.
@@ -74,13 +74,10 @@ def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Calla
     if again:
         shutil.rmtree(directory, ignore_errors=True)
     launches: dict[str, tuple[Launch, ...]] = {}
-    for position, run in enumerate(runs, 1):
+    for run in runs:
         where = directory / run.label
-        left = missing(figure, run, site, directory)
-        if left:
-            launches_left = f"{counted(left, 'launch')} of {run.seconds:.0f} s"
-            say(f"{figure.name} {position}/{len(runs)}: {run.label}, {launches_left}")
-            execute(plan_of(figure, run, site), where)
+        if missing(figure, run, site, directory):
+            execute(plan_of(figure, run, site), where, watcher(stderr=True, say=say))
         try:
             launches[run.label] = open_experiment(where).launches[: run.launches(site)]
         except DownbeatError:

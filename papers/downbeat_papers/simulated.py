@@ -9,7 +9,7 @@ from downbeat.errors import UsageError
 from downbeat.run.bench import find_bench
 from downbeat.run.simulation import SIMULATOR, SpecificationError, parse_platform
 
-from downbeat_papers.figure import Figure
+from downbeat_papers.figure import Figure, own_data
 from downbeat_papers.site import SAMPLE, Site
 
 LAUNCHES = 3  # with delays and clocks of their own; less differs between them than on a machine
@@ -69,15 +69,10 @@ REFUSED: Mapping[str, str] = {
     **{f"hunold2015-{name}": DRIFTS for name in ("fig1", "fig7", "fig11")},
     "hunold2015-fig2": "it is about what benchmarks report, not about size",
     **{f"hunold2015-{name}": TWO_LIBRARIES for name in ("fig4", "fig5")},
-    "hunold2015-fig6": NETWORKS,
+    **{f"hunold2015-{name}": NETWORKS for name in ("fig6", "sec6")},
     **{f"hoefler2008-{name}": NETWORKS for name in ("fig4", "fig5", "fig6")},
     "niethammer2016-tab2": NETWORKS,
 }
-
-
-def source_of(figure: Figure) -> str:
-    """Returns the name of the figure whose launches a figure is drawn from."""
-    return figure.data or figure.name
 
 
 def check_simulated(figures: Sequence[Figure]) -> None:
@@ -87,7 +82,7 @@ def check_simulated(figures: Sequence[Figure]) -> None:
         UsageError: one cannot; the line says why, and which can.
     """
     for figure in figures:
-        if source_of(figure) not in SYSTEMS:
+        if own_data(figure).name not in SYSTEMS:
             raise UsageError(
                 f"{figure.name} is not simulated: {REFUSED[figure.name]}; --list --simulate shows those that are"
             )
@@ -106,7 +101,7 @@ def simulated_site(
     Raises:
         UsageError: a platform that cannot be, fewer than two ranks, or more than it has room for; no simulator.
     """
-    system = SYSTEMS[source_of(figure)]
+    system = SYSTEMS[own_data(figure).name]
     try:
         cluster = parse_platform(platform or system.platform)
     except SpecificationError as error:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.report.page import PageSection
 from downbeat.run.experiment import Launch
 from downbeat_papers.claims import (
     Claim,
@@ -36,7 +35,7 @@ from downbeat_papers.evidence import (
 )
 from downbeat_papers.figure import FIGURES
 from downbeat_papers.judgement import Judged, judge
-from downbeat_papers.page import definition, figure_section, lack, tally, verdict
+from downbeat_papers.page import claims_table, figure_shown, lack, statement, verdicts
 from downbeat_papers.results import Results, launch_values, median_and_range
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
@@ -312,24 +311,15 @@ OPEN = Undecidable("not measured here")
 def test_the_verdict_sorts_claims_and_leaves_numbers_out() -> None:
     judged = [
         Judged(Finding("a", "", "", OPEN), True, "p = 0.01, 5 launches"),
-        Judged(Finding("b", "", "", OPEN), None),
+        Judged(Finding("b", "", "", OPEN), None, "few"),
         Judged(Finding("c", "", "", OPEN), True),
         Judged(Finding("d", "", "", None), None),
     ]
-    assert verdict(judged) == "Seen here: a; c. Cannot be decided here: b."
-    assert definition(judged[0]) == ("a", "Paper: \nHere: \nSeen here: p = 0.01, 5 launches.")
-    assert definition(judged[3]) == ("d", "Paper: \nHere: ")
-    sections = [PageSection("one", definitions=tuple(map(definition, judged)))]
-    assert tally(sections) == (
-        "Of 3 claims of the papers 2 are seen here and 0 are not seen here; 1 cannot be decided here.",
-    )
-    denied = Judged(Finding("e", "", "", OPEN), False)
-    sections.append(PageSection("Hunold 2015, Fig. 1: two", definitions=(definition(denied),)))
-    assert tally(sections) == (
-        "Of 4 claims of the papers 2 are seen here and 1 is not seen here; 1 cannot be decided here.",
-        "Not seen here, in the whole or in part: Hunold 2015, Fig. 1.",
-    )
-    assert tally([PageSection("none", definitions=(definition(judged[3]),))]) == ()
+    assert statement(judged) == "Seen here: a; c.\n1 claim cannot be decided here: few."
+    assert verdicts(judged) == "3 claims: 2 seen here, 1 cannot be decided here"
+    assert verdicts(judged[:1]) == "1 claim: 1 seen here"
+    assert verdicts(judged[3:]) == "no claim judged"
+    assert list(claims_table(judged).frame["verdict"]) == ["seen here", "cannot be decided here", "seen here", ""]
 
 
 class Fake:
@@ -364,19 +354,18 @@ def launched(path: Path, launches: int, ranks: int, *, quick: bool = False, **at
 FIGURE = dataclasses.replace(FIGURES["hunold2015-fig7"], kind=Fake(), claims=(Claim("three > 2 us", "it is", ""),))
 
 
-@pytest.mark.parametrize(("ranks", "quick", "said"), [(2, False, "Seen"), (4, False, "Cannot"), (2, True, "Cannot")])
+@pytest.mark.parametrize(("ranks", "quick", "agrees"), [(2, False, True), (4, False, None), (2, True, None)])
 def test_claims_are_left_open_where_all_ranks_share_cores_or_repetitions_are_few(
-    ranks: int, quick: bool, said: str, tmp_path: Path
+    ranks: int, quick: bool, agrees: bool | None, tmp_path: Path
 ) -> None:
-    section = figure_section(FIGURE, launched(tmp_path, 3, ranks, quick=quick))
-    assert section.paragraphs[0].startswith(f"Verdict. {said}")
-    assert f"\n{said}" in section.definitions[0][1]
+    shown = figure_shown(FIGURE, launched(tmp_path, 3, ranks, quick=quick))
+    assert [one.agrees for one in shown.judged] == [agrees]
 
 
 def test_the_page_says_whether_clocks_agreed_when_launches_ended(tmp_path: Path) -> None:
     results = launched(tmp_path, 1, 2, clock_check_offset_s="2e-7", clock_check_ranks_outside=0)
     said = "Clocks when launches ended: 0.200 us off rank 0's at most; outside the bounds in 0 of 1 launch."
-    assert said in figure_section(FIGURE, results).paragraphs
+    assert said in figure_shown(FIGURE, results).section.parts[-1].paragraphs
 
 
 def test_lacking_launches_and_shared_cores_are_said(tmp_path: Path) -> None:

@@ -26,10 +26,20 @@ from downbeat_command import downbeat
 from downbeat_papers.claims import Facts
 from downbeat_papers.figure import FIGURES, find_figures, not_drawn, own_data
 from downbeat_papers.judgement import judge
-from downbeat_papers.kinds import cells, clocks, distribution, exits, late_arrival, over_time, round_trips, scaling
+from downbeat_papers.kinds import (
+    cells,
+    clocks,
+    distribution,
+    drift,
+    exits,
+    late_arrival,
+    over_time,
+    round_trips,
+    scaling,
+)
 from downbeat_papers.kinds.late_arrival import Benefit
-from downbeat_papers.listing import WIDTH, here, listing
-from downbeat_papers.page import figure_section, missing_section, whole_page
+from downbeat_papers.listing import WIDTH, listing
+from downbeat_papers.page import figure_shown, laid_out, whole_page
 from downbeat_papers.perform import perform, plan_of, seconds_left
 from downbeat_papers.results import Results, SeriesError
 from downbeat_papers.site import Site, site_at_hand
@@ -38,7 +48,7 @@ from papers_site import BENCHES, site
 from tests.statistics.claims import LAUNCHES, shares
 from tests.statistics.worlds import WITHOUT_CLAIMS, WORLDS, Maker, SimulatedResults, World
 
-# And a table and a section.
+# And a table and two sections.
 NUMBERS = {
     "schuchart2023": [*range(1, 4), *range(6, 17)],
     "hunold2015": [*range(1, 12)],
@@ -46,6 +56,7 @@ NUMBERS = {
     "niethammer2016": [2, 3, *range(5, 17)],
 }
 NAMES = {f"{paper}-fig{number}" for paper, numbers in NUMBERS.items() for number in numbers} | {
+    "hunold2015-sec6",
     "niethammer2016-tab2",
     "schuchart2023-sec66",
 }
@@ -57,7 +68,7 @@ EXPERIMENTS = 5
 
 def test_every_figure_of_the_papers_is_there() -> None:
     assert set(FIGURES) == NAMES
-    assert len(NAMES) == 48
+    assert len(NAMES) == 49
 
 
 def test_references_are_as_one_cites() -> None:
@@ -86,8 +97,12 @@ def test_figures_of_open_mpis_algorithms_need_it() -> None:
     nothing = {name for name, figure in FIGURES.items() if not figure.runs(without)}
     assert nothing == {"schuchart2023-fig1", "schuchart2023-fig2"}
     for name in nothing:
-        assert "without Open MPI" in here(FIGURES[name], without)
-        assert "without Open MPI" in missing_section(FIGURES[name], FIGURES[name].lacks, without).paragraphs[2]
+        assert "without Open MPI" in FIGURES[name].shows(without)
+        assert any(
+            "without Open MPI" in text
+            for part in laid_out(FIGURES[name], without, "").section.parts
+            for text in part.paragraphs
+        )
 
 
 @pytest.mark.parametrize(
@@ -162,13 +177,10 @@ def numberless(text: object) -> str:
 
 def lacking_one(results: SimulatedResults) -> Iterator[tuple[str, SimulatedResults]]:
     """Yields the launches without a kind of cells, a synchronizer, scheme or pair, or the samples of a cell, each."""
-    own = {"cells": results.cells} if "cells" in results.__dict__ else {}
-    for table, columns in itertools.product(own.values(), APART):
-        kinds = table[[one for one in columns if one in table]].map(numberless).agg(" ".join, axis=1)
+    for columns in APART if len(results.table) else ():
+        kinds = results.table[[one for one in columns if one in results.table]].map(numberless).agg(" ".join, axis=1)
         for kind in kinds.unique():
-            fewer = dataclasses.replace(results)
-            fewer.__dict__["cells"] = table[kinds != kind]
-            yield kind, fewer
+            yield kind, dataclasses.replace(results, table=results.table[kinds != kind])
     for family, group in itertools.groupby(sorted(results.files, key=numberless), key=numberless):
         labels = list(group)
         first = results.files[labels[0]][0]
@@ -179,9 +191,7 @@ def lacking_one(results: SimulatedResults) -> Iterator[tuple[str, SimulatedResul
             without |= {f"cell {one}": ("sample", one) for one in np.unique(first.get("cell_index", [0]))}
         for lost, (dimension, one) in without.items():
             files = {label: [less_one(data, dimension, one) for data in results.files[label]] for label in labels}
-            fewer = dataclasses.replace(results, files={**results.files, **files})
-            fewer.__dict__.update(own)
-            yield f"{family}, {lost}", fewer
+            yield f"{family}, {lost}", dataclasses.replace(results, files={**results.files, **files})
 
 
 def less_one(data: xr.Dataset, dimension: str, one: object) -> xr.Dataset:
@@ -213,7 +223,7 @@ def test_no_panel_loses_what_it_shows_in_silence(name: str, monkeypatch: pytest.
     def undrawn(own: str, title: str, caption: str, panels: Sequence[Panel], **_: object) -> Picture:
         return Picture(own, title, caption, new_figure(1.0), numbers_of(panels), panels)
 
-    for module in (cells, clocks, distribution, exits, late_arrival, over_time, round_trips, scaling):
+    for module in (cells, clocks, distribution, drift, exits, late_arrival, over_time, round_trips, scaling):
         monkeypatch.setattr(module, "make_picture", undrawn)
     figure, results = FIGURES[name], EVERY_WORLD[name](Maker(np.random.default_rng(1), 2, effect=True))
     whole, failed = shown(figure.pictures(results)), 0
@@ -228,16 +238,14 @@ def test_no_panel_loses_what_it_shows_in_silence(name: str, monkeypatch: pytest.
 
 def test_a_series_that_one_panel_lacks_is_named_with_it() -> None:
     figure = FIGURES["hunold2015-fig2"]
-    results = WORLDS[figure.name](Maker(np.random.default_rng(1), 3, effect=True))
-    results.__dict__["cells"] = results.cells.query("timing != 'batch' or operation == 'bcast'")
+    made = WORLDS[figure.name](Maker(np.random.default_rng(1), 3, effect=True))
+    results = dataclasses.replace(made, table=made.cells.query("timing != 'batch' or operation == 'bcast'"))
     lacks = "(2) 100 calls in a row (MPI_Allreduce)"
     with pytest.raises(SeriesError, match=re.escape(f"{figure.name}: no launch has {lacks}")):
         figure.pictures(results)
     # Where cells lack valid samples, the rest is drawn, and the page names the missing ones.
     failed = dataclasses.replace(results.launches["schemes"][0], record={"exit_status": 3})
-    some = dataclasses.replace(results, launches={"schemes": (failed,)})
-    some.__dict__["cells"] = results.cells
-    assert not_drawn(figure.pictures(some)) == [lacks]
+    assert not_drawn(figure.pictures(dataclasses.replace(results, launches={"schemes": (failed,)}))) == [lacks]
 
 
 # Sizes that fit on a machine.
@@ -255,10 +263,10 @@ def test_a_node_is_what_has_a_core_each(counts: tuple[int, ...], cores: int, nod
 
 @pytest.mark.parametrize("counts", [(2,), (2, 4), (2, 4, 8, 16, 32, 64, 128)])
 def test_the_list_names_all_and_is_80_columns_wide(counts: tuple[int, ...]) -> None:
-    text = listing(FIGURES.values(), site(counts, 64))
+    text = listing(FIGURES.values(), lambda _: site(counts, 64))
     assert max(map(len, text.splitlines())) <= WIDTH
     assert [line.partition(":")[0] for line in text.splitlines()[:-1] if not line.startswith(" ")] == list(FIGURES)
-    assert text.splitlines()[-1].startswith("48 figures; all together take about ")
+    assert " sets of launches; all together take about " in text.splitlines()[-1]
 
 
 # With downbeat-bench.
@@ -289,15 +297,15 @@ def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
         measured[key] = perform(source, quick, tmp_path, again=False, say=lambda _: None)
     results = measured[key]
     assert results.have() == [run.label for run in source.runs(quick)]
-    section = figure_section(figure, results)
-    assert section.pictures
-    assert all(len(picture.numbers) for picture in section.pictures)
-    assert section.definitions
-    assert any("--quick" in warning for warning in section.warnings)
-    assert not any(f"\n{said}" in text for _, text in section.definitions for said in ("Seen here", "Not seen here"))
-    assert len(section.commands) == len(results.runs)
-    page = render_page(whole_page([section], [figure], quick))
-    assert page.count("<svg") == len(section.pictures)
+    shown = figure_shown(figure, results)
+    section, details = shown.section, shown.section.parts[-1]
+    assert len(section.pictures) == 1  # the page opens with it
+    assert all(len(picture.numbers) for picture in section.all_pictures())
+    assert any("--quick" in warning for warning in shown.warnings)
+    assert shown.judged and not any(one.agrees is not None for one in shown.judged)
+    assert len(details.commands) == len(results.runs)
+    page = render_page(whole_page([shown], quick))
+    assert page.count("<svg") == len(section.all_pictures())
 
 
 @pytest.mark.thorough
@@ -305,12 +313,14 @@ def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site
     figure = FIGURES["niethammer2016-fig15"]
     said: list[str] = []
     results = perform(figure, quick, tmp_path, again=False, say=said.append)
-    assert len(said) == 1
+    begins, *_, ends = said
+    lines = len(said)
+    assert begins.startswith("niethammer2016-fig15 n2: 1 launch") and ends.startswith("1 of 1 launches complete")
     assert seconds_left(figure, quick, tmp_path) == 0
     assert seconds_left(figure, dataclasses.replace(quick, launches=3), tmp_path) == 2 * figure.runs(quick)[0].seconds
     before = results.launches["n2"][0].record["started"]
     assert perform(figure, quick, tmp_path, again=False, say=said.append).launches["n2"][0].record["started"] == before
-    assert len(said) == 1
+    assert len(said) == lines
     longer = Site(2, BENCHES, (2,), launches=1, quick=False)
     with pytest.raises(UsageError, match="holds another experiment"):
         perform(figure, longer, tmp_path, again=False, say=said.append)
@@ -320,7 +330,7 @@ def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site
 
 def test_what_runs_under_a_launcher_is_not_said_to_run_on_this_machines_cores() -> None:
     cluster = Site(0, {"openmpi": "bench", "mpich5": "bench"}, (2, 64), launcher="srun -n {ranks}", nodes=0)
-    text = listing(FIGURES.values(), cluster)
+    text = listing(FIGURES.values(), lambda _: cluster)
     assert "on 2 cores" not in text
     assert ", 2 cores" not in text
     assert "1 node of 128" not in text
@@ -394,9 +404,8 @@ def test_all_ranks_with_a_core_of_a_job_are_judged() -> None:
     job = dataclasses.replace(made.site, cores=8, nodes=2, ranks_per_node=8)
     unknown, few = dataclasses.replace(job, cores=0, nodes=0), site((2, 4, 8, 16))
     for place, agrees in ((unknown, True), (job, True), (few, None)):
-        results = dataclasses.replace(made, site=place)
-        results.__dict__["cells"] = made.cells
-        assert judge(FIGURES["schuchart2023-fig8"].findings(results)[:1])[0].agrees is agrees
+        findings = FIGURES["schuchart2023-fig8"].findings(dataclasses.replace(made, site=place))
+        assert judge(findings[:1])[0].agrees is agrees
 
 
 def test_clocks_can_be_made_in_a_job_and_stay_made_on_one_node() -> None:

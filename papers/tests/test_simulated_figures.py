@@ -15,11 +15,11 @@ from downbeat.run.libraries import SimulatorsMessages
 from downbeat.run.simulation import SIMULATOR, nonblocking_seconds, platform_object
 from downbeat_command import downbeat
 from downbeat_papers import simulated
-from downbeat_papers.figure import FIGURES
+from downbeat_papers.figure import FIGURES, own_data
 from downbeat_papers.listing import estimated_seconds
-from downbeat_papers.page import figure_section
+from downbeat_papers.page import figure_shown
 from downbeat_papers.perform import perform, plan_of
-from downbeat_papers.simulated import REFUSED, SYSTEMS, check_simulated, simulated_site, source_of
+from downbeat_papers.simulated import REFUSED, SYSTEMS, check_simulated, simulated_site
 
 pytestmark = pytest.mark.thorough
 needs_simgrid = pytest.mark.skipif(
@@ -36,7 +36,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_figure_is_simulated_or_says_why_not() -> None:
     for name, figure in FIGURES.items():
-        assert (source_of(figure) in SYSTEMS) != (name in REFUSED), name
+        assert (own_data(figure).name in SYSTEMS) != (name in REFUSED), name
     with pytest.raises(UsageError, match="hunold2015-fig5 is not simulated: it compares MPI libraries"):
         check_simulated([FIGURES["hunold2015-fig5"]])
 
@@ -100,15 +100,16 @@ def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
     site = simulated_site(figure, [4, 8], SMALL.replace(")", ",asymmetry=0.2)"), launches=2)
     results = perform(figure, site, tmp_path, again=False, say=lambda _: None)
     assert not results.lacking()
-    section = figure_section(figure, results)
-    numbers = section.pictures[0].numbers
-    assert "(b) true time" in numbers.to_string()
-    text = " ".join((*section.paragraphs, *section.warnings, *(text for _, text in section.definitions)))
+    shown = figure_shown(figure, results)
+    details = shown.section.parts[-1]
+    assert "(b) true time" in shown.section.pictures[0].numbers.to_string()
+    words = [text for part in shown.section.parts for text in part.paragraphs]
+    text = " ".join((*words, *shown.warnings, *(one.finding.here for one in shown.judged)))
     assert "simulated, not measured, on fat-tree(nodes=4, latency=" in text
     assert "true values" in text
     assert " core" not in text
-    assert "simulated on" in section.tables[0].frame
-    assert "tools/launch --simulate 'fat-tree(nodes=4," in section.commands[0]
+    assert "simulated on" in details.tables[0].frame
+    assert "tools/launch --simulate 'fat-tree(nodes=4," in details.commands[0]
     data = results.datasets("n8")[0].sel(synchronizer="harmonize")
     measured, true = (np.ptp(data[name].to_numpy(), axis=1) for name in ("exit", "true_exit"))
     # Two nodes have two clocks: measured values lack their error.
@@ -149,7 +150,7 @@ def test_a_figure_is_drawn_from_a_few_ranks(name: str, tmp_path: Path) -> None:
     site = simulated_site(FIGURES[name], [2, 4], SMALL, launches=1, quick=True)
     results = perform(FIGURES[name], site, tmp_path, again=False, say=lambda _: None)
     assert not results.lacking()
-    assert figure_section(FIGURES[name], results).pictures
+    assert figure_shown(FIGURES[name], results).section.pictures
     if name == "schuchart2023-fig15":
         picture = FIGURES["schuchart2023-fig16"].pictures(results)[0]
         assert "true error" in picture.numbers.to_string()

@@ -92,7 +92,9 @@ def nasty_picture(name: str = "a-picture") -> Picture:
 
 def nasty_page(*pictures: Picture) -> Page:
     table = Table(NASTY, pictures[0].numbers)
-    section = PageSection(NASTY, (NASTY,), (NASTY,), (table,), pictures, ((NASTY, NASTY),), (NASTY,))
+    content = ((NASTY,), (NASTY,), (table,), pictures[:-1], ((NASTY, NASTY),), (NASTY,), ((NASTY, NASTY),))
+    folded = PageSection("", pictures=pictures[-1:], folded=NASTY)
+    section = PageSection(NASTY, *content, (folded,))
     return Page(NASTY, (NASTY,), (section, PageSection("Two"), PageSection("Three")))
 
 

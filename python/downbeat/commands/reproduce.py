@@ -11,7 +11,7 @@ import typer
 
 from downbeat.commands.options import FIGURES, LIBRARY_NAMES, option
 from downbeat.errors import UsageError
-from downbeat.text import split_list
+from downbeat.text import counted, split_list
 
 FIGURE_LAUNCHES = 5
 
@@ -73,11 +73,12 @@ def reproduce(
 
     xarray()
     from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, find_figures, own_data
-    from downbeat_papers.listing import duration, estimated_seconds, listing, simulated_listing
-    from downbeat_papers.page import failed_section, figure_section, missing_section, whole_page
+    from downbeat_papers.listing import duration, estimated_seconds, listing
+    from downbeat_papers.page import Shown, failed_figure, figure_shown, laid_out, verdicts, whole_page
     from downbeat_papers.perform import perform, seconds_left
+    from downbeat_papers.results import Results
     from downbeat_papers.simulated import LAUNCHES as SIMULATED_LAUNCHES
-    from downbeat_papers.simulated import SYSTEMS, check_simulated, simulated_site, source_of
+    from downbeat_papers.simulated import SYSTEMS, check_simulated, simulated_site
     from downbeat_papers.site import SAMPLE, Site, parse_ranks, site_at_hand
 
     from downbeat.commands.options import resumable
@@ -102,28 +103,27 @@ def reproduce(
     if published:
         check_taken("--published", Configured, chosen)
     counts = parse_ranks(ranks)
-    if simulated:
-
-        def site_of(figure: Figure) -> Site:
-            its = simulated_site(figure, counts, platform, launches or SIMULATED_LAUNCHES, quick, sample or SAMPLE)
-            return replace(its, seconds=seconds, published=published)
-
-        if listed:
-            print(simulated_listing(chosen, site_of))
-            return
-        if everything:
-            chosen = [figure for figure in chosen if source_of(figure) in SYSTEMS]
-        check_simulated(chosen)
-        sites = {figure.name: site_of(figure) for figure in chosen}
-    else:
+    at_hand = None
+    if not simulated:
         at_hand = site_at_hand(
             counts, names, launches or FIGURE_LAUNCHES, quick, launcher, ranks_per_node or 0, clocks, sample or SAMPLE
         )
-        at_hand = replace(at_hand, seconds=seconds, published=published)
-        if listed:
-            print(listing(chosen, at_hand))
-            return
-        sites = {figure.name: at_hand for figure in chosen}
+
+    def site_of(figure: Figure) -> Site | None:
+        if not at_hand and own_data(figure).name not in SYSTEMS:
+            return None
+        its = at_hand or simulated_site(
+            figure, counts, platform, launches or SIMULATED_LAUNCHES, quick, sample or SAMPLE
+        )
+        return replace(its, seconds=seconds, published=published)
+
+    if listed:
+        print(listing(chosen, site_of))
+        return
+    if not everything and simulated:
+        check_simulated(chosen)
+    sites = {figure.name: its for figure in chosen if (its := site_of(figure))}
+    chosen = [figure for figure in chosen if figure.name in sites]
     site = sites[chosen[0].name]
 
     def say(line: str) -> None:
@@ -131,39 +131,46 @@ def reproduce(
 
     # All directories are checked before the first launch, not minutes later.
     own = {own_data(figure).name: sites[figure.name] for figure in chosen}
-    left = sum(
-        estimated_seconds(FIGURES[name], its) if again else seconds_left(FIGURES[name], its, output / name)
+    left = {
+        name: estimated_seconds(FIGURES[name], its) if again else seconds_left(FIGURES[name], its, output / name)
         for name, its in own.items()
-    )
+    }
     place = site.place if len({its.place for its in own.values()}) == 1 else "simulated"
-    say(f"{len(chosen)} figure{'s' if len(chosen) > 1 else ''} {place}, about {duration(left)}")
+    say(f"{counted(len(chosen), 'figure')} {place}, about {duration(sum(left.values()))}")
     if site.nodes != 1 and not site.simulated:
         say(f"clocks: {site.clocks}; ranks compared one by one: at most {site.sample}")
-    measured = {}
-    sections = []
+    measured: dict[str, Results] = {}
+    shown: list[Shown] = []
     failed, broken = [], []
     for figure in chosen:
         source, site = own_data(figure), sites[figure.name]
-        if not source.runs(site):
-            sections.append(missing_section(figure, source.lacks, site))
-            continue
         try:
+            if not source.runs(site):
+                shown.append(laid_out(figure, site, "Nothing was measured."))
+                continue
             if source.name not in measured:
                 with resumable():
                     measured[source.name] = perform(source, site, output / source.name, again, say)
-            sections.append(figure_section(figure, measured[source.name]))
+            shown.append(figure_shown(figure, measured[source.name]))
         except typer.Exit:  # interrupted
             raise
         except Exception as error:  # whatever it is, it must not take the other figures with it
-            sections.append(failed_section(figure, error))
-            say(f"downbeat: {figure.name}: {sections[-1].warnings[0]}")
+            shown.append(failed_figure(figure, site, error))
+            say(f"downbeat: {figure.name}: {shown[-1].warnings[0]}")
             broken.append(figure.name)
             continue
+        left.pop(source.name, None)
+        later = f"; about {duration(sum(left.values()))} left" if sum(left.values()) else ""
+        say(f"{figure.name}: {verdicts(shown[-1].judged)}{later}")
+        for line in shown[-1].found.splitlines():
+            say(f"  {line}")
         if measured[source.name].lacking():
             failed.append(figure.name)
     output.mkdir(parents=True, exist_ok=True)
     path = output / ("report.html" if len(chosen) > 1 else f"{chosen[0].name}.html")
-    write_page(path, whole_page(sections, chosen, site))
+    write_page(path, whole_page(shown, site))
+    if len(shown) > 1:
+        say(f"{len(shown)} figures, {verdicts(judged for one in shown for judged in one.judged)}")
     print(path)
     if failed:
         say(f"downbeat: launches of {', '.join(failed)} failed; the page says where their output is")

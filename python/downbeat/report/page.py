@@ -58,6 +58,8 @@ def with_zeros(value: float) -> str:
 MOST_ROWS = 200
 # Characters of a text that is broken into lines where there is little room.
 LONG = 30
+# Columns that readers look for, whatever they hold.
+KEPT = ("paper", "verdict")
 # Units by which the names of columns end.
 PAGE_UNITS = ("us", "ns", "ms", "s", "bytes", "ppm", "percent")
 
@@ -83,10 +85,11 @@ class Rows:
 def table_rows(frame: pd.DataFrame) -> Rows:
     """Returns a frame as text: four significant digits, a `-` where there is no value. The index is left out.
 
-    `low` and `high` become one column. A column with one value for several rows becomes a note.
+    `low` and `high` become one column. A column with one value for several rows becomes a note, but for those `KEPT`.
     """
     shown = frame.head(MOST_ROWS)
-    constant = [name for name in frame if len(frame) > 1 and frame[name].nunique(dropna=False) == 1]
+    same = [name for name in frame if len(frame) > 1 and frame[name].nunique(dropna=False) == 1]
+    constant = [name for name in same if name not in KEPT]
     texts = {str(name): column_texts(shown[name]) for name in shown if name not in constant}
     for high in [name for name in texts if re.match("high(_|$)", name) and name.replace("high", "low") in texts]:
         low = high.replace("high", "low")
@@ -262,7 +265,7 @@ class Table:
 
 @dataclass(frozen=True)
 class PageSection:
-    """A part of a page: text first, then warnings, definitions, commands, tables, pictures."""
+    """A part of a page: text first, then warnings, definitions, commands, tables, pictures; then parts of its own."""
 
     title: str  # empty: the first, which continues the answer
     paragraphs: tuple[str, ...] = ()  # plain text
@@ -271,6 +274,14 @@ class PageSection:
     pictures: tuple[Picture, ...] = ()
     definitions: tuple[tuple[str, str], ...] = ()  # a term and its meaning
     commands: tuple[str, ...] = ()  # for a shell, a line each
+    beside: tuple[tuple[str, str], ...] = ()  # texts in columns with a heading each, before all others
+    parts: tuple[PageSection, ...] = ()  # without headings
+    folded: str = ""  # of a part: the line that it is folded into; empty: it is open
+    note: str = ""  # beside its title in the table of contents
+
+    def all_pictures(self) -> tuple[Picture, ...]:
+        """Returns its pictures, and those of its parts."""
+        return self.pictures + tuple(picture for part in self.parts for picture in part.all_pictures())
 
 
 @dataclass(frozen=True)
@@ -314,7 +325,7 @@ def write_page(path: Path, page: Page) -> None:
         DownbeatError: the file cannot be written.
         ValueError: two pictures have the same name.
     """
-    names = Counter(anchor(picture.name) for section in page.sections for picture in section.pictures)
+    names = Counter(anchor(picture.name) for section in page.sections for picture in section.all_pictures())
     for name, number in names.items():
         if number > 1:
             raise ValueError(f"{number} pictures are named '{name}'")
@@ -353,7 +364,7 @@ def write_pictures(directory: Path, page: Page) -> None:
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
     for section in page.sections:
-        for picture in section.pictures:
+        for picture in section.all_pictures():
             name = anchor(picture.name)
             set_plain(picture.figure)
             with replacing(directory / f"{name}.png", binary=True) as file:

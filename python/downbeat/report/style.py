@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,6 +66,7 @@ FIXED = {"mpi_barrier": 1, "harmonize": 0}
 GRAY = "#57606a"
 GRID = "#dde2e7"
 TEXT_POINTS = 9.0
+TITLE_CHARACTERS = 88  # in the width of a page
 
 
 def new_figure(width: float = WIDTH_INCHES, height: float = HEIGHT_INCHES) -> Figure:
@@ -101,6 +103,9 @@ def finish(axes: Axes, x: str, y: str, title: str = "") -> None:
     axes.set_xlabel(x, fontsize=TEXT_POINTS)
     axes.set_ylabel(y, fontsize=TEXT_POINTS)
     if title:
+        grid = axes.get_subplotspec()
+        columns = grid.get_gridspec().ncols if grid else 1
+        title = textwrap.fill(title, int(TITLE_CHARACTERS / columns))
         axes.set_title(title, fontsize=TEXT_POINTS, loc="left", color="#1b1f24")
     axes.tick_params(labelsize=TEXT_POINTS - 0.5, color=GRAY, length=3)
     axes.tick_params(which="minor", length=0)
