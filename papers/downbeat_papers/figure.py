@@ -163,10 +163,11 @@ def figures_of(paper: str) -> Iterator[Figure]:
     path = Path(__file__).parent / "figures" / f"{paper}.toml"
     entries: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
     texts, shared = entries.pop("texts", {}), entries.pop("shared", {})
+    whole: dict[str, dict[str, Any]] = {"": {}}
     for number, own in entries.items():
-        inherited = entries[own["like"]] if "like" in own else {}
+        inherited = whole[own.pop("like", "")]
         entry = {name: inherited[name] for name in SHARED if name in inherited} | own
-        entry.pop("like", None)
+        whole[number] = dict(entry)
         shows, data, also = entry.pop("shows"), entry.pop("data", ""), entry.pop("also", ())
         claims = [shared[one] if isinstance(one, str) else one for one in entry.pop("claims")]
         tables = [

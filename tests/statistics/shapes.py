@@ -153,31 +153,45 @@ def double_ring(maker: Maker, ranks: int) -> list[tuple[np.ndarray, np.ndarray]]
 
 
 def drifts(maker: Maker, _: Figure, runs: Sequence[Run]) -> Files:
-    return {
-        run.label: drift_files(maker.random, [int(pair.partition(":")[2]) for pair in run.options["pairs"].split(",")])
-        for run in runs
-    }
+    return {run.label: drift_files(maker.random, partners(run)) for run in runs}
+
+
+def partners(run: Run) -> list[int]:
+    return [int(pair.partition(":")[2]) for pair in run.options["pairs"].split(",")]
+
+
+def fits(maker: Maker, _: Figure, runs: Sequence[Run]) -> Files:
+    """Slopes that are known to 1e-8, and round trips of 2 us; without effect to 3e-8, and 5 ms."""
+    noise_us, rtt_us = maker.pick(0.1, 0.4), maker.pick(2.0, 5000.0)
+    return {run.label: drift_files(maker.random, partners(run), noise_us=noise_us, rtt_us=rtt_us) for run in runs}
 
 
 def drift_files(
     random: np.random.Generator,
-    partners: Sequence[int] = (1,),
+    ranks: Sequence[int] = (1,),
     ppm: float = 5.0,
     noise_us: float = 0.2,
     whose: str = "off",
     hosts: str = "ab",
+    rtt_us: float = 2.0,
 ) -> list[xr.Dataset]:
     """Returns what the subcommand `drift` writes of pairs of clocks that drift apart, in a line but for noise."""
-    time, dims, files, pairs = np.arange(0.0, 20.0, 0.25), ("pair", "time"), [], len(partners)
+    time, dims, files, pairs = np.arange(0.0, 20.0, 0.25), ("pair", "time"), [], len(ranks)
     for launch in range(5):
         slopes = ppm * (1 + launch / 50) * np.arange(1, pairs + 1)[:, np.newaxis]
         residual = random.normal(0, noise_us * US, (pairs, len(time)))
         drift = slopes * US * time + residual
-        variables = {"drift": drift, "residual": residual, "rtt": 0 * drift + 2e-6, "offset_bound": 0 * drift + 1e-6}
+        variables = {
+            "drift": drift,
+            "residual": residual,
+            "rtt": 0 * drift + rtt_us * US,
+            "offset_bound": 0 * drift + US,
+        }
+        variables |= {"offset": 1e-3 + drift, "at": 0 * drift + time}
         numbers = dict.fromkeys(("drift_ppm", "skew_low", "skew_high", "r_squared"), slopes[:, 0])
-        numbers |= {"duration": np.full(pairs, 20.0), "answerer": np.array(partners)}
+        numbers |= {"duration": np.full(pairs, 20.0), "answerer": np.array(ranks)}
         numbers["residual_ppm"] = np.full(pairs, noise_us / 20 * (1 + launch / 50))
-        places = {"time": time, "pair": [f"0:{rank}" for rank in partners]}
+        places = {"time": time, "pair": [f"0:{rank}" for rank in ranks]}
         data = xr.Dataset({name: (dims, values) for name, values in variables.items()}, places)
         data = data.assign({name: ("pair", values) for name, values in numbers.items()})
         files.append(data.assign(host=("rank", list(hosts))).assign_attrs(clock_validation=whose))

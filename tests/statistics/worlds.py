@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,7 +28,7 @@ from downbeat_papers.results import BARRIER, HARMONIZE, LATENCY, MEDIAN, Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
-from tests.statistics.shapes import double_ring, drifts, late_arrivals, offsets, rounds_of_a_tree, trips
+from tests.statistics.shapes import double_ring, drifts, fits, late_arrivals, offsets, rounds_of_a_tree, trips
 
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 RANKS = (2, 4, 8, 16)
@@ -49,9 +50,15 @@ class SimulatedResults(Results):
 
     Attributes:
         files: datasets of each launch, by label of the run.
+        table: of all cells.
     """
 
     files: Mapping[str, Sequence[xr.Dataset]] = field(default_factory=dict)
+    table: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        return self.table
 
     def datasets(self, label: str) -> list[xr.Dataset]:
         return list(self.files[label])
@@ -99,10 +106,9 @@ def results_of(
     """Returns results at a site whose ranks have a core each."""
     launch = Launch("openmpi", 2, "default", 1, Path(), {})
     there = {run.label: (launch,) for run in runs}
-    results = SimulatedResults("f", site_of(ranks), tuple(runs), there, files or {})
-    if cells is not None:
-        results.__dict__["cells"] = cells  # what the cached property would read
-    return results
+    return SimulatedResults(
+        "f", site_of(ranks), tuple(runs), there, files or {}, pd.DataFrame() if cells is None else cells
+    )
 
 
 def site_of(ranks: Sequence[int] = RANKS) -> Site:
@@ -490,6 +496,7 @@ WORLDS: Mapping[str, World] = {
         ),
     ),
     **{name: shaped(name, trips) for name in ("hoefler2008-fig4", "hoefler2008-fig6")},
+    "hunold2015-sec6": shaped("hunold2015-sec6", fits),
     "niethammer2016-tab2": shaped("niethammer2016-tab2", offsets),
     **{
         f"niethammer2016-fig{number}": shaped(f"niethammer2016-fig{number}", late_arrivals)

@@ -1,7 +1,6 @@
 """Figures whose measures are columns of cells: the entries in `figures/*.toml` say all that is measured and drawn.
 
-Beside them are those whose claims take more than columns: the matrix of reductions and barriers, two libraries, and
-the pattern in which ranks leave a barrier.
+Beside them are those whose claims take more than columns: the matrix of reductions and barriers, and two libraries.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Distributions: how far apart ranks leave a barrier and a common start, and how single offsets scatter.
 
-Schuchart 2023, Fig. 3; Hunold 2015, Fig. 4; Niethammer 2016, Table II.
+Schuchart 2023, Fig. 3; Niethammer 2016, Table II.
 """
 
 from __future__ import annotations
@@ -241,10 +241,9 @@ class OffsetTable:
                 (f"deviation{rested}", deviations, False, ""),
                 (f"mean{where}", means, True, room),
             ):
-                measures.setdefault(name, {})[ranks] = {
-                    f"rank {int(rank)}": Measure(column, " us", signed, crowding, note)
-                    for rank, column in zip(files[0]["answerer"].to_numpy(), table.T, strict=True)
-                }
+                columns = dict(zip(files[0]["answerer"].to_numpy(), table.T, strict=True))
+                look = {"signed": signed, "obstacle": crowding, "note": note}
+                measures.setdefault(name, {})[ranks] = each(columns, " us", "rank {}", **look)
         # Those back to back, if there are any.
         labels = [label for label in results.have() if not label.endswith(RESTED)] or results.have()
         files = results.datasets(labels[-1])

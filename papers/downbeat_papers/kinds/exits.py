@@ -16,7 +16,7 @@ from downbeat.report.style import Picture
 from downbeat.statistics.distributions import t_quantile
 from downbeat.text import MICROSECONDS, drawn_of, evenly
 
-from downbeat_papers.claims import NOT_MEASURED, Facts, Measure, Measured, missing
+from downbeat_papers.claims import NOT_MEASURED, Facts, Measure, Measured, each, missing
 from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Floats
 from downbeat_papers.kinds.cells import Cells, cell_where
@@ -58,8 +58,8 @@ def ring_measures(launches: Sequence[tuple[Floats, Floats]]) -> dict[str, Measur
     late = medians_of_calls([entry - entry[:, :1] for entry, _ in launches])
     takes = medians_of_calls([end - entry for entry, end in launches])
     half = late.shape[1] // 2
-    early = {f"rank {rank}": Measure(late[:, rank], " us", signed=True) for rank in range(1, half)}
-    measures: dict[str, Measured] = {AFTER_THE_ROOT: early}
+    early = {rank: late[:, rank] for rank in range(1, half)}
+    measures: dict[str, Measured] = {AFTER_THE_ROOT: each(early, " us", "rank {}", signed=True)}
     for name, ranks in (("first", slice(1, half)), ("second", slice(half, None))):
         measures[LEAVES.format(name)] = Measure(late[:, ranks].mean(axis=1), " us", signed=True)
         measures[TAKES.format(name)] = Measure(takes[:, ranks].mean(axis=1), " us")

@@ -18,7 +18,7 @@ from downbeat.report.panel import Line, Panel
 from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS, PERCENT
 
-from downbeat_papers.claims import Facts, Measure, Measured, Places, between, missing
+from downbeat_papers.claims import Facts, Measure, Measured, Places, between, each, missing
 from downbeat_papers.evidence import finite
 from downbeat_papers.results import Results, median_and_range
 from downbeat_papers.runs import Run, operation_run
@@ -148,7 +148,7 @@ class GlobalTime(LateArrival):
             rows = judged[(judged["operation"] == form) & (judged["delay"] == 0)]
             every = {int(str(ranks)): part.set_index("launch")["t"] for ranks, part in rows.groupby("ranks")}
             kept = {ranks: values for ranks, values in every.items() if not site.crowded(ranks)}
-            measures[f"all_{name}"], measures[name] = (by_ranks(some) or missing() for some in (every, kept))
+            measures[f"all_{name}"], measures[name] = (each(some, " us") or missing() for some in (every, kept))
             if name == "blocking":
                 of_blocking = {ranks: values.to_numpy() for ranks, values in kept.items() if ranks <= self.up_to}
         measures |= growth(of_blocking, self.step_us)
@@ -180,10 +180,6 @@ class GlobalTime(LateArrival):
             else "Rank 0 enters so much later than all others."
         )
         return (make_picture(name, title, f"{point}{shown} {HOW_HERE}", panels),)
-
-
-def by_ranks(times: Mapping[int, pd.Series]) -> dict[str, Measure]:
-    return {f"{ranks} ranks": Measure(values, " us") for ranks, values in times.items()}
 
 
 def beyond_the_delay(cells: pd.DataFrame) -> Places:

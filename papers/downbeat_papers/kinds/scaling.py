@@ -16,7 +16,7 @@ from downbeat.report.panel import Line, Panel
 from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS
 
-from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, missing, undecided
+from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, each, missing, undecided
 from downbeat_papers.evidence import held_out
 from downbeat_papers.results import (
     BARRIER,
@@ -89,7 +89,7 @@ class Scaling:
     """Latency over message sizes or numbers of processes.
 
     Attributes:
-        collectives: operations; claims on several have the collective in their names, e.g. `scatter.default`.
+        collectives: operations; of several, measures are by collective, for claims on each.
         algorithms: of Open MPI, with their labels, beside `DEFAULTS`.
     """
 
@@ -201,16 +201,13 @@ class Scaling:
     def latencies(self, cells: pd.DataFrame, position: str, obstacle: str = "") -> dict[str, Measured]:
         """Returns latencies in us of each line after either synchronizer, e.g. `linear.barrier`, at each position."""
         unit = "ranks" if position == "ranks" else "bytes"
+        few = missing(f"{NOT_MEASURED}: it takes both MPI libraries, and ranks with a core each")
         found: dict[str, Measured] = {}
         for name in self.lines:
             for synchronizer, short in SHORT.items():
                 part = cells[(cells["line"] == name) & (cells["synchronizer"] == synchronizer)]
-                found[f"{name}.{short}"] = {
-                    f"{place} {unit}": Measure(
-                        rows.set_index("launch")[LATENCY] * MICROSECONDS, " us", obstacle=obstacle
-                    )
-                    for place, rows in part.groupby(position)
-                } or missing(f"{NOT_MEASURED}: it takes both MPI libraries, and ranks with a core each")
+                times = {at: rows.set_index("launch")[LATENCY] * MICROSECONDS for at, rows in part.groupby(position)}
+                found[f"{name}.{short}"] = each(times, " us", f"{{}} {unit}", obstacle=obstacle) or few
         return found
 
 
@@ -239,8 +236,7 @@ class MessageScaling(Scaling):
         )
 
     def facts(self, results: Results) -> Facts:
-        ranks = results.runs[0].ranks
-        measures: dict[str, Measured] = {}
+        ranks, measures = results.runs[0].ranks, dict[str, dict[str, Measured]]()
         for collective in self.collectives:
             cells = with_lines(self.judged(results), collective)
             frame = deltas(cells)
@@ -253,9 +249,9 @@ class MessageScaling(Scaling):
             }
             if crowding := results.crowding(ranks):
                 found = {name: undecided(one, crowding) for name, one in found.items()}
-            prefix = f"{collective}." if len(self.collectives) > 1 else ""
-            measures |= {f"{prefix}{name}": one for name, one in found.items()}
-        return Facts(measures)
+            for name, one in found.items():
+                measures.setdefault(name, {})[f"MPI_{collective.capitalize()}"] = one
+        return Facts(measures if len(self.collectives) > 1 else found)
 
     def delta_measures(self, frame: pd.DataFrame, ranks: int) -> dict[str, Measured]:
         """Returns delta of each line, the mean over sizes (`linear`), over small ones (`linear.small`), at each size.
@@ -273,9 +269,8 @@ class MessageScaling(Scaling):
             for suffix, some in (("", table), (".small", table[[size for size in table if int(str(size)) <= SMALL]])):
                 values = np.exp(some.mean(axis="columns").to_numpy())
                 found[name + suffix] = Measure(values, obstacle=obstacle) if some.size else missing()
-            found[f"{name}.sizes"] = {
-                f"{size} bytes": Measure(np.exp(column.to_numpy()), obstacle=obstacle) for size, column in table.items()
-            } or missing()
+            of_sizes = {size: np.exp(column.to_numpy()) for size, column in table.items()}
+            found[f"{name}.sizes"] = each(of_sizes, words="{} bytes", obstacle=obstacle) or missing()
             if not table.empty:  # pandas takes the mean of what there is, NaN where a launch has no size
                 affected[name] = pd.DataFrame(held_out(table)).mean(axis="columns").to_numpy()
         all_measured = all(np.isfinite(values).any() for values in affected.values())
