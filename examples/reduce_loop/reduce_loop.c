@@ -1,5 +1,5 @@
-/* The benchmark of Schuchart 2023: MPI_Reduce after MPIX_Harmonize (Listing 1), and after MPI_Barrier (section 2). What is
- * printed is t_avg of section 2, the mean over processes of each one's mean over iterations.
+/* The benchmark of Schuchart 2023: MPI_Reduce after MPIX_Harmonize (Listing 1), and after MPI_Barrier (section 2). What
+ * is printed is t_avg of section 2, the mean over processes of each one's mean over iterations.
  *
  *     mpicc -O2 reduce_loop.c -ldownbeat -o reduce_loop
  *     mpirun -n 2 ./reduce_loop

@@ -277,7 +277,7 @@ def test_example_barrier_loop(mpi: str, installed: Path, tmp_path: Path) -> None
 
 
 def test_example_reduce_loop(mpi: str, installed: Path, tmp_path: Path) -> None:
-    """After either synchronization as many iterations are valid as were asked for; flags may only discard after ours."""
+    """As many iterations are valid as were asked for; only after MPIX_Harmonize may any be discarded."""
     source = installed / DOC / "examples/reduce_loop/reduce_loop.c"
     program, libraries = tmp_path / "reduce_loop", libdir(installed)
     flags = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{installed / 'include'}"]
