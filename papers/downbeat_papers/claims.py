@@ -97,9 +97,14 @@ def missing(why: str = NOT_MEASURED) -> Measure:
     return Measure([], obstacle=why)
 
 
-def each(values: Mapping[Any, ArrayLike | pd.Series], unit: str, words: str = "{} ranks") -> dict[str, Measure]:
-    """Returns a measure for each place; `words` name it."""
-    return {words.format(place): Measure(one, unit) for place, one in values.items()}
+def each(
+    values: Mapping[Any, ArrayLike | pd.Series],
+    unit: str = "",
+    words: str = "{} ranks",
+    **rest: Any,  # noqa: ANN401
+) -> dict[str, Measure]:
+    """Returns a measure for each place; `words` name it, the rest is as of `Measure`."""
+    return {words.format(place): Measure(one, unit, **rest) for place, one in values.items()}
 
 
 def undecided(measured: Measured, why: str) -> Measured:

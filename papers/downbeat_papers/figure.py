@@ -44,11 +44,8 @@ class Kind(Protocol):
     def facts(self, results: Results, /) -> Facts:
         """Returns what claims are about."""
 
-    def series(self, results: Results, /) -> Iterable[str]:
-        """Returns the names of all that the launches at hand must show."""
-
     def pictures(self, name: str, results: Results, /) -> tuple[Picture, ...]:
-        """Draws the figure of a name."""
+        """Draws the figure of a name; what launches should have, and do not, is a mark without a value."""
 
 
 @runtime_checkable
@@ -125,16 +122,10 @@ class Figure:
             SeriesError: a series has nothing to be drawn, though no cell lacks samples.
         """
         drawn = self.kind.pictures(self.name, results)
-        lost = self.not_drawn(results, drawn)
+        lost = not_drawn(drawn)
         if lost and not results.incomplete():
-            there = ", ".join(sorted(names_in(drawn)))
-            raise SeriesError(f"{self.name}: no launch has {'; '.join(lost)}; drawn are {there}")
+            raise SeriesError(f"{self.name}: no launch has {'; '.join(lost)}")
         return drawn
-
-    def not_drawn(self, results: Results, drawn: Iterable[Picture]) -> list[str]:
-        """Returns the series that pictures lack."""
-        there = names_in(drawn)
-        return [name for name in self.kind.series(results) if name not in there]
 
     def findings(self, results: Results) -> tuple[Finding, ...]:
         """Compares the claims with launches."""
@@ -143,9 +134,15 @@ class Figure:
         return tuple(finding for claim in self.claims for finding in claim.findings(facts))
 
 
-def names_in(pictures: Iterable[Picture]) -> set[str]:
-    """Returns the names of all series that are drawn."""
-    return {name for picture in pictures for panel in picture.panels for name in panel.names}
+def not_drawn(pictures: Iterable[Picture]) -> list[str]:
+    """Returns the series that panels lack, with the title of the panel, each once."""
+    lost = [
+        f"{series} ({panel.title})" if panel.title not in ("", series) else series
+        for picture in pictures
+        for panel in picture.panels
+        for series in panel.empty
+    ]
+    return list(dict.fromkeys(lost))
 
 
 def kind_of(name: str) -> Callable[..., Kind]:
@@ -164,10 +161,11 @@ def figures_of(paper: str) -> Iterator[Figure]:
     path = Path(__file__).parent / "figures" / f"{paper}.toml"
     entries: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
     texts, shared = entries.pop("texts", {}), entries.pop("shared", {})
+    whole: dict[str, dict[str, Any]] = {"": {}}
     for number, own in entries.items():
-        inherited = entries[own["like"]] if "like" in own else {}
+        inherited = whole[own.pop("like", "")]
         entry = {name: inherited[name] for name in SHARED if name in inherited} | own
-        entry.pop("like", None)
+        whole[number] = dict(entry)
         shows, data, also = entry.pop("shows"), entry.pop("data", ""), entry.pop("also", ())
         claims = [shared[one] if isinstance(one, str) else one for one in entry.pop("claims")]
         tables = [

@@ -16,7 +16,7 @@ from downbeat.run.simulation import without_seed
 from downbeat.text import counted
 
 from downbeat_papers.evidence import Evidence
-from downbeat_papers.figure import PAPERS, Configured, Figure
+from downbeat_papers.figure import PAPERS, Configured, Figure, not_drawn
 from downbeat_papers.judgement import RULE, WORDS, Judged, judge
 from downbeat_papers.results import NoSamplesError, Results, clocks_seen, nodes_seen
 from downbeat_papers.runs import Run
@@ -89,7 +89,7 @@ def figure_section(figure: Figure, results: Results) -> PageSection:
         warnings += ("a single launch has no known error, so no claim can be decided; use --launches 5 or more",)
     if site.quick:
         warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
-    lost = incomplete_cells(results, figure.not_drawn(results, pictures))
+    lost = incomplete_cells(results, not_drawn(pictures))
     warnings += (lost,) if lost else ()
     judged = judge(findings, chance(results))
     shared = f" The launches are those of {figure.data}." if figure.data else ""
@@ -191,13 +191,13 @@ def lack(run: Run, count: int, results: Results) -> str:
     )
 
 
-def incomplete_cells(results: Results, not_drawn: Sequence[str]) -> str:
+def incomplete_cells(results: Results, lacking: Sequence[str]) -> str:
     """Says which runs measured cells in which no sample counts, or too few, and which series are not drawn for it."""
     lost = results.incomplete()
     if not lost:
         return ""
     described = [f"{label} in {count} of {len(results.launches[label])} launches" for label, count in lost.items()]
-    without = f"; not drawn at all: {'; '.join(not_drawn)}" if not_drawn else ""
+    without = f"; not drawn at all: {'; '.join(lacking)}" if lacking else ""
     return (
         f"Cells were left with fewer valid samples than asked for, or none, since starts failed too often: "
         f"{', '.join(described)}. Such cells are drawn from fewer samples{without}; an idle machine helps"

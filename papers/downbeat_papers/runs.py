@@ -151,10 +151,19 @@ def made(site: Site, clocks: str = CLOCKS) -> dict[str, str]:
 
 
 def clock_run(
-    site: Site, ranks: int, schemes: str, repetitions: int, seconds: float, waits: str = "0", exchanges: int = EXCHANGES
+    site: Site,
+    ranks: int,
+    schemes: str,
+    repetitions: int,
+    seconds: float,
+    waits: str = "0",
+    exchanges: int = EXCHANGES,
+    clocks: str = CLOCKS,
+    each: bool = False,
 ) -> Run:
     """Returns a run that synchronizes clocks by each of some schemes, on as many nodes as there are.
 
+    Clocks are made as the validation clock takes them, if any are; with `each` every process synchronizes by itself.
     Synchronizations take some `seconds` without measuring how exact they are, which is done after each of the `waits`.
     A rank has some `exchanges` in a synchronization by each of the schemes, summed, which is what simulating takes.
     """
@@ -172,7 +181,7 @@ def clock_run(
         ("clock",),
         options,
         seconds=start_seconds(ranks) + seconds + CHECK_SECONDS * checks,
-        variables=made(site),
+        variables=made(site, clocks) | (EACH if each else {}),
         ranks_per_node=site.spread(ranks),
     )
     if not site.simulated:

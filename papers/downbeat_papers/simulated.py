@@ -69,7 +69,7 @@ REFUSED: Mapping[str, str] = {
     **{f"hunold2015-{name}": DRIFTS for name in ("fig1", "fig7", "fig11")},
     "hunold2015-fig2": "it is about what benchmarks report, not about size",
     **{f"hunold2015-{name}": TWO_LIBRARIES for name in ("fig4", "fig5")},
-    "hunold2015-fig6": NETWORKS,
+    **{f"hunold2015-{name}": NETWORKS for name in ("fig6", "sec6")},
     **{f"hoefler2008-{name}": NETWORKS for name in ("fig4", "fig5", "fig6")},
     "niethammer2016-tab2": NETWORKS,
 }

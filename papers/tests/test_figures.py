@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import typer
+import xarray as xr
 from downbeat.commands.reproduce import reproduce
 from downbeat.errors import UsageError
+from downbeat.report.drawing import numbers_of
 from downbeat.report.page import render_page
+from downbeat.report.panel import Panel
+from downbeat.report.style import Picture, new_figure
 from downbeat.run.simulation import LEAST_LIMIT
 from downbeat.text import evenly
 from downbeat_command import downbeat
 from downbeat_papers.claims import Facts
-from downbeat_papers.figure import FIGURES, find_figures, names_in, own_data
+from downbeat_papers.figure import FIGURES, find_figures, not_drawn, own_data
 from downbeat_papers.judgement import judge
+from downbeat_papers.kinds import (
+    cells,
+    clocks,
+    distribution,
+    drift,
+    exits,
+    late_arrival,
+    over_time,
+    round_trips,
+    scaling,
+)
 from downbeat_papers.kinds.late_arrival import Benefit
 from downbeat_papers.listing import WIDTH, here, listing
 from downbeat_papers.page import figure_section, missing_section, whole_page
@@ -28,9 +46,9 @@ from downbeat_papers.site import Site, site_at_hand
 from papers_site import BENCHES, site
 
 from tests.statistics.claims import LAUNCHES, shares
-from tests.statistics.worlds import WITHOUT_CLAIMS, WORLDS, Maker, World
+from tests.statistics.worlds import WITHOUT_CLAIMS, WORLDS, Maker, SimulatedResults, World
 
-# And a table and a section.
+# And a table and two sections.
 NUMBERS = {
     "schuchart2023": [*range(1, 4), *range(6, 17)],
     "hunold2015": [*range(1, 12)],
@@ -38,6 +56,7 @@ NUMBERS = {
     "niethammer2016": [2, 3, *range(5, 17)],
 }
 NAMES = {f"{paper}-fig{number}" for paper, numbers in NUMBERS.items() for number in numbers} | {
+    "hunold2015-sec6",
     "niethammer2016-tab2",
     "schuchart2023-sec66",
 }
@@ -49,7 +68,7 @@ EXPERIMENTS = 5
 
 def test_every_figure_of_the_papers_is_there() -> None:
     assert set(FIGURES) == NAMES
-    assert len(NAMES) == 48
+    assert len(NAMES) == 49
 
 
 def test_references_are_as_one_cites() -> None:
@@ -140,20 +159,89 @@ def test_a_figure_says_and_draws_what_it_finds_in_launches(name: str) -> None:
     assert all(one.here and "unknown" not in one.here and "{" not in one.claim + one.here for one in findings)
     pictures = figure.pictures(results)
     assert pictures and all(len(picture.numbers) and picture.caption for picture in pictures)
-    assert set(figure.kind.series(results)) <= names_in(pictures)
 
 
-def test_a_figure_whose_launches_lack_a_series_fails_with_a_line() -> None:
-    results = WORLDS["hunold2015-fig2"](Maker(np.random.default_rng(1), 3, effect=True))
-    results.__dict__["cells"] = results.cells.query("timing != 'batch'")
-    with pytest.raises(SeriesError, match="hunold2015-fig2: no launch has \\(2\\) 100 calls in a row; drawn are"):
-        FIGURES["hunold2015-fig2"].pictures(results)
+# Columns of what a line or a box is, together and in part; the rest are positions along an axis.
+KIND = ["operation", "synchronizer"]
+APART = ([*KIND, "label", "algorithm", "barrier_algorithm", "timing", "pattern"], KIND)
+
+
+def numberless(text: object) -> str:
+    """Returns a label, or another name, without the numbers that are positions along an axis."""
+    return re.sub(r"\d+", "", str(text))
+
+
+def lacking_one(results: SimulatedResults) -> Iterator[tuple[str, SimulatedResults]]:
+    """Yields the launches without a kind of cells, a synchronizer, scheme or pair, or the samples of a cell, each."""
+    for columns in APART if len(results.table) else ():
+        kinds = results.table[[one for one in columns if one in results.table]].map(numberless).agg(" ".join, axis=1)
+        for kind in kinds.unique():
+            yield kind, dataclasses.replace(results, table=results.table[kinds != kind])
+    for family, group in itertools.groupby(sorted(results.files, key=numberless), key=numberless):
+        labels = list(group)
+        first = results.files[labels[0]][0]
+        without: dict[str, tuple[str, Any]] = {}
+        for dimension in {"synchronizer", "scheme", "pair"} & set(first.coords):
+            without |= {str(one): (dimension, one) for one in first[dimension].to_numpy()}
+        if "sample" in first.dims and "pair" not in first.dims:
+            without |= {f"cell {one}": ("sample", one) for one in np.unique(first.get("cell_index", [0]))}
+        for lost, (dimension, one) in without.items():
+            files = {label: [less_one(data, dimension, one) for data in results.files[label]] for label in labels}
+            yield f"{family}, {lost}", dataclasses.replace(results, files={**results.files, **files})
+
+
+def less_one(data: xr.Dataset, dimension: str, one: object) -> xr.Dataset:
+    """Returns a launch without an entry of a dimension, of samples without those of a cell."""
+    if dimension != "sample":
+        return data.drop_sel({dimension: [one] if one in data[dimension] else []})
+    return data.isel(sample=np.broadcast_to(data.get("cell_index", 0) != one, data.sizes["sample"]))
+
+
+def shown(pictures: Iterable[Picture]) -> set[tuple[str, ...]]:
+    """Returns what has a value: lines, and boxes with their group, by picture and panel."""
+    return {
+        (picture.name, panel.title, getattr(one, "label", ""), getattr(one, "group", ""))
+        for picture in pictures
+        for panel in picture.panels
+        for one in panel.marks
+        if not dataclasses.replace(panel, marks=[one]).empty
+    }
+
+
+# Which draw one line of all that a file has.
+NEVER_IN_PART = ("hoefler2008-fig4", "hoefler2008-fig6", "niethammer2016-tab2")
+
+
+@figures(EVERY_WORLD, pytest.mark.thorough)
+def test_no_panel_loses_what_it_shows_in_silence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever launches lack, all that is drawn of whole ones is there, or the figure fails with a line."""
+
+    def undrawn(own: str, title: str, caption: str, panels: Sequence[Panel], **_: object) -> Picture:
+        return Picture(own, title, caption, new_figure(1.0), numbers_of(panels), panels)
+
+    for module in (cells, clocks, distribution, drift, exits, late_arrival, over_time, round_trips, scaling):
+        monkeypatch.setattr(module, "make_picture", undrawn)
+    figure, results = FIGURES[name], EVERY_WORLD[name](Maker(np.random.default_rng(1), 2, effect=True))
+    whole, failed = shown(figure.pictures(results)), 0
+    for lost, fewer in lacking_one(results):
+        try:
+            assert whole <= shown(figure.pictures(fewer)), lost
+        except SeriesError as error:
+            assert str(error).startswith(f"{name}: no launch has "), lost
+            failed += 1
+    assert whole and (failed or name in NEVER_IN_PART)
+
+
+def test_a_series_that_one_panel_lacks_is_named_with_it() -> None:
+    figure = FIGURES["hunold2015-fig2"]
+    made = WORLDS[figure.name](Maker(np.random.default_rng(1), 3, effect=True))
+    results = dataclasses.replace(made, table=made.cells.query("timing != 'batch' or operation == 'bcast'"))
+    lacks = "(2) 100 calls in a row (MPI_Allreduce)"
+    with pytest.raises(SeriesError, match=re.escape(f"{figure.name}: no launch has {lacks}")):
+        figure.pictures(results)
     # Where cells lack valid samples, the rest is drawn, and the page names the missing ones.
     failed = dataclasses.replace(results.launches["schemes"][0], record={"exit_status": 3})
-    some = dataclasses.replace(results, launches={"schemes": (failed,)})
-    some.__dict__["cells"] = results.cells
-    drawn = FIGURES["hunold2015-fig2"].pictures(some)
-    assert FIGURES["hunold2015-fig2"].not_drawn(some, drawn) == ["(2) 100 calls in a row"]
+    assert not_drawn(figure.pictures(dataclasses.replace(results, launches={"schemes": (failed,)}))) == [lacks]
 
 
 # Sizes that fit on a machine.
@@ -174,7 +262,7 @@ def test_the_list_names_all_and_is_80_columns_wide(counts: tuple[int, ...]) -> N
     text = listing(FIGURES.values(), site(counts, 64))
     assert max(map(len, text.splitlines())) <= WIDTH
     assert [line.partition(":")[0] for line in text.splitlines()[:-1] if not line.startswith(" ")] == list(FIGURES)
-    assert text.splitlines()[-1].startswith("48 figures; all together take about ")
+    assert text.splitlines()[-1].startswith("49 figures; all together take about ")
 
 
 # With downbeat-bench.
@@ -310,9 +398,8 @@ def test_all_ranks_with_a_core_of_a_job_are_judged() -> None:
     job = dataclasses.replace(made.site, cores=8, nodes=2, ranks_per_node=8)
     unknown, few = dataclasses.replace(job, cores=0, nodes=0), site((2, 4, 8, 16))
     for place, agrees in ((unknown, True), (job, True), (few, None)):
-        results = dataclasses.replace(made, site=place)
-        results.__dict__["cells"] = made.cells
-        assert judge(FIGURES["schuchart2023-fig8"].findings(results)[:1])[0].agrees is agrees
+        findings = FIGURES["schuchart2023-fig8"].findings(dataclasses.replace(made, site=place))
+        assert judge(findings[:1])[0].agrees is agrees
 
 
 def test_clocks_can_be_made_in_a_job_and_stay_made_on_one_node() -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat_papers.figure import Figure
-from downbeat_papers.kinds.cells import release_rounds
 from downbeat_papers.kinds.distribution import OFFSETS
-from downbeat_papers.kinds.late_arrival import EFFECT, FIRST_LATE, LAST_LATE, SMALL, SYNCHRONIZERS, LateArrival
+from downbeat_papers.kinds.exits import release_rounds
+from downbeat_papers.kinds.late_arrival import EFFECT, FIRST_LATE, LAST_LATE, MANY, SMALL, SYNCHRONIZERS, LateArrival
 from downbeat_papers.kinds.round_trips import CHOSEN, EXCHANGES
 from downbeat_papers.runs import Run
 
@@ -28,8 +28,8 @@ Files: TypeAlias = dict[str, list[xr.Dataset]]
 OWN = 0.02  # relative deviation of a smallest global time within its launch
 # The true time without delay, us, of ranks and whether the form is nonblocking.
 Time: TypeAlias = Callable[[int, bool], float]
-# The true benefit, %, of the form, the size, and the place of the delay.
-Benefit: TypeAlias = Callable[[bool, int, int], float]
+# The true benefit, %, of the form, the size, the place of the delay, and whether there are more than 1024 ranks.
+Benefit: TypeAlias = Callable[[bool, int, int, bool], float]
 
 
 def brief(ranks: int, nonblocking: bool) -> float:
@@ -53,15 +53,18 @@ TIMES: Mapping[str, tuple[Time, Time]] = {
     "fig13": (lambda _, __: 10.0, lambda _, nonblocking: 11.0 if nonblocking else 10.0),
 }
 BENEFITS: Mapping[str, tuple[Benefit, Benefit]] = {
-    "fig6": (lambda *_: 0.0, lambda nonblocking, _, delay: EFFECT * (8 + nonblocking - 1.5 * delay)),
-    "fig8": (lambda _, size, __: EFFECT if 8 < size < 1024 else -EFFECT, lambda *_: 2 * EFFECT),
+    "fig6": (
+        lambda *_: 0.0,
+        lambda nonblocking, _, delay, many: EFFECT * (8 + nonblocking + (1.5 * delay - 5 if many else -1.5 * delay)),
+    ),
+    "fig8": (lambda _, size, *__: EFFECT if 8 < size < 1024 else -EFFECT / 2, lambda *at: 2 * EFFECT * (-1) ** at[-1]),
     "fig10": (lambda *_: 0.0, lambda *_: 2 * EFFECT),
-    "fig12": (lambda nonblocking, size, _: 2 * EFFECT * (size == SMALL and not nonblocking), lambda *_: 0.0),
+    "fig12": (lambda nonblocking, size, *_: 2 * EFFECT * (size == SMALL and not nonblocking), lambda *_: 0.0),
     "fig14": (
-        lambda _, size, __: 2 * EFFECT * (size == SMALL),
+        lambda _, size, *__: 2 * EFFECT * (size == SMALL),
         lambda nonblocking, *_: EFFECT * (-0.5 if nonblocking else 0.5),
     ),
-    "fig16": (lambda nonblocking, size, _: -2 * EFFECT * (size == SMALL and not nonblocking), lambda *_: 0.0),
+    "fig16": (lambda nonblocking, size, *_: -2 * EFFECT * (size == SMALL and not nonblocking), lambda *_: 0.0),
 }
 
 
@@ -79,7 +82,7 @@ def late_arrivals(maker: Maker, figure: Figure, runs: Sequence[Run]) -> pd.DataF
             nonblocking = form != kind.operation
             t0 = time(run.ranks, nonblocking)
             for place, delay in enumerate(delays):
-                share = benefit(nonblocking, size, place - 1) / 100 if delay else 0.0
+                share = benefit(nonblocking, size, place - 1, run.ranks > MANY) / 100 if delay else 0.0
                 times = (t0 * scales + delay) / (1 + share) + t0 * maker.random.normal(0.0, OWN, maker.launches)
                 cell = {"ranks": run.ranks, "operation": form, "size": size, "synchronizer": synchronizer}
                 for pattern in late if delay else ("none",):
@@ -120,44 +123,76 @@ def offset_file(offsets_us: np.ndarray, hosts: str) -> xr.Dataset:
     return xr.Dataset({**variables, "answerer": answerer}, attrs={"hosts": hosts})
 
 
-def rounds_of_a_tree(maker: Maker, ranks: int) -> list[np.ndarray]:
-    """Ranks leave a barrier in the rounds of a tree, or as it happens; entries of launches in s, (samples, ranks)."""
+def rounds_of_a_tree(maker: Maker, ranks: int) -> list[tuple[np.ndarray]]:
+    """Ranks leave a barrier in the rounds of a tree, of which some last longer, or as it happens.
+
+    Returns:
+        Entries of launches in s, shape (samples, ranks).
+    """
     rounds = release_rounds(ranks)["binomial tree, farthest first"] * maker.pick(1.0, 0.0)
-    return [
-        US * np.abs(rounds + maker.random.normal(0.0, 0.5, ranks)) + US * maker.random.exponential(0.1, (20, ranks))
-        for _ in range(maker.launches)
-    ]
+    longer = maker.pick(10.0, 1.0) ** (np.arange(20) % 4 == 0)[:, np.newaxis]
+    exits = [np.abs(rounds + maker.random.normal(0.0, 0.5, ranks)) for _ in range(maker.launches)]
+    return [(US * (longer * one + maker.random.exponential(0.1, (20, ranks))),) for one in exits]
+
+
+def double_ring(maker: Maker, ranks: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Ranks leave a barrier one after another, the root last; without effect together, and the root first.
+
+    Returns:
+        Entries of launches, and how long ranks take afterwards, in s, shape (samples, ranks).
+    """
+    turns = np.arange(ranks, dtype=float) * maker.pick(1.0, 0.0)
+    turns[0] = maker.pick(ranks, -0.1)
+    takes = np.where(np.arange(ranks) < ranks // 2, 10.0, maker.pick(0.5, 10.0))
+    exits = [turns + maker.random.normal(0.0, 0.2, ranks) for _ in range(maker.launches)]
+    shape = (20, ranks)
+    return [(US * (one + maker.random.exponential(0.1, shape)), US * takes * maker.factors(*shape)) for one in exits]
 
 
 # Clocks that drift apart (Hunold 2015, Fig. 6; Hoefler 2008, Fig. 5).
 
 
 def drifts(maker: Maker, _: Figure, runs: Sequence[Run]) -> Files:
-    return {
-        run.label: drift_files(maker.random, [int(pair.partition(":")[2]) for pair in run.options["pairs"].split(",")])
-        for run in runs
-    }
+    return {run.label: drift_files(maker.random, partners(run)) for run in runs}
+
+
+def partners(run: Run) -> list[int]:
+    return [int(pair.partition(":")[2]) for pair in run.options["pairs"].split(",")]
+
+
+def fits(maker: Maker, _: Figure, runs: Sequence[Run]) -> Files:
+    """Slopes that are known to 1e-8, and round trips of 2 us; without effect to 3e-8, and 5 ms."""
+    noise_us, rtt_us = maker.pick(0.1, 0.4), maker.pick(2.0, 5000.0)
+    return {run.label: drift_files(maker.random, partners(run), noise_us=noise_us, rtt_us=rtt_us) for run in runs}
 
 
 def drift_files(
     random: np.random.Generator,
-    partners: Sequence[int] = (1,),
+    ranks: Sequence[int] = (1,),
     ppm: float = 5.0,
     noise_us: float = 0.2,
     whose: str = "off",
     hosts: str = "ab",
+    rtt_us: float = 2.0,
 ) -> list[xr.Dataset]:
     """Returns what the subcommand `drift` writes of pairs of clocks that drift apart, in a line but for noise."""
-    time, dims, files, pairs = np.arange(0.0, 20.0, 0.25), ("pair", "time"), [], len(partners)
+    time, dims, files, pairs = np.arange(0.0, 20.0, 0.25), ("pair", "time"), [], len(ranks)
     for launch in range(5):
         slopes = ppm * (1 + launch / 50) * np.arange(1, pairs + 1)[:, np.newaxis]
         residual = random.normal(0, noise_us * US, (pairs, len(time)))
         drift = slopes * US * time + residual
-        variables = {"drift": drift, "residual": residual, "rtt": 0 * drift + 2e-6, "offset_bound": 0 * drift + 1e-6}
+        variables = {
+            "drift": drift,
+            "residual": residual,
+            "rtt": 0 * drift + rtt_us * US,
+            "offset_bound": 0 * drift + US,
+        }
+        variables |= {"offset": 1e-3 + drift, "at": 0 * drift + time}
         numbers = dict.fromkeys(("drift_ppm", "skew_low", "skew_high", "r_squared"), slopes[:, 0])
-        numbers |= {"duration": np.full(pairs, 20.0), "answerer": np.array(partners)}
+        numbers |= {"duration": np.full(pairs, 20.0), "answerer": np.array(ranks)}
         numbers["residual_ppm"] = np.full(pairs, noise_us / 20 * (1 + launch / 50))
-        data = xr.Dataset({name: (dims, values) for name, values in variables.items()}, {"time": time})
+        places = {"time": time, "pair": [f"0:{rank}" for rank in ranks]}
+        data = xr.Dataset({name: (dims, values) for name, values in variables.items()}, places)
         data = data.assign({name: ("pair", values) for name, values in numbers.items()})
         files.append(data.assign(host=("rank", list(hosts))).assign_attrs(clock_validation=whose))
     return files

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,7 +28,7 @@ from downbeat_papers.results import BARRIER, HARMONIZE, LATENCY, MEDIAN, Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
-from tests.statistics.shapes import drifts, late_arrivals, offsets, rounds_of_a_tree, trips
+from tests.statistics.shapes import double_ring, drifts, fits, late_arrivals, offsets, rounds_of_a_tree, trips
 
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 RANKS = (2, 4, 8, 16)
@@ -49,9 +50,15 @@ class SimulatedResults(Results):
 
     Attributes:
         files: datasets of each launch, by label of the run.
+        table: of all cells.
     """
 
     files: Mapping[str, Sequence[xr.Dataset]] = field(default_factory=dict)
+    table: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        return self.table
 
     def datasets(self, label: str) -> list[xr.Dataset]:
         return list(self.files[label])
@@ -99,10 +106,9 @@ def results_of(
     """Returns results at a site whose ranks have a core each."""
     launch = Launch("openmpi", 2, "default", 1, Path(), {})
     there = {run.label: (launch,) for run in runs}
-    results = SimulatedResults("f", site_of(ranks), tuple(runs), there, files or {})
-    if cells is not None:
-        results.__dict__["cells"] = cells  # what the cached property would read
-    return results
+    return SimulatedResults(
+        "f", site_of(ranks), tuple(runs), there, files or {}, pd.DataFrame() if cells is None else cells
+    )
 
 
 def site_of(ranks: Sequence[int] = RANKS) -> Site:
@@ -184,13 +190,14 @@ def made_cells(maker: Maker, name: str, runs: Sequence[Run]) -> pd.DataFrame:
     return pd.concat(launches, ignore_index=True)
 
 
-def sample_file(run: Run, entries: Floats | None = None) -> xr.Dataset:
+def sample_file(run: Run, entries: Floats | None = None, takes: Floats | float = US) -> xr.Dataset:
     """Returns a launch with three samples of each cell; or with the given ones, shape (samples, ranks), in s."""
     cells = cells_of(run)
     start = np.zeros((3, run.ranks)) if entries is None else entries
     entry = np.concatenate([start] * len(cells))
     dims, count = ("sample", "rank"), len(entry)
-    stamps = {"entry": entry, "exit": entry + US, "sync_entry": entry - US, "delay": np.zeros_like(entry)}
+    end = np.concatenate([start + takes] * len(cells))
+    stamps = {"entry": entry, "exit": end, "sync_entry": entry - US, "delay": np.zeros_like(entry)}
     return xr.Dataset(
         {name: (dims, values) for name, values in stamps.items()}
         | {
@@ -205,13 +212,20 @@ def sample_file(run: Run, entries: Floats | None = None) -> xr.Dataset:
     )
 
 
+# Entries of launches, and how long ranks take, by figure.
+STAMPED: Mapping[str, Callable[[Maker, int], Sequence[tuple[Floats, ...]]]] = {
+    "schuchart2023-fig1": double_ring,
+    "niethammer2016-fig2": rounds_of_a_tree,
+}
+
+
 def cell_world(name: str) -> World:
     def world(maker: Maker) -> SimulatedResults:
         runs = own_data(FIGURES[name]).runs(site_of())
         timed = isinstance(kind := FIGURES[name].kind, Cells) and bool(kind.timelines)
         files = {run.label: [sample_file(run)] for run in runs} if timed else {}
-        if name == "niethammer2016-fig2":
-            files = {run.label: [sample_file(run, one) for one in rounds_of_a_tree(maker, run.ranks)] for run in runs}
+        if name in STAMPED:
+            files = {run.label: [sample_file(run, *one) for one in STAMPED[name](maker, run.ranks)] for run in runs}
         return results_of(runs, made_cells(maker, name, runs), files)
 
     return world
@@ -433,7 +447,8 @@ def shaped(name: str, make: Callable[..., Any]) -> World:
 
     def world(maker: Maker) -> SimulatedResults:
         figure = FIGURES[name]
-        counts = (16, 32, 64, 128, 256, 512, 1024) if getattr(figure.kind, "up_to", 0) else RANKS
+        counts: tuple[int, ...] = (16, 32, 64, 128, 256, 512, 1024) if getattr(figure.kind, "up_to", 0) else RANKS
+        counts = (*RANKS, 2048, 4096) if name in ("niethammer2016-fig6", "niethammer2016-fig8") else counts
         sites = [(4,), (8,)] if make is offsets else [counts]  # of one node, and of two
         runs = [run for some in sites for run in own_data(figure).runs(site_of(some))]
         made = make(maker, figure, runs)
@@ -481,6 +496,7 @@ WORLDS: Mapping[str, World] = {
         ),
     ),
     **{name: shaped(name, trips) for name in ("hoefler2008-fig4", "hoefler2008-fig6")},
+    "hunold2015-sec6": shaped("hunold2015-sec6", fits),
     "niethammer2016-tab2": shaped("niethammer2016-tab2", offsets),
     **{
         f"niethammer2016-fig{number}": shaped(f"niethammer2016-fig{number}", late_arrivals)

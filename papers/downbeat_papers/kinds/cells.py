@@ -1,7 +1,6 @@
 """Figures whose measures are columns of cells: the entries in `figures/*.toml` say all that is measured and drawn.
 
-Beside them are those whose claims take more than columns: the matrix of reductions and barriers, two libraries, and
-the pattern in which ranks leave a barrier.
+Beside them are those whose claims take more than columns: the matrix of reductions and barriers, and two libraries.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import xarray as xr
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Heat, Line, Panel, box_of
 from downbeat.report.style import Picture
-from downbeat.text import MICROSECONDS, bytes_text, drawn_of, evenly
+from downbeat.text import MICROSECONDS, bytes_text
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, missing, undecided
 from downbeat_papers.draw import Sample, median_line, median_sample
@@ -29,7 +28,6 @@ from downbeat_papers.results import (
     MEDIAN,
     SAME_MESSAGE,
     Results,
-    SeriesError,
     cells_where,
     launch_values,
     mean_and_deviation,
@@ -67,9 +65,6 @@ class Cells:
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         return declared_runs(site, **self.run)
-
-    def series(self, _: Results) -> Iterable[str]:
-        return list(self.lines.get("series", ()))
 
     def facts(self, results: Results) -> Facts:
         return Facts({name: self.measured(results, **entry) for name, entry in self.measures.items()})
@@ -123,7 +118,8 @@ class Cells:
             panels = [self.panel(results, title, where) for title, where in self.lines["panels"].items()]
             drawn.append(make_picture(name, self.lines["title"], self.lines["caption"], panels))
         if self.timelines:
-            panels = [one.panel(words) for words, one in self.median_samples(results)]
+            samples = self.median_samples(results)
+            panels = [one.panel(text) if one else Panel([], title=text) for text, one in samples]
             title, caption = self.timelines["title"], self.timelines["caption"]
             drawn.append(make_picture(name, title, caption, panels, columns=1))
         return tuple(drawn)
@@ -137,26 +133,25 @@ class Cells:
             column = cell.pop("column")
             places = np.unique(cells_where(cells, cell)[x].to_numpy())
             launches = [launch_values(cells, column, **cell, **{x: place}) * MICROSECONDS for place in places]
-            if len(places):
-                lines.append(median_line(label, [place * scale for place in places], launches, len(lines)))
+            lines.append(median_line(label, [place * scale for place in places], launches, len(lines)))
         return Panel(lines, title=title, **self.lines["axes"])
 
-    def median_samples(self, results: Results) -> list[tuple[str, Sample]]:
-        """Returns the sample with the median metric of some cells of each run, in the first launch."""
+    def median_samples(self, results: Results) -> list[tuple[str, Sample | None]]:
+        """Returns the sample with the median metric of some cells of each run, in the first launch, with its title."""
         by, metric, lines = self.timelines["by"], self.timelines.get("metric", "latency_avg"), []
         for label in results.have():
-            data = results.datasets(label)[0]
-            names = [str(one) for one in data[by].to_numpy()]
+            data, ranks = results.datasets(label)[0], results.run(label).ranks
             for value, words in self.timelines["values"].items():
-                if value not in names:
-                    raise SeriesError(
-                        f"{results.figure}: {label} has no cell with {by} {value}, but {', '.join(names)}"
-                    )
-                line = median_sample(data, names.index(value), metric)
-                if line is not None:
-                    text = self.timelines["text"].format(value=words, one=line, ranks=results.run(label).ranks)
-                    lines.append((text, line))
+                line = median_sample(data, cell_where(data, by, value), metric)
+                text = self.timelines["text"] if line else "{value}, {ranks} ranks"
+                lines.append((text.format(value=words, one=line, ranks=ranks), line))
         return lines
+
+
+def cell_where(data: xr.Dataset, by: str, value: str) -> int:
+    """Returns the number of the first cell whose variable has a value; -1, which no sample has: there is none."""
+    names = [str(one) for one in data[by].to_numpy()]
+    return names.index(value) if value in names else -1
 
 
 @dataclass(frozen=True)
@@ -170,9 +165,6 @@ class ReduceMatrix(Cells):
 
     columns: tuple[str, ...] = ()
     paper: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-
-    def series(self, _: Results) -> Iterable[str]:
-        return [name.replace("_", " ") for name in (*self.paper, *self.columns, HARMONIZE)]
 
     def facts(self, results: Results) -> Facts:
         launches = self.matrices(results.cells)
@@ -292,10 +284,6 @@ class TwoLibraries(Cells):
     barriers: Mapping[str, str] = field(default_factory=dict)
     up_to: int = 0
 
-    def series(self, results: Results) -> Iterable[str]:
-        there = {results.run(label).library for label in results.have()}
-        return [label for library, label in results.site.two_libraries.items() if library in there]
-
     def facts(self, results: Results) -> Facts:
         small = results.cells[results.cells["size"] <= self.up_to]
         logs = small.assign(log=np.log(small["latency_max_median"]))
@@ -310,7 +298,8 @@ class TwoLibraries(Cells):
         return Facts(measures)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        labels = results.site.two_libraries
+        there = {results.run(label).library for label in results.have()}
+        labels = {library: label for library, label in results.site.two_libraries.items() if library in there}
         # The paper's base is MVAPICH.
         base = next((library for library in labels if library in MPICH), list(labels)[-1])
         cells, panels = results.cells, []
@@ -319,10 +308,10 @@ class TwoLibraries(Cells):
             medians = median_and_range(part, ("library", "size"), "latency_max_median", 1.0)
             normal = medians[medians["library"] == base].set_index("size")["median"]
             boxes = [
-                box_of(bytes_text(size), label, rows["latency_max_median"] / normal[size])
+                box_of(bytes_text(size), label, rows["latency_max_median"] / normal.get(size, np.nan))
                 for size in sorted(part["size"].unique())
                 for library, label in labels.items()
-                if len(rows := part[(part["library"] == library) & (part["size"] == size)]) and size in normal
+                for rows in [part[(part["library"] == library) & (part["size"] == size)]]
             ]
             panels.append(Panel(boxes, "message size [bytes]", "normalized run-time", title))
         caption = (
@@ -331,87 +320,3 @@ class TwoLibraries(Cells):
         )
         title = "Run-time of MPI_Bcast under two libraries, normalized"
         return (make_picture(name, title, caption, panels, share_y=True),)
-
-
-FEWEST = 8  # ranks; with fewer a tree's rounds and a line of ranks are nearly one order
-
-
-def exit_lags(data: xr.Dataset, cell: int) -> np.ndarray:
-    """Returns the lag of each rank's exit after the first in us, median over valid samples of a cell."""
-    rows = (data["cell_index"].to_numpy() == cell) & (data["valid"].to_numpy() == 1)
-    entry = data["entry"].to_numpy()[rows]
-    if not len(entry):
-        return np.full(entry.shape[1], np.nan)
-    return np.asarray(np.median(entry - entry.min(axis=1, keepdims=True), axis=0) * MICROSECONDS)
-
-
-def release_rounds(ranks: int) -> dict[str, np.ndarray]:
-    """Returns in which round a binomial tree with root 0 releases each rank, farthest children first or nearest."""
-    numbers = range(1, ranks)
-    rounds = (ranks - 1).bit_length()
-    farthest = [rounds - ((rank & -rank).bit_length() - 1) for rank in numbers]
-    nearest = [rank.bit_length() for rank in numbers]
-    return {
-        "binomial tree, farthest first": np.array([0, *farthest], float),
-        "binomial tree, nearest first": np.array([0, *nearest], float),
-    }
-
-
-def tree_less_line(lags: np.ndarray) -> dict[str, Measure] | Measure:
-    """Returns how much better exits fit the rounds of either tree than the order of ranks.
-
-    Each launch's lags, shape (launches, ranks), are fitted by the rounds of a tree and the numbers of ranks, both from
-    0 to 1.
-    """
-    ranks = lags.shape[1]
-    if ranks < FEWEST:
-        return missing(f"a tree of {ranks} ranks has too few rounds to differ from a line; it takes {FEWEST}")
-    kept = lags[np.isfinite(lags).all(axis=1)]
-    line = np.arange(ranks) / (ranks - 1)
-    found = {}
-    for name, rounds in release_rounds(ranks).items():
-        fit = np.linalg.lstsq(np.stack([rounds / rounds.max(), line, np.ones(ranks)], axis=1), kept.T, rcond=None)[0]
-        found[name] = Measure(fit[0] - fit[1], " us", signed=True)
-    return found
-
-
-@dataclass(frozen=True)
-class BarrierPattern(Cells):
-    """Timelines, and when each rank leaves the barrier, beside the orders of trees (Niethammer 2016, Fig. 2)."""
-
-    def series(self, _: Results) -> Iterable[str]:
-        return ("measured", *release_rounds(2))
-
-    def lags(self, results: Results) -> dict[int, np.ndarray]:
-        """Returns lags after MPI_Barrier in us by number of ranks, shape (launches, ranks)."""
-        lags = {}
-        for label in results.have():
-            files = results.datasets(label)
-            cell = [str(one) for one in files[0]["synchronizer"].to_numpy()].index(BARRIER)
-            lags[results.run(label).ranks] = np.stack([exit_lags(data, cell) for data in files])
-        return lags
-
-    def facts(self, results: Results) -> Facts:
-        lags = self.lags(results)
-        on_cores = [ranks for ranks in lags if not results.site.crowded(ranks)]
-        tree = tree_less_line(lags[max(on_cores)]) if on_cores else missing("there are no ranks with a core each")
-        return Facts({**super().facts(results).measures, "tree_rather_than_line": tree})
-
-    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        lags, most = self.lags(results), results.site.sample
-        caption = (
-            "Time after the rank that left first, median over the samples of a launch; points: median launch, bars: "
-            "smallest to largest. Beside them the rounds in which binomial trees would release the ranks, scaled "
-            f"to the latest of them.{drawn_of(max(lags), most)}"
-        )
-        panels = []
-        for ranks, values in lags.items():
-            kept = np.array(evenly(range(ranks), most))
-            middle, low, high = (one(values, axis=0)[kept] for one in (np.nanmedian, np.nanmin, np.nanmax))
-            marks = [Line("measured", kept, middle, low, high, style="")]
-            for color, (tree, rounds) in enumerate(release_rounds(ranks).items(), 1):
-                scaled = rounds[kept] / rounds.max() * middle.max()
-                marks.append(Line(tree, kept, scaled, color=color, style=""))
-            panels.append(Panel(marks, "rank", "exit after the first [us]", f"mpi_barrier, {ranks} ranks", "whole"))
-        pattern = make_picture(f"{name}-pattern", "When each rank leaves the barrier", caption, panels)
-        return (*super().pictures(name, results), pattern)

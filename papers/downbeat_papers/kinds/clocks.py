@@ -7,8 +7,9 @@ the truth may be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,11 +19,12 @@ from downbeat.report.panel import Line, Panel, box_of
 from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS, name_of
 
-from downbeat_papers.claims import Facts, Found, Measure, Measured, missing
+from downbeat_papers.claims import Facts, Found, Measure, Measured, each, missing
 from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, some
+from downbeat_papers.kinds.drift import MILLISECONDS
 from downbeat_papers.results import Results
-from downbeat_papers.runs import CLOCKS, EACH, SIMULATED_FIT, Run, clock_run, made
+from downbeat_papers.runs import CLOCKS, SIMULATED_FIT, Run, clock_run
 from downbeat_papers.site import Site
 
 
@@ -123,11 +125,24 @@ REPETITIONS = 50
 HCA3 = "hca3_offset(offset=skampi(min=5,max=20))"  # counts of exchanges from the authors' code
 
 
+def costs(results: Results) -> pd.DataFrame:
+    """Returns a row per ranks, scheme and launch: durations in ms and messages of the busiest process, medians."""
+    rows = [
+        {
+            "ranks": ranks,
+            "scheme": str(scheme),
+            "duration": float(np.median(data["duration"].to_numpy()[at])) * MILLISECONDS,
+            "messages": float(data["messages_median"].to_numpy()[at]),
+        }
+        for ranks, files in Clocks(results).by_ranks.items()
+        for data in files
+        for at, scheme in enumerate(data["scheme"].to_numpy())
+    ]
+    return pd.DataFrame(rows)
+
+
 class Hca3Duration:
     """How long the paper's scheme takes over numbers of processes (Schuchart 2023, Fig. 15)."""
-
-    def series(self, _: Results) -> Iterable[str]:
-        return ("hca3_offset",)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         count = site.repetitions(REPETITIONS)
@@ -137,18 +152,11 @@ class Hca3Duration:
 
     def facts(self, results: Results) -> Facts:
         """Returns median durations in us of launches, and the share of a second that they are."""
-        found = {
-            ranks: np.array([float(np.median(one["duration"])) for one in files])
-            for ranks, files in Clocks(results).by_ranks.items()
-        }
+        found = {int(str(ranks)): part["duration"] / MILLISECONDS for ranks, part in costs(results).groupby("ranks")}
         kept, crowding = on_cores(results, list(found)), results.crowding(results.site.full)
-        durations = {} if results.site.crowded(min(found)) else kept
-        return Facts(
-            {
-                "duration": {f"{ranks} ranks": Measure(found[ranks] * MICROSECONDS, " us") for ranks in durations},
-                "share_of_a_second": {f"{ranks} ranks": Measure(found[ranks], obstacle=crowding) for ranks in kept},
-            }
-        )
+        shares = each({ranks: found[ranks].to_numpy() for ranks in kept}, obstacle=crowding)
+        durations = {n: found[n] * MICROSECONDS for n in kept if not results.site.crowded(n)}
+        return Facts({"duration": each(durations, " us"), "share_of_a_second": shares})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         boxes = [
@@ -179,9 +187,6 @@ def on_cores(results: Results, counts: Sequence[int]) -> list[int]:
 class Hca3Accuracy(Hca3Duration):
     """The accuracy of clocks after it (Schuchart 2023, Fig. 16)."""
 
-    def series(self, results: Results) -> Iterable[str]:
-        return [one.title for one in Clocks(results).shown]
-
     def facts(self, results: Results) -> Facts:
         """Returns mean and largest errors in us of launches."""
         clocks = Clocks(results)
@@ -192,12 +197,12 @@ class Hca3Accuracy(Hca3Duration):
         # An exchange of ranks that share a core takes as long as they wait for it.
         kept, crowding = on_cores(results, list(by_ranks)), results.crowding(results.site.full)
 
-        def each(of: Callable[[Floats], float]) -> dict[str, Measure]:
+        def over_launches(of: Callable[[Floats], float]) -> dict[str, Measure]:
             values = {ranks: [of(one) for data in by_ranks[ranks] if len(one := kind.pooled([data]))] for ranks in kept}
-            return {f"{n} ranks": Measure(values[n], " us", obstacle=crowding, note=clocks.within) for n in kept}
+            return each(values, " us", obstacle=crowding, note=clocks.within)
 
         beyond = {"errors_beyond_their_bounds": Measure([outside])} if kind is TRUE else {}
-        return Facts({"mean": each(np.mean), "largest": each(np.max), **beyond}, {"kind": kind.words})
+        return Facts({"mean": over_launches(np.mean), "largest": over_launches(np.max), **beyond}, {"kind": kind.words})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         clocks = Clocks(results)
@@ -220,7 +225,6 @@ class Hca3Accuracy(Hca3Duration):
 LINEAR, TREE = "skampi(offset=netgauge)", "netgauge"
 NAMES = {LINEAR: "linear", TREE: "tree (netgauge)"}
 TREE_EXCHANGES = 600  # of a rank in both schemes: Netgauge measures until 100 in a row were no shorter
-MILLISECONDS = 1e3  # per second
 
 
 def steps(ranks: int) -> int:
@@ -231,45 +235,17 @@ def steps(ranks: int) -> int:
 class LineAndTree:
     """Duration of synchronization one by one and in a tree, and its cost for the busiest process (Hoefler 2008)."""
 
-    def series(self, _: Results) -> Iterable[str]:
-        return NAMES.values()
-
     def runs(self, site: Site) -> tuple[Run, ...]:
-        clocks, count = "offset=1e-3,skew=8e-6,seed=8", site.repetitions(30)
+        schemes, count = f"{LINEAR},{TREE}", site.repetitions(30)
+        how: dict[str, Any] = {"exchanges": TREE_EXCHANGES, "clocks": "offset=1e-3,skew=8e-6,seed=8", "each": True}
         return tuple(
-            replace(
-                clock_run(
-                    site,
-                    ranks,
-                    f"{LINEAR},{TREE}",
-                    count,
-                    3.0 if site.crowded(ranks) else 0.5,
-                    exchanges=TREE_EXCHANGES,
-                ),
-                variables=made(site, clocks) | EACH,
-            )
-            for ranks in site.counts
+            clock_run(site, ranks, schemes, count, 3.0 if site.crowded(ranks) else 0.5, **how) for ranks in site.counts
         )
-
-    def costs(self, results: Results) -> pd.DataFrame:
-        """Returns a row per ranks, scheme and launch: durations in ms and messages of the busiest process, medians."""
-        rows = [
-            {
-                "ranks": ranks,
-                "scheme": str(scheme),
-                "duration": float(np.median(data["duration"].to_numpy()[at])) * MILLISECONDS,
-                "messages": float(data["messages_median"].to_numpy()[at]),
-            }
-            for ranks, files in Clocks(results).by_ranks.items()
-            for data in files
-            for at, scheme in enumerate(data["scheme"].to_numpy())
-        ]
-        return pd.DataFrame(rows)
 
     def facts(self, results: Results) -> Facts:
         measures: dict[str, dict[int, Measure]] = {}
-        costs = self.costs(results)
-        for (count, scheme), launches in costs.groupby(["ranks", "scheme"]):
+        table = costs(results)
+        for (count, scheme), launches in table.groupby(["ranks", "scheme"]):
             ranks = int(str(count))
             line = "line" if scheme == LINEAR else "tree"
             suffix = "_on_2" if ranks == 2 else ""  # where the schemes are one and the same
@@ -277,16 +253,16 @@ class LineAndTree:
             measures.setdefault(f"{line}{suffix}", {})[ranks] = timed
             busiest = Measure(launches["messages"].to_numpy())
             measures.setdefault(f"messages_in_the_{line}{suffix}", {})[ranks] = busiest
-        words = {n: {"ranks": n, "steps": steps(n), "others": n - 1} for n in costs["ranks"].unique()}
+        words = {n: {"ranks": n, "steps": steps(n), "others": n - 1} for n in table["ranks"].unique()}
         return Facts(measures, words)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        costs = self.costs(results)
-        counts = list(costs["ranks"].unique())
+        table = costs(results)
+        counts = list(table["ranks"].unique())
         series = [
             median_line(words, counts, [part.loc[part["ranks"] == n, "duration"] for n in counts], position)
             for position, (scheme, words) in enumerate(NAMES.items())
-            for part in [costs[costs["scheme"] == scheme]]
+            for part in [table[table["scheme"] == scheme]]
         ]
         whose = "every rank has a clock of its own" if results.site.made_clocks else "clocks are those of the nodes"
         caption = (
@@ -310,38 +286,23 @@ ALIKE = "on 2 ranks both learn the same"
 UNPAIRED = "on two ranks a tree is one pair, as skampi's; more need a core each"
 
 
-def schemes_run(site: Site, ranks: int, schemes: str, waits: str, repetitions: int, seconds: float) -> Run:
-    """Returns the run of some schemes, with the seconds that a repetition takes."""
-    few = 1 if site.quick else repetitions
-    return clock_run(site, ranks, schemes, few, few * seconds, waits=waits, exchanges=SIMULATED_EXCHANGES)
-
-
-def each_synchronized(run: Run) -> Run:
-    """Returns a run in which every process is synchronized by itself."""
-    return replace(run, variables={**run.variables, **EACH})
-
-
 class Offsets:
     """Clock offsets directly after synchronization (Hunold 2015, Fig. 8).
 
     Part (a) has a process for each clock, (b) several.
     """
 
-    def series(self, _: Results) -> Iterable[str]:
-        return SCHEMES
-
     def runs(self, site: Site) -> tuple[Run, ...]:
-        schemes = SIMULATED_SCHEMES if site.simulated else SHORT_SCHEMES
-        runs = [schemes_run(site, ranks, schemes, "0", 5, 0.5 * ranks) for ranks in site.counts]
+        schemes, few = SIMULATED_SCHEMES if site.simulated else SHORT_SCHEMES, 1 if site.quick else 5
 
-        def shared(run: Run, variables: Mapping[str, str]) -> Run:
-            return replace(run, label=f"{NODES}{run.label}", variables={**variables, **EACH})
+        def run(ranks: int, **how: Any) -> Run:  # noqa: ANN401
+            made_run = clock_run(site, ranks, schemes, few, few * 0.5 * ranks, exchanges=SIMULATED_EXCHANGES, **how)
+            return replace(made_run, label=f"{NODES}{made_run.label}") if how else made_run
 
         if not site.made_clocks:
-            return tuple(shared(run, {}) if run.ranks > site.nodes > 0 else run for run in runs)
-        several = [run for run in runs if run.ranks >= 4]
-        per_clock = [f"{CLOCKS},ranks_per_clock={min(PER_NODE, run.ranks // 2)}" for run in several]
-        return (*runs, *(shared(run, made(site, clocks)) for run, clocks in zip(several, per_clock, strict=True)))
+            return tuple(run(ranks, each=True) if ranks > site.nodes > 0 else run(ranks) for ranks in site.counts)
+        several = {n: f"{CLOCKS},ranks_per_clock={min(PER_NODE, n // 2)}" for n in site.counts if n >= 4}
+        return (*map(run, site.counts), *(run(n, each=True, clocks=clocks) for n, clocks in several.items()))
 
     def part(self, clocks: Clocks, shared: bool, kind: ErrorKind) -> list[tuple[int, str, Floats]]:
         """Returns ranks, scheme and errors in us directly after, shape (launches, repetitions), of part (a) or (b)."""
@@ -391,9 +352,9 @@ class Offsets:
         panels = []
         for kind in clocks.shown:
             for shared, part in ((False, "(a) a clock each"), (True, f"(b) {most_per_clock} per clock")):
-                boxes = [
-                    box_of(str(n), scheme, values.ravel()) for n, scheme, values in self.part(clocks, shared, kind)
-                ]
+                found = {(n, scheme): values.ravel() for n, scheme, values in self.part(clocks, shared, kind)}
+                counts = dict.fromkeys(n for n, _ in found)
+                boxes = [box_of(str(n), one, found.get((n, one), ())) for n in counts for one in SCHEMES]
                 axes = ("number of processes", "largest clock offset [us]", f"{part}: {kind.title}")
                 panels += [Panel(boxes, *axes, y_scale="log")] if boxes else []
         caption = (
@@ -416,17 +377,13 @@ class OffsetsLater:
     def watched(self, site: Site) -> float:
         return 0.2 if site.quick else min(site.seconds or LATER, MOST_SECONDS)
 
-    def series(self, _: Results) -> Iterable[str]:
-        return SCHEMES
-
     def runs(self, site: Site) -> tuple[Run, ...]:
         seconds = self.watched(site)
         steps_ = min(MOST_LATER, max(1, round(seconds / 2)))  # the paper looks every 2 s
         waits = ",".join(f"{seconds * step / steps_:g}" for step in range(steps_ + 1))
         schemes = SIMULATED_SCHEMES if site.simulated else ",".join(SCHEMES)
-        return (
-            each_synchronized(schemes_run(site, site.full, schemes, waits, 1, SYNCHRONIZING + len(SCHEMES) * seconds)),
-        )
+        lasts = SYNCHRONIZING + len(SCHEMES) * seconds
+        return (clock_run(site, site.full, schemes, 1, lasts, waits, SIMULATED_EXCHANGES, each=True),)
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
@@ -450,10 +407,9 @@ class OffsetsLater:
         axes = ("time after synchronization [s]", "largest clock offset [us]")
 
         def lines(kind: ErrorKind) -> list[Line]:
-            return [
-                median_line(name_of(scheme), waits, list(values.reshape(len(waits), -1)), position)
-                for position, (scheme, values) in enumerate(clocks.largest(kind).items())
-            ]
+            found = {name_of(one): list(values.reshape(len(waits), -1)) for one, values in clocks.largest(kind).items()}
+            none: list[Floats] = [np.array([])] * len(waits)
+            return [median_line(one, waits, found.get(one, none), place) for place, one in enumerate(SCHEMES)]
 
         panels = [Panel(lines(kind), *axes, kind.title) for kind in clocks.shown]
         caption = (
@@ -519,17 +475,13 @@ def choices_of(clocks: Clocks, kind: ErrorKind) -> Choices:
 class Pareto:
     """Clock offset against the duration of synchronization (Hunold 2015, Fig. 10)."""
 
-    def series(self, _: Results) -> Iterable[str]:
-        return (*SCHEMES, "Pareto frontier")
-
     def runs(self, site: Site) -> tuple[Run, ...]:
         fitted = SIMULATED_FITTED if site.simulated else FITTED
         schemes = ",".join([*PLAIN, *(f"{scheme}{parameters}" for scheme in ("jk", "hca") for parameters in fitted)])
         count = 1 if site.quick else 2
         exchanges = 2 * sum(fit * each for fit, each, _ in SIMULATED_FITS)
         waits = "0.2" if site.quick else "5"
-        run = clock_run(site, site.full, schemes, count, count * 9.0, waits=waits, exchanges=exchanges)
-        return (each_synchronized(run),)
+        return (clock_run(site, site.full, schemes, count, count * 9.0, waits, exchanges, each=True),)
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
@@ -596,8 +548,8 @@ def pareto_panel(choices: Choices, title: str, wait: float) -> Panel:
     """Returns the points, with the frontier as steps from the quickest scheme to the most exact one."""
     points = {scheme: choices.point(scheme) for scheme in choices.errors}
     series = []
-    for number, kind in enumerate(dict.fromkeys(map(name_of, points))):
-        own = np.array([point for scheme, point in points.items() if name_of(scheme) == kind])
+    for number, kind in enumerate(SCHEMES):
+        own = np.array([point for scheme, point in points.items() if name_of(scheme) == kind]).reshape(-1, 2)
         series.append(Line(kind, own[:, 0], own[:, 1], color=number, style="", marker=number))
     steps_ = np.array([points[scheme] for scheme in choices.frontier()])
     series.append(Line("Pareto frontier", steps_[:, 0], steps_[:, 1], color="#888888", style="steps"))

@@ -1,11 +1,11 @@
 """Distributions: how far apart ranks leave a barrier and a common start, and how single offsets scatter.
 
-Schuchart 2023, Fig. 3; Hunold 2015, Fig. 4; Niethammer 2016, Table II.
+Schuchart 2023, Fig. 3; Niethammer 2016, Table II.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,15 +15,12 @@ from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
 from downbeat.report.style import Picture
 from downbeat.run.simulation import sample_messages, simulated_seconds, start_seconds
-from downbeat.statistics.distributions import t_quantile
-from downbeat.text import MICROSECONDS, drawn_of
+from downbeat.text import MICROSECONDS
 
-from downbeat_papers.claims import Facts, Measure, Measured, between, each, missing
+from downbeat_papers.claims import Facts, Measure, Measured, between, each
 from downbeat_papers.evidence import half as half_of
-from downbeat_papers.kinds.cells import Cells
-from downbeat_papers.kinds.over_time import FIT_SECONDS, ONCE
-from downbeat_papers.results import BARRIER, HARMONIZE, NoSamplesError, Results, nodes_seen
-from downbeat_papers.runs import Run, declared_runs, made
+from downbeat_papers.results import BARRIER, HARMONIZE, Results, nodes_seen
+from downbeat_papers.runs import Run
 from downbeat_papers.site import CROWDED_TOLERANCE, Site
 
 CALLS = 50  # of each synchronizer, in a launch
@@ -68,9 +65,6 @@ def medians(skews: Skews, name: str) -> dict[int, np.ndarray]:
 
 class ExitSkew:
     """Part (b), whose nodes are filled one after another, and (a), with one rank on each node."""
-
-    def series(self, _: Results) -> Iterable[str]:
-        return (BARRIER, HARMONIZE)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         filled = [self.run(site, f"n{ranks}", ranks, 0) for ranks in site.counts]
@@ -124,18 +118,23 @@ class ExitSkew:
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         filled, alone = self.parts(results)
         skews, truth = ranges(results, "exit", filled), self.truth(results)
-        sigmas = {key: one for key, one in ranges(results, "duration", filled).items() if key[0] == BARRIER}
-        apart = ranges(results, "exit", alone) if alone != filled else {}
-        shown = (
-            (apart, "exit skew [us]", "(a) one rank per node"),
-            (skews, "exit skew [us]", "(b) nodes filled" if apart else "instants of leaving"),
-            (truth, "true exit skew [us]", f"{'(b) ' if apart else ''}true time"),
-            (sigmas, "sigma [us]", "times in the barrier"),
-        )
+        sigmas = ranges(results, "duration", filled)
+        apart = alone if alone != filled else []
+        both = (BARRIER, HARMONIZE)
+        shown = [
+            (ranges(results, "exit", apart), apart, both, "exit skew [us]", "(a) one rank per node"),
+            (skews, filled, both, "exit skew [us]", "(b) nodes filled" if apart else "instants of leaving"),
+            (truth, filled if truth else [], both, "true exit skew [us]", f"{'(b) ' if apart else ''}true time"),
+            (sigmas, filled, (BARRIER,), "sigma [us]", "times in the barrier"),
+        ]
         panels = []
-        for found, unit, title in shown:
-            boxes = [box_of(str(ranks), own, np.concatenate(launches)) for (own, ranks), launches in found.items()]
-            panels += [Panel(boxes, "number of ranks", unit, title, y_scale="log")] if found else []
+        for found, labels, names, unit, title in shown:
+            boxes = [
+                box_of(str(ranks), own, np.concatenate([[], *found.get((own, ranks), ())]))
+                for own in names
+                for ranks in (results.run(label).ranks for label in labels)
+            ]
+            panels += [Panel(boxes, "number of ranks", unit, title, y_scale="log")] if boxes else []
         caption = (
             "Instants of leaving: from the first rank's leaving the synchronizer to the last one's, which the text "
             "describes. Times in the barrier: the largest less the smallest of the times that ranks spend in it, which "
@@ -184,76 +183,6 @@ def common_start(results: Results, full: int, barrier: np.ndarray, common: np.nd
     }
 
 
-BESIDE = 0.15  # ranks, by which points of one rank are apart
-
-
-def mean_and_half(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the mean over rows, and half of its 95 % t interval; 0 of a single row."""
-    count = len(rows)
-    if count < 2:
-        return rows.mean(axis=0), np.zeros(rows.shape[1])
-    return rows.mean(axis=0), t_quantile(count - 1, 0.975) * rows.std(axis=0, ddof=1) / np.sqrt(count)
-
-
-def exits_after_the_first(data: xr.Dataset) -> np.ndarray:
-    """Returns when each rank leaves the barrier after the first one, in us, of valid calls; shape (calls, ranks)."""
-    exits = data["exit"].to_numpy()[data["valid"].to_numpy() == 1]
-    return np.asarray((exits - exits.min(axis=1, keepdims=True)) * MICROSECONDS)
-
-
-@dataclass(frozen=True)
-class ExitPattern(Cells):
-    """When each rank leaves MPI_Barrier, which begins with a window on clocks that HCA synchronized once."""
-
-    def series(self, _: Results) -> Iterable[str]:
-        return ("one launch", "all launches")
-
-    def runs(self, site: Site) -> tuple[Run, ...]:
-        variables = made(site) | ONCE | {"DOWNBEAT_SYNC": "hca"}
-        return declared_runs(site, **self.run, variables=variables, more_seconds=FIT_SECONDS)
-
-    def exits(self, results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Returns mean exits and half their intervals in us, both (launches, ranks), by the label of the library."""
-        found = {}
-        for label in results.have():
-            late = [exits_after_the_first(data) for data in results.datasets(label)]
-            launches = [mean_and_half(calls) for calls in late if len(calls) > 1]
-            if launches:
-                means, halves = (np.stack(values) for values in zip(*launches, strict=True))
-                found[results.site.two_libraries[label]] = means, halves
-        if not found:
-            raise NoSamplesError("no launch has two valid calls")
-        return found
-
-    def facts(self, results: Results) -> Facts:
-        exits = self.exits(results)
-        spreads = [Measure(np.ptp(means, axis=1), " us", note=name) for name, (means, _) in exits.items()]
-        one, other = [*spreads, missing("two MPI libraries with valid calls are needed")][:2]
-        return Facts({"spread_of_one": one, "spread_of_the_other": other})
-
-    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        panels = []
-        for library, (means, halves) in self.exits(results).items():
-            # One launch, as in the paper: the middle one.
-            chosen = int(np.argsort(np.ptp(means, axis=1))[len(means) // 2])
-            ranks = np.array(results.site.sampled(range(means.shape[1])))
-            both = {"one launch": (means[chosen], halves[chosen]), "all launches": mean_and_half(means)}
-            series = []
-            for at, (label, (mean, half)) in enumerate(both.items()):
-                low = np.maximum(0.0, mean - half)  # nobody leaves before the first
-                middle, low, high = (part[ranks] for part in (mean, low, mean + half))
-                series.append(Line(label, ranks + BESIDE * at, middle, low, high, at, "", at))
-            panels.append(Panel(series, "rank", "exit after the first [us]", library))
-        caption = (
-            f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the first rank's exit. "
-            "Calls begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper. Bars are 95 % "
-            "intervals of the mean, cut off at 0. One launch, as in the paper: the one with the middle spread; its bar "
-            "knows the deviation between calls. All launches: mean of their means; its bar knows that of launches."
-            + drawn_of(results.runs[0].ranks, results.site.sample)
-        )
-        return (make_picture(name, "When each rank leaves MPI_Barrier", caption, panels),)
-
-
 OFFSETS = 100
 MOST_RANKS, PER_NODE = 12, 4  # as in the table
 BACK_TO_BACK = 0.001  # s for all measurements: 10 us for each
@@ -271,9 +200,6 @@ def statistics(files: Sequence[xr.Dataset]) -> tuple[np.ndarray, np.ndarray, np.
 @dataclass(frozen=True)
 class OffsetTable:
     """Offsets by single exchanges, back to back as in the paper, and of ranks that rest before each."""
-
-    def series(self, _: Results) -> Iterable[str]:
-        return ("offset",)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         counts = [(ranks, 0) for ranks in (site.node, site.most)]
@@ -315,10 +241,9 @@ class OffsetTable:
                 (f"deviation{rested}", deviations, False, ""),
                 (f"mean{where}", means, True, room),
             ):
-                measures.setdefault(name, {})[ranks] = {
-                    f"rank {int(rank)}": Measure(column, " us", signed, crowding, note)
-                    for rank, column in zip(files[0]["answerer"].to_numpy(), table.T, strict=True)
-                }
+                columns = dict(zip(files[0]["answerer"].to_numpy(), table.T, strict=True))
+                look = {"signed": signed, "obstacle": crowding, "note": note}
+                measures.setdefault(name, {})[ranks] = each(columns, " us", "rank {}", **look)
         # Those back to back, if there are any.
         labels = [label for label in results.have() if not label.endswith(RESTED)] or results.have()
         files = results.datasets(labels[-1])

@@ -18,7 +18,7 @@ from downbeat.report.panel import Line, Panel
 from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS, PERCENT
 
-from downbeat_papers.claims import Facts, Measure, Measured, Places, between, missing
+from downbeat_papers.claims import Facts, Measure, Measured, Places, between, each, missing
 from downbeat_papers.evidence import finite
 from downbeat_papers.results import Results, median_and_range
 from downbeat_papers.runs import Run, operation_run
@@ -43,7 +43,7 @@ HOW_HERE = (
 EFFECT = 5.0  # points of benefit, in per cent
 # A benefit of so many points must fit under the ceiling; else "none" could not be wrong, and "some" not be right.
 ROOM = 2 * EFFECT
-MANY = 1024  # processes, from which on the order of delays turns round
+MANY = 1024  # processes, from which on the order of delays turns round, and a benefit becomes a loss
 FEW_COUNTS = 4  # numbers of ranks, with fewer a logarithm and a line fit equally well
 POINTS = " points"
 SHARED = ["ranks", "synchronizer", "operation", "size", "launch"]  # of a cell with a delay and that without
@@ -126,7 +126,7 @@ class LateArrival:
                 values = (part["ranks"], part["median"], part["low"], part["high"])
                 marker = place if len(forms) > 1 else int(color)
                 label = self.label(form, size, delay if delays else None)
-                lines += [Line(label, *values, color, ("-", "--")[place], marker)] if len(part) else []
+                lines.append(Line(label, *values, color, ("-", "--")[place], marker))
         return lines
 
 
@@ -138,10 +138,6 @@ class GlobalTime(LateArrival):
     up_to: int = 0  # ranks, which claims on growth are about
     step_us: float = 0.0  # that doubling the ranks is claimed not to add; operations that take less decide nothing
 
-    def series(self, _: Results) -> Iterable[str]:
-        size = SMALL if self.sizes else 0
-        return [self.label(form, size, delay) for form in self.forms for delay in (0.0, *self.late)]
-
     def facts(self, results: Results) -> Facts:
         """Returns times without delay, on ranks with cores, and by how much a delay prolongs the operation."""
         cells, site = with_delay(results.cells), results.site
@@ -152,7 +148,7 @@ class GlobalTime(LateArrival):
             rows = judged[(judged["operation"] == form) & (judged["delay"] == 0)]
             every = {int(str(ranks)): part.set_index("launch")["t"] for ranks, part in rows.groupby("ranks")}
             kept = {ranks: values for ranks, values in every.items() if not site.crowded(ranks)}
-            measures[f"all_{name}"], measures[name] = (by_ranks(some) or missing() for some in (every, kept))
+            measures[f"all_{name}"], measures[name] = (each(some, " us") or missing() for some in (every, kept))
             if name == "blocking":
                 of_blocking = {ranks: values.to_numpy() for ranks, values in kept.items() if ranks <= self.up_to}
         measures |= growth(of_blocking, self.step_us)
@@ -184,10 +180,6 @@ class GlobalTime(LateArrival):
             else "Rank 0 enters so much later than all others."
         )
         return (make_picture(name, title, f"{point}{shown} {HOW_HERE}", panels),)
-
-
-def by_ranks(times: Mapping[int, pd.Series]) -> dict[str, Measure]:
-    return {f"{ranks} ranks": Measure(values, " us") for ranks, values in times.items()}
 
 
 def beyond_the_delay(cells: pd.DataFrame) -> Places:
@@ -282,12 +274,18 @@ def benefit_measures(table: pd.DataFrame, forms: tuple[str, str], sizes: Sequenc
     Differences between sizes, forms and delays are taken within launches and cells.
     """
     wide, room = with_room(table), no_room(table)
-    small, few = table[table["size"] == SMALL], table[table["ranks"] < MANY]
-    of_small = {f"{form}": over_cells(part) for form, part in with_room(small).groupby("operation")}
+    small, many = table[table["size"] == SMALL], table[table["ranks"] > MANY]
+    too_few = missing(f"it takes more than {MANY} ranks with a core each")
     found: dict[str, Measured] = {
-        "benefit": over_cells(wide, f"median of {len(wide)} cells with room for it") if len(wide) else room,
-        "benefit_of_small_messages": of_small or no_room(small),
+        name: over_cells(part, f"median of {len(part)} cells with room for it") if len(part) else lacking
+        for name, part, lacking in (
+            ("benefit", wide, room),
+            ("benefit_of_few", with_room(table[table["ranks"] <= MANY]), room),
+            ("benefit_of_many", with_room(many), no_room(many) if len(many) else too_few),
+        )
     }
+    of_small = {str(form): over_cells(part) for form, part in with_room(small).groupby("operation")}
+    found["benefit_of_small_messages"] = of_small or no_room(small)
 
     def at(part: pd.DataFrame, level: str, key: object) -> pd.DataFrame:
         return part[part.index.get_level_values(level) == key].droplevel(level)
@@ -303,24 +301,21 @@ def benefit_measures(table: pd.DataFrame, forms: tuple[str, str], sizes: Sequenc
     for name, own, other in (("blocking", *forms), ("nonblocking", *reversed(forms))):
         step = less(wide, "operation", own, other)
         found[f"more_of_the_{name}_form"] = over_cells(step) if len(step) else room
-    below = with_room(few)
-    delays = sorted(set(below.index.get_level_values("delay")))
-    found["more_than_of_the_next_longer_delay"] = {
-        f"{short:g} us": over_cells(step)
-        for short, long in pairwise(delays)
-        if len(step := less(below, "delay", short, long))
-    } or no_room(few)
+    few = table[table["ranks"] < MANY]
+    for name, part, order in (("more_than", few, 1), ("less_than", many, -1)):
+        cells = with_room(part)
+        delays = sorted(set(cells.index.get_level_values("delay")))
+        found[f"{name}_of_the_next_longer_delay"] = {
+            f"{short:g} us": over_cells(order * step)
+            for short, long in pairwise(delays)
+            if len(step := less(cells, "delay", short, long))
+        } or (no_room(part) if len(part) or part is few else too_few)
     return found
 
 
 @dataclass(frozen=True)
 class Benefit(LateArrival):
     """Delay overlap benefits over processes."""
-
-    def series(self, _: Results) -> Iterable[str]:
-        if self.sizes:
-            return [self.label(form, size, None) for form in self.forms for size in self.sizes]
-        return [f"{form.capitalize()} {delay:g} us" for form in self.forms for delay in (*self.late, *self.shorter)]
 
     def label(self, form: str, size: int, delay: float | None) -> str:
         """Returns the label of a line: of each size, or of each delay where there are no sizes."""

@@ -1,24 +1,19 @@
-"""Changes over time: the run-time of a call while clocks drift apart, and the offsets of clocks.
-
-Hunold 2015, Figs 1, 3, 6, 7 and 11; Hoefler 2008, Fig. 5.
-"""
+"""The run-time of a call over time, while clocks drift apart (Hunold 2015, Figs 1, 3, 7 and 11)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import xarray as xr
 from downbeat.report.drawing import make_picture
-from downbeat.report.panel import Line, Panel
+from downbeat.report.panel import Panel
 from downbeat.report.style import Picture
-from downbeat.run.simulation import start_seconds
-from downbeat.text import MICROSECONDS, evenly
+from downbeat.text import MICROSECONDS
 
-from downbeat_papers.claims import Facts, Measure, Measured, between
+from downbeat_papers.claims import Facts, Measure, Measured
 from downbeat_papers.draw import median_line
-from downbeat_papers.results import Results, clocks_seen, nodes_seen
+from downbeat_papers.results import Results
 from downbeat_papers.runs import EACH, SIMULATED_FIT, Run, made, operation_run
 from downbeat_papers.site import Site
 
@@ -84,9 +79,6 @@ class OverTime:
     def lines(self) -> list[Curve]:
         return [Curve(**one) for one in self.curves]  # type: ignore[arg-type]
 
-    def series(self, results: Results) -> Iterable[str]:
-        return [curve.label for curve in self.lines if curve.label in results.have()]
-
     def runs(self, site: Site) -> tuple[Run, ...]:
         """Returns a run for each curve; windows that are missed are tried again."""
         usual = site.repetitions(self.samples)
@@ -140,125 +132,12 @@ class OverTime:
         size, panels = self.bin_of(results.site), []
         for title, metric in (self.panels or {"": ""}).items():
             lines = []
-            for curve in self.lines:
+            for curve in (one for one in self.lines if one.label in results.have()):
                 # In windows the run-time is global everywhere.
                 shown = metric if metric and not curve.sync.startswith("window") else curve.metric
                 rows = bins_of_launches(results, curve.label, shown, size)
-                if rows:
-                    shortest = min(map(len, rows))
-                    launches = list(np.stack([row[:shortest] for row in rows]).T)
-                    line = median_line(curve.label, np.arange(1, shortest + 1), launches, curve.color)
-                    lines.append(line)
+                shortest = min(map(len, rows), default=0)
+                launches = [[row[at] for row in rows] for at in range(shortest)]
+                lines.append(median_line(curve.label, np.arange(1, shortest + 1), launches, curve.color))
             panels.append(Panel(lines, f"bin of {size} samples", "run-time [us]", title))
         return (make_picture(name, self.picture, CAPTION.format(size=size) + self.caption, panels),)
-
-
-DRIFT_SECONDS, DRIFT_INTERVAL = 20.0, 0.25  # s
-MOST_OFFSETS = 2000  # of a pair; of longer drifts fewer per second
-PAIRS = 6  # of a reference host with others, in the paper
-SCALES = {"us": MICROSECONDS, "ns": 1e9}
-
-
-# Whose clocks launches compared; why that says nothing about real clocks' drift; and the words of a caption.
-MADE = ("the drift that is seen was made", "The clocks are the validation clock's: nothing but their drift is made.")
-ONE = ("all ranks are on one node and read one clock", "All ranks are on one node and read one clock.")
-
-
-def clocks_of(files: Sequence[xr.Dataset]) -> tuple[str, str]:
-    """Returns the obstacle, empty if there is none, and the words of a caption."""
-    seen = {clocks_seen(data) for data in files}
-    if "made" in seen:
-        return MADE
-    return ONE if "one" in seen else ("", f"The clocks are those of {max(map(nodes_seen, files))} nodes, as they are.")
-
-
-@dataclass(frozen=True)
-class Drift:
-    """Clock offsets of pairs over time."""
-
-    picture: str  # its title
-    caption: str  # before the note on clocks
-    panels: Sequence[Sequence[str]]  # as variable, unit, label of the axis, and title
-
-    def watched(self, site: Site) -> float:
-        return 1.0 if site.quick else site.seconds or DRIFT_SECONDS
-
-    def series(self, results: Results) -> Iterable[str]:
-        return [f"rank {pair.partition(':')[2]}" for pair in results.runs[0].options["pairs"].split(",")]
-
-    def runs(self, site: Site) -> tuple[Run, ...]:
-        ranks = site.apart
-        partners = evenly(range(1, ranks), min(site.sample, PAIRS))
-        seconds = self.watched(site)
-        return (
-            Run(
-                "drift",
-                site.main(),
-                ranks,
-                ("drift",),
-                {
-                    "pairs": ",".join(f"0:{rank}" for rank in partners),
-                    "duration": f"{seconds:g}",
-                    "interval": f"{max(DRIFT_INTERVAL, seconds / MOST_OFFSETS):g}",
-                },
-                seconds=start_seconds(ranks) + seconds,
-                variables=made(site),
-                # One launch with made clocks is enough; real clocks are judged.
-                most_launches=1 if site.made_clocks else 0,
-                ranks_per_node=site.spread(ranks),
-            ),
-        )
-
-    def facts(self, results: Results) -> Facts:
-        files = results.datasets("drift")
-        whose, _ = clocks_of(files)
-
-        def largest(variable: str, scale: float = 1.0) -> np.ndarray:
-            """Returns the largest absolute value of each launch, over pairs and time."""
-            return np.array([float(np.abs(data[variable].to_numpy()).max()) * scale for data in files])
-
-        drift = largest("drift", MICROSECONDS)
-        trips = np.array([float(np.median(data["rtt"])) * MICROSECONDS for data in files])
-        bound = float(np.median([float(np.median(data["offset_bound"])) for data in files])) * MICROSECONDS
-        hidden = f"the drift is smaller than the error of an offset, {bound:.3g} us at most"
-        shapeless = whose or ("" if drift.max() > bound else hidden)
-        seconds = float(files[0]["duration"].max())
-        measures: dict[str, Measured] = {
-            "drift": Measure(drift, " us", obstacle=whose),
-            "round_trip": Measure(trips, " us"),
-            "distance_from_a_line": Measure(largest("residual", MICROSECONDS), " us", obstacle=shapeless),
-        }
-        if all("residual_ppm" in data for data in files):
-            half = (files[0]["skew_high"] - files[0]["skew_low"]).to_numpy() / 2 * 1e6
-            made_straight = "the drift of these clocks is made, and made nearly a line"
-            straight = made_straight if whose == MADE[0] else whose
-            measures |= {
-                "error_with_a_line": Measure(largest("residual_ppm"), " ppm", signed=True, obstacle=straight),
-                "error_without": Measure(largest("drift_ppm"), " ppm", signed=True),
-                "r_squared": Measure(
-                    files[0]["r_squared"].to_numpy(),
-                    note=f"slopes known within {between(half)} ppm (95 % intervals), {seconds:.0f} s",
-                ),
-            }
-        return Facts(measures, {"seconds": f"{seconds:.0f}"})
-
-    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        files = results.datasets("drift")
-        panels = [
-            Panel(
-                [
-                    Line(
-                        f"rank {int(answerer)}",
-                        files[0]["time"].to_numpy(),
-                        files[0][variable].to_numpy()[position] * SCALES[unit],
-                        color=position,
-                    )
-                    for position, answerer in enumerate(files[0]["answerer"].to_numpy())
-                ],
-                "time [s]",
-                f"{label} [{unit}]",
-                title,
-            )
-            for variable, unit, label, title in self.panels
-        ]
-        return (make_picture(name, self.picture, f"{self.caption} {clocks_of(files)[1]}", panels),)

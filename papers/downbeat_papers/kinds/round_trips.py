@@ -5,7 +5,7 @@ Hoefler 2008, Figs 4 and 6.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
@@ -103,9 +103,6 @@ def survival(values: Floats) -> tuple[Floats, Floats]:
 class RoundTrips:
     """Distributions of round trips, and errors of offsets that are drawn from them."""
 
-    def series(self, results: Results) -> Iterable[str]:
-        return [network(results, label) for label in results.have()]
-
     def runs(self, site: Site) -> tuple[Run, ...]:
         """Returns runs of two ranks, on one node and on two, or over shared memory and TCP."""
         count = 2000 if site.quick else 50000
@@ -176,9 +173,6 @@ class StopRule:
     """After how many round trips one may stop, in a simulation on the recorded ones."""
 
     runs = RoundTrips.runs
-
-    def series(self, results: Results) -> Iterable[str]:
-        return [*(network(results, label) for label in results.have()), "by counting"]
 
     def recorded(self, results: Results) -> dict[str, tuple[Floats, Floats, Floats]]:
         """Returns N, the excess in % and the cost of each launch, both (launches, n), by network."""

@@ -16,7 +16,7 @@ from downbeat.report.panel import Line, Panel
 from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS
 
-from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, missing, undecided
+from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, each, missing, undecided
 from downbeat_papers.evidence import held_out
 from downbeat_papers.results import (
     BARRIER,
@@ -88,7 +88,7 @@ class Scaling:
     """Latency over message sizes or numbers of processes.
 
     Attributes:
-        collectives: operations; claims on several have the collective in their names, e.g. `scatter.default`.
+        collectives: operations; of several, measures are by collective, for claims on each.
         algorithms: of Open MPI, with their labels, beside `DEFAULTS`.
     """
 
@@ -122,17 +122,12 @@ class Scaling:
     def parts(self, results: Results) -> dict[str, pd.DataFrame]:
         """Returns the cells of Downbeat's configuration, and of the paper's where there are any, by `WHOSE`."""
         paper = results.cells["label"].astype(str).str.endswith(PUBLISHED)
-        parts = {"": results.cells[~paper], PUBLISHED: results.cells[paper]}
-        return {whose: cells for whose, cells in parts.items() if len(cells)}
+        measured = dict.fromkeys(PUBLISHED if label.endswith(PUBLISHED) else "" for label in results.have())
+        return {whose: results.cells[paper if whose else ~paper] for whose in measured}
 
     def judged(self, results: Results) -> pd.DataFrame:
         """Returns the cells that claims are judged by: the paper's configuration if it was measured."""
         return results.cells if not results.site.published else self.parts(results).get(PUBLISHED, results.cells[:0])
-
-    def series(self, results: Results) -> Iterable[str]:
-        whose = {PUBLISHED if label.endswith(PUBLISHED) else "" for label in results.have()}
-        shorts = dict.fromkeys(short for one in whose for short in shorts_of(one).values())
-        return [f"{self.lines[name]}, {short}" for name in self.there(results) for short in shorts]
 
     def line_runs(self, site: Site, collective: str, ranks: int, sizes: str, suffix: str = "") -> list[Run]:
         """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
@@ -163,6 +158,7 @@ class Scaling:
 
     def panels(
         self,
+        there: Iterable[str],
         means: pd.DataFrame,
         medians: pd.DataFrame,
         columns: tuple[str, str],
@@ -174,6 +170,7 @@ class Scaling:
         """Returns the paper's panel, mean and standard deviation over launches, and beside it one of medians.
 
         Args:
+            there: names of the lines.
             means: a row per launch, `line` and position, and `synchronizer` where lines are of one.
             medians: the same.
             columns: those of either.
@@ -188,13 +185,14 @@ class Scaling:
         panels, shorts = [], shorts_of(whose)
         for title, table, column in (("mean of means, as in the paper", mean, "mean"), ("medians", median, "median")):
             marks = []
-            for color, (name, words) in enumerate(self.lines.items()):
+            for name in there:
+                color, words = list(self.lines).index(name), self.lines[name]
                 for synchronizer in shorts if "synchronizer" in table else ("",):
                     part = table[table["line"] == name].sort_values(x)
                     part = part[part["synchronizer"] == synchronizer] if synchronizer else part
                     label = f"{words}, {shorts[synchronizer]}" if synchronizer else words
                     values = (part[x], part[column], part["low"], part["high"])
-                    marks += [Line(label, *values, color, STYLES.get(synchronizer, "-"))] if len(part) else []
+                    marks.append(Line(label, *values, color, STYLES.get(synchronizer, "-")))
             label, x_scale = AXES[x]
             panels.append(Panel(marks, label, y, title, x_scale, "log", y_at=None if "synchronizer" in table else 1.0))
         return panels
@@ -202,16 +200,13 @@ class Scaling:
     def latencies(self, cells: pd.DataFrame, position: str, obstacle: str = "") -> dict[str, Measured]:
         """Returns latencies in us of each line after either synchronizer, e.g. `linear.barrier`, at each position."""
         unit = "ranks" if position == "ranks" else "bytes"
+        few = missing(f"{NOT_MEASURED}: it takes both MPI libraries, and ranks with a core each")
         found: dict[str, Measured] = {}
         for name in self.lines:
             for synchronizer, short in SHORT.items():
                 part = cells[(cells["line"] == name) & (cells["synchronizer"] == synchronizer)]
-                found[f"{name}.{short}"] = {
-                    f"{place} {unit}": Measure(
-                        rows.set_index("launch")[LATENCY] * MICROSECONDS, " us", obstacle=obstacle
-                    )
-                    for place, rows in part.groupby(position)
-                } or missing(f"{NOT_MEASURED}: it takes both MPI libraries, and ranks with a core each")
+                times = {at: rows.set_index("launch")[LATENCY] * MICROSECONDS for at, rows in part.groupby(position)}
+                found[f"{name}.{short}"] = each(times, " us", f"{{}} {unit}", obstacle=obstacle) or few
         return found
 
 
@@ -240,8 +235,7 @@ class MessageScaling(Scaling):
         )
 
     def facts(self, results: Results) -> Facts:
-        ranks = results.runs[0].ranks
-        measures: dict[str, Measured] = {}
+        ranks, measures = results.runs[0].ranks, dict[str, dict[str, Measured]]()
         for collective in self.collectives:
             cells = with_lines(self.judged(results), collective)
             frame = deltas(cells)
@@ -254,9 +248,9 @@ class MessageScaling(Scaling):
             }
             if crowding := results.crowding(ranks):
                 found = {name: undecided(one, crowding) for name, one in found.items()}
-            prefix = f"{collective}." if len(self.collectives) > 1 else ""
-            measures |= {f"{prefix}{name}": one for name, one in found.items()}
-        return Facts(measures)
+            for name, one in found.items():
+                measures.setdefault(name, {})[f"MPI_{collective.capitalize()}"] = one
+        return Facts(measures if len(self.collectives) > 1 else found)
 
     def delta_measures(self, frame: pd.DataFrame, ranks: int) -> dict[str, Measured]:
         """Returns delta of each line, the mean over sizes (`linear`), over small ones (`linear.small`), at each size.
@@ -274,9 +268,8 @@ class MessageScaling(Scaling):
             for suffix, some in (("", table), (".small", table[[size for size in table if int(str(size)) <= SMALL]])):
                 values = np.exp(some.mean(axis="columns").to_numpy())
                 found[name + suffix] = Measure(values, obstacle=obstacle) if some.size else missing()
-            found[f"{name}.sizes"] = {
-                f"{size} bytes": Measure(np.exp(column.to_numpy()), obstacle=obstacle) for size, column in table.items()
-            } or missing()
+            of_sizes = {size: np.exp(column.to_numpy()) for size, column in table.items()}
+            found[f"{name}.sizes"] = each(of_sizes, words="{} bytes", obstacle=obstacle) or missing()
             if not table.empty:  # pandas takes the mean of what there is, NaN where a launch has no size
                 affected[name] = pd.DataFrame(held_out(table)).mean(axis="columns").to_numpy()
         all_measured = all(np.isfinite(values).any() for values in affected.values())
@@ -296,7 +289,7 @@ class MessageScaling(Scaling):
         return found
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        drawn = []
+        drawn, there = [], self.there(results)
         of_a = f"{POINT}Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
         of_b = (
             f"{POINT}Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 the "
@@ -306,9 +299,9 @@ class MessageScaling(Scaling):
             cells = with_lines(part, collective)
             own = f"{name}-{collective}" if len(self.collectives) > 1 else name
             title = f"MPI_{collective.capitalize()}, message scaling, {results.runs[0].ranks} ranks"
-            a = self.panels(cells, cells, COLUMNS["average"], "size", "latency [us]", MICROSECONDS, whose)
+            a = self.panels(there, cells, cells, COLUMNS["average"], "size", "latency [us]", MICROSECONDS, whose)
             ratios = (deltas(cells), deltas(cells, MEDIAN), ("delta", "delta"))
-            b = self.panels(*ratios, "size", f"delta = barrier / {shorts_of(whose)[HARMONIZE]}", 1.0, whose)
+            b = self.panels(there, *ratios, "size", f"delta = barrier / {shorts_of(whose)[HARMONIZE]}", 1.0, whose)
             more = f"{WHOSE[whose]}."
             more += DATATYPES if "reduce" in collective else ""
             more += SIMULATED_ALGORITHMS if results.site.simulated else ""
@@ -406,6 +399,8 @@ class ProcessScaling(Scaling):
                 f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
                 f"{WHOSE[whose]}.{more}"
             )
-            panels = self.panels(cells, cells, COLUMNS[kind], "ranks", f"{kind} latency [us]", MICROSECONDS, whose)
+            panels = self.panels(
+                self.there(results), cells, cells, COLUMNS[kind], "ranks", f"{kind} latency [us]", MICROSECONDS, whose
+            )
             drawn.append(make_picture(f"{name}{letter}{whose}", title, caption, panels, share_y=True))
         return tuple(drawn)

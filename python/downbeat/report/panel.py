@@ -128,15 +128,18 @@ class Panel:
         return list(dict.fromkeys(one.group for one in self.marks if isinstance(one, Box)))
 
     @property
-    def names(self) -> set[str]:
-        """The names of all that is drawn, in the legend, beside an axis, or above."""
-        found = set(self.lines) | {
-            name for one in self.marks if isinstance(one, Box) for name in (one.label, one.group)
-        }
-        for heat in (one for one in self.marks if isinstance(one, Heat)):
-            table = heat.values
-            found |= {str(one) for one in (*table.dropna(how="all").index, *table.dropna(how="all", axis=1).columns)}
-        return (found | {self.title} if self.marks else found) - {""}
+    def empty(self) -> list[str]:
+        """The names of lines, boxes and places of a matrix that have no value; of a panel without marks its title."""
+        found = [] if self.marks else [self.title or self.y]
+        for one in self.marks:
+            if isinstance(one, Line) and not np.isfinite(np.asarray(one.y, float)).any():
+                found.append(one.label)
+            elif isinstance(one, Box) and not np.isfinite(one.median):
+                found.append(f"{one.label}, {one.group}")
+            elif isinstance(one, Heat):
+                lost = one.values.isna()
+                found += [f"{row}, {column}" for column in lost for row in lost.index[lost[column]]]
+        return found
 
     @property
     def inches(self) -> float:
@@ -151,8 +154,14 @@ class Panel:
 
 
 def box_of(group: str, label: str, values: Numbers) -> Box:
-    """Returns quartiles and median, whiskers to 1.5 times the box, every value beyond as a point (Tukey 1977)."""
+    """Returns quartiles and median, whiskers to 1.5 times the box, every value beyond as a point (Tukey 1977).
+
+    NaN does not count; without a value, all are NaN.
+    """
     kept = np.asarray(values, dtype=float)
+    kept = kept[~np.isnan(kept)]
+    if not kept.size:
+        return Box(group, label, np.nan, (np.nan, np.nan), (np.nan, np.nan))
     low, median, high = map(float, np.percentile(kept, [25, 50, 75]))
     near = kept[np.abs(kept - np.clip(kept, low, high)) <= 1.5 * (high - low)]
     ends = (min(low, float(near.min())), max(high, float(near.max())))
