@@ -242,6 +242,12 @@ TEST(Validity, ALimitOfItsOwnTakesThePlaceOfToleranceAndFlags) {
     EXPECT_EQ(judge(late_starts({1, 1, 1, 1})[0], {.late = 4.75, .flags_count = false}), Verdict::late_entry);
 }
 
+TEST(Validity, FlagsAloneDecideWhereNoStartIsTooLate) {
+    const StartLimits flags = {.late = std::numeric_limits<double>::infinity()};
+    EXPECT_EQ(judge(late_starts({1, 1, 1, 1})[0], flags), Verdict::valid);
+    EXPECT_EQ(judge(late_starts({0, 1, 1, 1})[0], flags), Verdict::late_flag);
+}
+
 TEST(Validity, ARankThatDoesNotKnowItsClockFailsAnyLimit) {
     Batch batch = late_starts({1, 1, 0, 1});
     batch.unsure = {0, 0, 1, 0};

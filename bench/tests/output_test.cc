@@ -14,6 +14,7 @@
 #include <fstream>
 #include <future>
 #include <gtest/gtest.h>
+#include <limits>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -225,6 +226,8 @@ TEST_F(SinksTest, WhatCountsAlthoughRanksAreLateIsTold) {
     };
     EXPECT_TRUE(has(values, {"late_s", 5e-6}));
     EXPECT_TRUE(has(values, {"late_ranks", 0.5}));
+    context.starts = {.late = std::numeric_limits<double>::infinity()};
+    EXPECT_TRUE(has(context_values(context), {"late_by", "flags"}));
     for (const auto &[name, value] : context_values(fixture_context())) {
         EXPECT_FALSE(name.starts_with("late")) << name;
     }

@@ -49,6 +49,9 @@ def verdicts(judged: Iterable[Judged]) -> str:
     return f"{counted(counts.total(), 'claim')}: {words}" if words else "no claim judged"
 
 
+MOST_NAMED = 6  # claims with one verdict; all are in the table
+
+
 def statement(judged: Iterable[Judged]) -> str:
     """Returns the claims that are seen and not seen, and how many cannot be decided for which reason, in lines."""
     found: dict[bool | None, list[Judged]] = {agrees: [] for agrees in WORDS}
@@ -56,11 +59,11 @@ def statement(judged: Iterable[Judged]) -> str:
         if one.finding.is_claim:
             found[one.agrees].append(one)
     open_ = Counter(one.because for one in found.pop(None))
-    lines = [
-        f"{WORDS[agrees].capitalize()}: {'; '.join(one.finding.claim for one in claims)}."
-        for agrees, claims in found.items()
-        if claims
-    ]
+    lines = []
+    for agrees, claims in found.items():
+        names = [one.finding.claim for one in claims[:MOST_NAMED]]
+        names += [f"{len(claims) - MOST_NAMED} more"] if len(claims) > MOST_NAMED else []
+        lines += [f"{WORDS[agrees].capitalize()}: {'; '.join(names)}."] if names else []
     lines += [f"{counted(count, 'claim')} cannot be decided here: {reason}." for reason, count in open_.items()]
     return "\n".join(lines) or "The paper makes no claim on it that data could bear out."
 

@@ -428,11 +428,15 @@ def test_conditions(tmp_path: Path) -> None:
 
 def test_conditions_say_what_late_starts_count(tmp_path: Path) -> None:
     plain = write_experiment(tmp_path / "plain", [[cell(5)]])
-    assert not {"a start is late from", "late ranks"} & set(dict(measured_section(plain, "").definitions))
+    told_of = set(dict(measured_section(plain, "").definitions))
+    assert not {"a start is late from", "a start is late", "late ranks"} & told_of
     told = write_experiment(tmp_path / "late", [[cell(5)]], late_s="5e-06", late_ranks="0.01")
     measured = dict(measured_section(told, "").definitions)
     assert measured["a start is late from"] == "5.000 us, whatever the tolerance"
     assert measured["late ranks"] == "1 % of the ranks of a sample that counts, at most"
+    assert "a start is late" not in measured
+    flags = write_experiment(tmp_path / "flags", [[cell(5)]], late_by="flags")
+    assert "a start is late" in dict(measured_section(flags, "").definitions)
 
 
 def test_commands_and_what_doctor_saw_are_told_of_a_run(tmp_path: Path) -> None:

@@ -69,6 +69,9 @@ BAD = [
         "use per_call, batch or window with it",
     ),
     ("barrier --tolerance nan", "--tolerance cannot be 'nan'; use seconds from 0 to 1 without unit"),
+    ("barrier --sync dissemination", "unknown synchronizer 'dissemination'; did you mean 'bruck'?"),
+    ("barrier --stop precision(metric=sigma)", "metric cannot be 'sigma'; did you mean 'exit_skew'?"),
+    ("barrier --late flag", "--late cannot be 'flag'; use flags, or seconds from 0 to 1"),
     ("barrier --late-ranks 1.5", "--late-ranks cannot be '1.5'; use a share from 0 to 1"),
     ("barrier --format xml", "unknown format 'xml'; choose one of table, csv, json"),
     (

@@ -67,6 +67,19 @@ def test_a_limit_takes_the_place_of_tolerance_and_flags(bench: Bench, tmp_path: 
     assert (data.flag.values[data.valid.values == 1] == 0).any()
 
 
+@ONE_LIBRARY
+def test_under_a_papers_configuration_its_flags_alone_decide(bench: Bench, tmp_path: Path) -> None:
+    # The flag is decided before the wait, after which every start is later than a tolerance of 0 allows.
+    paper = ["barrier", "--published", "schuchart2023", "--sync", "harmonize", "--tolerance", "0", *FEW]
+    outcome = bench(*paper)
+    assert outcome.status == 0, outcome.stderr
+    data = read_dataset(tmp_path / "out.nc")
+    assert data.attrs["late_by"] == "flags" and "late_s" not in data.attrs
+    assert ((data.valid.values == 1) == (data.flag.values == 1).all(axis=1))[counted(data)].all()
+    assert (data.lateness.values[data.valid.values == 1] > 0).all()
+    assert bench(*paper, "--late", "0").status == 3  # what is asked for counts more than the paper
+
+
 REPETITIONS, ATTEMPTS = 10, 3
 LIMITS = ["-r", str(REPETITIONS), "--max-attempts", str(ATTEMPTS), "-q"]
 

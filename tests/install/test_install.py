@@ -274,3 +274,17 @@ def test_example_barrier_loop(mpi: str, installed: Path, tmp_path: Path) -> None
     assert [size for size, *_ in rows] == [2**power for power in range(3, 21)]
     assert all(least <= mean <= most for _, mean, least, most, _ in rows)
     assert rows[-1][1] > rows[0][1]
+
+
+def test_example_reduce_loop(mpi: str, installed: Path, tmp_path: Path) -> None:
+    """As many iterations are valid as were asked for; only after MPIX_Harmonize may any be discarded."""
+    source = installed / DOC / "examples/reduce_loop/reduce_loop.c"
+    program, libraries = tmp_path / "reduce_loop", libdir(installed)
+    flags = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{installed / 'include'}"]
+    linked = [f"-L{libraries}", "-ldownbeat", f"-Wl,-rpath,{libraries}"]
+    run(f"mpicc.{mpi}", *flags, source, *linked, "-o", program)
+    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "300", program)
+    rows = re.findall(r"^(\w+) +t_avg ([\d.]+) us, (\d+) of (\d+) iterations valid$", out, re.MULTILINE)
+    assert [name for name, *_ in rows] == ["barrier", "harmonize"]
+    assert all(float(average) > 0 and 1000 <= int(valid) <= int(calls) for _, average, valid, calls in rows)
+    assert rows[0][2] == rows[0][3]

@@ -43,7 +43,9 @@ ContextValues context_values(const SamplingContext &context) {
         values.emplace_back("user_operations", join(context.user_operations, "\n"));
     }
     values.insert(values.end(), sampling.begin(), sampling.end());
-    if (!context.starts.flags_count) {
+    if (std::isinf(context.starts.late)) {
+        values.emplace_back("late_by", std::string(late_flags));
+    } else if (!context.starts.flags_count) {
         values.emplace_back("late_s", context.starts.late);
     }
     if (context.starts.late_ranks > 0.0) {

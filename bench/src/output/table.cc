@@ -251,10 +251,15 @@ std::string machine_line(const Context &context) {
 /// Which samples count, unless the tolerance decides.
 std::string late_line(const SamplingContext &context) {
     const StartLimits &starts = context.starts;
+    const std::size_t ranks = context.ranks.size();
+    if (std::isinf(starts.late)) {
+        return line_above("",
+                          fmt::format("a sample counts if at most {} of {} ranks have flag 0, however late they start",
+                                      starts.late_of(ranks), ranks));
+    }
     if (starts.flags_count && starts.late_ranks == 0.0) {
         return "";
     }
-    const std::size_t ranks = context.ranks.size();
     return line_above("", fmt::format("a sample counts if at most {} of {} ranks start later than {:.2f} us",
                                       starts.late_of(ranks), ranks, starts.late * 1e6));
 }

@@ -26,9 +26,12 @@ std::string to_string(Verdict verdict);
 /// The names of all, in order.
 const std::vector<std::string> &verdict_names();
 
+/// In place of a limit of time: flags alone decide.
+constexpr const char *late_flags = "flags";
+
 /// Which starts fail, and how many may. A rank's start is the deadline and its delay.
 struct StartLimits {
-    double late = 0.0; // seconds after its start from which a rank is late
+    double late = 0.0; // seconds after its start from which a rank is late; infinite: its flag alone decides
     bool flags_count =
         true; // a flag of 0 fails, however late the rank; else only that of a rank that does not know its clock
     double late_ranks = 0.0; // share of the ranks whose starts may fail

@@ -19,6 +19,7 @@
 #include <downbeat/clock.h>
 #include <fmt/format.h>
 #include <functional>
+#include <limits>
 #include <map>
 
 namespace bench {
@@ -211,6 +212,7 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
     std::string timings = "per_call";
     std::string patterns = no_pattern;
     std::string delays;
+    std::string late;
     std::string stopping = "fixed";
     std::string warmup = "fixed";
 
@@ -250,19 +252,14 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
                 "give up on a block after N attempts per valid sample requested");
     line.number("--observe", "RANK", options.observed, 0, ranks - 1, "rank that metric latency_observed reports");
     line.word("--published", "PAPER", options.published,
-              "the whole configuration of a paper, e.g. hunold2015: its clocks, and --sync and --timing unless they "
-              "are given; downbeat-bench list published shows what it has");
+              "the whole configuration of a paper, e.g. hunold2015: its clocks, and --sync, --timing and --late unless "
+              "they are given; downbeat-bench list published shows what it has");
     line.number("--tolerance", "SECONDS", options.tolerance, 0.0, 1.0,
                 "reject a sample if a rank starts later than this after its planned start [default: the library's "
                 "setting tolerance, 0.5e-6]");
-    line.option(
-        "--late", "SECONDS",
-        [&](const std::string &word) {
-            options.starts.late = parse_number("--late", word, 0.0, 1.0);
-            options.starts.flags_count = false;
-        },
-        "count a sample if no rank starts later than this, and all know their clocks [default: the tolerance and "
-        "the flags decide]");
+    line.word("--late", "SECONDS", late,
+              "count a sample if no rank starts later than this, and all know their clocks, or, for the word flags, if "
+              "all flags are 1 [default: the tolerance and the flags decide]");
     line.number("--late-ranks", "SHARE", options.starts.late_ranks, 0.0, 1.0,
                 "count a sample although up to this share of the ranks starts late, from 0 to 1", "a share");
     options.declare(line, "seed for the order of the blocks, random patterns and permutations");
@@ -278,7 +275,12 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
     if (line.given("--barrier-algorithm") && barrier_algorithm.empty()) {
         throw Error::usage("--barrier-algorithm is empty; name at least one algorithm");
     }
-    follow_paper(line, options.published, {{"--sync", &synchronizers}, {"--timing", &timings}});
+    follow_paper(line, options.published, {{"--sync", &synchronizers}, {"--timing", &timings}, {"--late", &late}});
+    if (!late.empty()) {
+        options.starts.flags_count = late == late_flags;
+        options.starts.late = options.starts.flags_count ? std::numeric_limits<double>::infinity()
+                                                         : parse_number("--late", late, 0.0, 1.0, "flags, or seconds");
+    }
     options.operations = parse_operations(
         operations, line.given("--with") ? split(parameters) : std::vector<std::string>{}, names_of(subcommands));
     if (any_sized(options.operations)) {

@@ -45,7 +45,7 @@ struct Options : CommonOptions, SamplingSettings {
     /// `library`: the tolerance in force, seconds.
     StartLimits start_limits(double library) const {
         StartLimits limits = starts;
-        limits.late = limits.flags_count ? library : limits.late; // with --late, flags do not count
+        limits.late = limits.flags_count ? std::max(library, limits.late) : limits.late;
         return limits;
     }
 };

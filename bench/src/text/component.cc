@@ -170,7 +170,10 @@ Component::Component(std::string_view kind, std::string_view text, const Compone
         }
         const std::string value(values[i].text, values[i].length);
         if (!is_valid(parameter, value)) {
-            throw refuse(fmt::format("{} cannot be '{}'; use {}", parameter.name, value, describe_valid(parameter)));
+            const std::string meant = nearest(value, parameter.values.choices);
+            throw refuse(fmt::format("{} cannot be '{}'; {}", parameter.name, value,
+                                     meant.empty() ? "use " + describe_valid(parameter)
+                                                   : fmt::format("did you mean '{}'?", meant)));
         }
         values_[parameter.name] = canonical(parameter, value);
     }

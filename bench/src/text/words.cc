@@ -14,6 +14,7 @@
 #include <limits>
 #include <regex>
 #include <string_view>
+#include <utility>
 
 namespace bench {
 
@@ -95,14 +96,22 @@ std::string form_of(std::string_view word) {
     return form.erase(0, std::min(form.find_first_not_of('_'), form.size()));
 }
 
-/// The form of a name that other benchmarks or MPI have.
-std::string without_prefix(const std::string &form) {
+/// The form of a name that other benchmarks, MPI or papers have.
+std::string as_here(std::string form) {
     for (const std::string_view prefix : {"osu_", "mpi_", "imb_"}) {
         if (form.starts_with(prefix)) {
-            return form == "osu_latency" ? "ping_pong" : form.substr(prefix.size());
+            form.erase(0, prefix.size());
+            break;
         }
     }
-    return form == "latency" ? "ping_pong" : form;
+    using Word = std::pair<std::string_view, std::string_view>;
+    for (const auto &[theirs, here] : {Word{"latency", "ping_pong"}, Word{"dissemination", "bruck"},
+                                       Word{"t_avg", "latency_avg"}, Word{"sigma", "exit_skew"}}) {
+        if (form == theirs) {
+            return std::string(here);
+        }
+    }
+    return form;
 }
 
 /// How many characters are added, left out, replaced or swapped with the next one.
@@ -132,7 +141,7 @@ std::string nearest(std::string_view word, const std::vector<std::string> &valid
     std::string best;
     std::size_t least = std::numeric_limits<std::size_t>::max();
     const std::string whole = form_of(word);
-    for (const std::string &meant : {whole, without_prefix(whole)}) {
+    for (const std::string &meant : {whole, as_here(whole)}) {
         for (const std::string &name : valid) {
             const std::string form = form_of(name);
             // The beginning of a name is meant rather than its end, and that rather than a name with two slips.

@@ -24,6 +24,7 @@ static const struct db_component schuchart2023 = {
                       SETTING("slack", "published", "Alg. 1; clocks are synchronized every second"),
                       SETTING("flag_error", "off", "the flag knows the deadline alone"),
                       OPTION("--sync", "mpi_barrier,harmonize", "as compared in section 6"),
+                      OPTION("--late", "flags", "what enters late with flag 1 counts"),
                       {.name = NULL}}}};
 
 static const struct db_component hunold2015 = {

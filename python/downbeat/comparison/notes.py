@@ -142,6 +142,7 @@ NAMES = {
     "warmup_rule": "warm-up rule",
     "tolerance_s": "tolerance",
     "late_s": "lateness that counts",
+    "late_by": "what says that a start is late",
     "late_ranks": "share of ranks that may be late",
     "observed_rank": "observed rank",
     "patterns_permuted": "permuted patterns",

@@ -61,6 +61,8 @@ def late_starts(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str
     found = []
     if late:
         found.append(("a start is late from", f"{listed(late)}, whatever the tolerance"))
+    if any(context.get("late_by") for context in contexts):
+        found.append(("a start is late", "if its flag is 0, however late it is"))
     if shares:
         found.append(("late ranks", f"{listed(shares)} of the ranks of a sample that counts, at most"))
     return found

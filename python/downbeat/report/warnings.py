@@ -25,6 +25,7 @@ SAME_EVERYWHERE = {
     "stopping_rule": "stopping rules",
     "tolerance_s": "tolerances",
     "late_s": "limits of lateness",
+    "late_by": "rules of lateness",
     "late_ranks": "shares of ranks that may be late",
 }
 
