@@ -169,7 +169,8 @@ static int measure_points(const struct db_learning *learning, const struct db_as
     for (int i = 0; i < learning->fit_points; ++i) {
         double due = start + learning->over_ns * i / (learning->fit_points - 1);
         if (learning->over_ns > 0.0)
-            db_wait_until(timeline->clock, db_clock_read(timeline->clock), db_map_ticks(timeline->map, llrint(due)), db_patience_of(asker->channel));
+            db_wait_until(timeline->clock, db_clock_read(timeline->clock), db_map_ticks(timeline->map, llrint(due)),
+                          db_patience_of(asker->channel));
         DB_TRY(db_offset_measure(learning->offset, asker, pair, &points[i]));
     }
     return MPI_SUCCESS;
