@@ -89,8 +89,9 @@ static void read_list(const char *list, cpu_set_t *set) {
     for (const char *text = list; *text >= '0' && *text <= '9'; text = *end == ',' ? end + 1 : end) {
         long first = strtol(text, &end, 10);
         long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-        for (long i = first; i <= last && i < CPU_SETSIZE; ++i)
-            CPU_SET((size_t)i, set);
+        for (long i = 0; i < CPU_SETSIZE; ++i) /* not from `first` on, which may be anything */
+            if (i >= first && i <= last)
+                CPU_SET((size_t)i, set);
     }
 }
 
