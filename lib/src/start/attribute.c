@@ -23,7 +23,7 @@ static int process_key = MPI_KEYVAL_INVALID;
 static atomic_int attribute_key = MPI_KEYVAL_INVALID;
 
 /* The attribute that a thread found last, as long as none was attached or deleted since: MPI takes as long to find it
- * as a whole start within a node. */
+ * as a whole start within a node. A simulator has many processes in one thread. */
 static atomic_uint changes;
 static _Thread_local struct {
     MPI_Comm comm;
@@ -199,7 +199,7 @@ int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute) {
     if (comm == shared_world())
         return find_in_record(comm, attribute);
     const unsigned change = atomic_load_explicit(&changes, memory_order_acquire);
-    if (last.attribute != NULL && last.comm == comm && last.change == change) {
+    if (shared_world() == MPI_COMM_NULL && last.attribute != NULL && last.comm == comm && last.change == change) {
         *attribute = last.attribute;
         return MPI_SUCCESS;
     }
