@@ -83,7 +83,7 @@ def test_the_text_and_the_markdown_say_the_same() -> None:
         "new against old, 1 cell: 1 equivalent.",
         "",
         "  metric  latency_avg in us: time in the operation, mean over ranks (OSU's",
-        "          average latency)",
+        "          average latency, t_avg)",
         "          median of a launch, geometric mean over launches",
         "  A       before, variant=old, 10 launches",
         "  B       after, variant=new, 10 launches",

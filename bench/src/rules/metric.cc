@@ -20,8 +20,7 @@ Metric::Metric(std::string of_name, std::string of_meaning, std::string label, i
 
 const std::vector<Metric> &all_metrics() {
     static const std::vector<Metric> all = {
-        {"latency_avg",
-         "time in the operation, mean over ranks (OSU's average latency; its mean is t_avg, Schuchart 2023, section 2)",
+        {"latency_avg", "time in the operation, mean over ranks (OSU's average latency, t_avg)",
          "latency, mean over ranks", 0,
          [](const Sample &sample) {
              double sum = 0.0;
@@ -66,8 +65,7 @@ const std::vector<Metric> &all_metrics() {
              return (last_exit(sample) - last_entry(sample)) / static_cast<double>(sample.calls);
          }},
         {"exit_skew",
-         "time from the first rank's exit from the synchronizer to the last one's, delays subtracted (sigma, Schuchart "
-         "2023, section 2.2)",
+         "time from the first rank's exit from the synchronizer to the last one's, delays subtracted (sigma)",
          "exit skew", 2,
          [](const Sample &sample) {
              double first = sample.entry[0] - sample.delay[0];

@@ -20,7 +20,7 @@ METRICS: dict[str, Metric] = {
         # tools/bench-lists: metric
         (
             "latency_avg",
-            "time in the operation, mean over ranks (OSU's average latency; its mean is t_avg, Schuchart 2023, section 2)",
+            "time in the operation, mean over ranks (OSU's average latency, t_avg)",
             0,
             "latency, mean over ranks",
         ),
@@ -62,7 +62,7 @@ METRICS: dict[str, Metric] = {
         ),
         (
             "exit_skew",
-            "time from the first rank's exit from the synchronizer to the last one's, delays subtracted (sigma, Schuchart 2023, section 2.2)",
+            "time from the first rank's exit from the synchronizer to the last one's, delays subtracted (sigma)",
             2,
             "exit skew",
         ),
