@@ -21,6 +21,8 @@
  * (Schuchart 2023, Alg. 1, line 15, which never takes that back). */
 #define REACH 16
 #define GROWTH 1.5
+/* Shorter steps of a clock are the time that it takes to read it. */
+#define LEAST_STEP_NS 200.0
 /* The first slack: so many times the usual lag of the trial rounds, or this long without any. A program that makes a
  * single call loses everything if it is late. */
 #define FIRST_REACH 8
@@ -141,7 +143,7 @@ static double with_margin(const struct db_slack_lags *lags, int64_t lag_ns) {
  */
 static int64_t slack_of(const struct db_slack_lags *lags, double wanted_ns) {
     double step_ns = lags->step_ns;
-    return llrint(step_ns > DB_ROUNDING_NS ? ceil(wanted_ns / step_ns) * step_ns - DB_ROUNDING_NS : wanted_ns);
+    return llrint(step_ns > 0.0 ? ceil(wanted_ns / step_ns) * step_ns - DB_ROUNDING_NS : wanted_ns);
 }
 
 static void observe(struct db_slack *slack, const struct db_slack_call *call) {
@@ -186,7 +188,8 @@ static int begin(struct db_state *state) {
         return MPI_SUCCESS;
     struct db_slack_lags *lags = &state->slack->lags;
     lags->limit_ns = lags->count > 0 ? FIRST_REACH * with_margin(lags, median(lags)) : FIRST_NS;
-    lags->step_ns = state->clocks.clock.resolution_ns;
+    const double step_ns = state->clocks.clock.resolution_ns;
+    lags->step_ns = step_ns >= LEAST_STEP_NS ? step_ns : 0.0;
     lags->slack_ns = slack_of(lags, lags->limit_ns);
     lags->since_computed = 0; /* until the first call is known */
     return MPI_SUCCESS;
