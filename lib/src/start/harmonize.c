@@ -27,11 +27,11 @@ static void pass_observation(struct db_state *state) {
 static void note_last(struct db_state *state, int64_t lag_ns, int64_t lateness_ns, int64_t now) {
     if (state->counters.calls > 0) {
         state->root.observed = 1;
-        state->root.observation = (struct db_slack_call){
-            .lag_ns = lag_ns,
-            .given_ns = state->call.slack_ns,
-            .rest_ns = now - state->root.decided_ns - state->call.slack_ns,
-            .late = lag_ns <= state->call.slack_ns && lateness_ns > state->thresholds.tolerance_ns};
+        state->root.observation = (struct db_slack_call){.lag_ns = lag_ns,
+                                                         .given_ns = state->call.slack_ns,
+                                                         .rest_ns = now - state->root.decided_ns - state->call.slack_ns,
+                                                         .late = lag_ns <= state->call.slack_ns &&
+                                                                 lateness_ns > state->thresholds.tolerance_ns};
     }
     state->root.decided_ns = now;
 }
@@ -186,8 +186,8 @@ static int decide_together(struct db_state *state, const struct db_report *mine,
                            .lag_ns = mine->lag_ns,
                            .lateness_ns = mine->lateness_ns,
                            .invalid = mine->invalid,
-                           .asks = mine->stale || mine->contradicted || state->call.asks ||
-                                   db_waiting_asks(state, mine)};
+                           .asks =
+                               mine->stale || mine->contradicted || state->call.asks || db_waiting_asks(state, mine)};
     DB_TRY(db_exchange_entries(state, &all));
     *decision = (struct db_decision){.deadline_ns = all.arrived_ns + all.slack_ns,
                                      .slack_ns = all.slack_ns,

@@ -11,8 +11,8 @@ struct db_neighbors {
     struct db_mailbox *reports; /* by place */
     struct db_mailbox *decisions;
     struct db_mailbox *exchanges; /* by level, by round (even, odd), by place */
-    const int64_t *caches; /* by place: db_processors_cache */
-    int place;             /* of this process */
+    const int64_t *caches;        /* by place: db_processors_cache */
+    int place;                    /* of this process */
     int size;
     int nodes;                 /* in the communicator; as many as processes: no memory is shared */
     struct db_channel leaders; /* of all nodes, by rank; MPI_COMM_NULL on others, and where there is one node */

@@ -139,7 +139,8 @@ static double with_margin(const struct db_slack_lags *lags, int64_t lag_ns) {
     return (double)lag_ns + fmin(margin_ns, fmax(MOST_MARGIN_NS, lags->step_ns));
 }
 
-/* Just below a step of the clock: decisions are read at a step, and processes leave at the first one after the deadline.
+/* Just below a step of the clock: decisions are read at a step, and processes leave at the first one after the
+ * deadline.
  */
 static int64_t slack_of(const struct db_slack_lags *lags, double wanted_ns) {
     double step_ns = lags->step_ns;
