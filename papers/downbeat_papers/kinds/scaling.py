@@ -153,7 +153,7 @@ class Scaling:
                 )
                 runs.append(run)
                 if site.published:
-                    options = {**run.options, "tolerance": "1"}  # s: starts that are late with flag 1 count, too
+                    options = {**run.options, "late": "flags"}  # starts that are late with flag 1 count, too
                     runs.append(replace(run, label=label + PUBLISHED, options=options, variables=AS_PUBLISHED))
         return runs
 
