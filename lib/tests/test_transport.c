@@ -1,5 +1,5 @@
-/* Trees of mailboxes: their shape, and words that go up and down in them, between threads that stand for processes, so
- * that the thread sanitizer sees the order of memory. Without MPI. */
+/* Trees of mailboxes: their shape, and words that go up and down in them, or are exchanged, between threads that stand
+ * for processes, so that the thread sanitizer sees the order of memory. Without MPI. */
 #include "check.h"
 #include "start/transport.h"
 
@@ -75,8 +75,7 @@ static void trees(void) {
 enum { THREADS = 7, ROUNDS = 1000, SLOW_ROUNDS = 30, WORDS = DB_MAILBOX_WORDS };
 
 static struct {
-    struct db_mailbox reports[THREADS];
-    struct db_mailbox decisions[THREADS];
+    struct db_mailbox lines[THREADS * 6]; /* of two levels, as there are more threads than one reaches */
     int64_t caches[THREADS];
 } memory;
 
@@ -90,25 +89,40 @@ struct thread {
 /* What a process says in a round: the largest of each word is another one's. */
 static int64_t word_of(int place, int round, int word) { return round * 1000 + (place * 3 + word * 5) % 31 - 500; }
 
+static int64_t most_of(int round, int word) {
+    int64_t most = INT64_MIN;
+    for (int place = 0; place < THREADS; ++place)
+        most = word_of(place, round, word) > most ? word_of(place, round, word) : most;
+    return most;
+}
+
+/* Several in a row, since a fast process may be in the next one already. */
+static void exchange(struct db_transport *transport, const struct db_channel *channel, int place, int round) {
+    int64_t words[WORDS];
+    for (int i = 0; i < WORDS; ++i)
+        words[i] = word_of(place, round, i);
+    CHECK_THAT(db_transport_exchange(transport, channel, words, WORDS), ==, MPI_SUCCESS);
+    for (int i = 0; i < WORDS; ++i)
+        CHECK_THAT(words[i], ==, most_of(round, i));
+}
+
 static void *take_part(void *argument) {
     const struct thread *self = argument;
     const struct db_channel channel = {.comm = MPI_COMM_NULL, .patience = &self->patience};
-    struct db_transport transport = {
-        .kind = DB_TRANSPORT_SHARED,
-        .neighbors = {.reports = memory.reports, .decisions = memory.decisions, .place = self->place, .size = THREADS},
-        .branch = db_branch_of(self->place, THREADS, memory.caches)};
+    struct db_transport transport = {.kind = DB_TRANSPORT_SHARED,
+                                     .branch = db_branch_of(self->place, THREADS, memory.caches)};
+    db_neighbors_lay_out(&transport.neighbors, memory.lines, self->place, THREADS);
     int64_t words[WORDS];
     int64_t all[WORDS];
     for (int round = 0; round < self->rounds; ++round) {
+        for (int i = 0; i < round % 4; ++i)
+            exchange(&transport, &channel, self->place, round + i);
         for (int i = 0; i < WORDS; ++i)
             words[i] = word_of(self->place, round, i);
         CHECK_THAT(db_transport_gather(&transport, &channel, words, all, WORDS), ==, MPI_SUCCESS);
         for (int i = 0; i < WORDS && self->place == 0; ++i) {
-            int64_t most = INT64_MIN;
-            for (int place = 0; place < THREADS; ++place)
-                most = word_of(place, round, i) > most ? word_of(place, round, i) : most;
-            CHECK_THAT(all[i], ==, most);
-            words[i] = ~most;
+            CHECK_THAT(all[i], ==, most_of(round, i));
+            words[i] = ~all[i];
         }
         CHECK_THAT(db_transport_spread(&transport, &channel, words, WORDS), ==, MPI_SUCCESS);
         for (int i = 1; i < WORDS; ++i) /* who knows one word of process 0 knows the others */
@@ -119,6 +133,7 @@ static void *take_part(void *argument) {
 
 static void words_go_up_and_down(enum db_patience patience, int rounds) {
     struct thread threads[THREADS];
+    CHECK_THAT(THREADS * db_neighbors_lines(THREADS), ==, (int)(sizeof memory.lines / sizeof *memory.lines));
     memset(&memory, 0, sizeof memory);
     for (int i = 0; i < THREADS; ++i)
         memory.caches[i] = i % 2;
@@ -134,7 +149,7 @@ static void words_go_up_and_down(enum db_patience patience, int rounds) {
 static void mailboxes_are_apart(void) {
     CHECK_THAT(sizeof(struct db_mailbox), ==, 2 * DB_CACHE_LINE);
     CHECK_THAT(offsetof(struct db_mailbox, sleepers), ==, DB_CACHE_LINE);
-    CHECK_THAT(offsetof(struct db_mailbox, words) + sizeof memory.reports[0].words, <=, DB_CACHE_LINE);
+    CHECK_THAT(offsetof(struct db_mailbox, words) + sizeof memory.lines[0].words, <=, DB_CACHE_LINE);
 }
 
 int main(void) {

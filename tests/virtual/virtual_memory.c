@@ -26,7 +26,8 @@ struct cell {
 struct virtual_memory {
     struct db_channel leaders;
     struct db_channel *members; /* by node */
-    struct db_mailbox *boxes;   /* reports and decisions of each node, one node after another */
+    struct db_mailbox *boxes;   /* those of each node, one node after another */
+    size_t count;               /* of each process's */
     struct cell *cells;         /* by box */
     int64_t *caches;
 };
@@ -47,10 +48,12 @@ void virtual_memory_create(struct virtual_world *world) {
     int nodes = virtual_nodes(world);
     struct virtual_memory *memory = virtual_allocate(1, sizeof *memory);
     memory->members = virtual_allocate((size_t)nodes, sizeof *memory->members);
-    memory->boxes = aligned_alloc(_Alignof(struct db_mailbox), 2 * size * sizeof *memory->boxes);
+    memory->count = (size_t)db_neighbors_lines(per_node(world));
+    size_t boxes = memory->count * size;
+    memory->boxes = aligned_alloc(_Alignof(struct db_mailbox), boxes * sizeof *memory->boxes);
     CHECK(memory->boxes != NULL);
-    memset(memory->boxes, 0, 2 * size * sizeof *memory->boxes);
-    memory->cells = virtual_allocate(2 * size, sizeof *memory->cells);
+    memset(memory->boxes, 0, boxes * sizeof *memory->boxes);
+    memory->cells = virtual_allocate(boxes, sizeof *memory->cells);
     memory->caches = virtual_allocate(size, sizeof *memory->caches);
     int *ranks = virtual_allocate(size, sizeof *ranks);
     for (int node = 0; node < nodes; ++node) {
@@ -100,10 +103,9 @@ int db_neighbors_find(struct db_neighbors *neighbors, const struct db_channel *c
     int node = process / per_node(world);
     int first = node * per_node(world);
     neighbors->nodes = virtual_nodes(world);
-    neighbors->place = process - first;
-    neighbors->size = node_size(world, node);
-    neighbors->segment.memory = neighbors->reports = world->memory->boxes + (ptrdiff_t)2 * first;
-    neighbors->decisions = neighbors->reports + neighbors->size;
+    struct db_mailbox *boxes = world->memory->boxes + world->memory->count * (size_t)first;
+    db_neighbors_lay_out(neighbors, boxes, process - first, node_size(world, node));
+    neighbors->segment.memory = boxes;
     neighbors->caches = world->memory->caches + first;
     if (neighbors->nodes > 1)
         neighbors->leaders = virtual_leaders(world, process);

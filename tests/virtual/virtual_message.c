@@ -256,24 +256,28 @@ static int subtree(int rank, int size) {
     return step;
 }
 
+static int receive_max(int group, int64_t *most, int count, int rank) {
+    int64_t *theirs = virtual_allocate((size_t)count, sizeof *theirs);
+    DB_TRY(virtual_receive(group, COLLECTIVE, theirs, count, rank));
+    for (int i = 0; i < count; ++i)
+        if (theirs[i] > most[i])
+            most[i] = theirs[i];
+    free(theirs);
+    return MPI_SUCCESS;
+}
+
 int db_reduce_max(const struct db_channel *channel, const int64_t *words, int64_t *result, int count) {
     int number = virtual_group_of(channel);
     const struct group *group = &virtual_self->world->groups[number];
     int rank = group->rank_of[virtual_self->index];
     int64_t *most = virtual_allocate((size_t)count, sizeof *most);
-    int64_t *theirs = virtual_allocate((size_t)count, sizeof *theirs);
     memcpy(most, words, (size_t)count * sizeof *most);
-    for (int step = 1; step < subtree(rank, group->size) && rank + step < group->size; step *= 2) {
-        DB_TRY(virtual_receive(number, COLLECTIVE, theirs, count, rank + step));
-        for (int i = 0; i < count; ++i)
-            if (theirs[i] > most[i])
-                most[i] = theirs[i];
-    }
+    for (int step = 1; step < subtree(rank, group->size) && rank + step < group->size; step *= 2)
+        DB_TRY(receive_max(number, most, count, rank + step));
     if (rank != 0)
         DB_TRY(virtual_send(number, COLLECTIVE, most, count, rank - subtree(rank, group->size)));
     else
         memcpy(result, most, (size_t)count * sizeof *most);
-    free(theirs);
     free(most);
     return MPI_SUCCESS;
 }
@@ -289,6 +293,28 @@ int db_broadcast(const struct db_channel *channel, int64_t *words, int count) {
         if (rank + step < group->size)
             DB_TRY(virtual_send(number, COLLECTIVE, words, count, rank + step));
     return MPI_SUCCESS;
+}
+
+/* Recursive doubling; ranks beyond a power of two send theirs first, and get the result last. */
+int db_allreduce_max(const struct db_channel *channel, int64_t *words, int count) {
+    int number = virtual_group_of(channel);
+    const struct group *group = &virtual_self->world->groups[number];
+    int rank = group->rank_of[virtual_self->index];
+    int power = 1;
+    while (2 * power <= group->size)
+        power *= 2;
+    int partner = rank < power ? rank + power : rank - power;
+    if (rank >= power) {
+        DB_TRY(virtual_send(number, COLLECTIVE, words, count, partner));
+        return virtual_receive(number, COLLECTIVE, words, count, partner);
+    }
+    if (partner < group->size)
+        DB_TRY(receive_max(number, words, count, partner));
+    for (int step = 1; step < power; step *= 2) {
+        DB_TRY(virtual_send(number, COLLECTIVE, words, count, rank ^ step));
+        DB_TRY(receive_max(number, words, count, rank ^ step));
+    }
+    return partner < group->size ? virtual_send(number, COLLECTIVE, words, count, partner) : MPI_SUCCESS;
 }
 
 int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *mine, int count) {

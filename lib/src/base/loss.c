@@ -18,7 +18,8 @@
 int db_loss_survived(void) {
     const int *enabled;
     int found;
-    return MPIX_Comm_is_revoked != NULL && MPI_Comm_get_attr(MPI_COMM_WORLD, MPIX_FT, (void *)&enabled, &found) == MPI_SUCCESS && found && *enabled;
+    return MPIX_Comm_is_revoked != NULL &&
+           MPI_Comm_get_attr(MPI_COMM_WORLD, MPIX_FT, (void *)&enabled, &found) == MPI_SUCCESS && found && *enabled;
 }
 
 static int is_revoked(MPI_Comm comm) {

@@ -13,7 +13,7 @@
 
 /* Polls of a line take about a nanosecond. Between calls to MPI, which delay who waits by some 0.1 us, are so many: few
  * at first, since a wait may be for a message, and never more than some 10 us. */
-#define FIRST_POLLS 1024
+#define FIRST_POLLS 8192
 #define MOST_POLLS 8192
 /* A look for a loss takes longer than that. */
 #define TURNS_PER_LOOK 16

@@ -57,6 +57,11 @@ int db_reduce_max(const struct db_channel *channel, const int64_t *words, int64_
     RETURN_CALL(MPI_Reduce, MPI_Ireduce, channel, words, result, count, MPI_INT64_T, MPI_MAX, 0, channel->comm);
 }
 
+int db_allreduce_max(const struct db_channel *channel, int64_t *words, int count) {
+    RETURN_CALL(MPI_Allreduce, MPI_Iallreduce, channel, MPI_IN_PLACE, words, count, MPI_INT64_T, MPI_MAX,
+                channel->comm);
+}
+
 int db_broadcast(const struct db_channel *channel, int64_t *words, int count) {
     RETURN_CALL(MPI_Bcast, MPI_Ibcast, channel, words, count, MPI_INT64_T, 0, channel->comm);
 }

@@ -33,6 +33,9 @@ int db_start_send(const struct db_channel *channel, const int64_t *words, int co
 /* Elementwise maximum of all processes' words, at process 0. `result` is used there only. */
 int db_reduce_max(const struct db_channel *channel, const int64_t *words, int64_t *result, int count);
 
+/* The same, everywhere, in place of the words. */
+int db_allreduce_max(const struct db_channel *channel, int64_t *words, int count);
+
 /* Process 0's words, everywhere. */
 int db_broadcast(const struct db_channel *channel, int64_t *words, int count);
 

@@ -22,6 +22,12 @@ int db_spread_decision(struct db_state *state, struct db_decision *decision) {
     return MPI_SUCCESS;
 }
 
+int db_exchange_entries(struct db_state *state, struct db_entry *entry) {
+    enum { WORDS = sizeof *entry / sizeof(int64_t) };
+    _Static_assert(WORDS <= DB_MAILBOX_WORDS, "an entry is one line");
+    return db_transport_exchange(&state->transport, &state->channel, (int64_t *)entry, WORDS);
+}
+
 int db_waiting_begin(struct db_state *state) {
     struct db_waiting *waiting = &state->waiting;
     int first = 0;
@@ -39,15 +45,24 @@ int db_waiting_begin(struct db_state *state) {
     return MPI_SUCCESS;
 }
 
+static int was_away(const struct db_report *report) {
+    return report->lag_ns > AWAY_NS || report->lateness_ns > AWAY_NS;
+}
+
 enum db_patience db_waiting_next(struct db_state *state, const struct db_report *all) {
     struct db_waiting *waiting = &state->waiting;
     if (waiting->oversubscribed)
         return DB_YIELD;
-    if (all->lag_ns > AWAY_NS || all->lateness_ns > AWAY_NS)
+    if (was_away(all))
         waiting->patient_calls = PATIENT_CALLS;
     else if (waiting->patient_calls > 0)
         --waiting->patient_calls;
     return waiting->patient_calls > 0 ? DB_SLEEP : DB_BLOCK;
+}
+
+int db_waiting_asks(const struct db_state *state, const struct db_report *mine) {
+    const struct db_waiting *waiting = &state->waiting;
+    return !waiting->oversubscribed && (was_away(mine) || (state->rank == 0 && waiting->patient_calls > 0));
 }
 
 void db_waiting_trust(struct db_state *state) {

@@ -21,10 +21,21 @@ struct db_decision {
     int64_t deadline_ns; /* on the global clock; has no meaning if `synchronize` */
     int64_t slack_ns;
     int64_t lateness_ns;  /* of the latest process in the last call */
-    int64_t invalid;      /* 1 if any process's flag was 0 in it */
     int64_t tolerance_ns; /* in force from this call on */
-    int64_t patience;     /* of the messages from then on: enum db_patience */
-    int64_t synchronize;  /* not 0: clocks first, in a tree of this many levels, then agree again */
+    int32_t invalid;      /* 1 if any process's flag was 0 in the last call */
+    int32_t patience;     /* of the messages from now on: enum db_patience */
+    int32_t synchronize;  /* not 0: clocks first, in a tree of this many levels, then agree again */
+    int32_t settled;      /* 1: the next call needs no decision, unless any process asks for one */
+};
+
+/* What is exchanged where the last decision settled it: enough for all to decide alike, and at once. */
+struct db_entry {
+    int64_t arrived_ns; /* on the global clock: the latest of all is when process 0 would decide */
+    int64_t slack_ns;   /* of process 0; 0 on the others */
+    int64_t lag_ns;     /* as in db_report; also the following */
+    int64_t lateness_ns;
+    int64_t invalid;
+    int64_t asks; /* 1: process 0 has to decide */
 };
 
 /* Returns at process 0 when all have reported. `all` is set there only. */
@@ -33,12 +44,18 @@ int db_gather_reports(struct db_state *state, const struct db_report *mine, stru
 /* Sends process 0's decision to all, which adopt its patience. */
 int db_spread_decision(struct db_state *state, struct db_decision *decision);
 
+/* Returns once all have called, with the maximum of each word in `entry`. */
+int db_exchange_entries(struct db_state *state, struct db_entry *entry);
+
 /* Finds out whether processors are oversubscribed. Until it is known whether every process has its own, messages sleep.
  * Collective. */
 int db_waiting_begin(struct db_state *state);
 
 /* How patient the messages after this one are to be, as process 0 sees it. `all` have reported on the last call. */
 enum db_patience db_waiting_next(struct db_state *state, const struct db_report *all);
+
+/* Whether process 0 may have to change the patience after that report of this process. */
+int db_waiting_asks(const struct db_state *state, const struct db_report *mine);
 
 /* Every process is taken to have its processor, unless they are oversubscribed. */
 void db_waiting_trust(struct db_state *state);

@@ -23,20 +23,25 @@ static void pass_observation(struct db_state *state) {
     db_slack_observe(state->slack, &state->root.observation);
 }
 
+/* Process 0 notes what it learned of the last call, and that it has decided now. */
+static void note_last(struct db_state *state, int64_t lag_ns, int64_t lateness_ns, int64_t now) {
+    if (state->counters.calls > 0) {
+        state->root.observed = 1;
+        state->root.observation = (struct db_slack_call){.lag_ns = lag_ns,
+                                                         .given_ns = state->call.slack_ns,
+                                                         .rest_ns = now - state->root.decided_ns - state->call.slack_ns,
+                                                         .late = lag_ns <= state->call.slack_ns &&
+                                                                 lateness_ns > state->thresholds.tolerance_ns};
+    }
+    state->root.decided_ns = now;
+}
+
 /* Process 0 sets the deadline. `all` have reported on the last call. */
 static void set_deadline(struct db_state *state, const struct db_report *all, struct db_decision *decision) {
     decision->slack_ns = db_slack_next(state->slack);
     int64_t now = db_map_global_ns(&state->clocks.map, db_clock_read(&state->clocks.clock));
     decision->deadline_ns = now + decision->slack_ns;
-    if (state->counters.calls > 0) {
-        state->root.observed = 1;
-        state->root.observation = (struct db_slack_call){.lag_ns = all->lag_ns,
-                                                         .given_ns = state->call.slack_ns,
-                                                         .rest_ns = now - state->root.decided_ns - state->call.slack_ns,
-                                                         .late = all->lag_ns <= state->call.slack_ns &&
-                                                                 all->lateness_ns > state->thresholds.tolerance_ns};
-    }
-    state->root.decided_ns = now;
+    note_last(state, all->lag_ns, all->lateness_ns, now);
 }
 
 /* A difference in frequency and the rank that saw it in one number, so that the maximum has both: 1.5 ppm at rank 3 is
@@ -127,23 +132,29 @@ static struct db_report report_of(struct db_state *state, int64_t arrived) {
         .contradicted = contradicted > 0.0 ? contradiction(contradicted, state->rank) : 0};
 }
 
-/* All processes agree on a deadline; clocks are synchronized first where any needs it (Schuchart 2023, Alg. 1).
+/* Whether the next calls can do without a decision. `all` have reported, and clocks are as they wanted them. */
+static int settles(const struct db_state *state, const struct db_decision *decision, const struct db_report *all) {
+    return state->transport.kind != DB_TRANSPORT_MESSAGES && state->settings.slack->judge == NULL &&
+           (decision->synchronize || !all->stale) && !db_waiting_asks(state, all);
+}
+
+/* Process 0 decides on a deadline; clocks are synchronized first where any needs it (Schuchart 2023, Alg. 1).
  * `arrived`: a reading before this process reported. */
-static int agree_on_deadline(struct db_state *state, struct db_decision *decision, int64_t *arrived) {
+static int follow_process_0(struct db_state *state, const struct db_report *mine, struct db_decision *decision,
+                            int64_t *arrived) {
     struct db_report all = {0};
-    *arrived = db_clock_read(&state->clocks.clock);
-    const struct db_report mine = report_of(state, *arrived);
-    DB_TRY(db_gather_reports(state, &mine, &all));
+    DB_TRY(db_gather_reports(state, mine, &all));
     *decision = (struct db_decision){
-        .lateness_ns = all.lateness_ns, .invalid = all.invalid, .tolerance_ns = state->thresholds.tolerance_ns};
+        .lateness_ns = all.lateness_ns, .invalid = all.invalid != 0, .tolerance_ns = state->thresholds.tolerance_ns};
     if (state->rank == 0) {
-        decision->patience = db_waiting_next(state, &all);
+        decision->patience = (int32_t)db_waiting_next(state, &all);
         tell_contradiction(state, all.contradicted);
         if (all.contradicted != 0)
             db_schedule_begin_again(state);
         int missed = db_slack_judge(state->slack, all.invalid != 0);
         if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))
             decision->synchronize = db_schedule_depth(state);
+        decision->settled = settles(state, decision, &all);
         if (decision->synchronize)
             decision->tolerance_ns = judge_error(state, (double)all.error_ns);
         else
@@ -155,7 +166,7 @@ static int agree_on_deadline(struct db_state *state, struct db_decision *decisio
     if (!decision->synchronize)
         return MPI_SUCCESS;
 
-    DB_TRY(db_clocks_synchronize_due(state, (int)decision->synchronize));
+    DB_TRY(db_clocks_synchronize_due(state, decision->synchronize));
     /* Processes leave the synchronization one after another: gather them before the deadline is set. */
     struct db_report nothing = {0};
     struct db_report ready;
@@ -166,21 +177,60 @@ static int agree_on_deadline(struct db_state *state, struct db_decision *decisio
     return db_spread_decision(state, decision);
 }
 
-/* Process 0 decides after all have reported and before any is ready. Where this process's clock says otherwise, it is
- * off by that much at least; a clock that steps shows here at once, if by more than messages take. */
-static void check_order(struct db_state *state, const struct db_decision *decision, int64_t arrived, int64_t ready) {
+/* All decide alike that the deadline is a slack after the last one came, if none asks for a decision. Returns at once
+ * what Alg. 1 takes a reduction and a broadcast for. */
+static int decide_together(struct db_state *state, const struct db_report *mine, struct db_decision *decision,
+                           int64_t arrived) {
+    struct db_entry all = {.arrived_ns = db_map_global_ns(&state->clocks.map, arrived),
+                           .slack_ns = state->rank == 0 ? db_slack_next(state->slack) : 0,
+                           .lag_ns = mine->lag_ns,
+                           .lateness_ns = mine->lateness_ns,
+                           .invalid = mine->invalid,
+                           .asks =
+                               mine->stale || mine->contradicted || state->call.asks || db_waiting_asks(state, mine)};
+    DB_TRY(db_exchange_entries(state, &all));
+    *decision = (struct db_decision){.deadline_ns = all.arrived_ns + all.slack_ns,
+                                     .slack_ns = all.slack_ns,
+                                     .lateness_ns = all.lateness_ns,
+                                     .tolerance_ns = state->thresholds.tolerance_ns,
+                                     .invalid = all.invalid != 0,
+                                     .settled = !all.asks};
+    if (decision->settled && state->rank == 0)
+        note_last(state, all.lag_ns, all.lateness_ns, all.arrived_ns);
+    return MPI_SUCCESS;
+}
+
+/* `arrived`: a reading before this process reported. `together`: whether no process decided for the others. */
+static int agree_on_deadline(struct db_state *state, struct db_decision *decision, int64_t *arrived, int *together) {
+    *arrived = db_clock_read(&state->clocks.clock);
+    const struct db_report mine = report_of(state, *arrived);
+    *together = state->call.settled;
+    if (*together) {
+        DB_TRY(decide_together(state, &mine, decision, *arrived));
+        *together = decision->settled;
+    }
+    if (!*together)
+        DB_TRY(follow_process_0(state, &mine, decision, arrived));
+    state->call.settled = decision->settled;
+    return MPI_SUCCESS;
+}
+
+/* A decision comes after all have arrived and before any is ready. Where this process's clock says otherwise, returns a
+ * difference in frequency, relative, that explains it; else 0. A clock that steps shows here at once, if by more than
+ * messages take. */
+static double disorder(const struct db_state *state, const struct db_decision *decision, int64_t arrived,
+                       int64_t ready) {
     const struct db_clock_map *map = &state->clocks.map;
     int64_t decided_ns = decision->deadline_ns - decision->slack_ns;
     int64_t early_ns = decided_ns - db_map_global_ns(map, ready);
     int64_t ahead_ns = db_map_global_ns(map, arrived) - decided_ns;
     double off_ns = (double)(early_ns > ahead_ns ? early_ns : ahead_ns);
     if (off_ns <= 0.0)
-        return;
+        return 0.0;
     double likely_ns = (double)state->thresholds.tolerance_ns + 4.0 * db_map_expected_ns(map, ready);
     double allowed_ns =
         fmin(db_map_bound_ns(map, ready), likely_ns) + state->clocks.clock.resolution_ns + DB_ROUNDING_NS;
-    if (off_ns > allowed_ns)
-        db_clocks_contradict(state, off_ns / fmax(1.0, db_map_elapsed_ns(map, ready)));
+    return off_ns > allowed_ns ? off_ns / fmax(1.0, db_map_elapsed_ns(map, ready)) : 0.0;
 }
 
 /* When a process may leave, and when it is too late. */
@@ -247,14 +297,14 @@ static int leave(const struct db_state *state, int64_t now, const struct release
 /* `caller`: code that goes on when this process leaves. */
 static int harmonize(struct db_state *state, double delay, const void *caller, int *flag) {
     DB_TRY(db_state_settle(state));
-    db_transport_expect(&state->transport);
     if (state->rank == 0) {
         pass_observation(state); /* if the last call left no time for it */
         db_slack_adapt(state->slack);
     }
     struct db_decision decision;
     int64_t arrived;
-    DB_TRY(agree_on_deadline(state, &decision, &arrived));
+    int together;
+    DB_TRY(agree_on_deadline(state, &decision, &arrived, &together));
 
     struct release release = release_at(state, decision.deadline_ns + (int64_t)llrint(delay * 1e9));
     int unsure = !db_schedule_calm(state, release.ticks) && db_schedule_unsure(state, release.ticks);
@@ -269,7 +319,11 @@ static int harmonize(struct db_state *state, double delay, const void *caller, i
     int64_t ready = db_clock_read(&state->clocks.clock);
     int64_t lag_ns = db_map_global_ns(&state->clocks.map, ready) - (decision.deadline_ns - decision.slack_ns);
     int late = ready > release.ticks;
-    check_order(state, &decision, arrived, ready);
+    double disordered = disorder(state, &decision, arrived, ready);
+    if (disordered > 0.0 && !together) /* else the clock of the last one to come may be the wrong one */
+        db_clocks_contradict(state, disordered);
+    state->call.asks = disordered > 0.0;
+    unsure |= disordered > 0.0;
     state->counters.late_arrivals += late;
     state->call.lag_ns = lag_ns > 0 ? lag_ns : 0;
 

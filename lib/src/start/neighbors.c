@@ -4,14 +4,16 @@
 #include "base/patience.h"
 #include "start/processors.h"
 
-static size_t size_of_lines(int size) { return (size_t)size * (2 * sizeof(struct db_mailbox) + sizeof(int64_t)); }
+static size_t lines_of(int size) { return (size_t)size * (size_t)db_neighbors_lines(size); }
+
+static size_t size_of_memory(int size) {
+    return lines_of(size) * sizeof(struct db_mailbox) + (size_t)size * sizeof(int64_t);
+}
 
 static void lay_out(struct db_neighbors *neighbors, int place, int size) {
-    neighbors->place = place;
-    neighbors->size = size;
-    neighbors->reports = neighbors->segment.memory;
-    neighbors->decisions = neighbors->reports + size;
-    int64_t *caches = (int64_t *)(neighbors->decisions + size);
+    struct db_mailbox *lines = neighbors->segment.memory;
+    db_neighbors_lay_out(neighbors, lines, place, size);
+    int64_t *caches = (int64_t *)(lines + lines_of(size));
     caches[place] = db_processors_cache();
     neighbors->caches = caches;
 }
@@ -24,11 +26,11 @@ static int share(struct db_neighbors *neighbors, const struct db_channel *channe
     DB_TRY(MPI_Comm_rank(channel->comm, &place));
     DB_TRY(MPI_Comm_size(channel->comm, &size));
     if (place == 0)
-        db_segment_create(&neighbors->segment, size_of_lines(size), &ticket);
+        db_segment_create(&neighbors->segment, size_of_memory(size), &ticket);
     const struct db_ticket own = ticket;
     int code = db_broadcast(channel, (int64_t *)&ticket, sizeof ticket / sizeof(int64_t));
     if (place != 0 && code == MPI_SUCCESS)
-        db_segment_join(&neighbors->segment, size_of_lines(size), &ticket);
+        db_segment_join(&neighbors->segment, size_of_memory(size), &ticket);
     *joined = neighbors->segment.memory != NULL;
     if (*joined)
         lay_out(neighbors, place, size);

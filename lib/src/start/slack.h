@@ -62,6 +62,7 @@ struct db_slack {
             double late;                      /* share of calls that a process left late, smoothed */
             double misses;                    /* recent misses, each counting 0.9 of the next one */
             double limit_ns;                  /* of the slack */
+            double step_ns;                   /* of a coarse clock, else 0 */
             int64_t slack_ns;                 /* as it was last computed */
             int since_computed;               /* calls since then */
             int missed;                       /* whether it is to be computed anew because of misses */

@@ -21,6 +21,8 @@
  * (Schuchart 2023, Alg. 1, line 15, which never takes that back). */
 #define REACH 16
 #define GROWTH 1.5
+/* Shorter steps of a clock are the time that it takes to read it. */
+#define LEAST_STEP_NS 200.0
 /* The first slack: so many times the usual lag of the trial rounds, or this long without any. A program that makes a
  * single call loses everything if it is late. */
 #define FIRST_REACH 8
@@ -132,9 +134,17 @@ static int64_t median(const struct db_slack_lags *lags) {
 }
 
 /* A lag, and what is added to it. */
-static double with_margin(int64_t lag_ns) {
-    double margin_ns = LEAST_MARGIN_NS + MARGIN_SHARE * (double)lag_ns;
-    return (double)lag_ns + (margin_ns < MOST_MARGIN_NS ? margin_ns : MOST_MARGIN_NS);
+static double with_margin(const struct db_slack_lags *lags, int64_t lag_ns) {
+    double margin_ns = fmax(LEAST_MARGIN_NS, lags->step_ns) + MARGIN_SHARE * (double)lag_ns;
+    return (double)lag_ns + fmin(margin_ns, fmax(MOST_MARGIN_NS, lags->step_ns));
+}
+
+/* Just below a step of the clock: decisions are read at a step, and processes leave at the first one after the
+ * deadline.
+ */
+static int64_t slack_of(const struct db_slack_lags *lags, double wanted_ns) {
+    double step_ns = lags->step_ns;
+    return llrint(step_ns > 0.0 ? ceil(wanted_ns / step_ns) * step_ns - DB_ROUNDING_NS : wanted_ns);
 }
 
 static void observe(struct db_slack *slack, const struct db_slack_call *call) {
@@ -152,7 +162,7 @@ static void observe(struct db_slack *slack, const struct db_slack_call *call) {
         lags->waited_ns += WEIGHT * ((double)call->given_ns - lags->waited_ns);
         lags->late += WEIGHT * (call->late - lags->late);
     }
-    lags->limit_ns = missed ? GROWTH * lags->limit_ns : REACH * with_margin(call->lag_ns);
+    lags->limit_ns = missed ? GROWTH * lags->limit_ns : REACH * with_margin(lags, call->lag_ns);
     lags->misses = MISS_DECAY * lags->misses + missed;
     lags->missed |= missed;
     ++lags->since_computed;
@@ -166,7 +176,7 @@ static void adapt(struct db_slack *slack) {
     int bin = least_cost(lags);
     if (lags->misses > BURST_MISSES && lags->count >= DB_SLACK_RECENT)
         bin = recent_least_cost(lags, bin);
-    lags->slack_ns = llrint(fmin(with_margin(longest_of(bin)), lags->limit_ns));
+    lags->slack_ns = slack_of(lags, fmin(with_margin(lags, longest_of(bin)), lags->limit_ns));
     lags->since_computed = 0;
     lags->missed = lags->misses > BURST_MISSES; /* until the burst is over */
 }
@@ -178,8 +188,10 @@ static int begin(struct db_state *state) {
     if (state->rank > 0)
         return MPI_SUCCESS;
     struct db_slack_lags *lags = &state->slack->lags;
-    lags->limit_ns = lags->count > 0 ? FIRST_REACH * with_margin(median(lags)) : FIRST_NS;
-    lags->slack_ns = llrint(lags->limit_ns);
+    lags->limit_ns = lags->count > 0 ? FIRST_REACH * with_margin(lags, median(lags)) : FIRST_NS;
+    const double step_ns = state->clocks.clock.resolution_ns;
+    lags->step_ns = step_ns >= LEAST_STEP_NS ? step_ns : 0.0;
+    lags->slack_ns = slack_of(lags, lags->limit_ns);
     lags->since_computed = 0; /* until the first call is known */
     return MPI_SUCCESS;
 }

@@ -78,6 +78,8 @@ struct db_call {
     int64_t released; /* readings: when this process was to leave, and did leave */
     int64_t left;
     int invalid;         /* this process's flag was 0 */
+    int settled;         /* the next call needs no decision: db_decision */
+    int asks;            /* or does after all, as this process saw times out of order */
     int verdict;         /* on the call before it */
     int64_t lateness_ns; /* of the latest process in that call */
 };

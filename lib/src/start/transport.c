@@ -85,40 +85,82 @@ static void raise_to(int64_t *most, const int64_t *words, int count) {
         most[i] = words[i] > most[i] ? words[i] : most[i];
 }
 
-int db_transport_gather(struct db_transport *transport, const struct db_channel *channel, const int64_t *words,
-                        int64_t *result, int count) {
+/* The maximum of a node, at its leader. */
+static int gather_in_node(struct db_transport *transport, const struct db_channel *channel, int64_t *most, int count) {
     const struct db_neighbors *neighbors = &transport->neighbors;
     const struct db_branch *branch = &transport->branch;
-    int64_t most[DB_MAILBOX_WORDS];
     int64_t theirs[DB_MAILBOX_WORDS];
-    if (transport->kind == DB_TRANSPORT_MESSAGES)
-        return db_reduce_max(channel, words, result, count);
-    memcpy(most, words, (size_t)count * sizeof *most);
     ++transport->round;
     for (int i = 0; i < branch->count; ++i) {
         DB_TRY(db_mailbox_await(&neighbors->reports[branch->children[i]], transport->round, theirs, count, channel));
         raise_to(most, theirs, count);
     }
-    if (branch->parent >= 0) {
+    if (branch->parent >= 0)
         db_mailbox_publish(&neighbors->reports[neighbors->place], transport->round, most, count, channel);
-        return MPI_SUCCESS;
-    }
-    if (transport->kind == DB_TRANSPORT_NODES)
-        return db_reduce_max(&neighbors->leaders, most, result, count);
+    return MPI_SUCCESS;
+}
+
+/* The leader's words, within its node. */
+static int spread_in_node(const struct db_transport *transport, const struct db_channel *channel, int64_t *words,
+                          int count) {
+    const struct db_neighbors *neighbors = &transport->neighbors;
+    const struct db_branch *branch = &transport->branch;
+    if (branch->parent >= 0)
+        DB_TRY(db_mailbox_await(&neighbors->decisions[branch->parent], transport->round, words, count, channel));
+    if (branch->count > 0)
+        db_mailbox_publish(&neighbors->decisions[neighbors->place], transport->round, words, count, channel);
+    return MPI_SUCCESS;
+}
+
+static int leads_one_of_many(const struct db_transport *transport) {
+    return transport->kind == DB_TRANSPORT_NODES && transport->branch.parent < 0;
+}
+
+int db_transport_gather(struct db_transport *transport, const struct db_channel *channel, const int64_t *words,
+                        int64_t *result, int count) {
+    int64_t most[DB_MAILBOX_WORDS];
+    if (transport->kind == DB_TRANSPORT_MESSAGES)
+        return db_reduce_max(channel, words, result, count);
+    memcpy(most, words, (size_t)count * sizeof *most);
+    DB_TRY(gather_in_node(transport, channel, most, count));
+    if (leads_one_of_many(transport))
+        return db_reduce_max(&transport->neighbors.leaders, most, result, count);
     memcpy(result, most, (size_t)count * sizeof *most);
     return MPI_SUCCESS;
 }
 
 int db_transport_spread(struct db_transport *transport, const struct db_channel *channel, int64_t *words, int count) {
-    const struct db_neighbors *neighbors = &transport->neighbors;
-    const struct db_branch *branch = &transport->branch;
     if (transport->kind == DB_TRANSPORT_MESSAGES)
         return db_broadcast(channel, words, count);
-    if (branch->parent >= 0)
-        DB_TRY(db_mailbox_await(&neighbors->decisions[branch->parent], transport->round, words, count, channel));
-    else if (transport->kind == DB_TRANSPORT_NODES)
-        DB_TRY(db_broadcast(&neighbors->leaders, words, count));
-    if (branch->count > 0)
-        db_mailbox_publish(&neighbors->decisions[neighbors->place], transport->round, words, count, channel);
+    if (leads_one_of_many(transport))
+        DB_TRY(db_broadcast(&transport->neighbors.leaders, words, count));
+    return spread_in_node(transport, channel, words, count);
+}
+
+/* Dissemination: each level reads what processes know that are DB_EXCHANGE_REACH times as far away. Who knows the
+ * words of all may go on to the next round while others still read this one, but not to the one after: they must have
+ * begun the next by then. So lines of even and odd rounds take turns. */
+static int disseminate(struct db_transport *transport, const struct db_channel *channel, int64_t *most, int count) {
+    const struct db_neighbors *neighbors = &transport->neighbors;
+    const uint32_t round = ++transport->exchanged;
+    const int size = neighbors->size;
+    struct db_mailbox *lines = neighbors->exchanges + (round % 2 != 0 ? size : 0);
+    int64_t theirs[DB_MAILBOX_WORDS];
+    for (int step = 1; step < size; step *= DB_EXCHANGE_REACH, lines += (ptrdiff_t)2 * size) {
+        db_mailbox_publish(&lines[neighbors->place], round, most, count, channel);
+        for (int i = 1; i < DB_EXCHANGE_REACH && i * step < size; ++i) {
+            DB_TRY(db_mailbox_await(&lines[(neighbors->place + i * step) % size], round, theirs, count, channel));
+            raise_to(most, theirs, count);
+        }
+    }
     return MPI_SUCCESS;
+}
+
+int db_transport_exchange(struct db_transport *transport, const struct db_channel *channel, int64_t *words, int count) {
+    if (transport->kind == DB_TRANSPORT_SHARED)
+        return disseminate(transport, channel, words, count);
+    DB_TRY(gather_in_node(transport, channel, words, count));
+    if (leads_one_of_many(transport))
+        DB_TRY(db_allreduce_max(&transport->neighbors.leaders, words, count));
+    return spread_in_node(transport, channel, words, count);
 }

@@ -1,11 +1,11 @@
-/* How reports reach process 0, and its decision the others:
+/* How reports reach process 0, and its decision the others; and how all exchange what they need to decide alike:
  *
- *   messages  a reduction and a broadcast of MPI, as published (Schuchart 2023, Alg. 1)
- *   shared    a tree of cache lines, where all processes share memory
+ *   messages  a reduction and a broadcast of MPI, as published (Schuchart 2023, Alg. 1); no exchange
+ *   shared    a tree of cache lines, where all processes share memory; dissemination through such lines
  *   nodes     such a tree within each node, messages between their leaders
  *
  * A message within a node takes half a microsecond and a line a tenth of that, so the slack, which has to cover it, is
- * as much shorter. */
+ * as much shorter. An exchange takes half as long as a report and a decision. */
 #ifndef DOWNBEAT_TRANSPORT_H
 #define DOWNBEAT_TRANSPORT_H
 
@@ -13,9 +13,6 @@
 
 enum db_transport_kind { DB_TRANSPORT_AUTO, DB_TRANSPORT_MESSAGES, DB_TRANSPORT_SHARED, DB_TRANSPORT_NODES };
 
-#ifndef DB_TREE_DEGREE
-#define DB_TREE_DEGREE 4
-#endif
 #define DB_MOST_CHILDREN (2 * DB_TREE_DEGREE)
 
 /* This process's place in the tree of its node. */
@@ -30,7 +27,8 @@ struct db_transport {
     int tried;                     /* whether lines were looked for */
     struct db_neighbors neighbors; /* unless by messages */
     struct db_branch branch;
-    uint32_t round; /* of the lines */
+    uint32_t round;     /* of reports and decisions */
+    uint32_t exchanged; /* rounds of exchanges */
 };
 
 /* Sets up, between so many processes, the transport that is asked for, or, where it cannot be had, messages.
@@ -40,12 +38,6 @@ int db_transport_begin(struct db_transport *transport, const struct db_channel *
 
 void db_transport_free(struct db_transport *transport);
 
-/* Reads ahead the reports that may be there already. */
-static inline void db_transport_expect(const struct db_transport *transport) {
-    for (int i = 0; i < transport->branch.count; ++i)
-        __builtin_prefetch(&transport->neighbors.reports[transport->branch.children[i]]);
-}
-
 /* The elementwise maximum of all processes' words, at process 0, once all have called. `result` is used there only.
  * `channel` is that of all processes. */
 int db_transport_gather(struct db_transport *transport, const struct db_channel *channel, const int64_t *words,
@@ -53,6 +45,9 @@ int db_transport_gather(struct db_transport *transport, const struct db_channel 
 
 /* Process 0's words, everywhere. Follows a gathering: who has sent no report may not have read the last words. */
 int db_transport_spread(struct db_transport *transport, const struct db_channel *channel, int64_t *words, int count);
+
+/* The elementwise maximum of all processes' words, in their place, at every process. By messages only between nodes. */
+int db_transport_exchange(struct db_transport *transport, const struct db_channel *channel, int64_t *words, int count);
 
 /* The branch of a process in the tree of `size` processes: under one process for each cache, the others that use it. A
  * process has at most DB_TREE_DEGREE children of each sort. */
