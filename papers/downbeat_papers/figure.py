@@ -30,8 +30,9 @@ PAPERS = {
     "of MPI Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
 }
 WORDS = {"fig": "Fig.", "tab": "Table", "sec": "section"}
-# Fields that figures inherit from one that they are `like`.
+# Fields that figures inherit from one that they are `like`, and tables of which they inherit what they lack.
 SHARED = ("setup", "needs", "shows", "kind", "operation", "all_nodes", "size", "samples", "bin", "window_us", "caption")
+DELAYS, TABLES = ("late", "shorter", "sizes"), ("measures", "timelines")
 ROMAN = {"1": "I", "2": "II"}  # Niethammer 2016 numbers its tables so
 
 
@@ -166,7 +167,8 @@ def figures_of(paper: str) -> Iterator[Figure]:
     whole: dict[str, dict[str, Any]] = {"": {}}
     for number, own in entries.items():
         inherited = whole[own.pop("like", "")]
-        entry = {name: inherited[name] for name in SHARED if name in inherited} | own
+        entry = {name: inherited[name] for name in (*SHARED, *DELAYS) if name in inherited} | own
+        entry |= {name: inherited[name] | own.get(name, {}) for name in TABLES if name in inherited}
         whole[number] = dict(entry)
         shows, data, also = entry.pop("shows"), entry.pop("data", ""), entry.pop("also", ())
         claims = [shared[one] if isinstance(one, str) else one for one in entry.pop("claims")]

@@ -43,9 +43,7 @@ SYSTEMS: Mapping[str, System] = {
     "schuchart2023-fig3": System(HAWK, (16, 64, 128, 256, 512, 1024, 2048), "up to 16384 on 128 nodes"),
     **{f"schuchart2023-{name}": System(HAWK, (128,), "128 on one node") for name in ("fig6", "fig9", "fig12", "sec66")},
     **{f"schuchart2023-{name}": System(HAWK, (1024,), "16384 on 128 nodes") for name in ("fig7", "fig10", "fig13")},
-    "schuchart2023-fig8": System(HAWK, (128, 256, 512, 1024), NODES_OF_HAWK),
-    "schuchart2023-fig11": System(HAWK, (128, 256, 512, 1024), NODES_OF_HAWK),
-    "schuchart2023-fig14": System(HAWK, (128, 256, 512, 1024), NODES_OF_HAWK),
+    **{f"schuchart2023-fig{number}": System(HAWK, (128, 256, 512, 1024), NODES_OF_HAWK) for number in (8, 11, 14)},
     "schuchart2023-fig15": System(HAWK, (128, 256, 512, 1024, 2048), NODES_OF_HAWK),
     "hunold2015-fig3": System(VSC3, (16,), "16 on 16 nodes"),
     "hunold2015-fig8": System(TUWIEN, (2, 4, 8, 16, 32, 64), "1 to 32, and 16 on each of 1 to 32 nodes"),
@@ -56,8 +54,7 @@ SYSTEMS: Mapping[str, System] = {
     "hoefler2008-fig8": System(ODIN, (2, 4, 8, 16, 32, 64, 128), "128"),
     **{f"niethammer2016-{name}": System(TWO_NODES, (48,), "24 to 48 on 2 nodes") for name in ("fig2", "fig3")},
     "niethammer2016-fig5": System(HORNET, (16, 32, 64, 128), UP_TO_16K),
-    "niethammer2016-fig7": System(HORNET, (8, 16, 32, 48), UP_TO_16K),
-    "niethammer2016-fig11": System(HORNET, (8, 16, 32, 48), UP_TO_16K),
+    **{f"niethammer2016-{name}": System(HORNET, (8, 16, 32, 48), UP_TO_16K) for name in ("fig7", "fig11")},
     "niethammer2016-fig15": System(HORNET, (32, 64, 128, 256), UP_TO_16K),
 }
 

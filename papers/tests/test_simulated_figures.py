@@ -19,6 +19,7 @@ from downbeat_papers.figure import FIGURES, own_data
 from downbeat_papers.listing import estimated_seconds
 from downbeat_papers.page import figure_shown
 from downbeat_papers.perform import perform, plan_of
+from downbeat_papers.results import Results
 from downbeat_papers.simulated import REFUSED, SYSTEMS, check_simulated, simulated_site
 
 pytestmark = pytest.mark.thorough
@@ -26,6 +27,16 @@ needs_simgrid = pytest.mark.skipif(
     not (shutil.which("smpirun") and platform_object() and built(SIMULATOR)), reason="run 'make build MPI=simgrid'"
 )
 SMALL = "fat-tree(nodes=4,ranks_per_node=4,jitter=100ns,overhead=200ns)"
+
+
+def simulated_launches(
+    name: str, ranks: list[int], platform: str, where: Path, launches: int, quick: bool = False
+) -> Results:
+    """Returns the launches of a figure on a simulated cluster, all of them."""
+    site = simulated_site(FIGURES[name], ranks, platform, launches, quick)
+    results = perform(FIGURES[name], site, where, again=False, say=lambda _: None)
+    assert not results.lacking()
+    return results
 
 
 @pytest.fixture
@@ -97,9 +108,7 @@ def test_the_command_lists_and_refuses(tmp_path: Path) -> None:
 def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
     figure = FIGURES["schuchart2023-fig3"]
     # Ways back take longer, so that clocks are off by more than the nanosecond in which true time is counted.
-    site = simulated_site(figure, [4, 8], SMALL.replace(")", ",asymmetry=0.2)"), launches=2)
-    results = perform(figure, site, tmp_path, again=False, say=lambda _: None)
-    assert not results.lacking()
+    results = simulated_launches(figure.name, [4, 8], SMALL.replace(")", ",asymmetry=0.2)"), tmp_path, launches=2)
     shown = figure_shown(figure, results)
     details = shown.section.parts[-1]
     assert "(b) true time" in shown.section.pictures[0].numbers.to_string()
@@ -120,10 +129,8 @@ def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
 @pytest.mark.nightly
 @needs_simgrid
 def test_algorithms_of_the_matrix_are_the_simulators(tmp_path: Path) -> None:
-    figure = FIGURES["schuchart2023-fig2"]
-    site = simulated_site(figure, [8], "cluster(nodes=1,ranks_per_node=8,overhead=200ns)", launches=2, quick=True)
-    results = perform(figure, site, tmp_path, again=False, say=lambda _: None)
-    assert not results.lacking()
+    node = "cluster(nodes=1,ranks_per_node=8,overhead=200ns)"
+    results = simulated_launches("schuchart2023-fig2", [8], node, tmp_path, launches=2, quick=True)
     cells = results.cells.groupby(["algorithm", "barrier_algorithm"])["latency_avg_median"].mean()
     assert len(cells) == 24
     # As in the paper: linear looks fastest after a double ring, whose ranks leave one after another.
@@ -147,9 +154,7 @@ def test_algorithms_of_the_matrix_are_the_simulators(tmp_path: Path) -> None:
     ],
 )
 def test_a_figure_is_drawn_from_a_few_ranks(name: str, tmp_path: Path) -> None:
-    site = simulated_site(FIGURES[name], [2, 4], SMALL, launches=1, quick=True)
-    results = perform(FIGURES[name], site, tmp_path, again=False, say=lambda _: None)
-    assert not results.lacking()
+    results = simulated_launches(name, [2, 4], SMALL, tmp_path, launches=1, quick=True)
     assert figure_shown(FIGURES[name], results).section.pictures
     if name == "schuchart2023-fig15":
         picture = FIGURES["schuchart2023-fig16"].pictures(results)[0]
@@ -159,9 +164,8 @@ def test_a_figure_is_drawn_from_a_few_ranks(name: str, tmp_path: Path) -> None:
 @pytest.mark.nightly
 @needs_simgrid
 def test_waits_end_late_with_the_share_of_the_platform(tmp_path: Path) -> None:
-    figure = FIGURES["schuchart2023-fig3"]
     late = "cluster(nodes=8,late=3us,late_share=0.02)"
-    results = perform(figure, simulated_site(figure, [8], late, launches=3), tmp_path, again=False, say=lambda _: None)
+    results = simulated_launches("schuchart2023-fig3", [8], late, tmp_path, launches=3)
     skews, valid = [], []
     for launch in results.launches["n8"]:
         data = open_launch(launch.path).sel(synchronizer="harmonize")
@@ -206,9 +210,7 @@ def test_what_the_simulator_says_of_a_failure_becomes_a_line() -> None:
 @pytest.mark.nightly
 @needs_simgrid
 def test_synchronization_takes_simulated_time_and_clocks_drift_in_it(tmp_path: Path) -> None:
-    figure = FIGURES["hunold2015-fig9"]
-    site = simulated_site(figure, [4], "cluster(nodes=4,jitter=100ns)", launches=1)
-    results = perform(figure, site, tmp_path, again=False, say=lambda _: None)
+    results = simulated_launches("hunold2015-fig9", [4], "cluster(nodes=4,jitter=100ns)", tmp_path, launches=1)
     (data,) = results.datasets("n4")
     durations = dict(zip(map(str, data["scheme"].to_numpy()), data["duration"].to_numpy().max(axis=1), strict=True))
     assert durations["skampi"] < 5e-3  # some hundred exchanges of 3 us
