@@ -324,6 +324,8 @@ static int harmonize(struct db_state *state, double delay, const void *caller, i
         db_clocks_contradict(state, disordered);
     state->call.asks = disordered > 0.0;
     unsure |= disordered > 0.0;
+    if (disordered > 0.0 && together) /* do not wait for a clock that was set: there is no telling which */
+        state->call.released = release.ticks = ready;
     state->counters.late_arrivals += late;
     state->call.lag_ns = lag_ns > 0 ? lag_ns : 0;
 
