@@ -15,8 +15,19 @@
 #define YIELDS_BEFORE_NAPS 500
 #define SHORTEST_NAP_NS 50000
 #define LONGEST_NAP_NS 800000
-/* A look for a loss takes longer than a poll. */
+/* A look for a loss takes longer than a poll. Counted over calls: a synchronization has thousands of short waits. */
 #define POLLS_PER_LOOK 1000
+#define YIELDS_PER_LOOK 50
+static _Thread_local unsigned polls_since_look;
+
+static int is_lost(const struct db_watched *watched, enum db_patience patience, int naps) {
+    if (watched == NULL)
+        return 0;
+    if (!naps && ++polls_since_look < (patience == DB_YIELD ? YIELDS_PER_LOOK : POLLS_PER_LOOK))
+        return 0;
+    polls_since_look = 0;
+    return db_loss_watch(watched) != MPI_SUCCESS;
+}
 
 int db_await(MPI_Request *request, enum db_patience patience, MPI_Comm comm, const struct db_watched *watched) {
     if (patience == DB_BLOCK && watched == NULL)
@@ -29,7 +40,7 @@ int db_await(MPI_Request *request, enum db_patience patience, MPI_Comm comm, con
         if (done)
             return MPI_SUCCESS;
         int naps = patience != DB_BLOCK && polls >= before_naps;
-        if ((naps || polls % POLLS_PER_LOOK == POLLS_PER_LOOK - 1) && db_loss_watch(watched) != MPI_SUCCESS)
+        if (is_lost(watched, patience, naps))
             db_loss_revoke(comm); /* which completes the request, with an error */
         if (naps) {
             nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
