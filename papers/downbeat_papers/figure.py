@@ -30,9 +30,12 @@ PAPERS = {
     "of MPI Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
 }
 WORDS = {"fig": "Fig.", "tab": "Table", "sec": "section"}
-# Fields that figures inherit from one that they are `like`, and tables of which they inherit what they lack.
-SHARED = ("setup", "needs", "shows", "kind", "operation", "all_nodes", "size", "samples", "bin", "window_us", "caption")
-DELAYS, TABLES = ("late", "shorter", "sizes"), ("measures", "timelines")
+# What a figure takes from the one that it is `like`: whole fields, and the entries that its own tables lack.
+SHARED = (
+    *("setup", "needs", "shows", "kind", "operation", "all_nodes", "size", "samples", "bin", "window_us", "caption"),
+    *("late", "shorter", "sizes"),
+)
+TABLES = ("measures", "timelines")
 ROMAN = {"1": "I", "2": "II"}  # Niethammer 2016 numbers its tables so
 
 
@@ -167,7 +170,7 @@ def figures_of(paper: str) -> Iterator[Figure]:
     whole: dict[str, dict[str, Any]] = {"": {}}
     for number, own in entries.items():
         inherited = whole[own.pop("like", "")]
-        entry = {name: inherited[name] for name in (*SHARED, *DELAYS) if name in inherited} | own
+        entry = {name: inherited[name] for name in SHARED if name in inherited} | own
         entry |= {name: inherited[name] | own.get(name, {}) for name in TABLES if name in inherited}
         whole[number] = dict(entry)
         shows, data, also = entry.pop("shows"), entry.pop("data", ""), entry.pop("also", ())

@@ -11,10 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Polls of a line take about a nanosecond. Between calls to MPI, which delay who waits by some 0.1 us, are so many: few
- * at first, since a wait may be for a message, and never more than some 10 us. */
-#define FIRST_POLLS 8192
-#define MOST_POLLS 8192
+/* Polls of a line take about a nanosecond. So many, some 10 us, are between calls to MPI, each of which delays who
+ * waits by 0.1 us or more. */
+#define POLLS_PER_TURN 8192
 /* A look for a loss takes longer than that. */
 #define TURNS_PER_LOOK 16
 /* Where processors may be wanted by others, and before a process sleeps: about 1 ms, or so many yields. */
@@ -68,15 +67,13 @@ static int drive_messages(const struct db_channel *channel, long turn) {
 
 static int wait_long(struct db_mailbox *mailbox, uint32_t round, const struct db_channel *channel) {
     const enum db_patience patience = db_patience_of(channel);
-    long polls = patience == DB_YIELD ? POLLS_PER_YIELD : FIRST_POLLS;
+    const long polls = patience == DB_YIELD ? POLLS_PER_YIELD : POLLS_PER_TURN;
     long left = patience == DB_YIELD ? YIELDS_BEFORE_SLEEP * POLLS_PER_YIELD : POLLS_BEFORE_SLEEP;
     long sleep_ns = SHORTEST_SLEEP_NS;
     for (long turn = 1; !poll(mailbox, round, polls); ++turn) {
         DB_TRY(drive_messages(channel, turn));
-        if (patience == DB_BLOCK) {
-            polls = 2 * polls < MOST_POLLS ? 2 * polls : MOST_POLLS;
+        if (patience == DB_BLOCK)
             continue;
-        }
         left -= polls;
         if (left <= 0) {
             sleep_for(mailbox, round, sleep_ns);

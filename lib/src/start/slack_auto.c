@@ -139,9 +139,7 @@ static double with_margin(const struct db_slack_lags *lags, int64_t lag_ns) {
     return (double)lag_ns + fmin(margin_ns, fmax(MOST_MARGIN_NS, lags->step_ns));
 }
 
-/* Just below a step of the clock: decisions are read at a step, and processes leave at the first one after the
- * deadline.
- */
+/* Just below a step of a coarse clock: decisions are read at a step, and processes leave at one. */
 static int64_t slack_of(const struct db_slack_lags *lags, double wanted_ns) {
     double step_ns = lags->step_ns;
     return llrint(step_ns > 0.0 ? ceil(wanted_ns / step_ns) * step_ns - DB_ROUNDING_NS : wanted_ns);
@@ -188,9 +186,9 @@ static int begin(struct db_state *state) {
     if (state->rank > 0)
         return MPI_SUCCESS;
     struct db_slack_lags *lags = &state->slack->lags;
-    lags->limit_ns = lags->count > 0 ? FIRST_REACH * with_margin(lags, median(lags)) : FIRST_NS;
     const double step_ns = state->clocks.clock.resolution_ns;
     lags->step_ns = step_ns >= LEAST_STEP_NS ? step_ns : 0.0;
+    lags->limit_ns = lags->count > 0 ? FIRST_REACH * with_margin(lags, median(lags)) : FIRST_NS;
     lags->slack_ns = slack_of(lags, lags->limit_ns);
     lags->since_computed = 0; /* until the first call is known */
     return MPI_SUCCESS;

@@ -46,7 +46,7 @@ int db_transport_gather(struct db_transport *transport, const struct db_channel 
 /* Process 0's words, everywhere. Follows a gathering: who has sent no report may not have read the last words. */
 int db_transport_spread(struct db_transport *transport, const struct db_channel *channel, int64_t *words, int count);
 
-/* The elementwise maximum of all processes' words, in their place, at every process. By messages only between nodes. */
+/* The elementwise maximum of all processes' words, in their place, at every process. Not for DB_TRANSPORT_MESSAGES. */
 int db_transport_exchange(struct db_transport *transport, const struct db_channel *channel, int64_t *words, int count);
 
 /* The branch of a process in the tree of `size` processes: under one process for each cache, the others that use it. A
