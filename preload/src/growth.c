@@ -19,7 +19,7 @@
 #define CHUNK 65536
 #define RECORDS_CHUNK (1 << 20)
 
-struct recording_file own = {.file = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+struct recording_file own = {.file = -1, .lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
 
 const int64_t table_entry_size[TABLES] = {sizeof(struct trace_map),   sizeof(struct trace_communicator),
                                           sizeof(struct trace_site),  sizeof(struct trace_start),
