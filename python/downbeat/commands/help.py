@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,7 @@ EXAMPLES = {
     "config": ("mpicc program.c $(downbeat config --cflags --libs)", "downbeat config --mpi mpicc.mpich"),
 }
 
+PATHS = ("DIR", "FILE", "PATH")  # metavars of options
 FIRST_EXAMPLES = ("run", "report", "trace")  # commands whose first example is in the help on all
 
 
@@ -73,7 +75,19 @@ def write_examples(formatter: HelpFormatter, examples: Iterable[str]) -> None:
 
 
 class HelpCommand(TyperCommand):
-    """A command whose --help has panels and examples."""
+    """A command whose --help has panels and examples, and that takes no empty path for the working directory."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parses arguments; refuses a path that is empty, as an unset variable of a shell makes it."""
+        options = {name for one in self.get_params(ctx) if getattr(one, "metavar", None) in PATHS for name in one.opts}
+        words = args[: args.index("--")] if "--" in args else args
+        for before, word in pairwise(["", *words]):
+            option = before if not word else word.removesuffix("=")
+            if word in ("", f"{option}=") and option in options:
+                raise UsageError(f"{option} is empty; give a path")
+            if not word and not before.startswith("-") and ctx.allow_interspersed_args:
+                raise UsageError("an argument is empty; give a path or a name")
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Writes arguments as other programs do: `PATH...`."""

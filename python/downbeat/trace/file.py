@@ -13,7 +13,7 @@ import numpy as np
 
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 from downbeat.files import DamageError
-from downbeat.text import counted
+from downbeat.text import KEPT_CONTROLS, counted, escaped, harmless
 
 TRACE_MAGIC = b"DOWNBEAT-TRACE-6"
 HEADER_SIZE = 4096
@@ -119,6 +119,12 @@ class Section:
 def text(value: bytes) -> str:
     """Returns a string of the file."""
     return value.decode("utf-8", errors="replace")
+
+
+def name_text(value: bytes) -> str:
+    r"""Returns a name that the program chose freely, in one line: what cannot be shown is `\n`, `\xff`."""
+    name = value.decode("utf-8", errors="backslashreplace")
+    return "".join(escaped(one) if one in KEPT_CONTROLS or not harmless(one) else one for one in name)
 
 
 def check_section(data: np.ndarray, size: int, checksum: int) -> None:
