@@ -164,7 +164,7 @@ def check_settings(libraries: Sequence[str], variables: Mapping[str, str], optio
         UsageError: it does not.
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DOWNBEAT_")}
-    environment = clean | variables | {CHECK: "1", PRELOAD: ":".join(libraries)}
+    environment = {**clean, **variables, CHECK: "1", PRELOAD: ":".join(libraries)}
     done = subprocess.run(["true"], env=environment, capture_output=True, text=True, check=False)
     if done.returncode != INVALID:
         return
