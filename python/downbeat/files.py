@@ -287,6 +287,25 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
             return
 
 
+def in_use(directory: Path) -> bool:
+    """Whether another process holds the lock of a directory, as `locked` takes it; nothing is written."""
+    if (directory / HOLDER).exists():
+        return True
+    try:
+        file = os.open(directory / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # no locks there, or no file that can be locked
+        return False
+    finally:
+        os.close(file)
+    return False
+
+
 def take(file: int) -> bool:
     """Locks an open file; returns whether its file system can.
 
