@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import fcntl
@@ -188,6 +189,22 @@ def refuse_link_of_another(path: Path) -> None:
 def is_standard_output(path: Path | None) -> bool:
     """Whether a path given on a command line means standard output."""
     return path in (Path("-"), Path("/dev/stdout"))
+
+
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32 begins like one of them, or with two zeros
+
+
+def read_own_text(path: Path) -> str:
+    """Returns a text that a user wrote, in UTF-8, without its byte order mark.
+
+    Raises:
+        OSError, UnicodeDecodeError: it cannot be read.
+        UsageError: it is in UTF-16 or UTF-32.
+    """
+    content = path.read_bytes()
+    if content.startswith((*UTF_16, codecs.BOM_UTF32_BE)):
+        raise UsageError(f"'{path}' is not in UTF-8, but in UTF-16 or UTF-32, by its byte order mark; save it as UTF-8")
+    return content.removeprefix(codecs.BOM_UTF8).decode()
 
 
 def read_json(path: Path) -> dict[str, Any]:

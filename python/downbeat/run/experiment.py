@@ -151,7 +151,7 @@ class Experiment:
             if HIGH in frame:
                 frame[PATH] = path_of(str(launch.context["hosts"]), launch.ranks, str(launch.configuration))
             frames.append(frame.rename(columns={"number": "launch"}))
-        cells = with_states(pd.concat(frames, ignore_index=True))
+        cells = with_states(pd.concat(frames, ignore_index=True).copy())  # in one piece, whatever some launches lack
         cells.attrs["units"] = shared_units(cells.columns, *frames)
         return cells
 
