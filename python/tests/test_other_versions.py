@@ -136,8 +136,8 @@ def test_a_metric_that_came_later_is_missing_in_old_files_alone(old: Path) -> No
     assert any("1 launch without spread" in note for note in written["notes"])
     assert {cell["launches_a"] for cell in written["cells"]} == {4}
     # A session of a history that lacks it does not take part.
-    words = ["copy", "--history", "results", "--metric", SPREAD, "--json", "-"]
-    written = json.loads(run_downbeat("compare", *words, where=old).stdout)
+    history = ["copy", "--history", "results", "--metric", SPREAD, "--json", "-"]
+    written = json.loads(run_downbeat("compare", *history, where=old).stdout)
     assert {cell["sessions"] for cell in written["cells"]} <= {None, 0}
     for rows in ("cells", "samples"):
         done = run_downbeat("export", "copy", "--rows", rows, "--to", "parquet", "-o", "copy.parquet", where=old)

@@ -108,7 +108,7 @@ def test_the_line_that_it_prints_is_one_for_a_shell(tmp_path: Path, name: str) -
     (prefix / "include/answer.h").write_text("int answer(void);\n", encoding="ascii")
     (tmp_path / "answer.c").write_text("int answer(void) { return 0; }\n", encoding="ascii")
     (tmp_path / "program.c").write_text('#include "answer.h"\nint main(void) { return answer(); }\n', encoding="ascii")
-    command = ["cc", "-shared", "-fPIC", tmp_path / "answer.c", "-o", prefix / "lib/libdownbeat.so"]
+    command = ["cc", "-shared", "-fPIC", str(tmp_path / "answer.c"), "-o", str(prefix / "lib/libdownbeat.so")]
     subprocess.run(command, check=True)
     file = prefix / "lib/pkgconfig/downbeat.pc"
     file.write_text(

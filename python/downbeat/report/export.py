@@ -122,14 +122,14 @@ def frames(experiment: Experiment, rows: str) -> Iterator[pd.DataFrame]:
         rows: one of `ROWS`.
     """
     blank = blank_fields(experiment, rows)
-    order: list[str] = []  # of the first one, for files whose columns have no names after their beginning
+    order: list[object] = []  # of the first one, for files whose columns have no names after their beginning
     for launch in experiment.launches:
         for part in ROWS[rows](launch):
             frame = completed(part, blank)
             for position, name in enumerate((*LAUNCH_FACTORS, "launch")):
                 # A file of ranks' stamps has a column `rank`; that of the launch is their number.
                 frame.insert(position, name, launch.number if name == "launch" else getattr(launch, name))
-            order = order or list(frame)
+            order = order or list(frame.columns)
             yield frame[order] if set(order) == set(frame) else frame
 
 
