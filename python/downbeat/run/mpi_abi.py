@@ -1,7 +1,7 @@
 """Which ABI a shared object of MPI has: read from the file, whatever the file is called.
 
-A library of MPI defines all functions, a profiling tool only those that it wraps: MPI_Init, and PMPI_Init if other tools
-may come before it. The ABI is that of a symbol which programs need or which no other library has; the version in
+A library of MPI defines all functions, a profiling tool only those that it wraps: MPI_Init, and PMPI_Init if other
+tools may come before it. The ABI is that of a symbol which programs need or which no other library has; the version in
 DT_SONAME must agree. Objects of the wheel, which name no library, have a note (packaging/wheel/abi_note.c).
 """
 
