@@ -74,7 +74,7 @@ int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const 
     call->kind = (uint8_t)kind;
     call->template = kind == KIND_PERSISTENT;
     call->round = 0;
-    call->address = fortran_site != NULL ? fortran_site : address;
+    call->address = fortran_site != NULL ? fortran_site : python_caller(address);
     return 1;
 }
 

@@ -143,6 +143,7 @@ static void begin_recording(void) {
     end_on_problem(rank);
     --inside;
     communicators_begin();
+    python_frames_begin();
     begun = 1;
     active = 1;
 }

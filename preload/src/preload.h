@@ -96,6 +96,18 @@ uint32_t site_of(const void *address);
 /* Whether an address belongs to the executable. */
 int in_executable(const void *address);
 
+/* --- python_frames.c */
+
+/* Looks whether there is Python in the process. */
+void python_frames_begin(void);
+
+/* The call site of a return address: what stands for file and line of the running Python frame, if a binding of MPI for
+ * Python is there; else the address. */
+const void *python_caller(const void *address);
+
+/* Describes what python_caller returned; 0: it is a return address. */
+int python_site(const void *address, struct trace_site *site);
+
 /* --- calls.c */
 
 struct call {

@@ -87,6 +87,8 @@ static void demangle(char *target, size_t size, const char *symbol) {
  * name is what the program was called by, so the kernel is asked. */
 static uint32_t record_site(const void *address) {
     struct trace_site site = {.offset = (uint64_t)(uintptr_t)address, .module = "", .symbol = "", .build_id = ""};
+    if (python_site(address, &site))
+        return recording_add_site(&site);
     struct module module = {(uintptr_t)address - 1, site.build_id};
     Dl_info found;
     struct link_map *map = NULL;
