@@ -316,7 +316,7 @@ static int is_binding(const void *address) {
     return has_it;
 }
 
-static const void *caller_of(const void *address) {
+const void *python_frame_caller(const void *address) {
     unsigned slot = (unsigned)(((uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U) >> 32) % CACHED;
     if (callers[slot].address != address) {
         callers[slot].is_binding = is_binding(address);
@@ -340,8 +340,6 @@ static const void *caller_of(const void *address) {
 int python_begun;
 
 void python_frames_begin(void) { python_begun = dlsym(RTLD_DEFAULT, "Py_GetVersion") != NULL; }
-
-const void *python_caller(const void *address) { return python_begun ? caller_of(address) : address; }
 
 int python_site(const void *address, struct trace_site *site) {
     const struct python_site *found = NULL;

@@ -44,10 +44,21 @@ def drawn_calls(draw: np.random.Generator) -> list[pd.DataFrame]:
         ranks = int(draw.choice([1, 2, 2, 3, 4]))
         size = float(int(2 ** draw.uniform(0, 34))) if draw.random() < 0.9 else np.nan
         kind = "blocking" if draw.random() < 0.8 else "nonblocking"
-        fields = {"bytes": 0.0 if operation == "barrier" else size, "communicator": f"c{number}", "kind": kind}
-        fields |= {"waited": (number + 0.5) * 1e-3} if kind == "nonblocking" else {}
+        waited = (number + 0.5) * 1e-3 if kind == "nonblocking" else np.nan
+        size = 0.0 if operation == "barrier" else size
         times = [1000.0 * number] * ranks
-        calls.append(call(times, [time + 900 for time in times], operation, offset=16 * number, **fields))
+        calls.append(
+            call(
+                times,
+                [time + 900 for time in times],
+                operation,
+                offset=16 * number,
+                bytes=size,
+                communicator=f"c{number}",
+                kind=kind,
+                waited=waited,
+            )
+        )
     return calls
 
 
