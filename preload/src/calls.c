@@ -18,7 +18,7 @@ struct cached {
     uint64_t what;
     struct trace_row *row;
 };
-PER_THREAD struct cached cache[CACHED];
+PER_THREAD struct cached *cache;
 
 static uint8_t size_class(int64_t bytes) {
     if (bytes < 0)
@@ -41,6 +41,8 @@ static struct trace_row *row_of(const struct call *call) {
     uint16_t phase = atomic_load_explicit(&phase_now, memory_order_relaxed);
     uint64_t what = (uint64_t)phase << 24 | (uint64_t)call->operation << 8 | call->kind;
     uint64_t hash = (uint64_t)(uintptr_t)call->address ^ call->comm->identity ^ (uint64_t)call->bytes << 20 ^ what;
+    if (__builtin_expect(cache == NULL, 0) && !thread_memory((void **)(void *)&cache, CACHED * sizeof *cache))
+        return find_row(call, phase);
     struct cached *place = &cache[(hash * 0x9e3779b97f4a7c15U) >> 57];
     if (place->address != call->address || place->identity != call->comm->identity || place->bytes != call->bytes ||
         place->what != what)

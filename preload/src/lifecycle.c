@@ -26,7 +26,8 @@ struct settings settings;
 #define PATH_SIZE (DIRECTORY_SIZE + 128)
 
 static MPI_Comm node = MPI_COMM_NULL;
-static char problem[SETTINGS_PROBLEM_SIZE]; /* with the settings; "": none */
+static char problem[SETTINGS_PROBLEM_SIZE]; /* "": none */
+static int bearable;                        /* the program runs on, without a recording */
 static int directory_code;                  /* errno of making the directory */
 static int directory_made;
 /* The job's prefix of file names, so that a directory may hold several jobs. */
@@ -82,17 +83,19 @@ static void name_job(int rank) {
     PMPI_Bcast(job, sizeof job, MPI_CHAR, 0, MPI_COMM_WORLD);
 }
 
-/* If any process has a problem, the first one says so, and all end. */
-static void end_on_problem(int rank) {
-    int mine[2] = {problem[0] != '\0' ? rank : INT_MAX, !directory_made};
-    int lowest[2];
-    PMPI_Allreduce(mine, lowest, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+/* If any process has a problem, the first one says so, and all end, unless all that there are can be borne. Returns
+ * whether there are some. */
+static int end_on_problem(int rank) {
+    int there = problem[0] != '\0';
+    int mine[3] = {there && !bearable ? rank : INT_MAX, !directory_made, there ? rank : INT_MAX};
+    int lowest[3];
+    PMPI_Allreduce(mine, lowest, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0)
         presence_seen_by_all();
-    if (lowest[0] == INT_MAX)
-        return;
-    if (lowest[0] == rank)
+    if (lowest[0] != INT_MAX ? lowest[0] == rank : lowest[2] == rank)
         say("%s", problem);
+    if (lowest[0] == INT_MAX)
+        return lowest[2] != INT_MAX;
     PMPI_Finalize();
     if (!lowest[1]) /* the launcher may kill the process that made it once another has ended */
         rmdir(settings.directory);
@@ -111,6 +114,25 @@ static void end_if_settings_differ(int rank) {
             "the ranks have different values of DOWNBEAT_PRELOAD_MODE, _CALLERS or _SYNC_EVERY; give all programs of "
             "the command the same");
     end_on_problem(rank);
+}
+
+/* What helps against an errno of growing. */
+static const char *remedy(int code) {
+    switch (code) {
+    case EFBIG:
+        return "raise the limit of file sizes (ulimit -f)";
+    case ENOMEM:
+        return "raise the limit of address space (ulimit -v)";
+    case EAGAIN:
+        return "raise the limit of locked memory (ulimit -l)";
+    case EMFILE:
+        return "raise the limit of open files (ulimit -n)";
+    case ENOSPC:
+    case EDQUOT:
+        return "free space there, or choose another directory with DOWNBEAT_PRELOAD_DIR";
+    default:
+        return "choose another directory with DOWNBEAT_PRELOAD_DIR";
+    }
 }
 
 static void begin_recording(void) {
@@ -133,10 +155,15 @@ static void begin_recording(void) {
     int code = directory_code;
     if (code == 0)
         code = recording_open(path, rank, size, settings.record ? settings.records : 0, level == MPI_THREAD_MULTIPLE);
+    bearable = recording_is_scarce(code);
     if (code != 0)
-        snprintf(problem, sizeof problem,
-                 "cannot write '%.400s': %s; choose another directory with DOWNBEAT_PRELOAD_DIR", path, strerror(code));
-    end_on_problem(rank);
+        snprintf(problem, sizeof problem, "cannot write '%.400s': %s; %s%s", path, strerror(code),
+                 bearable ? "nothing is recorded; " : "", remedy(code));
+    if (end_on_problem(rank)) {
+        recording_discard();
+        --inside;
+        return;
+    }
     PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     if (clocks_begin() != MPI_SUCCESS)
         snprintf(problem, sizeof problem, "the clocks cannot be synchronized; nothing is recorded");
@@ -223,10 +250,22 @@ static void check_library(void) {
     _exit(2);
 }
 
+/* A program may go to another directory. */
+static void make_absolute(char path[DIRECTORY_SIZE]) {
+    char whole[PATH_MAX + DIRECTORY_SIZE + 1];
+    if (path[0] == '/' || getcwd(whole, PATH_MAX) == NULL)
+        return;
+    size_t length = strlen(whole);
+    snprintf(whole + length, sizeof whole - length, "/%s", path);
+    if (strlen(whole) < DIRECTORY_SIZE)
+        strcpy(path, whole);
+}
+
 static int begin_init(void) {
     check_library();
     if (!inside && !begun) {
         settings_read(&settings, problem);
+        make_absolute(settings.directory);
         directory_code = make_directory(settings.directory);
         if (!settings.all_ranks)
             presence_announce();

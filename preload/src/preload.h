@@ -49,6 +49,12 @@ extern _Atomic int active;
 
 extern struct settings settings;
 
+/* --- thread_memory.c */
+
+/* Gives this thread `size` bytes of zeros, at a pointer of its own, until it ends: what is per thread in place comes
+ * out of its stack, which may be small. Returns 0 if there are none. */
+int thread_memory(void **pointer, size_t size);
+
 /* --- presence.c */
 
 /* Leaves a mark that this process has the library: before MPI_Init, in settings.directory, which is there. */

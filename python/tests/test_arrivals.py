@@ -15,7 +15,7 @@ from downbeat.errors import UsageError
 from downbeat.report.page import render_page
 from downbeat.trace.arrivals import BEYOND, Arrivals, arrivals_of, find_arrivals, percent_text, run_seconds
 from downbeat.trace.calls import match_arrivals
-from downbeat.trace.file import TABLES
+from downbeat.trace.file import HEADER, TABLES
 from downbeat.trace.page import make_page, render_arrivals, to_json
 from downbeat.trace.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
 from downbeat.trace.pictures import STRETCHES
@@ -78,7 +78,7 @@ def trace_of(*calls: pd.DataFrame) -> Trace:
     trace = SimpleNamespace(
         records=records.assign(row=records.groupby(PROFILE, sort=False).ngroup()),
         processes=processes,
-        sections=[SimpleNamespace(tables=tables, header={"phases_dropped": 0}, rank=0)],
+        sections=[SimpleNamespace(tables=tables, header=np.zeros(1, HEADER)[0], rank=0)],
         phases=pd.DataFrame(columns=["rank", "phase", "begins", "time"]),
         clocks=pd.DataFrame({"global_ns": [0, int(RUN * 1e9)]}),
         profile=profile_of(records),

@@ -20,7 +20,6 @@ from downbeat.data.launch_file import (
     read_cells,
     resolution_of,
     steps_of,
-    xarray,
 )
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.errors import UsageError
@@ -76,10 +75,11 @@ def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.
     """
+    import xarray as xr
+
     samples = read_samples(path, metrics)
     columns = {name: ("sample", values, samples.attributes[name]) for name, values in samples.columns.items()}
-    found: xr.Dataset = xarray().Dataset(columns)
-    return found
+    return xr.Dataset(columns)
 
 
 def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samples:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +12,7 @@ import pandas as pd
 
 from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import UNWRITTEN, NetcdfFile, Variable
-from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
+from downbeat.errors import UsageError, reading, refuse_pipe
 from downbeat.files import check_sealed
 from downbeat.text import Units
 
@@ -211,18 +209,6 @@ def context_of(file: NetcdfFile) -> dict[str, object]:
     return context
 
 
-def xarray() -> ModuleType:
-    """Returns the package xarray, an extra, which a first table does not need.
-
-    Raises:
-        DownbeatError: it is not installed.
-    """
-    try:
-        return importlib.import_module("xarray")
-    except ModuleNotFoundError:
-        raise DownbeatError("this needs xarray; run: pip install 'downbeat[xarray]'") from None
-
-
 def open_launch(path: str | Path) -> xr.Dataset:
     """Opens a launch, or an experiment on clocks or synchronizers, e.g. for a notebook.
 
@@ -237,7 +223,6 @@ def open_launch(path: str | Path) -> xr.Dataset:
     Raises:
         UsageError: the file is missing, truncated, damaged, or of another program.
     """
-    xarray()
     import xarray as xr
     from xarray.core import indexing
 

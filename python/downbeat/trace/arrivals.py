@@ -24,7 +24,7 @@ from downbeat.trace.causes import (
     with_quickest,
 )
 from downbeat.trace.estimates import estimate_sites, site_totals
-from downbeat.trace.file import Section
+from downbeat.trace.file import Section, room_lines
 from downbeat.trace.phases import SEPARATOR, mixed_calls, phase_problems, summarize_phases
 from downbeat.trace.sites import absent_modules, site_names
 from downbeat.trace.threads import ProcessTime
@@ -84,7 +84,7 @@ class Arrivals:
         ranks: of the job.
         threads: of all ranks that called collectives.
         left_out: records that are not analyzed, by what they are; see `BEYOND`.
-        bound: largest bound of a timestamp's error, s.
+        bound: largest bound of a timestamp's error, s; NaN: there is no timestamp.
         bound_is: what that is, if it is not hard; begins with a comma.
         kinds: a row per process and kind of MPI call: `rank`, `kind`, `calls`, `time`, `analyzed` (of that, at `sites`
             with calls), s; empty: not known.
@@ -178,7 +178,7 @@ def arrivals_of(
         # The process with the fewest records decides.
         thinning = profile["thinning"].to_numpy(dtype=float)[rows["row"].to_numpy()]
         calls["weight"] = np.exp2(np.maximum.reduceat(thinning, call_begins(rows)))
-    bound = float(records["bound"].max()) if len(records) else 0.0
+    bound = float(records["bound"].max()) if len(records) else np.nan
     totals = None if profile is None else site_totals(rows, calls, profile)
     threads = records[["rank", "thread"]].drop_duplicates() if "thread" in records else records[["rank"]][:0]
     threads_in_calls = ranks - threads["rank"].nunique() + len(threads)
@@ -272,14 +272,14 @@ def notes_on(trace: Recorded, found: Arrivals) -> list[str]:
     sites = found.sites[found.sites["sampled"] > 0]
     if trace.sampled:
         error = (sites["wait_sampling"] / sites["time"]).where(sites["share"] >= MENTIONED, 0.0).max()
-        said.append(
-            f"single calls are a sample, {sites['sampled'].sum():,} of {sites['calls'].sum():,}; calls, run % are of "
-            "all, wait % is within "
-            f"{100 * error:.2g} points (95 %, call sites from {percent_text(MENTIONED)} of the run)"
+        within = (
+            f"wait % is within {100 * error:.2g} points (95 %, call sites from {percent_text(MENTIONED)} of the run)"
         )
-    lost = int(trace.processes["records_dropped"].sum())
-    if lost:
-        said.append(f"the sample lacks {lost} records for lack of room")
+        said.append(
+            f"single calls are a sample, {sites['sampled'].sum():,} of {found.sites['calls'].sum():,}; "
+            f"calls, run % are of all, {within if len(sites) else 'wait % is not known'}"
+        )
+    said += room_lines(trace.sections)
     unplaced = trace.profile[trace.profile["module"] == "not known"]
     if unplaced["calls"].sum():
         time = float((unplaced["call_time"] + unplaced["wait_time"]).sum())

@@ -96,7 +96,7 @@ def waiting_sentences(found: Arrivals) -> list[str]:
     for place, (_, one) in enumerate(large.iterrows()):
         what = " of the waiting for late ranks" if place == 0 else ""
         calls = f"{counted(max(1, round(one['costly'])), 'call')}, {short_time(one['late'])} each"
-        said.append(f"rank {one['rank']} causes {percent_text(one['part'])}{what}: {calls}")
+        said.append(f"rank {one['rank']:.0f} causes {percent_text(one['part'])}{what}: {calls}")
     if not said and len(named):
         most = f"rank {named['rank'].iloc[0]} causes most of the waiting, {percent_text(named['part'].iloc[0])}"
         said.append(f"no rank stands out as late: {most}")
