@@ -80,7 +80,7 @@ int call_begin(struct call *call, uintptr_t frame, int operation, int kind, MPI_
     call->round = 0;
     call->frame = frame;
     const void *fortran = fortran_site(frame);
-    call->address = fortran != NULL ? fortran : address;
+    call->address = fortran != NULL ? fortran : python_caller(address);
     return 1;
 }
 

@@ -191,6 +191,7 @@ static void begin_recording(void) {
     end_on_problem(rank);
     frame_leave(frame);
     communicators_begin();
+    python_frames_begin();
     begun = 1;
     active = 1;
 }

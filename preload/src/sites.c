@@ -90,6 +90,8 @@ static uint32_t record_site(const void *address) {
     static char path[PATH_MAX + 1];
     memset(&site, 0, sizeof site);
     site.offset = (uint64_t)(uintptr_t)address;
+    if (python_site(address, &site))
+        return recording_add_site(&site);
     struct module module = {(uintptr_t)address - 1, site.build_id};
     Dl_info found;
     struct link_map *map = NULL;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -171,14 +172,14 @@ def what_is(directory: Path) -> str:
     """Returns what a directory is that is not of an experiment, "" if that is not known."""
     for pattern, text in OTHER_FILES.items():
         if any(directory.glob(pattern)):
-            return text.format(directory)
+            return text.format(shlex.quote(str(directory)))
     depths = ("*", "*/*", "*/*/*")
     for kind in ("plan.json", "*.nc"):
         inner = sorted({file.parent for depth in depths for file in directory.glob(f"{depth}/{kind}")})
         if not inner:
             continue
         more = f" (or another of {len(inner)})" if len(inner) > 1 else ""
-        return f"has experiments in it; run: downbeat report {inner[0]}{more}"
+        return f"has experiments in it; run: downbeat report {shlex.quote(str(inner[0]))}{more}"
     return ""
 
 
