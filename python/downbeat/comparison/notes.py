@@ -20,8 +20,8 @@ from downbeat.run.libraries import short_version
 from downbeat.run.machine import settings_of
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import without_seed
-from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.sessions import false_verdicts
+from downbeat.statistics.slow_launches import unseen_share
 from downbeat.text import NANOSECONDS
 
 # The attributes of the context that a factor changes.
