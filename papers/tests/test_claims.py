@@ -166,7 +166,7 @@ def test_launches_that_resemble_the_one_before_count_as_fewer_and_it_is_said() -
 
 
 def test_slow_launches_of_either_run_are_said() -> None:
-    two, one = np.repeat([1.0, 1.5], [7, 3]) + SCATTER.tolist() * 2, np.tile(SCATTER, 2)
+    two, one = np.repeat([1.0, 3.0], [7, 3]) + SCATTER.tolist() * 2, np.tile(SCATTER, 2)
     for said in (factor_of(two).above(0.5), difference(factor_of(one), factor_of(two)).below(9.0)):
         assert "slow launches" in because(said)
     assert "slow launches" not in because(difference(factor_of(one), factor_of(one)).below(9.0))
