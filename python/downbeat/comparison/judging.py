@@ -265,17 +265,17 @@ class Matcher:
 
     def _complete_pairs(self, factors: Mapping[str, object], a: pd.DataFrame, b: pd.DataFrame) -> Match | None:
         """Returns the match of a cell that counts in every launch of both sides, as nearly all of thousands do."""
-        launches = [side["launch"].to_numpy() for side in (a, b)]
-        if launches[0].size < FEWEST_LAUNCHES or not np.array_equal(*launches) or np.any(np.diff(launches[0]) <= 0):
+        launches = a["launch"].to_numpy()
+        if launches.size < FEWEST_LAUNCHES or not np.array_equal(launches, b["launch"].to_numpy()):
             return None
-        if not (a["counts"].to_numpy().all() and b["counts"].to_numpy().all()):
+        if np.any(np.diff(launches) <= 0) or not (a["counts"].to_numpy().all() and b["counts"].to_numpy().all()):
             return None
-        values = [self._numbers(side) for side in (a, b)]
-        if not all(np.all(np.isfinite(side) & (side > 0)) for side in values):
+        of_a, of_b = self._numbers(a), self._numbers(b)
+        if not all(np.all(np.isfinite(side) & (side > 0)) for side in (of_a, of_b)):
             return None
         uncertainty = float(sum(side["uncertainty"].to_numpy().mean() for side in (a, b)))
-        numbers = tuple(launches[0].tolist())
-        return Match(factors, *values, uncertainty, "", True, (numbers, numbers))
+        numbers = tuple(launches.tolist())
+        return Match(factors, of_a, of_b, uncertainty, "", True, (numbers, numbers))
 
     def _in_pairs(self, rows: pd.DataFrame, both: set[object], side: str, label: str) -> pd.DataFrame:
         """Returns the launches that both sides have, by their numbers."""
