@@ -18,13 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from downbeat.align.bounds import Conflict, Limits, limits_between, slanted
-from downbeat.align.calls import MOST_RATE, Integers
+from downbeat.align.calls import MOST_RATE, STEERED_RATE, Integers
 from downbeat.align.ends import Ends
 from downbeat.align.matching import Floats, GroupCalls
+from downbeat.align.movements import Steering, steering_of
 
 AXIS_WINDOW = 10.0  # s
 BINS = 64  # of a window or of a shorter run: statements on a clock hold at an instant of each
 MOST_BINS = 2048  # of a run
+SMOOTHED = 5  # nodes
+LIMIT = 3.0  # standard errors
 MIDDLE = 8.0  # of what limits leave, the share that its middle is wrong by
 
 
@@ -42,6 +45,7 @@ class Axis:
         curve: largest second derivative of the correction, halved, 1/ns.
         resolution: of each rank's clock, ns.
         conflicts: found.
+        steering: which clocks keep their course where; None: nobody steers them.
     """
 
     ranks: Integers
@@ -54,6 +58,17 @@ class Axis:
     curve: float
     resolution: Floats
     conflicts: tuple[Conflict, ...]
+    steering: Steering | None = None
+
+    @property
+    def torn(self) -> NDArray[np.bool_]:
+        """Where the bound ends because a clock moved faster than any may be slewed, of each rank and node."""
+        return np.zeros(self.offset.shape, dtype=bool) if self.steering is None else self.steering.torn
+
+    @property
+    def most_rate(self) -> float:
+        """The largest difference of two clocks' rates that the bounds allow."""
+        return MOST_RATE if self.steering is None else STEERED_RATE
 
     def correct(self, rank: int, times: Integers) -> tuple[Integers, Floats, Floats]:
         """Returns times of a rank's clock on the first rank's, their bounds and expected errors; all in ns.
@@ -71,8 +86,14 @@ class Axis:
         slopes = np.diff(self.offset[place]) / np.diff(self.nodes)
         slope = np.where(since < inside, slopes[0], slopes[-1])
         shift = np.interp(inside, self.nodes, self.offset[place]) + slope * (since - inside)
-        limit = np.maximum(self.upper[place] - self.offset[place], self.offset[place] - self.lower[place])
-        bound = limits_between(inside, self.nodes, limit, self.curve) + outside * (MOST_RATE + np.abs(slope))
+        sides = [
+            limits_between(inside, self.nodes, sign * limit[place], self.bends(place))
+            - sign * np.interp(inside, self.nodes, self.offset[place])
+            for sign, limit in ((1.0, self.upper), (-1.0, self.lower))
+        ]
+        bound = np.maximum(*sides) + outside * (self.most_rate + np.abs(slope))
+        if self.steering is not None:
+            bound += self.steering.hidden(place, since)
         error = limits_between(inside, self.nodes, self.expected[place], 0.0)
         swing = limits_between(inside, self.nodes, np.zeros(len(self.nodes)), self.curve / np.sqrt(3.0))
         # An event at a time that a coarse clock shows may be younger by its resolution.
@@ -86,13 +107,18 @@ class Axis:
         moved = times + (self.origin[0] - self.origin[place]) + np.rint(shift).astype(np.int64)
         return moved, bound + 0.5, error
 
+    def bends(self, place: int) -> float | Floats:
+        """Returns by how much a clock may bend in each interval; see `limits_between`."""
+        return self.curve if self.steering is None else self.steering.curves[place]
 
-def find_axis(groups: Sequence[GroupCalls], wander: float) -> Axis:
+
+def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False) -> Axis:
     """Returns the clocks of all ranks of the groups against that of the first.
 
     Args:
         groups: of calls.
         wander: largest change of a clock's rate, 1/s; the bounds hold for it.
+        steered: whether the bounds hold for clocks that are slewed by up to `SLEW_RATE` as well.
     """
     ranks = np.unique(np.concatenate([group.ranks for group in groups]))
     origin = rough_origins(groups, ranks)
@@ -118,38 +144,118 @@ def find_axis(groups: Sequence[GroupCalls], wander: float) -> Axis:
     ends = Ends(groups, places, exits, bins, nodes, resolution, curve)
     cuts = np.zeros((len(ranks), len(nodes)), dtype=bool)
     base = ends.estimate(cuts)[0]
-    limits = Limits(groups, places, entries, exits, bins, nodes, np.nan_to_num(base), resolution, curve)
-    lower, upper, cuts, conflicts = limits.settle()
-    value, expected, measured = ends.estimate(cuts) if cuts.any() else ends.found
-    # Where ends say less than the limits: their middle.
+    steering = None
+    if steered:
+        backward = [shown_twice(groups, places, entries, exits, rank) for rank in range(len(ranks))]
+        for _ in range(2):  # a clock that moved moves those that are placed by it
+            steering = steering_of(ends.shown, backward, nodes, resolution, curve)
+            for rank, left in steering.left.items():
+                cuts[rank, steering.courses[rank].node[left]] = True
+            cuts |= steering.torn
+            if not cuts.any():
+                break
+            base = along_courses(ends.estimate(cuts)[0], nodes, cuts, steering)
+    limits = Limits(groups, places, entries, exits, bins, nodes, np.nan_to_num(base), resolution, curve, steering)
+    lower, upper, torn, conflicts = limits.settle()
+    if (torn & ~cuts).any():
+        cuts |= torn
+        value, expected, measured = ends.estimate(cuts)
+    else:
+        value, expected, measured = ends.found
+    if steering is not None:
+        value = along_courses(value, nodes, cuts, steering)
+    # Where ends say less than the limits: their middle, of clocks that nobody steers if these contradict nothing.
     with np.errstate(invalid="ignore"):
         middles, room = (lower + upper) / 2.0, upper - lower
-    bounded = np.isfinite(room)
+        bounded = np.isfinite(room)
+        if steering is not None and (~measured[1:]).any():
+            steady = Limits(
+                groups, places, entries, exits, bins, nodes, np.nan_to_num(base), resolution, curve
+            ).settle()
+            if not steady[3]:
+                middles, room = (steady[0] + steady[1]) / 2.0, np.minimum(room, steady[1] - steady[0])
+                bounded &= np.isfinite(room)
     few = ~measured | (np.median(np.where(bounded, expected - room / MIDDLE, -1.0), axis=1) > 0)
     smooth = ends.follow(np.where(bounded, middles, np.nan), np.where(bounded, room / MIDDLE, np.inf) ** 2, cuts)[0]
     tied = bounded.any(axis=1) & ~np.isnan(smooth).any(axis=1)
     value[few & tied] = smooth[few & tied]
     # Limits keep to the largest rate, so offsets clipped to them do, too.
-    value = flattened(value, nodes, cuts)
+    value = flattened(value, nodes, torn, MOST_RATE if steering is None else STEERED_RATE)
     value = np.clip(value, np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper))
     expected = np.where((few & tied)[:, None], room / MIDDLE, np.minimum(expected, np.where(bounded, room, np.inf)))
+    if steering is not None:
+        expected = widened(expected, value, nodes, steering)
     value[0] = expected[0] = lower[0] = upper[0] = 0.0
-    return Axis(ranks, origin, nodes, value, expected, lower, upper, curve, resolution, conflicts)
+    return Axis(ranks, origin, nodes, value, expected, lower, upper, curve, resolution, conflicts, steering)
 
 
-def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_]) -> Floats:
+def along_courses(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], steering: Steering) -> Floats:
+    """Returns offsets that follow the courses of clocks where these were cut."""
+    result = values.copy()
+    for rank, course in steering.courses.items():
+        cut = cuts[rank] & (nodes >= course.at[0]) & (nodes <= course.at[-1])
+        result[rank, cut] = np.interp(nodes[cut], course.at, course.value)
+    return result
+
+
+def widened(expected: Floats, values: Floats, nodes: Floats, steering: Steering) -> Floats:
+    """Returns expected errors that have what courses show beyond noise: a clock that moves otherwise than expected."""
+    result = expected.copy()
+    for rank, course in steering.courses.items():
+        rest = course.value - np.interp(course.at, nodes, values[rank])
+        count = min(len(rest), SMOOTHED)
+        kernel = np.ones(count) / count
+        weight = np.convolve(np.ones(len(rest)), kernel, mode="same")
+        middle = np.convolve(rest, kernel, mode="same") / weight
+        error = np.sqrt(np.convolve(course.error**2, kernel, mode="same") / weight / count)
+        more = np.where(np.abs(middle) > LIMIT * error, np.abs(middle), 0.0)
+        moved = steering.left[rank]
+        steps = np.abs(np.diff(course.value, prepend=course.value[0], append=course.value[-1]))
+        more = np.where(moved, np.maximum(more, np.maximum(steps[1:], steps[:-1]) / 2.0), more)
+        result[rank] = np.hypot(result[rank], np.interp(nodes, course.at, more))
+    return result
+
+
+def shown_twice(
+    groups: Sequence[GroupCalls],
+    places: Sequence[Integers],
+    entries: Sequence[Floats],
+    exits: Sequence[Floats],
+    rank: int,
+) -> list[tuple[float, float]]:
+    """Returns from and to which time the clock of a rank ran twice, by calls that end in the wrong order, ns."""
+    found = []
+    for group, mine, entry, leave in zip(groups, places, entries, exits, strict=True):
+        for column in np.flatnonzero(mine == rank):
+            there = np.flatnonzero(~group.missing[:, column] & (group.missing.sum(axis=1) < len(mine) - 1))
+            if len(there) < 2:
+                continue
+            others = np.delete(leave[there], column, axis=1)
+            with np.errstate(invalid="ignore"):
+                passed = np.nanmedian(np.diff(others, axis=0), axis=1)
+            own = np.diff(leave[there, column])
+            spent = (leave - entry)[there, column]
+            for k in np.flatnonzero((own < 0) & (passed > 0) & (passed - own > spent[1:])):
+                back = float(passed[k] - own[k])
+                before, after = float(leave[there[k], column]), float(entry[there[k + 1], column])
+                found.append((min(after, before - back), max(before, after + back)))
+    return found
+
+
+def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], rate: float) -> Floats:
     """Returns offsets that keep to the largest rate: the middle of the closest such ones on both sides.
 
     Args:
         values: of each rank at the nodes, ns.
         nodes: ns.
         cuts: of each rank and node: its clock may have been set there.
+        rate: the largest.
     """
     result = values.copy()
     for row, cut in zip(result, cuts, strict=True):
         edges = np.flatnonzero(np.diff(cut)) + 1
         for part, at in zip(np.split(row, edges), np.split(nodes, edges), strict=True):  # views of the row
-            part[:] = (slanted(at, part) - slanted(at, -part)) / 2.0
+            part[:] = (slanted(at, part, rate) - slanted(at, -part, rate)) / 2.0
     return result
 
 

@@ -1,4 +1,9 @@
-"""Between which limits a clock lies, over a whole run, and which calls contradict each other."""
+"""Between which limits a clock lies, over a whole run, and which calls contradict each other.
+
+A clock that nobody steers keeps its rate: limits hold over the whole run, weaker by what it may bend. A clock that NTP
+steers may be slewed at any time: a limit holds elsewhere by the largest rate alone, which is far less; but along a
+stretch in which ends show that it kept its course, it bends as others do.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from downbeat.align.calls import MOST_RATE, Integers
+from downbeat.align.calls import MOST_RATE, STEERED_RATE, Integers
 from downbeat.align.matching import Floats, GroupCalls
+from downbeat.align.movements import Steering, Stretch
 
 CLOCK_ROUNDING = 2.0  # ns
+MANY = 24  # bins: before the first or after the last of these, a clock is taken not to be set
 
 
 @dataclass(frozen=True)
@@ -46,20 +53,26 @@ class Points:
     call: Integers
 
 
-def limits_between(at: Floats, nodes: Floats, values: Floats, curve: float) -> Floats:
+def limits_between(at: Floats, nodes: Floats, values: Floats, curve: float | Floats) -> Floats:
     """Returns upper limits between the nodes at which they are known, of what bends by at most 2 curve.
 
     Args:
         at: ns, within the nodes or NaN.
         nodes: ns.
         values: inf: none.
-        curve: 1/ns.
+        curve: 1/ns, of all or of each interval; inf: a clock that is steered there, and may be set once.
     """
     left = np.clip(np.searchsorted(nodes, at, side="right") - 1, 0, len(nodes) - 2)
     before, after = at - nodes[left], nodes[left + 1] - at
     share = before / (before + after)
     finite = np.where(np.isfinite(values), values, 0.0)
-    result: Floats = finite[left] * (1.0 - share) + finite[left + 1] * share + curve * before * after
+    bend = np.asarray(curve) if np.ndim(curve) == 0 else np.asarray(curve)[left]
+    steered = np.isinf(bend)
+    result: Floats = finite[left] * (1.0 - share) + finite[left + 1] * share
+    result = result + np.where(steered, 0.0, bend) * before * after
+    if steered.any():
+        tent = np.maximum(finite[left] + STEERED_RATE * before, finite[left + 1] + STEERED_RATE * after)
+        result = np.where(steered, tent, result)
     if not np.isfinite(values).all():
         unknown = ~np.isfinite(values)
         result = np.where(unknown[left] & (share < 1.0) | unknown[left + 1] & (share > 0.0), np.inf, result)
@@ -76,10 +89,10 @@ def others(values: Floats) -> Floats:
     return found
 
 
-def reach(at: Floats, limit: Floats, nodes: Floats, curve: float) -> Floats:
+def reach(at: Floats, limit: Floats, nodes: Floats, curve: float, rate: float = MOST_RATE) -> Floats:
     """Returns the upper limits at the nodes that follow from those at some times; inf: there are none.
 
-    No rate is above `MOST_RATE`, so a limit holds elsewhere, weaker with the distance. A clock that bends by at most
+    No rate is above `rate`, so a limit holds elsewhere, weaker with the distance. A clock that bends by at most
     2 curve is convex with curve t^2 added, and a convex function runs below the chords between its upper limits.
     """
     known = np.isfinite(limit)
@@ -87,7 +100,7 @@ def reach(at: Floats, limit: Floats, nodes: Floats, curve: float) -> Floats:
         return np.full(len(nodes), np.inf)
     times, values = np.concatenate([at[known], nodes]), np.concatenate([limit[known], np.full(len(nodes), np.inf)])
     order = np.argsort(times, kind="stable")
-    times, values = times[order], slanted(times[order], values[order])
+    times, values = times[order], slanted(times[order], values[order], rate)
     middle = times[len(times) // 2]
     x, y = times - middle, values + curve * (times - middle) ** 2
     hull: list[int] = []
@@ -104,15 +117,50 @@ def reach(at: Floats, limit: Floats, nodes: Floats, curve: float) -> Floats:
         hull.append(k)
     away = nodes - middle
     found = np.interp(away, x[hull], np.array(ys)[hull]) - curve * away**2
-    return slanted(nodes, found)
+    return slanted(nodes, found, rate)
 
 
-def slanted(at: Floats, values: Floats) -> Floats:
+def slanted(at: Floats, values: Floats, rate: float = MOST_RATE) -> Floats:
     """Returns upper limits at ascending times, each no more than what a neighbor and the largest rate allow."""
-    ahead = np.minimum.accumulate(values - MOST_RATE * at) + MOST_RATE * at
-    behind = np.minimum.accumulate((values + MOST_RATE * at)[::-1])[::-1] - MOST_RATE * at
-    result: Floats = np.minimum(ahead, behind)
+    result: Floats = np.minimum(*both_ways(at, values, rate))
     return result
+
+
+def both_ways(at: Floats, values: Floats, rate: float) -> tuple[Floats, Floats]:
+    """Returns upper limits at ascending times by those before, and by those after; each counts its own."""
+    ahead = np.minimum.accumulate(values - rate * at) + rate * at
+    behind = np.minimum.accumulate((values + rate * at)[::-1])[::-1] - rate * at
+    return ahead, behind
+
+
+def steered_reach(at: Floats, limit: Floats, nodes: Floats, stretches: Sequence[Stretch], single: bool) -> Floats:
+    """Returns upper limits at nodes, of a clock that is steered but along some stretches.
+
+    Args:
+        at: of limits, ns.
+        limit: ns; inf: none.
+        nodes: ns.
+        stretches: by the places of these nodes.
+        single: whether the clock may be set once outside of the stretches: then limits of both sides have to allow it.
+    """
+    known = np.isfinite(limit)
+    found = np.full(len(nodes), np.inf)
+    for one in stretches:
+        part = slice(one.begin, one.end)
+        near = known & (at >= nodes[one.begin]) & (at <= nodes[one.end - 1])
+        along = reach(at[near], limit[near], nodes[part], one.curve, STEERED_RATE) + one.margin
+        found[part] = np.minimum(found[part], along)
+    times = np.concatenate([at[known], nodes])
+    order = np.argsort(times, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    values = np.concatenate([limit[known], found])[order]
+    ahead, behind = (one[place[-len(nodes) :]] for one in both_ways(times[order], values, STEERED_RATE))
+    if not single:
+        return np.asarray(np.minimum(np.minimum(ahead, behind), found))
+    if known.sum() >= MANY:
+        ahead, behind = np.where(np.isinf(ahead), behind, ahead), np.where(np.isinf(behind), ahead, behind)
+    return np.asarray(np.minimum(np.maximum(ahead, behind), found))
 
 
 class Limits:
@@ -133,6 +181,7 @@ class Limits:
         base: Floats,
         resolution: Floats,
         curve: float,
+        steering: Steering | None = None,
     ) -> None:
         """Takes the calls.
 
@@ -146,9 +195,11 @@ class Limits:
             resolution: of each rank's clock, ns.
             curve: largest second derivative of the difference of two clocks, halved, 1/ns.
             base: rough offsets of each rank at each node: the limit that is closest to them is a bin's tightest.
+            steering: of clocks that are steered; None: none is.
         """
         self.groups, self.nodes, self.curve, self.ranks = groups, nodes, curve, len(base)
-        self.torn = np.zeros(base.shape, dtype=bool)
+        self.steering, self.reference, self.single = steering, 0, False
+        self.torn = np.zeros(base.shape, dtype=bool) if steering is None else steering.torn.copy()
         self.calls = []
         for number, group in enumerate(groups):
             mine = places[number]
@@ -160,11 +211,17 @@ class Limits:
             entry = np.where(sources, np.maximum(entries[number] - resolution[mine], nodes[0]), np.nan)[order]
             leave = np.where(sinks, exits[number] + resolution[mine], np.nan)[order]
             leave = np.minimum(leave, nodes[-1])
+            away = [np.zeros(entry.shape)] * 2
+            if steering is not None:
+                away = [
+                    np.stack([steering.hidden(rank, times[:, i]) for i, rank in enumerate(mine)], axis=1)
+                    for times in (entry, leave)
+                ]
             rough = [
                 np.stack([np.interp(times[:, i], nodes, base[one]) for i, one in enumerate(mine)], axis=1)
                 for times in (entry, leave)
             ]
-            self.calls.append((mine, order, bin_of[first], first, entry, leave, *rough))
+            self.calls.append((mine, order, bin_of[first], first, entry, leave, *rough, *away))
 
     def points(self, lower: Floats, upper: Floats, only: int | None = None) -> tuple[Points, Points]:
         """Returns the limits of each rank: upper ones and lower ones.
@@ -179,16 +236,18 @@ class Limits:
         for side, bound in ((1.0, upper), (-1.0, -lower)):  # a lower limit is an upper one with the sign changed
             at, limit, key = np.zeros(shape), np.full(shape, np.inf), np.full(shape, np.inf)
             call = np.zeros(shape, dtype=np.int64)
-            for number, (mine, order, bin_of, first, entry, leave, at_entry, at_exit) in enumerate(self.calls):
+            for number, (mine, order, bin_of, first, entry, leave, at_entry, at_exit, *away) in enumerate(self.calls):
                 theirs, own, rough = (leave, entry, at_entry) if side > 0 else (entry, leave, at_exit)
+                own_away, away_there = away if side > 0 else reversed(away)
                 known = np.full(theirs.shape, np.inf)
                 for i, one in enumerate(mine):
                     if (only is None or one == only) and np.isfinite(bound[one]).any():
                         known[:, i] = side * theirs[:, i] + limits_between(
-                            theirs[:, i], self.nodes, bound[one], self.curve
+                            theirs[:, i], self.nodes, bound[one], self.bends(one)
                         )
+                        known[:, i] += away_there[:, i] if one != self.reference else 0.0
                 known = np.where(np.isnan(known), np.inf, known)
-                room = np.where(np.isfinite(own), others(known) - side * own, np.inf)
+                room = np.where(np.isfinite(own), others(known) - side * own + own_away, np.inf)
                 close = np.where(np.isfinite(room), room - side * rough, np.inf)
                 least = np.minimum.reduceat(close, first, axis=0)
                 tightest = close == np.repeat(least, np.diff(first, append=len(close)), axis=0)
@@ -210,8 +269,19 @@ class Limits:
         edges = np.flatnonzero(np.diff(torn, prepend=True, append=True))
         for begin, end in zip(edges[::2], edges[1::2], strict=True):
             bins = slice(max(begin - 1, 0), end - 1)  # a node more than bins at both ends
-            found[begin:end] = reach(points.at[bins, rank], points.limit[bins, rank], self.nodes[begin:end], self.curve)
+            at, limit, nodes = points.at[bins, rank], points.limit[bins, rank], self.nodes[begin:end]
+            if self.steering is None:
+                found[begin:end] = reach(at, limit, nodes, self.curve)
+            else:
+                stretches = self.steering.within(rank, int(begin), int(end)) if self.reference == 0 else []
+                found[begin:end] = steered_reach(at, limit, nodes, stretches, self.single)
         return found
+
+    def bends(self, rank: int) -> float | Floats:
+        """Returns by how much a rank's clock may bend against the reference in each interval; see `limits_between`."""
+        if self.steering is None or rank == self.reference:
+            return self.curve
+        return self.steering.curves[rank] if self.reference == 0 else np.full(len(self.nodes) - 1, np.inf)
 
     def sweep(self, reference: int, barred: Sequence[int]) -> tuple[Floats, Floats]:
         """Returns the limits of each rank's clock against that of a reference.
@@ -223,6 +293,7 @@ class Limits:
             barred: ranks that limit nobody.
         """
         shape = (self.ranks, len(self.nodes))
+        self.reference = reference
         lower, upper = np.full(shape, -np.inf), np.full(shape, np.inf)
         lower[reference] = upper[reference] = 0.0
         for _ in range(self.ranks + 2):
@@ -263,14 +334,16 @@ class Limits:
             barred.append(conflict.place)
             if conflict.place == reference and len(barred) < self.ranks:
                 reference = next(rank for rank in range(self.ranks) if rank not in barred)
-        if not barred:
+        if not barred and self.steering is None:
             return lower, upper, self.torn, ()
         for rank in barred:
             # Against all others, as they are; the first rank's clock is everybody's axis.
-            self.torn[rank] = self.tears(self.points(lower, upper), rank)
+            self.torn[rank] |= self.tears(self.points(lower, upper), rank)
         if 0 in barred:
             self.torn |= self.torn[0]
-        lower, upper = self.sweep(0, [rank for rank in barred if rank])
+        self.single = self.steering is not None
+        if barred or (self.steering is not None and self.steering.somewhere):
+            lower, upper = self.sweep(0, [rank for rank in barred if rank])
         crossed = lower > upper + CLOCK_ROUNDING
         self.torn |= crossed
         lower, upper = np.where(self.torn, -np.inf, lower), np.where(self.torn, np.inf, upper)
@@ -310,11 +383,13 @@ class Limits:
             barred: ranks that are left out.
         """
         shape = (self.ranks, len(self.nodes))
+        rate = MOST_RATE if self.steering is None else STEERED_RATE
         room = np.full((self.ranks, self.ranks), np.inf)
         found = {}
         for one in range(self.ranks):
             alone = np.full(shape, np.inf)
             alone[one] = 0.0
+            self.reference = one
             sides = self.points(-alone, alone, one)
             for other in range(self.ranks):
                 if other != one and one not in barred and other not in barred:
@@ -333,7 +408,7 @@ class Limits:
         (sides, node), calls = found[place, other], []
         for side in sides:
             away = np.abs(side.at[:, other] - self.nodes[node])
-            call = int(side.call[np.argmin(side.limit[:, other] + MOST_RATE * away), other])
+            call = int(side.call[np.argmin(side.limit[:, other] + rate * away), other])
             group = self.groups[call >> 40]
             calls.append((group.name, int(group.number[call & (1 << 40) - 1])))
         return Conflict(place, other, -float(room[place, other]), tuple(dict.fromkeys(calls)))

@@ -19,6 +19,8 @@ from downbeat.text import counted
 
 Integers = NDArray[np.int64]
 MOST_RATE = 200e-6  # difference of two clocks that keep 100 ppm each
+SLEW_RATE = 500e-6  # by which ntpd and adjtime slew a clock; chrony's maxslewrate may be set to it
+STEERED_RATE = MOST_RATE + 2 * SLEW_RATE  # difference of two clocks that are slewed in opposite directions
 
 
 @dataclass(frozen=True)

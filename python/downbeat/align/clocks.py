@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from downbeat.align.axis import Axis, find_axis
-from downbeat.align.calls import Integers, RankTrace
+from downbeat.align.calls import SLEW_RATE, Integers, RankTrace
 from downbeat.align.matching import ORDERING, TO_ALL, Floats, GroupCalls, match, some_of, tied_groups
+from downbeat.align.movements import Movement
 from downbeat.errors import UsageError
 from downbeat.text import MICROSECONDS, counted
 from downbeat.trace.arrivals import Arrivals, arrivals_of
@@ -27,7 +28,9 @@ ALWAYS_LATE = 0.95  # of the calls
 CLEARLY = 1.1  # times as long
 CLEAR_RATE = 5.0  # standard errors that a rate is from 0
 KNOWN_RATE = 1e-6  # an error of less says something even of a rate of 0
-BROKEN = "they do not belong together, a clock was set, or a rate changed by more than 200 ppm"
+BROKEN = "they do not belong together, a clock was set, or rates differ by more than {:.0f} ppm"
+WIDE = 1e-3  # s: less is no wider than what operations take
+WIDER = 3.0  # times the bound in the middle of the run: that clocks may be steered between calls is worth a line
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,14 @@ class Aligned:
             (NaN: a call has none), expected_error_s; rate (mean over the run; NaN: not known to 1 ppm or to a fifth of
             it) and rate_error (standard error), largest_bound_s (of all calls).
         notes: on calls left out, and on faults of calls.
+        movements: of clocks that were slewed or set: rank, from_s and to_s after its first call, by_s.
     """
 
     axes: tuple[Axis, ...]
     groups: tuple[GroupCalls, ...]
     ranks: pd.DataFrame
     notes: tuple[str, ...]
+    movements: tuple[dict[str, float], ...] = ()
 
     def correct(self, rank: int, times: Integers) -> tuple[Integers, Floats, Floats]:
         """Returns times of a rank's clock on its axis, their bounds and expected errors, ns; see `Axis.correct`."""
@@ -67,12 +72,13 @@ class Aligned:
         return len(self.axes) == 1 and bool(self.ranks["bound_s"].notna().all())
 
 
-def align_traces(traces: Sequence[RankTrace], wander: float) -> Aligned:
+def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = False) -> Aligned:
     """Returns traces on one axis.
 
     Args:
         traces: of two ranks at least.
         wander: largest change of a clock's rate, 1/s.
+        steered: whether clocks may be slewed by NTP on top of that.
 
     Raises:
         UsageError: no two ranks have a collective in common.
@@ -83,7 +89,7 @@ def align_traces(traces: Sequence[RankTrace], wander: float) -> Aligned:
     known = [group for group in groups if np.isin(group.operation, ORDERING).any()]
     if not known:
         raise UsageError("no two of these ranks have a collective in common; they need an allreduce or a barrier")
-    axes = tuple(find_axis(tied, wander) for tied in tied_groups(known))
+    axes = tuple(find_axis(tied, wander, steered) for tied in tied_groups(known))
     rows = [rank_row(axis, known, trace) for trace in traces for axis in axes if trace.rank in axis.ranks]
     alone = [trace for trace in traces if not any(trace.rank in axis.ranks for axis in axes)]
     notes += [f"rank {one.rank}: has no collective with another rank" for one in alone]
@@ -94,19 +100,83 @@ def align_traces(traces: Sequence[RankTrace], wander: float) -> Aligned:
             f"they are on an axis of their own, the clock of rank {axis.ranks[0]}"
         )
     rows += [{"rank": one.rank, "host": one.host, "axis": one.rank, "calls": 0} for one in alone]
+    if steered:
+        notes += [line for axis in axes for line in movement_lines(axis, traces)]
     table = pd.DataFrame(rows).sort_values("rank", ignore_index=True)
     if any(map(overlaps, traces)):
         notes.append("calls of a rank overlap: their shares of the run may add up to more than 100 %")
     set_apart = {int(axis.ranks[one.place]) for axis in axes for one in axis.conflicts}
+    set_apart |= {int(rank) for axis in axes for rank in axis.ranks[axis.torn.any(axis=1)]}
     loose = [
         rank
         for rank in table["rank"][table["bound_s"].isna()]
         if rank not in set_apart.union(one.rank for one in alone)
     ]
     if loose:
-        notes.append(f"rank {some_of(loose)}: no bound: calls limit the clock from one side only, or not always")
+        why = " or do not show whether it was steered (--steady-clocks takes it that it was not)" if steered else ""
+        notes.append(
+            f"rank {some_of(loose)}: no bound: calls limit the clock from one side only, or not always,{why}".rstrip(
+                ","
+            )
+        )
+    if steered:
+        notes += wider_lines(known, wander, table)
     notes += always_last(known)
-    return Aligned(axes, tuple(known), table, (*notes, *(line for axis in axes for line in conflict_lines(axis))))
+    moved = [(axis, one) for axis in axes if axis.steering for one in axis.steering.movements]
+    movements = tuple(
+        {"rank": int(axis.ranks[one.place]), "from_s": begin, "to_s": end, "by_s": one.by * NS}
+        for axis, one in moved
+        for begin, end in [times_of(axis, traces, one)]
+    )
+    notes += [line for axis in axes for line in conflict_lines(axis)]
+    return Aligned(axes, tuple(known), table, tuple(notes), movements)
+
+
+def movement_lines(axis: Axis, traces: Sequence[RankTrace]) -> list[str]:
+    """Returns a line for each clock that moved otherwise than by its rate."""
+    lines = []
+    for one in axis.steering.movements if axis.steering else ():
+        begin, end = times_of(axis, traces, one)
+        inside = (axis.nodes >= one.begin) & (axis.nodes <= one.end)
+        torn = bool(
+            axis.torn[one.place or slice(None)][..., inside].any()
+        )  # the first rank's clock is everybody's axis
+        against = f" against rank {axis.ranks[0]}'s" if len(axis.ranks) == 2 else ""
+        lines.append(
+            f"rank {axis.ranks[one.place]}'s clock moved by {one.by / 1e3:,.4g} us{against} between {begin:.6g} s and "
+            f"{end:.6g} s after its first call: it was slewed or set; "
+            + ("no bound there" if torn else "errors there have that")
+        )
+    return lines
+
+
+def times_of(axis: Axis, traces: Sequence[RankTrace], movement: Movement) -> tuple[float, float]:
+    """Returns from when to when a clock moved, s after the rank's first call."""
+    rank = int(axis.ranks[movement.place])
+    trace = next(one for one in traces if one.rank == rank)
+    first = min(int(calls.entry.min()) for calls in trace.calls if len(calls.entry)) - int(axis.origin[movement.place])
+    return (movement.begin - first) * NS, (movement.end - first) * NS
+
+
+def wider_lines(groups: Sequence[GroupCalls], wander: float, table: pd.DataFrame) -> list[str]:
+    """Returns a line on bounds that are wide only because clocks may be steered."""
+    wide = table["largest_bound_s"].max()
+    if not wide > max(WIDER * table["bound_s"].max(), WIDE):
+        return []
+    steady = [find_axis(tied, wander) for tied in tied_groups(groups)]
+    if any(axis.conflicts for axis in steady):
+        return []
+    largest = 0.0
+    for axis in steady:
+        for rank in axis.ranks[1:].tolist():
+            times = np.concatenate([calls_of(group, rank) for group in groups])
+            largest = max(largest, float(axis.correct(rank, times)[1].max()) * NS)
+    if not largest < wide / WIDER:
+        return []
+    return [
+        f"the largest bound, {wide * MICROSECONDS:,.4g} us, is as wide as NTP may slew a clock where calls are far "
+        f"apart; if nobody steers these clocks, --steady-clocks gives {largest * MICROSECONDS:,.4g} us"
+    ]
 
 
 def rank_row(axis: Axis, groups: Sequence[GroupCalls], trace: RankTrace) -> dict[str, object]:
@@ -187,7 +257,7 @@ def conflict_lines(axis: Axis) -> list[str]:
         rank, other = axis.ranks[conflict.place], axis.ranks[conflict.other]
         lines.append(
             f"rank {rank} against rank {other}: {calls} contradict each other by {conflict.by_ns / 1e3:.3g} us: "
-            f"{BROKEN}; no bound there"
+            f"{BROKEN.format(axis.most_rate * 1e6)}; no bound there"
         )
     return lines
 
@@ -261,9 +331,23 @@ def align_table(aligned: Aligned) -> str:
         )
         numbers = " ".join(f"{one:>{width}}" for (width, *_), one in zip(columns, shown, strict=True))
         lines.append(f"{row['rank']:>6} {numbers}  {row['host']}".rstrip())
-    lines.append(f"the axis is the clock of rank {aligned.axes[0].ranks[0]}")
+    lines += textwrap.wrap(axis_line(aligned), NOTE_WIDTH)
     notes = [part for note in aligned.notes for part in textwrap.wrap(note, NOTE_WIDTH, subsequent_indent="  ")]
     return "\n".join([*lines, *notes])
+
+
+def axis_line(aligned: Aligned) -> str:
+    """Returns whose clock the axis is, and for which clocks the bounds hold."""
+    axis = aligned.axes[0]
+    if axis.steering is None:
+        domain = (
+            f"that nobody steers: rates differ by up to {axis.most_rate * 1e6:.0f} ppm and change by up to "
+            f"{axis.curve * 1e9:.1g} per s"
+        )
+    else:
+        fastest = f"{SLEW_RATE * 1e6:.0f} ppm"
+        domain = f"that NTP slews by up to {fastest}; faster movements are named where ends of calls show them"
+    return f"the axis is the clock of rank {axis.ranks[0]}; bounds hold for clocks {domain}"
 
 
 def figure(value: float, unit: float, places: int, unknown: str = "-") -> str:
@@ -276,6 +360,8 @@ def align_json(aligned: Aligned) -> str:
     content = {
         "schema_version": 1,
         "reference_rank": int(aligned.axes[0].ranks[0]),
+        "steered": aligned.axes[0].steering is not None,
+        "movements": aligned.movements,
         "ranks": json.loads(aligned.ranks.to_json(orient="records", double_precision=15)),
         "notes": aligned.notes,
     }

@@ -25,6 +25,7 @@ class Ends:
 
     Attributes:
         found: offset and expected error of each rank and node, ns, and whether a rank has any.
+        shown: of each rank: times of ends on its clock, and offsets that they show, ns.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Ends:
         curve: float,
     ) -> None:
         self.nodes, self.curve, self.resolution = nodes, curve, resolution
+        self.shown: dict[int, tuple[Floats, Floats]] = {}
         self.calls = []
         for group, mine, leave, of in zip(groups, places, exits, bins, strict=True):
             rows = np.isin(group.operation, TO_ALL) & ((group.size != 0) | (group.operation == "barrier"))
@@ -96,6 +98,10 @@ class Ends:
                 for i in np.flatnonzero(new[mine]):
                     rest = together - leave[:, i]
                     apart.setdefault(place[mine[i]], []).append((leave[:, i], rest, bin_of + 1, first))
+        for row, some in apart.items():
+            at, rest = (np.concatenate([one[i] for one in some]) for i in (0, 1))
+            known_ends = ~np.isnan(rest)
+            self.shown[int(columns[row])] = at[known_ends], rest[known_ends]
         held = np.ones(line.shape)
         for _ in range(PASSES):
             weight, total, noise = np.zeros(line.shape), np.zeros(line.shape), np.zeros(len(line))
@@ -121,8 +127,8 @@ class Ends:
         base = error[known].max(axis=0) if known.any() else 0.0
         with np.errstate(invalid="ignore"):
             shares = np.where(weight > 0, variance / np.maximum(noise, 1e-9)[:, None], np.nan)
-        shown = np.ones(len(line), dtype=bool)
-        for row in np.flatnonzero(np.nanmedian(shares, axis=1) > FREE).tolist():
+        shown, measured = np.ones(len(line), dtype=bool), np.isfinite(shares).any(axis=1, keepdims=True)
+        for row in np.flatnonzero(np.nanmedian(np.where(measured, shares, 0.0), axis=1) > FREE).tolist():
             at = np.flatnonzero(weight[row] > 0)
             shown[row] = len(at) > LEAST_ENDS
             if shown[row]:  # then noise is at most what neighbors miss each other by

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from downbeat.align.calls import Integers
-from downbeat.align.clocks import Aligned, late_or_slow
+from downbeat.align.clocks import Aligned, axis_line, late_or_slow
 from downbeat.align.matching import TO_ALL, Floats, GroupCalls
 from downbeat.report.drawing import PHASE_COLORS, draw_bars
 from downbeat.report.page import Page, PageSection, Table
@@ -27,7 +27,10 @@ THIN = 200  # a bar that is this often in its axis is not seen
 AXIS_TERMS = (
     ("offset", "of the clock against the axis in the middle of the run: positive if it is ahead"),
     ("rate", "by how much the clock is too fast, with its standard error; none where it is not known"),
-    ("bound", "the error of a stamp on the axis cannot be larger: in the middle of the run"),
+    (
+        "bound",
+        "the error of a stamp on the axis cannot be larger, for the clocks named above: in the middle of the run",
+    ),
     ("expected error", "standard error of a stamp on the axis: in the middle of the run"),
 )
 
@@ -47,7 +50,7 @@ def clock_section(aligned: Aligned) -> PageSection:
         pictures.append(before_and_after(aligned, *shown))
     return PageSection(
         "Clocks",
-        (f"The axis is the clock of rank {aligned.axes[0].ranks[0]}.",),
+        (f"{axis_line(aligned)[:1].upper()}{axis_line(aligned)[1:]}.",),
         warnings=aligned.notes,
         tables=(Table("Clocks of the ranks against the axis", clocks_frame(aligned)),),
         pictures=tuple(one for one in pictures if one is not None),

@@ -59,6 +59,10 @@ def align(
             min=0.0, max=1e-3, metavar="PER_S", help="Largest change of a clock's rate, in 1/s: the bounds hold for it."
         ),
     ] = 2e-9,
+    steady: Annotated[
+        bool,
+        typer.Option("--steady-clocks", help="Nobody steers the clocks: bounds for oscillators alone, not for NTP."),
+    ] = False,
 ) -> None:
     """Put traces of several ranks on one time axis, by the collectives in them.
 
@@ -75,7 +79,7 @@ def align(
 
     inputs_of_job = [path / job if job and path.is_dir() else path for path in traces]
     found, left_out = read_all(inputs_of_job, kernels_of(kernel or ()))
-    aligned = align_traces(found, wander)
+    aligned = align_traces(found, wander, steered=not steady)
     aligned = replace(aligned, notes=(*aligned.notes, *left_out))
     inputs = {trace.path.resolve() for trace in found}
     if output and output.resolve() in inputs:

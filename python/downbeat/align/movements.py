@@ -1,0 +1,392 @@
+"""Where a clock left its course, from the ends of collectives: slews, sets, and changes of its rate.
+
+Ends of calls scatter, so a course is compared before and after each instant, over windows of several lengths: a line on
+each side, whose jump or bend is more than noise and the curvature allow. A window never reaches over a movement that a
+shorter one shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from downbeat.align.calls import STEERED_RATE, Integers
+from downbeat.align.matching import Floats
+
+SCALES = (2, 3, 6, 12, 24)  # nodes on each side of an instant
+SURPRISE = 5.0  # standard errors; 3e5 tests of normal noise show one in a few runs
+HIDDEN = 3.0  # standard errors of a node: what windows of 24 nodes on each side leave undetected
+FEWEST_NODES = 12  # that show a course
+FEWEST_ALONG = 6  # nodes of a stretch
+MILD_CURVE = 1e-14  # 1/ns: by 1e-5 per s, which takes frequency steps of NTP for bends
+WIDE = 5  # nodes: a median of them is kept by two outliers
+CLIP = 3.0  # standard deviations
+SLEWED = 20e-6  # a rate that differs by more from the usual one is a slew
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a clock differs from the others by the ends of calls, at nodes that have some.
+
+    Attributes:
+        node: numbers of the nodes.
+        at: ns.
+        value: ns, of the offset.
+        error: standard error of it by the scatter of ends, ns.
+    """
+
+    node: Integers
+    at: Floats
+    value: Floats
+    error: Floats
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Nodes along which a clock keeps its course.
+
+    Attributes:
+        begin, end: numbers of the first one and of the one after the last.
+        curve: largest second derivative, halved, 1/ns.
+        margin: largest movement that the scatter of ends may hide, ns.
+    """
+
+    begin: int
+    end: int
+    curve: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class Movement:
+    """A clock that left its course: it was slewed or set.
+
+    Attributes:
+        place: of the rank among all.
+        begin, end: between which times on its clock, ns after its origin.
+        by: how much it moved against the first rank's, ns; its sign is that of the clock.
+        error: of that, ns.
+    """
+
+    place: int
+    begin: float
+    end: float
+    by: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Steering:
+    """Which clocks keep their course where, though any of them may be steered; all against the first rank's.
+
+    Attributes:
+        courses: of ranks that have one.
+        left: of these, at which nodes of the course the clock left it by the strict curve.
+        stretches: of each rank.
+        curves: of each rank and interval between nodes: how much its clock may bend; inf: it may be steered there.
+        torn: of each rank and node: the clock moved faster than any is slewed, or ran backwards.
+        ends: of each rank: times of ends that show its course, ns, ascending.
+        movements: of the clocks.
+    """
+
+    courses: dict[int, Course]
+    left: dict[int, NDArray[np.bool_]]
+    stretches: tuple[tuple[Stretch, ...], ...]
+    curves: Floats
+    torn: NDArray[np.bool_]
+    ends: tuple[Floats, ...]
+    movements: tuple[Movement, ...]
+
+    @property
+    def somewhere(self) -> bool:
+        """Whether a clock may have been steered in an interval."""
+        return bool(np.isinf(self.curves).any())
+
+    def hidden(self, rank: int, times: Floats) -> Floats:
+        """Returns how far a clock may have gone and come back unseen: since the closest end that shows its course."""
+        ends = self.ends[rank]
+        if not len(ends):
+            return np.zeros(times.shape)
+        after = np.searchsorted(ends, times)
+        away = np.minimum(
+            np.abs(times - ends[np.maximum(after - 1, 0)]), np.abs(times - ends[np.minimum(after, len(ends) - 1)])
+        )
+        found: Floats = STEERED_RATE * away
+        return found
+
+    def within(self, rank: int, begin: int, end: int) -> list[Stretch]:
+        """Returns the stretches of a rank by the places of some nodes."""
+        parts = [
+            replace(one, begin=max(one.begin, begin) - begin, end=min(one.end, end) - begin)
+            for one in self.stretches[rank]
+        ]
+        return [one for one in parts if one.end - one.begin > 1]
+
+
+def steering_of(
+    shown: dict[int, tuple[Floats, Floats]],
+    backward: Sequence[Sequence[tuple[float, float]]],
+    nodes: Floats,
+    resolution: Floats,
+    curve: float,
+) -> Steering:
+    """Returns which clocks keep their course where.
+
+    Args:
+        shown: of ranks: times of ends and offsets that they show, ns.
+        backward: of each rank: from and to which time its clock showed a time twice, ns.
+        nodes: ns.
+        resolution: of each rank's clock, ns.
+        curve: of a clock that nobody steers, 1/ns.
+    """
+    ranks = len(resolution)
+    curves, torn = np.full((ranks, len(nodes) - 1), np.inf), np.zeros((ranks, len(nodes)), dtype=bool)
+    curves[0] = curve
+    middles = (nodes[1:] + nodes[:-1]) / 2.0
+    courses, left, movements = {}, {}, []
+    stretches: list[tuple[Stretch, ...]] = [()] * ranks
+    ends: list[Floats] = [np.zeros(0)] * ranks
+    for rank in range(ranks):
+        for first, last in (*backward[rank], *(backward[0] if rank else ())):
+            begin, end = np.searchsorted(nodes, [first, last])
+            torn[rank, max(begin - 1, 0) : end + 1] = True
+    for rank, (at, value) in shown.items():
+        if len(at) < FEWEST_NODES:
+            continue
+        node = np.clip(np.searchsorted(middles, at), 1, len(nodes) - 2)
+        course = course_of(at, value, node, float(resolution[rank] / np.sqrt(6.0)) + 1.0)
+        if len(course.at) < FEWEST_NODES:
+            continue
+        strict = moved(course, curve, torn[rank, course.node])
+        mild = moved(course, MILD_CURVE, torn[rank, course.node]) if strict.any() else strict
+        jump = np.abs(np.diff(course.value))
+        fast = jump > STEERED_RATE * np.diff(course.at) + SURPRISE * (course.error[1:] + course.error[:-1])
+        for k in np.flatnonzero(fast & mild[1:] & mild[:-1]).tolist():
+            first, last = course.node[k], course.node[k + 1]
+            back = max(course.value[k + 1] - course.value[k], 0.0)  # a clock set back shows times twice
+            span = nodes[last] + back, nodes[first] - back
+            first, last = (
+                min(first, int(np.searchsorted(nodes, span[1]))),
+                max(last, int(np.searchsorted(nodes, span[0]))),
+            )
+            torn[rank, max(first - (back > 0), 0) : last + 1] = True
+        mild |= torn[rank, course.node]
+        strict |= mild
+        courses[rank], left[rank], ends[rank] = course, strict, np.sort(at)
+        along = [
+            *still(course, mild, MILD_CURVE if strict.any() else curve),
+            *(still(course, strict, curve) if strict.any() else ()),
+        ]
+        stretches[rank] = tuple(along)
+        for one in along:
+            curves[rank, one.begin : one.end - 1] = one.curve  # the strict ones come last
+        movements += movements_of(rank, course, strict)
+    return Steering(courses, left, tuple(stretches), curves, torn, tuple(ends), by_reference(movements, len(courses)))
+
+
+def still(course: Course, left: NDArray[np.bool_], curve: float) -> list[Stretch]:
+    """Returns the stretches along which a clock keeps its course.
+
+    Args:
+        course: of the clock.
+        left: where it does not.
+        curve: to which it keeps, 1/ns.
+    """
+    edges = np.flatnonzero(np.diff(left, prepend=True, append=True))
+    return [
+        Stretch(
+            int(course.node[begin]),
+            int(course.node[end - 1]) + 1,
+            curve,
+            HIDDEN * float(np.quantile(course.error[begin:end], 0.9)),
+        )
+        for begin, end in zip(edges[::2], edges[1::2], strict=True)
+        if end - begin >= FEWEST_ALONG
+    ]
+
+
+def movements_of(rank: int, course: Course, left: NDArray[np.bool_]) -> list[Movement]:
+    """Returns by how much a clock moved, of movements that are no change of its rate alone.
+
+    Args:
+        rank: its place.
+        course: of the clock.
+        left: where it left its course.
+    """
+    inside = np.flatnonzero(np.diff(left, prepend=True, append=True))
+    pieces = [(int(a), int(b) - 1) for a, b in zip(inside[::2], inside[1::2], strict=True) if b - a > 1]
+    if not pieces or not left.any():
+        return []
+    slopes = [(course.value[b] - course.value[a]) / (course.at[b] - course.at[a]) for a, b in pieces]
+    usual = slopes[int(np.argmax([course.at[b] - course.at[a] for a, b in pieces]))]
+    rest = course.value - usual * course.at
+    away = left.copy()
+    for (a, b), slope in zip(pieces, slopes, strict=True):
+        away[a : b + 1] |= abs(slope - usual) > SLEWED
+    found = []
+    edges = np.flatnonzero(np.diff(away, prepend=False, append=False))
+    for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        first, last = max(begin - 1, 0), min(end, len(rest) - 1)
+        by, error = float(rest[last] - rest[first]), float(np.hypot(course.error[last], course.error[first]))
+        quick = last - first <= 4 or abs(by) > SLEWED / 2 * (course.at[last] - course.at[first])
+        if abs(by) > SURPRISE * error and quick:
+            found.append(Movement(rank, float(course.at[first]), float(course.at[last]), -by, error))
+    return found
+
+
+def by_reference(movements: Sequence[Movement], ranks: int) -> tuple[Movement, ...]:
+    """Returns movements, those that most clocks make alike as one of the first rank's.
+
+    Args:
+        movements: against the first rank.
+        ranks: how many have a course.
+    """
+    rest, found = list(movements), []
+    while rest:
+        first = rest[0]
+        alike = [
+            one
+            for one in rest
+            if one.begin <= first.end
+            and first.begin <= one.end
+            and abs(one.by - first.by) <= 0.3 * abs(first.by) + 5 * (one.error + first.error)
+        ]
+        places = {one.place for one in alike}
+        if ranks > 1 and len(places) > ranks / 2 and len(places) > 1:
+            found.append(
+                replace(min(alike, key=lambda one: one.error), place=0, by=-float(np.median([one.by for one in alike])))
+            )
+        else:
+            found += alike
+        rest = [one for one in rest if one not in alike]
+    return tuple(sorted(found, key=lambda one: (one.place, one.begin)))
+
+
+def course_of(at: Floats, value: Floats, node: Integers, floor: float) -> Course:
+    """Returns the course that single calls show.
+
+    Args:
+        at: of each call, ns.
+        value: offset that its end shows, ns.
+        node: of each call.
+        floor: least scatter of one, ns.
+    """
+    order = np.lexsort((value, node))
+    nodes, first, count = np.unique(node[order], return_index=True, return_counts=True)
+    low, high = order[first + (count - 1) // 2], order[first + count // 2]
+    middle = (value[low] + value[high]) / 2.0
+    when = np.bincount(node, at)[nodes] / count
+    time = np.argsort(at, kind="stable")
+    # Scatter by neighbors, which no slow movement is in; of nodes, as ends may scatter together.
+    scatter = max(missed(at[time], value[time], np.ones(len(at))), missed(when, middle, count.astype(float)), floor)
+    error = scatter / np.sqrt(count) * np.where(count > 2, 1.25, 1.0)  # of a median
+    wide = (
+        np.lib.stride_tricks.sliding_window_view(np.pad(middle, WIDE // 2, mode="reflect"), WIDE)
+        if len(middle) > WIDE
+        else None
+    )
+    if wide is not None:
+        near = np.median(wide, axis=1)
+        inner = slice(WIDE // 2, len(middle) - WIDE // 2)
+        middle[inner] = np.clip(middle, near - CLIP * error, near + CLIP * error)[inner]
+    return Course(nodes, when, middle, error)
+
+
+def missed(at: Floats, value: Floats, count: Floats) -> float:
+    """Returns the scatter of single values, ns: what neighbors miss each other by."""
+    if len(at) < 4:
+        return 0.0
+    length = np.maximum(at[2:] - at[:-2], 1e-9)
+    part = (at[1:-1] - at[:-2]) / length
+    rest = value[1:-1] - value[:-2] - part * (value[2:] - value[:-2])
+    rest /= np.sqrt(1.0 / count[1:-1] + part**2 / count[2:] + (1.0 - part) ** 2 / count[:-2])
+    return 1.4826 * float(np.median(np.abs(rest)))
+
+
+def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Returns at which nodes of a course the clock moved otherwise than a curvature allows.
+
+    Args:
+        course: of at least two nodes.
+        curve: largest second derivative, halved, 1/ns.
+        known: nodes of which that is known.
+    """
+    found = known.copy()
+    for scale in SCALES:
+        for _ in range(len(found)):
+            surprise = surprises(course, curve, scale, found)
+            peak = int(np.argmax(surprise))
+            if surprise[peak] < SURPRISE:
+                break
+            # All peaks at once, each as far as its surprise is half of it.
+            high = surprise >= SURPRISE
+            edges = np.flatnonzero(np.diff(high, prepend=False, append=False))
+            for begin, end in zip(edges[::2], edges[1::2], strict=True):
+                top = surprise[begin:end].max()
+                kept = np.flatnonzero(surprise[begin:end] >= max(top / 2.0, SURPRISE)) + begin
+                best = int(np.argmax(surprise[begin:end])) + begin
+                left = right = best
+                while left - 1 in kept:
+                    left -= 1
+                while right + 1 in kept:
+                    right += 1
+                found[left : right + 2] = True  # the nodes on both sides of an instant
+    return found
+
+
+def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]) -> Floats:
+    """Returns how many standard errors the course jumps or bends by between each node and the next; 0: not known."""
+    count = len(course.at)
+    result = np.zeros(count - 1)
+    time = (course.at - course.at[0]) * 1e-9  # s
+    base = np.median(course.value)
+    weight = course.error**-2.0
+    sums = [
+        np.concatenate([[0.0], np.cumsum(one)])
+        for one in (
+            weight,
+            weight * time,
+            weight * time**2,
+            weight * (course.value - base),
+            weight * time * (course.value - base),
+            known,
+        )
+    ]
+    boundary = np.arange(1, count)
+    sides = []
+    usable = np.ones(count - 1, dtype=bool)
+    for first, last in ((boundary - scale, boundary), (boundary, boundary + scale)):
+        begin, end = np.maximum(first, 0), np.minimum(last, count)
+        w, t, tt, v, tv, taken = (one[end] - one[begin] for one in sums)
+        usable &= taken == 0
+        middle, mean = t / w, v / w
+        wide = np.maximum(tt - t * middle, 0.0)
+        short = (end - begin < 2) | (wide * 1.0 <= 0.0)
+        slope = np.where(short, 0.0, (tv - t * mean) / np.where(short, 1.0, wide))
+        length = (time[end - 1] - time[begin]) * 1e9
+        sides.append((w, middle, mean, wide, short, slope, length))
+    at = (time[boundary - 1] + time[boundary]) / 2.0
+    (lw, lm, lv, lwide, lshort, lslope, llen), (rw, rm, rv, rwide, rshort, rslope, rlen) = sides
+    # One node alone goes on as the other side does.
+    lslope, rslope = np.where(lshort, rslope, lslope), np.where(rshort, lslope, rslope)
+    jump = rv + rslope * (at - rm) - lv - lslope * (at - lm)
+    reach = {side: (at - rm) ** 2 if side else (at - lm) ** 2 for side in (0, 1)}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = (rm - lm) ** 2
+        variance = 1.0 / lw + 1.0 / rw
+        variance += np.where(
+            lshort, alone / rwide, np.where(rshort, alone / lwide, reach[0] / lwide + reach[1] / rwide)
+        )
+        bend = np.where(lshort | rshort, 0.0, rslope - lslope)
+        bend_error = np.sqrt(np.where(lshort | rshort, 1.0, 1.0 / lwide + 1.0 / rwide))
+    gap = (time[boundary] - time[boundary - 1]) * 1e9
+    room = curve * ((llen + gap / 2) ** 2 + (rlen + gap / 2) ** 2) / 2.0
+    turn = 2.0 * curve * (llen + rlen + gap) * 1e9
+    usable &= ~(lshort & rshort) & np.isfinite(variance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = np.maximum((np.abs(jump) - room) / np.sqrt(variance), (np.abs(bend) - turn) / bend_error)
+    found: Floats = np.where(usable, np.nan_to_num(result), 0.0)
+    return found
