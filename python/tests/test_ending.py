@@ -5,23 +5,29 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.ending import LINES, closing, contrast, next_steps
+from downbeat.cli import app
+from downbeat.commands.options import PASSED
+from downbeat.comparison.ending import LINES, closing, contrast, next_steps, spread_lines
 from downbeat.comparison.ranges import AFFORDABLE, helpful_step, sizes_text, verdict_ranges
 from downbeat.comparison.sheet import comparison_sheet, conclusion
 from downbeat.comparison.shown import shown_rows
 from downbeat.run.directory import write_plan, write_record
 from downbeat.run.estimates import Estimates
+from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Library, Measurement, Plan, Variant
 from downbeat.show import WIDTH
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
-from downbeat_command import downbeat
+from downbeat.text import seconds_of
+from downbeat_command import COMMAND, downbeat
 from launch_files import Cell, write_launch
 from test_comparison_sheet import BARRIER, COMMON_START, cell, frame_of, open_cell
 
@@ -303,3 +309,51 @@ def test_many_operations_and_sizes_fit_one_screen(tmp_path: Path) -> None:
 
     lines = ended(tmp_path / "e", FEWEST_LAUNCHES, cells)
     assert sum("more: downbeat" in line for line in lines) == 2
+
+
+def launched(gap: float, took: float, launches: int = 10) -> Experiment:
+    """Returns an experiment whose launches took so many seconds, with so many between them."""
+    record = [
+        {"started": stamp(number * (gap + took)), "ended": stamp(number * (gap + took) + took)}
+        for number in range(launches)
+    ]
+    found = [Launch("some", 2, "default", i + 1, Path("x.nc"), one) for i, one in enumerate(record)]
+    return Experiment(Path("where"), "e", tuple(found), PLAN, ())
+
+
+def stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(1e9 + seconds, UTC).isoformat()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_command_that_spreads_a_run_is_the_same_run(seed: int, tmp_path: Path) -> None:
+    """Whatever its options were, and however they were written."""
+    random = np.random.default_rng(seed)
+    options = [
+        ["-o", "a b"], ["-oplace"], ["--output=x$y"], ["--output", "z"], ["--interval", "0"], ["--launches", "7"],
+        ["--variant", "old:"], ["-n", "2"], ["--sync=harmonize"], ["-m", "8:64K"], ["--seed", "3"], ["--states", "all"],
+    ]  # fmt: skip
+    parts = [["bcast"], ["./my op.so(n=2)"], *(options[i] for i in random.permutation(len(options))[:5])]
+    words = [word for i in random.permutation(len(parts)) for word in parts[i]]
+    passed = ["--late-ranks", "0.1"] if seed % 2 else []
+    lines = spread_lines(launched(0.3, 4.0), tmp_path / "it's here", (words, passed))
+    again = shlex.split(lines[-1])
+    assert again[:2] == ["downbeat", "run"]
+    run = COMMAND(app).commands["run"]  # type: ignore[attr-defined]
+    before, after = (run.make_context("run", list(one)) for one in ([*words, "--", *passed], again[2:]))
+    assert before.meta[PASSED] == after.meta[PASSED]
+    changed = {"output", "over", "interval"}
+    assert {k: v for k, v in before.params.items() if k not in changed} == {
+        k: v for k, v in after.params.items() if k not in changed
+    }
+    assert not Path(after.params["output"]).exists()
+    assert seconds_of(after.params["over"]) >= 5 * 43
+    assert after.params["interval"] is None
+
+
+def test_spread_launches_are_not_told_to_spread() -> None:
+    words = (["bcast"], [])
+    for gap, took, said in ((0.5, 4.0, True), (90.0, 4.0, False), (1.0, 600.0, True)):
+        assert bool(spread_lines(launched(gap, took), Path("where"), words)) == said
+    assert spread_lines(launched(0.5, 4.0, 1), Path("where"), words) == []
+    assert spread_lines(launched(0.5, 4.0), Path("where"), ([], [])) == []  # a run without a command of its own
