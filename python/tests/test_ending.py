@@ -352,7 +352,7 @@ def test_the_command_that_spreads_a_run_is_the_same_run(seed: int, tmp_path: Pat
 
 
 def test_spread_launches_are_not_told_to_spread() -> None:
-    words = (["bcast"], [])
+    words: tuple[list[str], list[str]] = (["bcast"], [])
     for gap, took, said in ((0.5, 4.0, True), (90.0, 4.0, False), (1.0, 600.0, True)):
         assert bool(spread_lines(launched(gap, took), Path("where"), words)) == said
     assert spread_lines(launched(0.5, 4.0, 1), Path("where"), words) == []
