@@ -43,6 +43,7 @@ FAMILIES = {
     "histories": histories.simulate,
     "intervals": intervals.simulate,
     "launch_medians": intervals.simulate_launch_medians,
+    "next_step": powers.simulate_next_step,
     "power": powers.simulate,
     "real": real.simulate,
     "sessions": sessions.simulate,

@@ -48,7 +48,7 @@ def weekend(random: np.random.Generator, sessions: int) -> NDArray[np.float64]:
 
 
 def monday(random: np.random.Generator, sessions: int) -> NDArray[np.float64]:
-    return normal(random, sessions) + math.log(0.95) * ((np.arange(sessions) + random.integers(7)) % 7 == 0)
+    return np.asarray(normal(random, sessions) + math.log(0.95) * ((np.arange(sessions) + random.integers(7)) % 7 == 0))
 
 
 def modes(random: np.random.Generator, sessions: int) -> NDArray[np.float64]:

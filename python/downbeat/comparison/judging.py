@@ -28,13 +28,11 @@ from downbeat.comparison.sides import SESSION
 from downbeat.data.cells import STATE, WRONG
 from downbeat.errors import UsageError
 from downbeat.statistics.modes import unseen_share
-from downbeat.statistics.power import VerdictRule, detectable_ratio, launches_needed, launches_that_decide
+from downbeat.statistics.power import VerdictRule, detectable_ratio, launches_alike, launches_needed
 from downbeat.statistics.sessions import compare_across_sessions
 from downbeat.statistics.two_samples import compare_beyond, compare_independent, compare_paired
 from downbeat.statistics.verdicts import (
     CONFIDENCE,
-    FEW_ALIKE,
-    FEWEST_ALIKE,
     FEWEST_LAUNCHES,
     FEWEST_SESSIONS,
     MARGIN,
@@ -299,6 +297,7 @@ VERDICT_NUMBERS = (
     "clock_uncertainty",
     "detectable_ratio",
     "launches_needed",
+    "launches_alike",
     "sessions",
     "session_deviation",
     "unseen",
@@ -330,15 +329,23 @@ def rule_of(one: Comparison, tests: int) -> VerdictRule:
     return VerdictRule(one.level / max(tests, 1), one.margin, one.confidence, one.hidden)
 
 
+def needed_launches(one: Comparison, rule: VerdictRule) -> float:
+    """Returns how many launches show 5 %."""
+    return float(launches_needed(EFFECT, one.deviation, one.freedom, one.paired, rule))
+
+
+def alike_launches(one: Comparison, rule: VerdictRule) -> float:
+    """Returns how many launches show that there is no difference."""
+    return float(launches_alike(one.deviation, one.freedom, one.paired, rule))
+
+
 def verdict_numbers(match: Match, one: Comparison, tests: int) -> dict[str, object]:
     """Returns the numbers of a cell, one of so many tests: power is that with Holm's correction at its strictest."""
     a, b = (float(np.exp(np.mean(np.log(side)))) for side in (match.a, match.b))
     rule = rule_of(one, tests)
-    needed = math.nan
+    needed = alike = math.nan
     if min(one.launches) >= 2 and one.sessions is None:  # launches do not help against what differs between sessions
-        needed = float(launches_needed(EFFECT, one.deviation, one.freedom, one.paired, rule))
-        if one.reason == FEW_ALIKE:
-            needed = max(FEWEST_ALIKE, launches_that_decide(one.deviation, one.margin, one.confidence))
+        needed, alike = needed_launches(one, rule), alike_launches(one, rule)
     return {
         "a": a,
         "b": b,
@@ -354,6 +361,7 @@ def verdict_numbers(match: Match, one: Comparison, tests: int) -> dict[str, obje
         "clock_uncertainty": match.uncertainty,
         "detectable_ratio": detectable_ratio(one.error, one.freedom, rule),
         "launches_needed": needed,
+        "launches_alike": alike,
         "sessions": math.nan if one.sessions is None else one.sessions,
         "session_deviation": one.session_deviation,
         "unseen": unseen_share(min(one.launches[match.history_is_a :])),

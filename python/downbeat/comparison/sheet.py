@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
+from downbeat.comparison.effort import next_step
 from downbeat.comparison.judging import MOST_NAMES, UNMATCHED
 from downbeat.comparison.shown import shown_rows
 from downbeat.data.launch_file import IMPLIED
@@ -24,7 +25,7 @@ from downbeat.text import Units, counted, printable
 
 SCHEMA_VERSION = 1  # of the record
 UNITS = Units(FACTOR_UNITS | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"))
-COUNTS = ("launches_a", "launches_b", "launches_needed", "sessions")
+COUNTS = ("launches_a", "launches_b", "launches_needed", "launches_alike", "sessions")
 DECIDED = ("faster", "slower", "equivalent")
 VERDICT_ORDER = (*DECIDED, "undecided", UNMATCHED)
 # Of one operation after two synchronizers neither is faster: the same call is read lower or higher.
@@ -305,11 +306,8 @@ def open_lines(frame: pd.DataFrame) -> list[str]:
         found = dict.fromkeys(f"{100 * (power['detectable_ratio'].agg(end) - 1):.3g}" for end in ("min", "max"))
         chance = f"with a probability of {100 * POWER:g} %"
         if power["launches_needed"].notna().all():
-            needed = dict.fromkeys(str(int(power["launches_needed"].agg(end))) for end in ("min", "max"))
-            lines.append(
-                f"undecided cells: these launches detect a difference of {' to '.join(found)} % {chance}; "
-                f"detecting 5 % takes {' to '.join(needed)} launches"
-            )
+            fewest = int(power[["launches_a", "launches_b"]].min(axis=1).min())
+            lines.append(next_step(power["launches_needed"], power["launches_alike"], frame.attrs["margin"], fewest))
         else:
             lines.append(
                 f"undecided cells: these sessions detect a difference of {' to '.join(found)} % {chance}; more "

@@ -20,7 +20,6 @@ from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_ALIKE, FEWEST_LAUNCH
 POWER = 0.9  # usual where a missed difference costs more than a few launches
 LARGEST_RATIO = 1e6  # beyond which no search goes
 MOST_LAUNCHES = 100_000  # more than anybody will start
-MOST_DECIDING = 10_000  # nobody will start more of them to decide one cell
 POWER_ROUNDING = 1e-9  # of degrees of freedom that are added up
 NODES = 16  # of each integral over an estimated deviation: power to 0.005
 PRECISION = 1e-4  # of a search, relative
@@ -181,20 +180,39 @@ def launches_needed(
     return bisect.bisect_left(range(high), True, lo=low + 1, key=enough)
 
 
-def launches_that_decide(deviation: float, margin: float, confidence: float = CONFIDENCE) -> int:
-    """Returns how many launches make half the interval of a ratio as narrow as the margin.
+def alike_share(deviation: float, freedom: int, launches: int, paired: bool, rule: VerdictRule) -> float:
+    """Returns the probability that launches show two equal sides within the margin, from an estimated deviation."""
+    next_freedom = freedom_of(launches, paired)
+    true, weights = deviation_nodes(freedom)
+    estimated, chances = deviation_nodes(next_freedom)
+    errors = deviation / math.sqrt(launches) / true[:, np.newaxis]  # of the mean
+    half = t_quantile(next_freedom, 0.5 + rule.confidence / 2) * errors * estimated
+    room = np.maximum(math.log1p(rule.margin) - rule.hidden - half, 0.0)
+    within = 1 - erfc(room / (math.sqrt(2) * errors))
+    return float(weights @ within @ chances)
+
+
+def launches_alike(deviation: float, freedom: float, paired: bool, rule: VerdictRule, wanted: float = POWER) -> int:
+    """Returns how many launches show with a probability, 0.9 by default, that two equal sides are equivalent.
 
     Args:
-        deviation: standard deviation of the log ratio between launches, `Comparison.deviation`.
-        margin: as 0.02.
-        confidence: of the interval.
+        deviation: standard deviation of the logarithm of the ratio from one launch of each, `Comparison.deviation`.
+        freedom: degrees of freedom of that estimate; fractions do not count.
+        paired: whether they are pairs.
+        rule: whose margin the interval must be within.
+        wanted: the probability.
 
     Returns:
-        As many as equivalence takes at least, 10,000 at most.
+        10 at least, which equivalence takes; 100,000 at most.
     """
+    whole = max(1, math.floor(freedom * (1 + POWER_ROUNDING)))
 
-    def narrow(count: int) -> bool:
-        half = t_quantile(count - 1, 0.5 + confidence / 2) * deviation / math.sqrt(count)
-        return bool(half <= math.log1p(margin))
+    def enough(launches: int) -> bool:
+        if deviation == 0:
+            return rule.hidden < math.log1p(rule.margin)
+        return alike_share(deviation, whole, launches, paired, rule) >= wanted
 
-    return FEWEST_ALIKE + bisect.bisect_left(range(FEWEST_ALIKE, MOST_DECIDING), True, key=narrow)
+    low, high = FEWEST_ALIKE - 1, FEWEST_ALIKE
+    while high < MOST_LAUNCHES and not enough(high):
+        low, high = high, min(2 * high, MOST_LAUNCHES)
+    return bisect.bisect_left(range(high), True, lo=low + 1, key=enough)
