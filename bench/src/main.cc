@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <fmt/format.h>
 #include <iostream>
 #include <new>
@@ -67,10 +68,23 @@ ExitStatus run(int argc, char **argv) {
     }
 }
 
+/// A file at the limit of its size is an error of writing, with a line, not a signal. A handler is not handed on to
+/// what an operation of the user starts, as SIG_IGN is.
+void outlive_large_files() {
+    struct sigaction action {};
+    if (sigaction(SIGXFSZ, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) {
+        return;
+    }
+    action.sa_handler = [](int) {};
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGXFSZ, &action, nullptr);
+}
+
 } // namespace
 } // namespace bench
 
 int main(int argc, char **argv) {
+    bench::outlive_large_files();
     try {
         bench::prepare_algorithms(argc, argv);
     } catch (const std::exception &error) {

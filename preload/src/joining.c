@@ -29,47 +29,102 @@ static int copy(int target, int source, int64_t offset, int64_t size, struct crc
     return 0;
 }
 
-static int write_page(int target, const char page[TRACE_HEADER_SIZE], off_t offset) {
-    ssize_t written = pwrite(target, page, TRACE_HEADER_SIZE, offset);
-    return written == TRACE_HEADER_SIZE ? 0 : written < 0 ? errno : EIO;
+/* What a joined section begins with. */
+union front {
+    struct {
+        union {
+            struct trace_header header;
+            char page[TRACE_HEADER_SIZE];
+        };
+        struct trace_directory directory;
+    };
+    char bytes[2 * TRACE_HEADER_SIZE];
+};
+
+static int write_front(int target, const union front *front, off_t offset) {
+    ssize_t written = pwrite(target, front->bytes, sizeof front->bytes, offset);
+    return written == (ssize_t)sizeof front->bytes ? 0 : written < 0 ? errno : EIO;
+}
+
+static int read_page(int source, void *page, int64_t offset) {
+    ssize_t got = pread(source, page, TRACE_HEADER_SIZE, offset);
+    return got == TRACE_HEADER_SIZE ? 0 : got < 0 ? errno : EIO;
+}
+
+/* Copies up to `entries` of a table, as its chunks have them; NULL for `crc`: only counts them, in `entries`. */
+static int copy_table(int target, int source, int table, int64_t first, int64_t *entries, struct crc32 *crc) {
+    struct trace_directory directory;
+    int64_t rest = *entries;
+    int code = 0;
+    for (int64_t at = first; code == 0 && at != 0 && rest > 0; at = directory.next) {
+        code = read_page(source, &directory, at);
+        for (int i = 0; code == 0 && i < TRACE_CHUNKS && rest > 0; ++i) {
+            const struct trace_chunk *chunk = &directory.chunks[i];
+            int64_t here = chunk->table == (uint32_t)table ? chunk->entries : 0;
+            here = here < rest ? here : rest;
+            rest -= here;
+            if (crc != NULL)
+                code = copy(target, source, chunk->offset, here * table_entry_size[table], crc);
+        }
+    }
+    *entries -= rest;
+    return code;
+}
+
+/* Where the tables of a joined section are. */
+static void place_tables(union front *front) {
+    int64_t offset = sizeof front->bytes;
+    int chunks = 0;
+    memset(&front->directory, 0, sizeof front->directory);
+    front->header.directory = TRACE_HEADER_SIZE;
+    for (int i = 0; i < TABLES; ++i) {
+        int64_t entries = front->header.extents[i].used;
+        front->header.extents[i].capacity = entries;
+        if (entries > 0)
+            front->directory.chunks[chunks++] =
+                (struct trace_chunk){.offset = offset, .table = (uint32_t)i, .entries = (uint32_t)entries};
+        offset += entries * table_entry_size[i];
+    }
+    front->header.section_size = offset;
+}
+
+static int append(int target, int source) {
+    union front front;
+    struct crc32 crc;
+    int code = read_page(source, front.page, 0);
+    if (code != 0 || memcmp(front.header.magic, TRACE_MAGIC, 16) != 0)
+        return code != 0 ? code : EIO;
+    const int64_t first = front.header.directory;
+    for (int i = 0; code == 0 && i < TABLES; ++i) {
+        int64_t entries = front.header.extents[i].used; /* more than there is room for, of records */
+        code = copy_table(target, source, i, first, &entries, NULL);
+        front.header.extents[i].used = entries;
+    }
+    if (code != 0)
+        return code;
+    place_tables(&front);
+    crc32_begin(&crc);
+    crc32_add(&crc, front.bytes, sizeof front.bytes);
+    off_t begin = lseek(target, 0, SEEK_CUR);
+    code = write_front(target, &front, begin);
+    if (code == 0 && lseek(target, (off_t)sizeof front.bytes, SEEK_CUR) < 0)
+        code = errno;
+    for (int i = 0; code == 0 && i < TABLES; ++i) {
+        int64_t entries = front.header.extents[i].used;
+        code = copy_table(target, source, i, first, &entries, &crc);
+    }
+    front.header.checksum = TRACE_CHECKED | crc32_value(&crc);
+    return code == 0 ? write_front(target, &front, begin) : code;
 }
 
 int recording_append(int target, const char *path) {
-    union {
-        struct trace_header header;
-        char page[TRACE_HEADER_SIZE];
-    } front;
+    struct held_signals held;
     int source = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (source < 0)
         return errno;
-    ssize_t got = pread(source, front.page, sizeof front.page, 0);
-    int64_t end = lseek(source, 0, SEEK_END);
-    if (got != (ssize_t)sizeof front.page || memcmp(front.header.magic, TRACE_MAGIC, 16) != 0) {
-        close(source);
-        return EIO;
-    }
-    struct trace_header *small = &front.header;
-    struct trace_header large = *small;
-    int64_t room = (end - table_offset(&large, RECORDS_TABLE)) / (int64_t)sizeof(struct trace_record);
-    for (int i = 0; i < TABLES; ++i)
-        small->extents[i].capacity = large.extents[i].used;
-    if (small->records > room)
-        small->records_capacity = room > 0 ? room : 0;
-    small->records = small->records_capacity;
-    small->section_size = table_offset(small, TABLES);
-
-    struct crc32 crc;
-    crc32_begin(&crc);
-    crc32_add(&crc, front.page, sizeof front.page);
-    off_t begin = lseek(target, 0, SEEK_CUR);
-    int code = write_page(target, front.page, begin);
-    if (code == 0 && lseek(target, TRACE_HEADER_SIZE, SEEK_CUR) < 0)
-        code = errno;
-    for (int i = 0; code == 0 && i < TABLES; ++i)
-        code = copy(target, source, table_offset(&large, i), small->extents[i].capacity * table_entry_size[i], &crc);
-    small->checksum = TRACE_CHECKED | crc32_value(&crc);
-    if (code == 0)
-        code = write_page(target, front.page, begin);
+    signals_hold(&held, 0);
+    int code = append(target, source);
+    signals_release(&held);
     close(source);
     return code;
 }

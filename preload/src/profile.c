@@ -1,5 +1,6 @@
 /* The profile: a row per kind of calls, found by a hash of its key; communicators, whose rows fold when they are freed.
  */
+#define _GNU_SOURCE
 #include "recording_file.h"
 
 #include <stdlib.h>
@@ -7,7 +8,9 @@
 
 static uint32_t spare_communicator = TRACE_NONE; /* places that are free, in a list by `first_row` */
 static uint32_t spare_row = TRACE_NONE;          /* by `next` */
-static uint32_t *buckets;                        /* first row, in a list by `chain` */
+static uint32_t *buckets;                        /* first row, in a list by `chains` */
+static uint32_t *chains;                         /* by row: the next one of its bucket */
+static uint32_t chains_size;
 static uint32_t buckets_mask;
 static uint32_t placed; /* rows in buckets */
 
@@ -52,10 +55,9 @@ static int reserve_buckets(void) {
     memset(larger, 0xff, size * sizeof *larger);
     for (uint32_t i = 0; buckets != NULL && i <= buckets_mask; ++i)
         for (uint32_t number = buckets[i], chain; number != TRACE_NONE; number = chain) {
-            struct trace_row *row = &ROWS_TABLE[number];
-            uint32_t *bucket = &larger[hash_key(row) & (size - 1)];
-            chain = row->chain;
-            row->chain = *bucket;
+            uint32_t *bucket = &larger[hash_key(row_at(number)) & (size - 1)];
+            chain = chains[number];
+            chains[number] = *bucket;
             *bucket = number;
         }
     free(buckets);
@@ -64,25 +66,41 @@ static int reserve_buckets(void) {
     return 1;
 }
 
+/* Makes room for the chain of a row. */
+static int reserve_chains(uint32_t number) {
+    if (number < chains_size)
+        return 1;
+    uint32_t size = number < 512 ? 1024 : 2 * number;
+    uint32_t *larger = realloc(chains, size * sizeof *larger);
+    if (larger == NULL)
+        return 0;
+    chains = larger;
+    chains_size = size;
+    return 1;
+}
+
 static struct trace_row *find_row(const struct trace_row *key) {
     if (!reserve_buckets())
         return &own.header->unplaced;
     uint32_t *bucket = &buckets[hash_key(key) & buckets_mask];
-    for (uint32_t number = *bucket; number != TRACE_NONE; number = ROWS_TABLE[number].chain)
-        if (same_key(&ROWS_TABLE[number], key))
-            return &ROWS_TABLE[number];
+    for (uint32_t number = *bucket; number != TRACE_NONE; number = chains[number])
+        if (same_key(row_at(number), key))
+            return row_at(number);
     uint32_t number = spare_row;
     if (number != TRACE_NONE) {
-        spare_row = ROWS_TABLE[number].next;
+        spare_row = row_at(number)->next;
     } else {
         number = table_next(PROFILE_TABLE, NULL);
+        if (number != TRACE_NONE && !reserve_chains(number))
+            number = TRACE_NONE;
         own.header->profile += number != TRACE_NONE;
     }
     if (number == TRACE_NONE)
         return &own.header->unplaced;
-    struct trace_row *row = &ROWS_TABLE[number];
+    struct trace_row *row = row_at(number);
     *row = *key;
-    row->chain = *bucket;
+    row->number = number;
+    chains[number] = *bucket;
     row->next = TRACE_NONE;
     *bucket = number;
     ++placed;
@@ -101,16 +119,16 @@ struct trace_row *recording_row(const struct trace_row *key) {
     return row;
 }
 
-uint32_t recording_row_number(const struct trace_row *row) { return (uint32_t)(row - ROWS_TABLE); }
+uint32_t recording_row_number(const struct trace_row *row) { return row->number; }
 
 /* Adds a row to that of all freed communicators of as many ranks, and gives its place back. */
 static void fold(struct trace_row *row) {
-    uint32_t number = (uint32_t)(row - ROWS_TABLE);
+    uint32_t number = row->number;
     uint32_t *link = &buckets[hash_key(row) & buckets_mask];
     struct trace_row sum = *row;
     while (*link != number)
-        link = &ROWS_TABLE[*link].chain;
-    *link = row->chain;
+        link = &chains[*link];
+    *link = chains[number];
     --placed;
     memset(row, 0, sizeof *row);
     row->next = spare_row;
@@ -133,12 +151,12 @@ void profile_release(uint32_t number) {
     struct trace_communicator *communicator = recording_communicator(number);
     if (!communicator->freed || communicator->pinned)
         return;
-    for (uint32_t row = communicator->first_row; row != TRACE_NONE; row = ROWS_TABLE[row].next)
-        if (ROWS_TABLE[row].held != 0)
+    for (uint32_t row = communicator->first_row; row != TRACE_NONE; row = row_at(row)->next)
+        if (row_at(row)->held != 0)
             return;
     for (uint32_t row = communicator->first_row, next; row != TRACE_NONE; row = next) {
-        next = ROWS_TABLE[row].next;
-        fold(&ROWS_TABLE[row]);
+        next = row_at(row)->next;
+        fold(row_at(row));
     }
     memset(communicator, 0, sizeof *communicator);
     communicator->first_row = spare_communicator;

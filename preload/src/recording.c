@@ -90,7 +90,7 @@ void recording_add_map(const struct trace_map *map) {
         ++own.header->maps_dropped;
         --number;
     }
-    memcpy(table_entry(MAPS_TABLE, (uint32_t)number), map, sizeof *map);
+    memcpy(table_entry(MAPS_TABLE, number), map, sizeof *map);
     own.header->maps = number + 1;
 }
 

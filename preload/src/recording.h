@@ -18,6 +18,12 @@ int recording_open(const char *path, int world_rank, int world_size, int64_t rec
 /* Unmaps and closes the file. Nothing may be recorded after it. */
 void recording_close(void);
 
+/* As if there had been none. */
+void recording_discard(void);
+
+/* Whether an errno says that a limit or the disk has no room: the program can do without a recording. */
+int recording_is_scarce(int code);
+
 /* How the program ends, for those who read the file. */
 void recording_end(int ending, int abort_code);
 

@@ -22,8 +22,8 @@ struct entry {
 
 static struct entry table[TABLE];
 static int entries;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-PER_THREAD struct entry cache[CACHED];
+static pthread_mutex_t lock = LOCK;
+PER_THREAD struct entry *cache;
 
 static uint64_t hash_address(const void *address) { return (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U; }
 
@@ -86,13 +86,18 @@ static void demangle(char *target, size_t size, const char *symbol) {
 /* Offsets count as the module's own symbols do: from its beginning if it may be anywhere, else from 0. The executable's
  * name is what the program was called by, so the kernel is asked. */
 static uint32_t record_site(const void *address) {
-    struct trace_site site = {.offset = (uint64_t)(uintptr_t)address, .module = "", .symbol = "", .build_id = ""};
+    static struct trace_site site; /* under the lock: the program's thread may have a small stack */
+    static char path[PATH_MAX + 1];
+    memset(&site, 0, sizeof site);
+    site.offset = (uint64_t)(uintptr_t)address;
+    if (python_site(address, &site))
+        return recording_add_site(&site);
     struct module module = {(uintptr_t)address - 1, site.build_id};
     Dl_info found;
     struct link_map *map = NULL;
     if (dladdr1(address, &found, (void **)&map, RTLD_DL_LINKMAP) != 0) {
         site.offset -= map != NULL ? (uint64_t)map->l_addr : (uint64_t)(uintptr_t)found.dli_fbase;
-        char path[PATH_MAX + 1] = "";
+        memset(path, 0, sizeof path);
         if (in_executable(address))
             (void)!readlink("/proc/self/exe", path, PATH_MAX);
         else if (found.dli_fname == NULL || realpath(found.dli_fname, path) == NULL)
@@ -124,10 +129,22 @@ static uint32_t find_site(const void *address) {
 }
 
 uint32_t site_of(const void *address) {
+    if (cache == NULL && !thread_memory((void **)(void *)&cache, CACHED * sizeof *cache))
+        return find_site(address);
     struct entry *cached = &cache[(hash_address(address) >> 32) % CACHED];
     if (cached->address != address)
         *cached = (struct entry){address, find_site(address)};
     return cached->number;
+}
+
+void site_text(char text[SITE_TEXT_SIZE], const void *address) {
+    uint32_t number = site_of(address);
+    const struct trace_site *site = number != TRACE_NONE ? recording_site(number) : NULL;
+    if (site == NULL)
+        snprintf(text, SITE_TEXT_SIZE, "%p", address);
+    else
+        snprintf(text, SITE_TEXT_SIZE, "%.300s+0x%llx%s%.200s%s", site->module, (unsigned long long)site->offset,
+                 site->symbol[0] != '\0' ? " (" : "", site->symbol, site->symbol[0] != '\0' ? ")" : "");
 }
 
 struct range {

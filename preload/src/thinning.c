@@ -1,4 +1,5 @@
 /* Records are of all calls until they fill their room, then of a sample: trace_file.h says which. */
+#define _GNU_SOURCE
 #include "recording_file.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ static void raise_thinning(void) {
     while (!raised || expected > half) {
         expected = 0.0;
         for (int64_t i = 0; i < own.header->profile; ++i) {
-            struct trace_row *row = &ROWS_TABLE[i];
+            struct trace_row *row = row_at(i);
             uint8_t thinning = row->thinning;
             double calls = ldexp((double)__atomic_load_n(&row->calls, __ATOMIC_RELAXED), -thinning);
             while (calls > quota && thinning < 62) {
@@ -43,11 +44,11 @@ static struct trace_record *replaceable(void) {
     for (int64_t tries = 0; tries <= 2 * stored; ++tries) {
         if (looked++ >= stored)
             raise_thinning();
-        struct trace_record *record = &RECORDS[hand];
+        struct trace_record *record = record_at(hand);
         hand = (hand + 1) % stored;
         if (atomic_load_explicit(&record->state, memory_order_acquire) != RECORD_COMPLETE)
             continue; /* a call that has not ended writes there */
-        struct trace_row *row = &ROWS_TABLE[record->row];
+        struct trace_row *row = row_at(record->row);
         if (record->level >= row->thinning)
             continue;
         atomic_store_explicit(&record->state, RECORD_EMPTY, memory_order_relaxed);
@@ -85,7 +86,7 @@ static struct trace_record *unused(void) {
         }
         pthread_mutex_unlock(&own.lock);
     }
-    return number < own.stored[RECORDS_TABLE] ? &RECORDS[number] : NULL;
+    return number < own.stored[RECORDS_TABLE] ? record_at(number) : NULL;
 }
 
 struct trace_record *recording_take(struct trace_row *row, int level) {

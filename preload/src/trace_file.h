@@ -4,15 +4,12 @@
  * them.
  *
  *     header, padded to TRACE_HEADER_SIZE
- *     struct trace_map            [maps_capacity]            in a joined file: [maps], and likewise below
- *     struct trace_communicator   [communicators_capacity]
- *     struct trace_site           [sites_capacity]
- *     struct trace_start          [starts_capacity]
- *     struct trace_phase          [phases_capacity]
- *     struct trace_row            [profile_capacity]
- *     struct trace_record         [records_capacity]
+ *     struct trace_directory
+ *     chunks of the tables and further directories, as they were needed; in a joined file, a chunk per table
  *
- * Room is taken as tables grow, so the file of a process has holes.
+ * The tables have entries of struct trace_map, _communicator, _site, _start, _phase, _row and _record. A table is what
+ * is in its chunks, in the order of the directories. The file grows by a chunk at a time, so what is mapped is about
+ * what is used.
  *
  * The profile has all calls, added up. Records are of all calls, too, until they fill their room; from then on they are
  * a sample that is the same on all processes of a communicator, without a message: a call has a `level`, a hash of its
@@ -27,7 +24,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define TRACE_MAGIC "DOWNBEAT-TRACE-6"
+#define TRACE_MAGIC "DOWNBEAT-TRACE-7"
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_HOST_SIZE 256
 #define TRACE_NAMES_SIZE 2048
@@ -58,7 +55,7 @@ struct trace_row {
     /* While the program runs: */
     uint32_t held; /* by records, and by calls that have begun */
     uint32_t next; /* row of the communicator */
-    uint32_t chain;
+    uint32_t number;
 };
 
 #define SIZE_UNKNOWN 255
@@ -71,16 +68,29 @@ struct trace_sum {
     _Atomic int64_t ticks;
 };
 
-/* A table's room for entries, and how many there are. */
+/* How many entries a table may have, and how many there are. */
 struct trace_extent {
     int64_t capacity;
     _Atomic int64_t used;
 };
 #define TRACE_TABLES 7
 
+/* A part of a table. */
+struct trace_chunk {
+    int64_t offset; /* bytes, from the header */
+    uint32_t table;
+    _Atomic uint32_t entries; /* that it has room for; written last. 0: there is no chunk */
+};
+#define TRACE_CHUNKS 255
+struct trace_directory {
+    _Atomic int64_t next; /* offset of the next one; 0: there is none */
+    int64_t unused;
+    struct trace_chunk chunks[TRACE_CHUNKS];
+};
+
 struct trace_header {
     char magic[16];
-    int64_t section_size; /* bytes, header included */
+    int64_t section_size; /* bytes, header included; 0: up to the end of the file, which grows */
     int32_t world_rank;
     int32_t world_size;
     int32_t ending;
@@ -126,6 +136,8 @@ struct trace_header {
     /* TRACE_CHECKED and the CRC-32 of the section as it is while this field is 0. A file that was not joined has none.
      */
     uint64_t checksum;
+    int64_t directory;   /* offset of the first one */
+    int32_t growth_code; /* why a table could not grow when it was to: the last errno; 0: all could */
 };
 
 #define TRACE_CHECKED ((uint64_t)1 << 32)
@@ -174,11 +186,12 @@ struct trace_communicator {
 };
 
 struct trace_site {
-    uint64_t offset; /* of the return address in its module, as its own table of symbols counts */
+    uint64_t offset; /* of the return address in its module, as its own table of symbols counts; in Python the line */
     char module[448];
     char symbol[520];  /* "": none is known */
-    char build_id[48]; /* of the module, hexadecimal; "": it has none */
+    char build_id[48]; /* of the module, hexadecimal; "": it has none; TRACE_PYTHON */
 };
+#define TRACE_PYTHON "python" /* the module is a file of Python, the symbol a function there */
 
 /* Samples after harmonized barriers: of one site, one following operation, one class of sizes. ns. */
 struct trace_start {
@@ -238,6 +251,7 @@ struct trace_record {
 };
 
 _Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "the header has its place");
+_Static_assert(sizeof(struct trace_directory) == TRACE_HEADER_SIZE, "a directory is a page");
 _Static_assert(sizeof(struct trace_record) == 64, "a record is a cache line");
 _Static_assert(sizeof(struct trace_row) == 64, "a row is a cache line");
 _Static_assert(sizeof(struct trace_phase) == 128, "no padding");

@@ -10,7 +10,16 @@ from pathlib import Path
 import netCDF4
 import numpy as np
 from downbeat.data.metrics import METRICS
-from downbeat.trace.file import CHECKED, COMPLETE, HEADER, HEADER_SIZE, TABLES, TRACE_MAGIC
+from downbeat.trace.file import (
+    CHECKED,
+    COMPLETE,
+    DIRECTORY,
+    HEADER,
+    HEADER_SIZE,
+    TABLES,
+    TRACE_MAGIC,
+    WHOLE_TABLES,
+)
 from numpy.typing import ArrayLike
 from stamps import FORMULAS, Stamps
 
@@ -188,9 +197,14 @@ def section(rank: int, calls: int = 6, checked: bool = False) -> bytes:
 
 
 def packed(
-    rank: int, tables: dict[str, np.ndarray], host: str = "node", wander: float = 1e-6, checked: bool = False
+    rank: int,
+    tables: dict[str, np.ndarray],
+    host: str = "node",
+    wander: float = 1e-6,
+    checked: bool = False,
+    whole: bool = False,
 ) -> bytes:
-    """Returns the section of a process of two, with its tables."""
+    """Returns the section of a process of two, with its tables; `whole`: as the version before has them."""
     header = np.zeros((), HEADER)
     header["magic"], header["world_rank"], header["world_size"], header["ending"] = TRACE_MAGIC, rank, 2, 1
     header["pid"], header["began_ns"], header["max_wander"] = 1000 + rank, 1_700_000_000_000_000_000, wander
@@ -204,10 +218,25 @@ def packed(
     )
     header["names"] = np.frombuffer(b"\0".join(OPERATIONS).ljust(HEADER["names"].itemsize, b"\0"), "V2048")[0]
     content = b"".join(tables[name].tobytes() for name in TABLES)
+    if whole:
+        header["magic"] = WHOLE_TABLES
+    else:
+        header["directory"] = HEADER_SIZE
+        content = directory(tables) + content
     header["section_size"] = HEADER_SIZE + len(content)
     if checked:
         header["checksum"] = CHECKED | zlib.crc32(header.tobytes().ljust(HEADER_SIZE, b"\0") + content)
     return header.tobytes().ljust(HEADER_SIZE, b"\0") + content
+
+
+def directory(tables: dict[str, np.ndarray]) -> bytes:
+    """Returns the directory of tables that follow it."""
+    found = np.zeros((), DIRECTORY)
+    offset = HEADER_SIZE + DIRECTORY.itemsize
+    for place, name in enumerate(TABLES):
+        found["chunks"][place] = offset, place, len(tables[name])
+        offset += tables[name].nbytes
+    return found.tobytes()
 
 
 def write_trace(path: Path, checked: bool = False) -> Path:

@@ -134,7 +134,7 @@ def test_our_own_traces_are_on_each_process_own_clock(tmp_path: Path) -> None:
     path = launch_files.write_trace(tmp_path / "job.trace")
     content = bytearray(path.read_bytes())
     # Rank 1's second synchronization says that its clock is off by 5 us: its own clock knows nothing of that.
-    place = content.index(TRACE_MAGIC, 1) + HEADER_SIZE + TABLES["maps"].itemsize + 8
+    place = content.index(TRACE_MAGIC, 1) + 2 * HEADER_SIZE + TABLES["maps"].itemsize + 8
     content[place : place + 8] = struct.pack("<q", 10**9 + 5000)
     path.write_bytes(content)
     traces, notes = read(path)

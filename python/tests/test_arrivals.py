@@ -15,7 +15,7 @@ from downbeat.errors import UsageError
 from downbeat.report.page import render_page
 from downbeat.trace.arrivals import BEYOND, Arrivals, arrivals_of, find_arrivals, percent_text, run_seconds
 from downbeat.trace.calls import match_arrivals
-from downbeat.trace.file import TABLES
+from downbeat.trace.file import HEADER, TABLES
 from downbeat.trace.page import make_page, render_arrivals, to_json
 from downbeat.trace.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
 from downbeat.trace.pictures import STRETCHES
@@ -78,7 +78,7 @@ def trace_of(*calls: pd.DataFrame) -> Trace:
     trace = SimpleNamespace(
         records=records.assign(row=records.groupby(PROFILE, sort=False).ngroup()),
         processes=processes,
-        sections=[SimpleNamespace(tables=tables, header={"phases_dropped": 0}, rank=0)],
+        sections=[SimpleNamespace(tables=tables, header=np.zeros(1, HEADER)[0], rank=0)],
         phases=pd.DataFrame(columns=["rank", "phase", "begins", "time"]),
         clocks=pd.DataFrame({"global_ns": [0, int(RUN * 1e9)]}),
         profile=profile_of(records),
@@ -205,7 +205,7 @@ def test_threads_share_the_time_of_their_rank() -> None:
     found = find_arrivals(trace_of(*calls))
     assert found.sites["share"].tolist() == pytest.approx([0.5])
     assert found.threads == 8
-    assert "of the time of 8 threads" in arrival_sentences(found)[0]
+    assert json.loads(to_json(found, None))["threads"] == 8
 
 
 def test_in_a_scan_ranks_wait_for_those_before_them() -> None:
@@ -388,7 +388,7 @@ def test_the_output_fits_80_columns_and_has_the_baseline() -> None:
 
 
 def test_places_are_named_by_what_is_known(tmp_path: Path) -> None:
-    assert site_names([("/x/app", 16, ""), ("/x/app", 32, "solve")]) == {
+    assert site_names(pd.DataFrame({"module": "/x/app", "offset": [16, 32], "symbol": ["", "solve"]})) == {
         ("/x/app", 16): "app+0x10",
         ("/x/app", 32): "solve (app+0x20)",
     }

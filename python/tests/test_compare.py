@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from downbeat.commands.report import FailOn
 from downbeat.comparison.conditions import parse_conditions, select
-from downbeat.comparison.notes import context_differences
+from downbeat.comparison.settings import context_differences
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.errors import UsageError
 from downbeat.run.directory import write_plan, write_record
@@ -319,7 +319,7 @@ def test_experiments_on_different_machines_say_so(tmp_path: Path) -> None:
     found = downbeat.compare(open_experiment(tmp_path / "a"), open_experiment(tmp_path / "b"))
     assert len(found.attrs["notes"]) == 2
     assert found.attrs["notes"][0].startswith("A and B differ in hosts: node: 2 ranks")
-    assert found.attrs["notes"][1] == "A and B differ in clock sync: hca3_offset / skampi"
+    assert found.attrs["notes"][1] == "A and B differ in clock synchronization: hca3_offset / skampi"
 
 
 def test_variables_that_every_launch_sets_anew_are_no_difference() -> None:

@@ -100,6 +100,7 @@ TABLE_COLUMNS = (
 
 def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
     """Returns the sheet of an experiment: a row per operation and size, synchronizers side by side."""
+    without = experiment.lines_on_metric(metric)
     first = experiment.launches[0].context
     count = len(experiment.launches)
     libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
@@ -132,6 +133,7 @@ def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
             *([("failed", failed)] if experiment.failures else []),
         ],
         [
+            *without,
             *([f"state: {states}"] if states else []),
             *sample_notes(frame),
             *launch_lines(experiment.cells, f"{metric}_median"),
@@ -177,6 +179,7 @@ def place_of(context: Mapping[str, object]) -> tuple[str, str]:
 
 def experiment_record(experiment: Experiment, metric: str) -> dict[str, object]:
     """Returns the numbers of `downbeat show` for programs: a cell for each combination of factors, times in s."""
+    experiment.lines_on_metric(metric)
     factors = [name for name in FACTORS if name not in IMPLIED]
     frame = summarize_launches(experiment.cells, factors, metric)
     columns = {"median", "low", "high", *TYPICAL, *QUANTILES}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import zlib
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
@@ -13,10 +16,12 @@ import numpy as np
 
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 from downbeat.files import DamageError
-from downbeat.text import counted
+from downbeat.text import KEPT_CONTROLS, counted, escaped, harmless
 
-TRACE_MAGIC = b"DOWNBEAT-TRACE-6"
+TRACE_MAGIC = b"DOWNBEAT-TRACE-7"
+WHOLE_TABLES = b"DOWNBEAT-TRACE-6"  # the version before: each table is in one piece, as large as it may become
 HEADER_SIZE = 4096
+CHUNKS = 255  # of a directory
 NO_INDEX = 2**32 - 1
 ENDINGS = {0: "running", 1: "finalized", 2: "aborted"}
 CALL_KINDS = ("blocking", "nonblocking", "persistent")
@@ -62,7 +67,7 @@ TABLES = {
     "profile": np.dtype(
         [
             *fields(i8="calls ticks waits bytes", u4="site communicator", i4="ranks", u2="operation"),
-            *fields(u1="kind size thinning", V1="unused", u2="phase", u4="held next chain"),
+            *fields(u1="kind size thinning", V1="unused", u2="phase", u4="held next number"),
         ]
     ),
     "records": np.dtype(
@@ -82,9 +87,10 @@ HEADER = np.dtype(
         ("unplaced", TABLES["profile"]),
         ("kinds", fields(i8="calls ticks"), (len(SUMS),)),
         *fields(i8="ready_ns", i4="processors allowed record_size operations"),
-        *fields(S16="clock", S256="host", V2048="names", u8="checksum"),
+        *fields(S16="clock", S256="host", V2048="names", u8="checksum", i8="directory", i4="growth_code"),
     ]
 )
+DIRECTORY = np.dtype([*fields(i8="next unused"), ("chunks", fields(i8="offset", u4="table entries"), (CHUNKS,))])
 
 
 @dataclass(frozen=True)
@@ -121,6 +127,12 @@ def text(value: bytes) -> str:
     return value.decode("utf-8", errors="replace")
 
 
+def name_text(value: bytes) -> str:
+    r"""Returns a name that the program chose freely, in one line: what cannot be shown is `\n`, `\xff`."""
+    name = value.decode("utf-8", errors="backslashreplace")
+    return "".join(escaped(one) if one in KEPT_CONTROLS or not harmless(one) else one for one in name)
+
+
 def check_section(data: np.ndarray, size: int, checksum: int) -> None:
     """Checks the bytes of a section against its checksum, of the section as it was before the field was written.
 
@@ -134,29 +146,82 @@ def check_section(data: np.ndarray, size: int, checksum: int) -> None:
         raise DamageError
 
 
+def entries_in(data: np.ndarray, offset: int, count: int, dtype: np.dtype) -> np.ndarray:
+    """Returns up to `count` entries at an offset: a file that a crash left has the size that it had grown to."""
+    if offset < 0:
+        raise ValueError(f"it has a table at byte {offset}")
+    count = max(0, min(count, (data.size - offset) // dtype.itemsize))
+    found: np.ndarray = data[offset : offset + count * dtype.itemsize].view(dtype)
+    return found
+
+
+def entries_of(header: np.void, name: str) -> int:
+    """Returns how many entries of a table a header counts."""
+    capacity, taken = int(header[f"{name}_capacity"]), int(header[name])
+    if capacity < 0 or taken < 0:
+        raise ValueError(f"it has {min(capacity, taken)} {name}")
+    return min(capacity, taken)
+
+
+def tables_in_one_piece(data: np.ndarray, header: np.void) -> dict[str, np.ndarray]:
+    """Returns the tables of a section of the version before, by name."""
+    position = HEADER_SIZE
+    tables = {}
+    for name, dtype in TABLES.items():
+        tables[name] = entries_in(data, position, entries_of(header, name), dtype)
+        position += int(header[f"{name}_capacity"]) * dtype.itemsize
+    return tables
+
+
+def directories_of(data: np.ndarray, header: np.void) -> Iterator[np.ndarray]:
+    """Yields the chunks that each directory of a section names: structured arrays."""
+    position = int(header["directory"])
+    seen = 0
+    while position != 0:
+        found = entries_in(data, position, 1, DIRECTORY)
+        if not len(found):
+            if seen:  # the file was cut off
+                return
+            raise ValueError(f"it has no directory at byte {position}")
+        seen += 1
+        if seen * HEADER_SIZE > data.size:
+            raise ValueError("its directories lead to each other")
+        yield found["chunks"][0]
+        position = int(found["next"][0])
+
+
+def tables_in_chunks(data: np.ndarray, header: np.void) -> dict[str, np.ndarray]:
+    """Returns the tables of a section, by name."""
+    kinds = list(TABLES.values())
+    parts: list[list[np.ndarray]] = [[] for _ in kinds]
+    for chunks in directories_of(data, header):
+        for offset, table, entries in chunks[chunks["entries"] > 0].tolist():
+            if table >= len(kinds):
+                raise ValueError(f"it has a table {table}")
+            parts[table].append(entries_in(data, offset, entries, kinds[table]))
+    tables = {}
+    for (name, dtype), found in zip(TABLES.items(), parts, strict=True):
+        whole = found[0] if len(found) == 1 else np.concatenate([np.empty(0, dtype), *found])
+        tables[name] = whole[: entries_of(header, name)]
+    return tables
+
+
 def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, int]:
     """Returns the section that begins at an offset of a file, and its size in bytes."""
     begin = bytes(data[offset : offset + len(TRACE_MAGIC)])
-    if begin != TRACE_MAGIC and begin[:-1] == TRACE_MAGIC[:-1]:
+    if begin not in (TRACE_MAGIC, WHOLE_TABLES) and begin[:-1] == TRACE_MAGIC[:-1]:
         raise DownbeatError(f"'{path}' was written by another version of libdownbeat-preload")
-    if data.size - offset < HEADER_SIZE or begin != TRACE_MAGIC:
+    if data.size - offset < HEADER_SIZE or begin[:-1] != TRACE_MAGIC[:-1]:
         raise DownbeatError(f"'{path}' has no trace at byte {offset}; it is of another program, or was cut off")
     header = data[offset : offset + HEADER.itemsize].view(HEADER)[0]
-    size = int(header["section_size"])
+    whole = data[offset:]
+    size = int(header["section_size"]) or whole.size  # of a process's file, while it grows
     if size < HEADER_SIZE:
         raise ValueError(f"its section at byte {offset} has {size} bytes")
+    whole = whole[:size]
     if int(header["checksum"]) & CHECKED:
-        check_section(data[offset : offset + size], size, int(header["checksum"]) - CHECKED)
-    position = offset + HEADER_SIZE
-    tables = {}
-    for name, dtype in TABLES.items():
-        capacity, taken = int(header[f"{name}_capacity"]), int(header[name])
-        if capacity < 0 or taken < 0:
-            raise ValueError(f"it has {min(capacity, taken)} {name}")
-        # A file that a crash left has the size that it had grown to.
-        count = max(0, min(taken, capacity, (data.size - position) // dtype.itemsize))
-        tables[name] = data[position : position + count * dtype.itemsize].view(dtype)
-        position += capacity * dtype.itemsize
+        check_section(whole, size, int(header["checksum"]) - CHECKED)
+    tables = tables_in_one_piece(whole, header) if begin == WHOLE_TABLES else tables_in_chunks(whole, header)
     names = tuple(text(name) for name in bytes(header["names"]).split(b"\0")[: int(header["operations"])])
     return Section(path, job_name(path), header, names, tables), size
 
@@ -175,6 +240,40 @@ def read_sections(path: Path) -> list[Section]:
             sections.append(section)
             offset += size
     return sections
+
+
+# Why a recording does not grow, and what helps, by errno.
+NO_SPACE = "free space in '{}'"
+NO_ROOM = {
+    errno.ENOSPC: NO_SPACE,
+    errno.EDQUOT: NO_SPACE,
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f)",
+    errno.ENOMEM: "raise the limit of address space (ulimit -v), of which a recording takes a 16th",
+    errno.EAGAIN: "raise the limit of locked memory (ulimit -l)",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+}
+
+
+def room_lines(sections: Sequence[Section], directory: Path | None = None) -> list[str]:
+    """Returns a line if recordings had no room: what is missing, why, and what helps.
+
+    Args:
+        sections: what processes recorded.
+        directory: that it was written to, for people; None: where the files are.
+    """
+    lost = sum(int(section.header["records_dropped"]) for section in sections)
+    codes = [code for section in sections if (code := int(section.header["growth_code"]))]
+    if not lost and not codes:
+        return []
+    what = f"the sample lacks {lost} records for lack of room" if lost else "a recording could not grow"
+    place = directory or sections[0].path.parent
+    # Without a reason, more calls were under way than there may be records, or the file is an older one.
+    why = (
+        NO_ROOM.get(codes[0], f"its file was lost: {os.strerror(codes[0])}")
+        if codes
+        else f"{NO_SPACE}, or raise --records"
+    )
+    return [f"{what}; {why.format(place)}"]
 
 
 def job_name(file: Path) -> str:

@@ -52,12 +52,21 @@ def render_arrivals(found: Arrivals, baseline: pd.Series | None, command: str) -
     if len(found.phases):
         lines += ["", *phase_table(found)]
     lines += left_out_lines(found)
+    if found.threads != found.ranks:
+        lines += textwrap.wrap(SHARES_OF_THREADS, PAGE_WIDTH, subsequent_indent="  ")
     lines += [line for note in found.notes for line in textwrap.wrap(note, PAGE_WIDTH, subsequent_indent="  ")]
     if len(found.kinds):
         lines += ["", *kinds_lines(found)]
     if baseline is None and command:
         lines += ["what the operations take from a common start:", f"  {command}", "  then add --baseline baseline"]
     return "\n".join(lines)
+
+
+SHARES = "of the time of processes, the run of each rank"
+SHARES_OF_THREADS = (
+    f"shares are {SHARES}, whatever number of threads it has: a moment in which several of them are in collectives is "
+    "divided among them, and counts as computing if none is in MPI"
+)
 
 
 def left_out_lines(found: Arrivals) -> list[str]:
@@ -68,7 +77,8 @@ def left_out_lines(found: Arrivals) -> list[str]:
 def run_line(found: Arrivals) -> str:
     """Returns how long the run took, on how many ranks, and how well its times are known."""
     within = f"timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
-    threads = f", run % is of the time of their {found.threads} threads" if found.threads != found.ranks else ""
+    within = within if found.bound >= 0 else "no timestamp is known"
+    threads = f", {found.threads} threads" if found.threads != found.ranks else ""
     what = f"phase '{found.phase}', mean of ranks" if found.phase else "run"
     return f"{what} {found.run:.4g} s, {counted(found.ranks, 'rank')}{threads}; {within}"
 
@@ -85,7 +95,7 @@ def phases_frame(found: Arrivals) -> pd.DataFrame:
             "seconds": phases["seconds"] / phases["ranks"].clip(lower=1),
             "calls": phases["calls"],
             "collectives_percent": 100 * phases["time"] / seconds,
-            "wait_percent": [100 * wait_share(one)[0] for _, one in phases.iterrows()],
+            "wait_percent": [wait_percent(one) for _, one in phases.iterrows()],
             "last": [
                 f"rank {one['last_rank']}, {percent_text(one['last_wait'])}" if one["last_rank"] >= 0 else "-"
                 for _, one in phases.iterrows()
@@ -100,7 +110,8 @@ def phase_table(found: Arrivals) -> list[str]:
     for _, row in phases_frame(found).iterrows():
         name = textwrap.shorten(row["phase"], 30, placeholder=" ...")
         share = "-" if pd.isna(row["collectives_percent"]) else f"{row['collectives_percent']:.1f}"
-        numbers = f"{row['begins']:>9}{row['seconds']:>9.4g}{share:>9}{row['wait_percent']:>8.1f}"
+        wait = "-" if pd.isna(row["wait_percent"]) else f"{row['wait_percent']:.1f}"
+        numbers = f"{row['begins']:>9}{row['seconds']:>9.4g}{share:>9}{wait:>8}"
         lines.append(f"{name:<30}{numbers}{row['last']:>17}")
     return lines
 
@@ -132,6 +143,12 @@ def kinds_lines(found: Arrivals) -> list[str]:
     return lines
 
 
+def wait_percent(site: pd.Series) -> float:
+    """Returns the percentage of waiting in the time of calls; NaN where no call says."""
+    said = site["wait"] > 0 or site["wait_sampling"] < site["time"]
+    return 100 * wait_share(site)[0] if said else np.nan
+
+
 def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
     """Returns two lines per call site: what and where, and the numbers, times in us."""
     head = f"{'calls':>7}{'bytes':>9}{'run %':>7}{'wait %':>7}{'operation':>11}"
@@ -147,7 +164,7 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
             where += f", overlap {micro(site['overlap'])}"
         lines.append(textwrap.shorten(f"{place + 1} {where}", PAGE_WIDTH, placeholder=" ..."))
         size = "-" if pd.isna(site["bytes"]) else f"{site['bytes']:.0f}"
-        waits = f"{100 * wait_share(site)[0]:.1f}" if site["sampled"] else "-"
+        waits = "-" if np.isnan(wait_percent(site)) else f"{wait_percent(site):.1f}"
         calls = f"{site['calls']}" if site["calls"] < 10**7 else f"{site['calls'] / 1e6:.4g}M"
         row = f"{calls:>7}{size:>9}{100 * site['share']:>7.1f}{waits:>7}{micro(site['after_last']):>11}"
         row += f"{micro(baseline.iloc[place]):>10}" if baseline is not None else ""
@@ -176,7 +193,9 @@ def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
         "verdict": arrival_sentences(found),
         "run": found.run,
         "ranks": found.ranks,
-        "bound": found.bound,
+        "threads": found.threads,
+        "shares": SHARES,
+        "bound": found.bound if found.bound >= 0 else None,
         "records_left_out": sum(found.left_out.values()),
         "left_out": dict(found.left_out),
         "notes": list(found.notes),
@@ -203,7 +222,7 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
             "bytes": sites["bytes"],
             "calls": sites["calls"],
             "run_percent": 100 * sites["share"],
-            "wait_percent": [100 * wait_share(site)[0] for _, site in sites.iterrows()],
+            "wait_percent": [wait_percent(site) for _, site in sites.iterrows()],
             "late": [
                 f"rank {site['last_rank']}, {percent_text(site['last_wait'])}" if site["last_rank"] >= 0 else "-"
                 for _, site in sites.iterrows()
@@ -291,7 +310,8 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     if tables := pattern_tables(found):
         said = ("For downbeat arrivals --export, and downbeat tune: how late each rank came.",)
         sections.append(PageSection("Recorded calls that stand for all", said, tables=tables))
-    if notes := (*left_out_lines(found), *found.notes):
+    of_threads = (SHARES_OF_THREADS,) if found.threads != found.ranks else ()
+    if notes := (*left_out_lines(found), *of_threads, *found.notes):
         sections.append(PageSection("Notes", notes))
     return Page(title, (), tuple(sections), tuple(facts))
 
@@ -317,7 +337,7 @@ def late_frame(found: Arrivals) -> pd.DataFrame:
     frame = pd.DataFrame(
         {
             "rank": late["rank"].astype(int),
-            "seconds_of_the_run": late["wait"] / found.threads,
+            "seconds_of_the_run": late["wait"] / found.ranks,
             "waiting_percent": 100 * late["wait"] / found.sites["wait"].sum(),
             "calls": late["calls"].round().astype(int),
             "costly_calls": late["costly"].round(),

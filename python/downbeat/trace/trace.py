@@ -13,8 +13,9 @@ import pandas as pd
 from downbeat.errors import reading
 from downbeat.text import counted
 from downbeat.trace.arrivals import find_arrivals
+from downbeat.trace.calls import UNPLACED
 from downbeat.trace.clocks import starts_of
-from downbeat.trace.file import CALL_KINDS, ENDINGS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
+from downbeat.trace.file import CALL_KINDS, ENDINGS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, room_lines, text
 from downbeat.trace.phases import ended_names, phase_paths, phase_rows
 from downbeat.trace.records import (
     NOT_KNOWN,
@@ -73,7 +74,8 @@ class Trace:
     def __repr__(self) -> str:
         """Returns ranks, hosts, calls and the error of the clocks, in a line."""
         processes, calls = self.processes, int(self.profile["calls"].sum())
-        within = f", clocks within {self.records['bound'].max() * 1e6:.3g} us" if calls else ""
+        bound = self.records["bound"].max() * 1e6  # NaN: there are none
+        within = f", clocks within {bound:.3g} us" if bound >= 0 else ""
         hosts = counted(processes["host"].nunique(), "host")
         return f"<Trace: {counted(len(processes), 'rank')} on {hosts}, {calls} calls of collectives{within}>"
 
@@ -294,7 +296,7 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
     return pd.DataFrame(
         {
             "rank": section.rank,
-            "operation": [*np.array(section.operations, dtype=object)[table["operation"]], "collective"],
+            "operation": [*np.array(section.operations, dtype=object)[table["operation"]], UNPLACED],
             "kind": [*np.array(CALL_KINDS, dtype=object)[table["kind"]], "blocking"],
             "communicator": [*names[communicator], NOT_KNOWN],
             "size": ranks,
@@ -370,12 +372,11 @@ def trace_lines(trace: Trace, directory: Path) -> list[str]:
         for row in found.to_dict("records"):
             name = row["operation"] if row["kind"] == "blocking" else f"{row['operation']} ({row['kind']})"
             size = number_text(row["bytes"], ".0f")
-            said.append(f"{name:24} {row['calls']:>9} {size:>9} {row['median'] * 1e6:>11.2f} {row['total']:>9.4g}")
+            median = number_text(row["median"] * 1e6, ".2f") or "-"
+            said.append(f"{name:24} {row['calls']:>9} {size:>9} {median:>11} {row['total']:>9.4g}")
         if trace.sampled:
             said.append(f"all calls are added up; {len(trace.records)} of them are kept one by one, as a sample")
-    dropped = int(processes["records_dropped"].sum())
-    if dropped:
-        said.append(f"the sample lacks {dropped} records for lack of room; free space in '{directory}'")
+    said += room_lines(trace.sections, directory)
     if not starts.empty:
         said.append("after harmonized barriers, mean over ranks [us]")
         said.append(

@@ -1,0 +1,205 @@
+/* The file that a recording is in. Its descriptor is one of the program's, which may close all that it has, put a file
+ * of its own in its place, or go to another directory: before each use it is looked at, and opened again if need be. */
+#define _GNU_SOURCE
+#include "recording_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Part of a limited address space that the recording may take; the program needs the rest. */
+#define MEMORY_SHARE 16
+
+struct mapping {
+    struct mapping *next;
+    char *memory;
+    size_t size;
+};
+
+static int kept = -1; /* the descriptor, unless the program has closed it */
+static dev_t device;
+static ino_t inode;
+static char *name;
+static int64_t size_now;
+static struct mapping *mappings;
+
+static int is_ours(int file) {
+    struct stat found;
+    return file >= 0 && fstat(file, &found) == 0 && found.st_dev == device && found.st_ino == inode;
+}
+
+/* Where programs have no files: the numbers that they get are those that they would get without us. */
+static int copy_high(int file) {
+    struct rlimit limit;
+    rlim_t numbers = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 1024 ? limit.rlim_cur : 1024;
+    return fcntl(file, F_DUPFD_CLOEXEC, (int)(numbers - numbers / 16 - 1));
+}
+
+/* Keeps a descriptor that was opened just now. */
+static void keep(int file) {
+    int high = copy_high(file);
+    kept = high >= 0 ? high : file;
+    if (high >= 0)
+        close(file);
+}
+
+/* A descriptor for a moment, which other threads do not close as they close theirs; below 0: there is none, for the
+ * reason in errno. */
+static int borrow(void) {
+    if (!is_ours(kept)) {
+        int again = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        kept = -1;
+        if (again >= 0 && !is_ours(again)) {
+            close(again);
+            errno = ENOENT;
+            again = -1;
+        }
+        if (again < 0)
+            return -1;
+        keep(again);
+    }
+    int file = copy_high(kept);
+    return is_ours(file) ? file : kept;
+}
+
+static void give_back(int file) {
+    if (file != kept && is_ours(file))
+        close(file);
+}
+
+int own_file_create(const char *path) {
+    struct stat found;
+    name = strdup(path);
+    int file = name != NULL ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+    int code = file < 0 ? errno : 0;
+    if (file >= 0 && fstat(file, &found) != 0) {
+        code = errno;
+        close(file);
+    }
+    if (code != 0) {
+        free(name);
+        name = NULL;
+        return code;
+    }
+    device = found.st_dev;
+    inode = found.st_ino;
+    keep(file);
+    return 0;
+}
+
+int64_t own_file_size(void) { return size_now; }
+
+static void lower(int64_t *room, int *code, int64_t to, int why) {
+    if (to < *room) {
+        *room = to > 0 ? to : 0;
+        *code = why;
+    }
+}
+
+static void lower_to_limit(int64_t *room, int *code, int resource, int64_t share, int why) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < INT64_MAX)
+        lower(room, code, (int64_t)limit.rlim_cur / share - size_now, why);
+}
+
+int64_t own_file_room(int *code) {
+    struct statvfs disk;
+    int64_t room = INT64_MAX;
+    *code = ENOSPC;
+    lower_to_limit(&room, code, RLIMIT_FSIZE, 1, EFBIG);
+    lower_to_limit(&room, code, RLIMIT_AS, MEMORY_SHARE, ENOMEM);
+    int file = borrow();
+    if (file < 0)
+        lower(&room, code, 0, errno);
+    else if (fstatvfs(file, &disk) == 0 && disk.f_blocks > 0) /* else it does not say */
+        lower(&room, code, (int64_t)((geteuid() == 0 ? disk.f_bfree : disk.f_bavail) * disk.f_frsize), ENOSPC);
+    give_back(file);
+    return room;
+}
+
+void signals_hold(struct held_signals *held, int all) {
+    sigset_t set;
+    sigemptyset(&set);
+    if (all)
+        sigfillset(&set);
+    sigaddset(&set, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &set, &held->before);
+    sigpending(&set);
+    held->pending = sigismember(&set, SIGXFSZ);
+}
+
+void signals_release(const struct held_signals *held) {
+    static const struct timespec now = {0, 0};
+    sigset_t set;
+    sigpending(&set);
+    if (!held->pending && sigismember(&set, SIGXFSZ)) {
+        sigemptyset(&set);
+        sigaddset(&set, SIGXFSZ);
+        sigtimedwait(&set, NULL, &now);
+    }
+    pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
+/* Room is taken before it is written to: a mapped file on a full file system would end the program. A signal would
+ * undo it, and a program may have a timer that is faster. */
+static int allocate(int file, int64_t size) {
+    struct held_signals held;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && (rlim_t)(size_now + size) > limit.rlim_cur)
+        return EFBIG;
+    signals_hold(&held, 1);
+    int code = posix_fallocate(file, size_now, size);
+    signals_release(&held);
+    return code;
+}
+
+int own_file_grow(int64_t size, char **memory) {
+    struct mapping *mapping = malloc(sizeof *mapping);
+    void *mapped = MAP_FAILED;
+    if (mapping == NULL)
+        return ENOMEM;
+    int file = borrow();
+    int code = file < 0 ? errno : allocate(file, size);
+    if (code == 0) {
+        mapped = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, file, size_now);
+        code = mapped == MAP_FAILED ? errno : 0;
+    }
+    give_back(file);
+    if (code != 0) {
+        free(mapping);
+        return code;
+    }
+    munlock(mapped, (size_t)size); /* what a program locks is limited, and is for its own memory */
+    *mapping = (struct mapping){mappings, mapped, (size_t)size};
+    mappings = mapping;
+    size_now += size;
+    *memory = mapped;
+    return 0;
+}
+
+void own_file_close(void) {
+    for (struct mapping *each = mappings, *next; each != NULL; each = next) {
+        next = each->next;
+        munmap(each->memory, each->size);
+        free(each);
+    }
+    mappings = NULL;
+    size_now = 0;
+    if (is_ours(kept))
+        close(kept);
+    kept = -1;
+    free(name);
+    name = NULL;
+}
+
+void own_file_remove(void) {
+    if (name != NULL)
+        unlink(name);
+}
