@@ -91,6 +91,28 @@ def bytes_text(size: float) -> str:
     return f"{size:g}"
 
 
+TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds_of(text: str) -> float:
+    """Returns the seconds of a duration such as `30m`, `1.5h` or `50us`, or of a number alone; NaN of what is none."""
+    found = re.fullmatch(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)([a-z]*)", text)
+    if not found or found[2] not in ("", *TIMES):
+        return math.nan
+    try:
+        return float(f"{float(found[1]) * TIMES.get(found[2], 1.0):.12g}")  # as it is written
+    except ValueError:
+        return math.nan
+
+
+def duration_word(seconds: float) -> str:
+    """Returns a duration as it is written on command lines, `seconds_of`: 1800 is 30m."""
+    for unit in ("h", "m"):
+        if seconds >= TIMES[unit] and seconds % TIMES[unit] == 0:
+            return f"{seconds / TIMES[unit]:g}{unit}"
+    return f"{seconds:g}s"
+
+
 def duration_text(seconds: float) -> str:
     """Returns a duration for people."""
     if seconds < 9.95:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -56,6 +57,7 @@ def cell(**values: object) -> dict[str, object]:
         "launches_b": 10,
         "detectable_ratio": 1.1,
         "launches_needed": 20.0,
+        "launches_alike": 30.0,
         "sessions": math.nan,
         "session_deviation": math.nan,
         "slow_a": 0,
@@ -142,7 +144,8 @@ def test_what_is_undecided_has_its_reason() -> None:
         cell(verdict="unmatched", reason="only in A", size=512, detectable_ratio=math.nan),
     )
     lines = open_lines(frame)
-    assert [line.rpartition(": ")[2] for line in lines] == ["2 cells", "bcast 64", "bcast 256", "bcast 512"]
+    assert [line.rpartition(": ")[2] for line in lines[:-1]] == ["2 cells", "bcast 64", "bcast 256", "bcast 512"]
+    assert [int(one) for one in re.findall(r"\d+", lines[-1])] == [40, 5, 2, 3, 2, 30]
 
 
 def test_synchronizers_are_side_by_side() -> None:

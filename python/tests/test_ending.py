@@ -5,23 +5,30 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.ending import LINES, closing, contrast, next_steps
-from downbeat.comparison.ranges import AFFORDABLE, helpful_step, sizes_text, verdict_ranges
+from downbeat.cli import app
+from downbeat.commands.options import PASSED
+from downbeat.comparison.effort import AFFORDABLE
+from downbeat.comparison.ending import LINES, closing, contrast, next_steps, spread_lines
+from downbeat.comparison.ranges import helpful_step, sizes_text, verdict_ranges
 from downbeat.comparison.sheet import comparison_sheet, conclusion
 from downbeat.comparison.shown import shown_rows
 from downbeat.run.directory import write_plan, write_record
 from downbeat.run.estimates import Estimates
+from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Library, Measurement, Plan, Variant
 from downbeat.show import WIDTH
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
-from downbeat_command import downbeat
+from downbeat.text import seconds_of
+from downbeat_command import COMMAND, downbeat
 from launch_files import Cell, write_launch
 from test_comparison_sheet import BARRIER, COMMON_START, cell, frame_of, open_cell
 
@@ -59,27 +66,28 @@ def needing(*needed: float, reason: str = NOT_SIGNIFICANT) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("frame", "launches", "decided", "far"),
+    ("frame", "launches", "decided"),
     [
-        (needing(11, 14, 20), 14, 2, 0),  # the median, not the largest
-        (needing(11, 14, 20, AFFORDABLE + 1), 14, 2, 1),
-        (needing(12, 13, 14, 15, reason=NOT_AMONG_MANY), 14, 3, 0),
-        (needing(8, 30), 30, 1, 0),  # what has its launches is not helped by more
+        (needing(11, 14, 20), 14, 2),  # the median, not the largest
+        (needing(11, 14, 20, AFFORDABLE + 1), 14, 2),
+        (needing(12, 13, 14, 15, reason=NOT_AMONG_MANY), 14, 3),
+        (needing(8, 30), 30, 2),  # what has its launches shows it with more, too
     ],
 )
 def test_the_next_step_is_what_decides_half_of_those_that_launches_decide(
-    frame: pd.DataFrame, launches: int, decided: int, far: int
+    frame: pd.DataFrame, launches: int, decided: int
 ) -> None:
     said = helpful_step(frame, 10)
     numbers = [int(one) for one in re.findall(r"\d+", said)]
-    assert numbers == [launches, decided, len(frame), 5, *([far, AFFORDABLE] if far else [])]
+    of = [len(frame)] if decided == len(frame) else [decided, len(frame)]
+    assert numbers == [launches, 5, *of, 2, 30]
 
 
 def test_a_quieter_machine_only_where_most_need_it() -> None:
     assert "quieter" in helpful_step(needing(AFFORDABLE + 1, AFFORDABLE + 1, 12), 10)
     assert "quieter" not in helpful_step(needing(AFFORDABLE + 1, 12), 10)
     assert helpful_step(frame_of(cell(), cell(verdict="equivalent")), 10) == ""
-    assert helpful_step(needing(8), 10) == ""
+    assert [int(one) for one in re.findall(r"\d+", helpful_step(needing(8), 10))] == [10, 5, 2, 30]
 
 
 def test_commands_can_be_typed() -> None:
@@ -113,7 +121,7 @@ def test_neighbors_with_one_verdict_are_a_range_that_an_open_size_ends() -> None
         "8 to 16: 14 to 19 % too high",
         "64: 30 % too high",
         "128: within 2 %",
-        "32: not decided: needs 14 launches",
+        "32: not decided",
     ]
     assert verdict_ranges(judged_sizes(("slower", 17.2), ("slower", 20.4))) == ["8 to 16: 17 to 20 times as long"]
     assert verdict_ranges(judged_sizes(("faster", 0.96), ("faster", 0.89))) == ["8 to 16: 4.0 to 11 % shorter"]
@@ -303,3 +311,51 @@ def test_many_operations_and_sizes_fit_one_screen(tmp_path: Path) -> None:
 
     lines = ended(tmp_path / "e", FEWEST_LAUNCHES, cells)
     assert sum("more: downbeat" in line for line in lines) == 2
+
+
+def launched(gap: float, took: float, launches: int = 10) -> Experiment:
+    """Returns an experiment whose launches took so many seconds, with so many between them."""
+    record = [
+        {"started": stamp(number * (gap + took)), "ended": stamp(number * (gap + took) + took)}
+        for number in range(launches)
+    ]
+    found = [Launch("some", 2, "default", i + 1, Path("x.nc"), one) for i, one in enumerate(record)]
+    return Experiment(Path("where"), "e", tuple(found), PLAN, ())
+
+
+def stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(1e9 + seconds, UTC).isoformat()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_command_that_spreads_a_run_is_the_same_run(seed: int, tmp_path: Path) -> None:
+    """Whatever its options were, and however they were written."""
+    random = np.random.default_rng(seed)
+    options = [
+        ["-o", "a b"], ["-oplace"], ["--output=x$y"], ["--output", "z"], ["--interval", "0"], ["--launches", "7"],
+        ["--variant", "old:"], ["-n", "2"], ["--sync=harmonize"], ["-m", "8:64K"], ["--seed", "3"], ["--states", "all"],
+    ]  # fmt: skip
+    parts = [["bcast"], ["./my op.so(n=2)"], *(options[i] for i in random.permutation(len(options))[:5])]
+    words = [word for i in random.permutation(len(parts)) for word in parts[i]]
+    passed = ["--late-ranks", "0.1"] if seed % 2 else []
+    lines = spread_lines(launched(0.3, 4.0), tmp_path / "it's here", (words, passed))
+    again = shlex.split(lines[-1])
+    assert again[:2] == ["downbeat", "run"]
+    run = COMMAND(app).commands["run"]  # type: ignore[attr-defined]
+    before, after = (run.make_context("run", list(one)) for one in ([*words, "--", *passed], again[2:]))
+    assert before.meta[PASSED] == after.meta[PASSED]
+    changed = {"output", "over", "interval"}
+    assert {k: v for k, v in before.params.items() if k not in changed} == {
+        k: v for k, v in after.params.items() if k not in changed
+    }
+    assert not Path(after.params["output"]).exists()
+    assert seconds_of(after.params["over"]) >= 5 * 43
+    assert after.params["interval"] is None
+
+
+def test_spread_launches_are_not_told_to_spread() -> None:
+    words: tuple[list[str], list[str]] = (["bcast"], [])
+    for gap, took, said in ((0.5, 4.0, True), (90.0, 4.0, False), (1.0, 600.0, True)):
+        assert bool(spread_lines(launched(gap, took), Path("where"), words)) == said
+    assert spread_lines(launched(0.5, 4.0, 1), Path("where"), words) == []
+    assert spread_lines(launched(0.5, 4.0), Path("where"), ([], [])) == []  # a run without a command of its own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import fcntl
 import json
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import Path
 from typing import IO
@@ -23,10 +25,10 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.run import directory as places
 from downbeat.run import estimates, job
 from downbeat.run.bench_launch import launch_command, run_in_directory
-from downbeat.run.execute import ATTEMPTS, HOPELESS, Outcome, Watcher, execute
+from downbeat.run.execute import ATTEMPTS, HOPELESS, Execution, Outcome, Watcher, execute
 from downbeat.run.experiment import open_experiment
 from downbeat.run.machine import Machine
-from downbeat.run.plan import Environment, Library, Measurement, Plan
+from downbeat.run.plan import Environment, LaunchKey, Library, Measurement, Plan, Variant
 from fake_programs import MEDIAN, FakeBench, alive, script, wait_for, write_template
 from scipy import stats
 
@@ -456,7 +458,7 @@ class Waiting(Watcher):
     def __init__(self, interrupted: int = 0) -> None:
         self.interrupted, self.waited = interrupted, 0
 
-    def waits(self, until: float) -> None:
+    def waits(self, until: float, left: int) -> None:  # noqa: ARG002
         assert until > time.time()
         self.waited += 1
         if self.waited == self.interrupted:
@@ -481,6 +483,121 @@ def test_rounds_are_spread_and_launches_within_one_are_not(tmp_path: Path, where
     finally:
         signal.signal(signal.SIGINT, before)
     assert len(first.starts()) + len(second.starts()) == 6
+
+
+class Spreading(Watcher):
+    """A clock that passes as the run sleeps and launches, and what was said; `killed`: after so many launches."""
+
+    def __init__(self, seconds: Callable[[], float], killed: int = 10**9, failing: float = 0.0) -> None:
+        self.now, self.seconds, self.killed, self.failing = 1e6, seconds, killed, failing
+        self.begun: dict[int, float] = {}  # round -> when
+        self.order: list[LaunchKey] = []
+        self.crowds = 0
+        self.random = np.random.default_rng(self.killed)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    time = monotonic
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def crowded(self, seconds: float, rounds: int) -> None:  # noqa: ARG002
+        self.crowds += 1
+
+    def launch(self, execution: Execution, key: LaunchKey) -> bool:
+        """Stands in for a launch."""
+        if len(self.order) == self.killed:
+            raise KeyboardInterrupt
+        self.begun.setdefault(key.number, self.now)
+        self.order.append(key)
+        self.now += self.seconds()
+        good = self.random.random() >= self.failing
+        if good:
+            execution.done.add(str(key))
+        return good
+
+    def runs(self, plan: Plan, where: Path, done: Collection[str] = (), last: float = 0.0) -> set[str]:
+        """Runs a plan of which some launches are complete, the last of them begun at `last`; returns what is then."""
+
+        def launch(execution: Execution, key: LaunchKey) -> bool:
+            return self.launch(execution, key)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("downbeat.run.execute.time", self)
+            patch.setattr(places, "complete", lambda _directory: set(done))
+            patch.setattr(places, "last_start", lambda _directory, _keys: last)
+            patch.setattr(estimates.Estimates, "of", lambda _plan, _directory: estimates.Estimates())
+            patch.setattr(Execution, "launch", launch)
+            execution = Execution(plan, where, self, -1)
+            with contextlib.suppress(KeyboardInterrupt):
+                execution.run()
+            return execution.done
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_launches_are_spread_evenly_over_a_time(seed: int, where: Path) -> None:
+    """Any number of launches, variants, times; killed and resumed at any time; some launches fail."""
+    random = np.random.default_rng(seed)
+    variants = tuple(Variant(name) for name in "abc"[: random.integers(1, 4)])
+    launches, over = int(random.integers(2, 30)), float(random.uniform(60, 1e5))
+    spacing = over / (launches - 1)
+    longest = spacing / (3 * len(variants))  # with two that fail, a round fits
+
+    def seconds() -> float:
+        return float(random.uniform(0, longest))
+
+    plan = plan_with(Library("a", "bench"), launches=launches, over=over, variants=variants)
+    whole = Spreading(seconds, failing=random.choice([0.0, 0.1]))
+    whole.runs(plan, where)
+    times = [whole.begun[number] for number in range(1, launches + 1)]
+    assert np.diff(times) == pytest.approx(np.full(launches - 1, spacing))
+    assert times[-1] - times[0] == pytest.approx(over)
+    # What takes turns stays together, whatever fails.
+    assert [key.number for key in whole.order] == sorted(key.number for key in whole.order)
+
+    killed = Spreading(seconds, killed=int(random.integers(1, launches * len(variants))))
+    done = killed.runs(plan, where)
+    last = killed.begun[max(killed.begun)]
+    again = Spreading(seconds)
+    again.now = killed.now + float(random.choice([0.0, spacing / 3, 10 * over]))
+    begun = again.now
+    assert len(again.runs(plan, where, done, last)) == launches * len(variants)
+    assert len(again.order) == launches * len(variants) - len(done)  # what is there is kept
+    left = [again.begun[number] for number in sorted(again.begun)]
+    half = any(str(dataclasses.replace(again.order[0], variant=one.name)) in done for one in variants)
+    assert left[0] == pytest.approx(
+        begun if half else max(begun, last + spacing)
+    )  # what had begun is completed at once
+    assert np.diff(left) == pytest.approx(np.full(len(left) - 1, spacing))
+    assert left[-1] <= max(begun, last + spacing) + over + spacing
+    assert whole.crowds == killed.crowds == again.crowds == 0
+
+
+def test_launches_that_do_not_fit_into_the_time_follow_each_other(where: Path) -> None:
+    slow = Spreading(lambda: 10.0)
+    slow.runs(plan_with(Library("a", "bench"), launches=10, over=60.0), where)
+    assert np.diff(list(slow.begun.values())) == pytest.approx(np.full(9, 10.0))
+    assert slow.crowds == 1
+
+
+def test_rounds_that_are_added_keep_a_distance(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that a state of the machine takes: expected early they share the time, late they come after it."""
+    plan = plan_with(Library("a", "bench"), launches=10, most_rounds=20, over=900.0)
+    for known_from in (3, 10):
+        watcher = Spreading(lambda: 1.0)
+
+        def wanted(execution: Execution, watcher: Spreading = watcher, known_from: int = known_from) -> int:
+            return max(execution.rounds, 14 if len(watcher.order) >= known_from else 10)
+
+        monkeypatch.setattr(Execution, "expected", wanted)
+        monkeypatch.setattr(Execution, "wanted", lambda _execution: 14)
+        watcher.runs(plan, where)
+        times = np.array(list(watcher.begun.values()))
+        assert len(times) == 14
+        assert np.diff(times).min() >= 900.0 / 20 - 1e-6
+        assert times[-1] - times[0] <= (900.0 + 1e-6 if known_from == 3 else 1.5 * 900.0)
 
 
 SAMPLE_COST = 1e-7  # s

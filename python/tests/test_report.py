@@ -19,7 +19,10 @@ import pandas as pd
 import pytest
 import xarray as xr
 from downbeat.cli import app
+from downbeat.comparison.compare import compare
+from downbeat.comparison.effort import next_step
 from downbeat.comparison.questions import against_start
+from downbeat.comparison.sheet import comparison_sheet
 from downbeat.comparison.summaries import plain_cells
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.report.assemble import drifts, make_report, schemes
@@ -51,13 +54,9 @@ from downbeat.report.style import Picture, new_figure
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.sentences import listed
-from downbeat.statistics.power import launches_that_decide
 from downbeat.text import counted
-from hypothesis import given
-from hypothesis import strategies as st
 from launch_files import Cell
 from report_data import CONTEXT, US, add_overlaps, barrier_cells, cell, write_experiment
-from scipy import stats
 from typer.testing import CliRunner
 
 NASTY = "<script>alert('&')</script>"
@@ -211,9 +210,14 @@ def test_the_barrier_is_said_by_ranges_of_sizes_in_the_main_state(tmp_path: Path
 def test_undecided_cells_say_how_many_launches_would_do(tmp_path: Path) -> None:
     deltas = (1.0, 1.1, 0.9, 1.05, 0.96)
     experiment = write_experiment(tmp_path, [barrier_cells(1, delta, sizes=(8,)) for delta in deltas])
-    needed = launches_that_decide(float(np.std(np.log(deltas), ddof=1)), 0.02)
+    frame = compare(experiment, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "mpi_barrier"})
     (said,) = barrier_facts(against_start(experiment))
-    assert (said.values["undecided"], said.values["needed"]) == (1, {"half": needed, "all": needed})
+    # The same line as compare and the end of a run have.
+    step = next_step(frame["launches_needed"], frame["launches_alike"], 0.02, 5)
+    assert step
+    assert (said.values["undecided"], said.values["next"]) == (1, step)
+    assert step in " ".join(str(said).split())
+    assert step in " ".join(" ".join(comparison_sheet(frame).text()).split())
 
 
 def test_barriers_of_which_none_is_the_plain_one_share_a_sentence(tmp_path: Path) -> None:
@@ -256,16 +260,6 @@ def test_without_a_comparison_three_latencies_are_large(tmp_path: Path) -> None:
     cells = [cell(latency, size=size) for latency, size in ((5, 8), (6, 64), (7, 512), (8, 1024))]
     numbers = large_numbers(contrast_of(write_experiment(tmp_path, [cells] * 3)))
     assert [(one.value, one.unit) for one in numbers] == [("5.00", "us"), ("7.00", "us"), ("8.00", "us")]
-
-
-@given(st.floats(0.001, 0.3), st.floats(0.005, 0.2))
-def test_launches_that_decide_are_just_enough(deviation: float, margin: float) -> None:
-    def half(count: int) -> float:
-        return float(stats.t.ppf(0.975, count - 1) * deviation / np.sqrt(count))
-
-    count = launches_that_decide(deviation, margin)
-    assert half(count) <= np.log1p(margin) or count == 10_000
-    assert count == 10 or half(count - 1) > np.log1p(margin)
 
 
 def test_what_is_incomplete_is_in_pictures_and_in_no_verdict(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from downbeat.run.libraries import LIBRARIES, Places
 from downbeat.run.plan import Environment, Measurement, Plan, portions_of
 from downbeat.run.planning import libraries_of, planned
 from downbeat.run.request import KEYS, Request, overridden, read_environments, read_ranks, read_request, request_of
-from downbeat.text import split_list
+from downbeat.text import duration_word, seconds_of, split_list
 from downbeat.tune.target import parse_ranks
 from fake_programs import script
 from launch_files import Cell, write_launch
@@ -423,3 +423,38 @@ def test_a_hostfile_of_another_editor(tmp_path: Path) -> None:
         file.write_bytes(content)
         with pytest.raises(UsageError, match=why):
             given_hosts(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("'30m'", 1800.0), ("'1.5h'", 5400.0), ("90", 90.0), ("'90'", 90.0), ("'90s'", 90.0), ("0.5", 0.5)],
+)
+def test_launches_are_spread_over_a_duration(text: str, seconds: float, tmp_path: Path) -> None:
+    plan = parse(f"{BASIC}launches = 4\nover = {text}", tmp_path)
+    assert (plan.over, plan.interval, plan.launches) == (seconds, 0.0, 4)
+    assert plan.spacing == pytest.approx(seconds / 3)
+    assert seconds_of(duration_word(seconds)) == seconds
+    # Where nobody says how many: 10 to 20, and no closer than 30 s where there are more than 10.
+    plan = parse(f"{BASIC}over = {text}", tmp_path)
+    assert 10 <= plan.launches <= 20
+    assert plan.launches == 10 or seconds / plan.launches >= 30
+
+
+@pytest.mark.parametrize("value", ["'30 min'", "'m'", "''", "0", "-1", "'1e999s'", "'nan'", "true", "[1]", "'31h30m'"])
+def test_what_is_no_duration_is_refused(value: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"over.*30m") as caught:
+        parse(f"{BASIC}over = {value}", tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("other", ["interval = 5", "launches = 1"])
+def test_over_and_what_it_contradicts_are_refused(other: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"over.*give"):
+        parse(f"{BASIC}over = '30m'\n{other}", tmp_path)
+    with pytest.raises(UsageError, match=r"over.*leave it out"):
+        planned(Request(operations=("bcast",), over=60.0, simulate="fat-tree(nodes=4)"), none)
+
+
+def test_of_over_and_interval_the_option_replaces_that_of_the_file() -> None:
+    assert overridden(Request(interval=60.0), Request(over=1800.0)) == Request(over=1800.0, options={})
+    assert overridden(Request(over=1800.0), Request(interval=60.0)) == Request(interval=60.0, options={})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable
@@ -15,17 +16,29 @@ from downbeat.comparison.conditions import read_arguments
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.comparison.sides import history_cells
 from downbeat.errors import UsageError
+from downbeat.statistics import sessions
 from downbeat.statistics.distributions import satterthwaite
 from downbeat.statistics.power import VerdictRule
-from downbeat.statistics.sessions import compare_across_sessions, false_verdicts, sessions_of
+from downbeat.statistics.sessions import (
+    LOOKED_AT,
+    compare_across_sessions,
+    false_verdicts,
+    last_shift,
+    seen_before,
+    sessions_of,
+    since,
+    trend,
+)
 from downbeat.statistics.slow_launches import unseen_share
 from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import judge_together
 from downbeat_command import Run, command
 from launch_files import Cell, write_launch
+from numpy.typing import NDArray
 from scipy import stats
 from test_compare import rows, verdicts
 
+from tests.statistics import histories
 from tests.statistics.sessions import Design, against_history, apart, interleaved, share, with_history
 from tests.statistics.simulated import Deviations, simulate_sessions
 
@@ -355,3 +368,99 @@ def test_bad_histories_are_named_in_one_line(tmp_path: Path, run: Run) -> None:
     status, output, errors = run(a, "--history", tmp_path / "empty")
     assert (status, errors) == (0, "")
     assert "undecided, sessions in the history: 0, 5 are needed" in output
+
+
+def seen_by_counting(means: NDArray[np.float64], difference: float, b: float | None) -> bool:
+    """Returns the rank rule in other words."""
+    count = len(means)
+    if b is None:
+        larger = [abs(x - y) >= abs(difference) for x, y in itertools.combinations(means, 2)]
+        return bool(sum(larger) > (0 if count < 19 else len(larger) / 20))
+    at_least_as_far = min(sum(one >= b for one in means), sum(one <= b for one in means))
+    return bool(at_least_as_far > 0 if count < 39 else (1 + at_least_as_far) / (count + 1) > 0.05)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_rank_rule_counts_sessions(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    means = np.round(random.normal(0, 1, random.integers(1, 70)), int(random.integers(1, 4)))  # some are equal
+    for scale in (1.0, 2.0, 3.0):
+        b = round(float(random.normal(0, scale)), 1)
+        assert seen_before(means, b, b) == seen_by_counting(means, b, b)
+        assert seen_before(means, b, None) == seen_by_counting(means, b, None)
+
+
+def test_the_rank_rule_is_a_test_of_its_level() -> None:
+    """Of one more session of the same kind it takes at most 5 % for higher, and as many for lower, however many are."""
+    random = np.random.default_rng(7)
+    for count in (5, 19, 20, 39, 40, 60):
+        drawn = random.standard_cauchy((4000, count + 1))
+        higher = np.mean([not seen_before(one[1:], 0.0, one[0]) and one[0] > np.median(one) for one in drawn])
+        assert higher <= max(0.05, 1 / (count + 1)) + 3 * math.sqrt(0.05 / 4000)
+        assert higher > 0 if count < 100 else True
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_shift_is_found_where_it_is_and_what_was_before_does_not_count(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    before, after = int(random.integers(12, 300)), int(random.integers(12, 59))
+    logs = random.normal(0, 0.005, before + after) + random.choice([-1, 1]) * 0.05 * (
+        np.arange(before + after) >= before
+    )
+    shift = last_shift(logs[-LOOKED_AT:])
+    assert shift is not None
+    place = max(0, len(logs) - LOOKED_AT) + shift.at
+    assert abs(place - before) <= 1
+    assert abs(shift.logs) == pytest.approx(0.05, abs=0.01)
+    assert since(logs) == pytest.approx(before, abs=1)
+    # B on the new level is no news; on the old one it is.
+    history = [np.exp(one + random.normal(0, 0.005, LAUNCHES)) for one in logs]
+    same = compare_across_sessions(None, np.exp(logs[-1:] + random.normal(0, 0.005, LAUNCHES)), history)
+    assert same.sessions == len(history) - since(sessions_of(history).means)
+    assert abs(math.log(same.ratio.estimate)) < 0.03
+
+
+def test_a_level_that_was_left_again_and_what_is_no_shift() -> None:
+    random = np.random.default_rng(11)
+    up = random.normal(0, 0.005, 90)
+    up[40:60] += 0.05
+    shift = last_shift(up)
+    assert shift is not None
+    assert (abs(shift.at - 60) <= 1, round(shift.logs, 2)) == (True, -0.05)
+    alarms = [last_shift(random.normal(0, 0.02, 120)) for _ in range(40)]
+    assert sum(one is not None for one in alarms) <= 1
+    assert last_shift(np.where(np.arange(60) >= 55, 0.1, 0.0) + random.normal(0, 0.01, 60)) is None  # five so far
+    assert last_shift(np.where(np.arange(60) >= 30, 0.015, 0.0) + random.normal(0, 1e-4, 60)) is None  # below 2 %
+    assert last_shift(np.zeros(60)) is None
+    exact = last_shift(np.where(np.arange(60) >= 30, 0.1, 0.0))  # without any noise
+    assert exact is not None
+    assert exact.at == 30
+    assert since(np.zeros(300)) == 240
+    assert since(np.empty(0)) == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_trend_is_that_of_theil_sen_and_mann_kendall(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    count, slope = int(random.integers(5, 80)), float(random.choice([0.0, 0.001, 0.003]))
+    means = slope * np.arange(count) + random.normal(0, 0.01, count)
+    found = trend(means)
+    theil = stats.theilslopes(means).slope
+    p_value = stats.kendalltau(np.arange(count), means, method="asymptotic").pvalue
+    if found:
+        assert found == pytest.approx(theil)
+        assert p_value < 2e-3
+    elif p_value < 5e-4:
+        assert abs(theil) * (count - 1) < math.log(1.02)
+
+
+def test_a_long_history_finds_what_is_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    """300 sessions, 2 % of them 15 % off: 20 % slower is found, and nothing where nothing is."""
+    random = np.random.default_rng(2026)
+    _, found, false = histories.shares_of(random, histories.scattered, 300, 60)
+    assert found >= 0.9 - 3 * math.sqrt(0.09 / 60)
+    assert false <= 0.05 + 3 * math.sqrt(0.05 / 60)
+    # The rule that was: outside all sessions. The test can tell.
+    monkeypatch.setattr(sessions, "seen_before", lambda means, _difference, b: bool(means.min() <= b <= means.max()))
+    monkeypatch.setattr(sessions, "recent", lambda history: history)
+    assert histories.shares_of(random, histories.scattered, 300, 60)[1] < 0.75

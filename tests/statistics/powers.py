@@ -5,16 +5,20 @@ An experiment with equal sides is printed; others are drawn with the difference 
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from downbeat.comparison.effort import next_step
+from downbeat.comparison.judging import alike_launches, needed_launches, rule_of
+from downbeat.comparison.sheet import MORE_LAUNCHES
 from downbeat.data.cells import STEP
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION
 from downbeat.statistics.two_samples import compare_independent, compare_paired
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, Comparison, judge_together
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
 from tests.statistics.findings import Findings, Table, show_progress, worst_of
@@ -135,3 +139,54 @@ def assumptions(random: np.random.Generator, experiments: int, promises: list[Pr
             promises.append(at_most(f"{deviation:.1%}, {launches} launches: share called different is off", off, limit))
     title = "Two sessions that deviate by 2 %: equal cells called different, as `assumes` has it, and as it is"
     return [Table(title, ("launches deviate by", "n", "printed", "measured"), rows)]
+
+
+CELLS = 30  # of an experiment whose end says what more launches would show
+SAID_STEP = re.compile(r"^(\d+) launches would show 5 % in (?:all (\d+)|(\d+) of the \d+|the) open.*takes (\d+)$")
+
+
+def simulate_next_step(experiments: int) -> Findings:
+    """Returns what share of the open cells is decided by the launches that the last screen names.
+
+    The second experiment is another one, in truth 5 % apart in all cells, or nowhere.
+    """
+    random = np.random.default_rng(2026)
+    count = max(experiments // 400, 8)
+    rows: list[tuple[str | float, ...]] = []
+    promises: list[Promise] = []
+    for paired, deviation, launches in itertools.product((True, False), (0.02, 0.03, 0.05), (10, 20)):
+        name = f"{'pairs' if paired else 'independent'}, {deviation:.0%}, {launches} launches"
+        show_progress(f"next step, {name}")
+        one = Design(deviation, launches, paired)
+        shown, equal, said = [], [], []
+        for _ in range(count):
+            drawn = judge_together([one.judged(random, 1.0) for _ in range(CELLS)])
+            left = [each for each in drawn if each.reason in MORE_LAUNCHES]
+            rules = [rule_of(each, CELLS) for each in left]
+            needed = [needed_launches(each, rule) for each, rule in zip(left, rules, strict=True)]
+            alike = [alike_launches(each, rule) for each, rule in zip(left, rules, strict=True)]
+            step = SAID_STEP.search(next_step(needed, alike, MARGIN, launches))
+            if not step:  # these launches would have shown it, or the machine is too noisy
+                continue
+            promised = int(step[2] or step[3] or 1)
+            verdicts, same = (
+                [each.verdict for each in judge_together([one.judged(random, ratio, int(number)) for _ in drawn])]
+                for ratio, number in ((EFFECT, step[1]), (1.0, step[4]))
+            )
+            shown.append(verdicts.count("slower") / CELLS / (promised / len(left)))
+            equal.append(same.count("equivalent") / CELLS)
+            said.append((int(step[1]), promised / len(left), int(step[4])))
+        if len(said) < 2:
+            continue
+        rows.append((name, *np.mean(said, axis=0), float(np.mean(shown)), float(np.mean(equal))))
+        for shares, what in ((shown, "decided of those promised, if 5 % is true"), (equal, "equivalent, if all are")):
+            error = float(np.std(shares, ddof=1)) / math.sqrt(len(shares))
+            promises.append(at_least(f"{name}: {what}", float(np.mean(shares)), POWER - 3 * error))
+    table = Table(
+        f"{CELLS} equal cells, and what the last screen says of those that are open: so many launches show 5 % in a\n"
+        "share of them; so many show that none differs. Then other experiments: decided over promised if the ratio is\n"
+        "1.05, and equivalent if it is 1",
+        ("launches", "5 %", "in", "none", "decided / promised", "equivalent"),
+        rows,
+    )
+    return Findings([table], worst_of(promises))

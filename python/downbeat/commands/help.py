@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from downbeat.commands.options import PASSED
+from downbeat.commands.options import PASSED, WORDS
 from downbeat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class PassingCommand(HelpCommand):
         if wrong := from_elsewhere(args):
             raise UsageError(wrong)
         end = args.index("--") if "--" in args else len(args)
-        ctx.meta[PASSED] = args[end + 1 :]
+        ctx.meta[PASSED], ctx.meta[WORDS] = args[end + 1 :], args[:end]
         return super().parse_args(ctx, args[:end])
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]

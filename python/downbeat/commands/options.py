@@ -82,6 +82,9 @@ ROW_NAMES = names_in("downbeat.report.export", "ROWS")
 PASSED = "downbeat-bench"  # key of `typer.Context.meta`: the words after `--`
 
 
+WORDS = "words"  # key of `typer.Context.meta`: those before `--`
+
+
 def option(field: str, panel: str = "Options", least: int | None = None) -> Any:  # noqa: ANN401 (as typer.Option)
     """Returns the option of a field of `Request`; `least` is for a command that takes it as a number."""
     of = SETTINGS[field]

@@ -11,6 +11,7 @@ from downbeat.commands.options import (
     LIBRARY_NAMES,
     METRIC_NAMES,
     PASSED,
+    WORDS,
     States,
     components,
     option,
@@ -21,6 +22,8 @@ from downbeat.errors import UsageError
 from downbeat.text import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from downbeat.run.execute import Outcome
     from downbeat.run.plan import Plan
 
@@ -87,7 +90,8 @@ def run(
     if dry_run:
         print_launches(plan)
         return
-    run_plan(plan, place(plan.name), request.seed is None, states is States.ALL)
+    words_given = (context.meta[WORDS], context.meta[PASSED])
+    run_plan(plan, place(plan.name), request.seed is None, states is States.ALL, words_given)
 
 
 def print_launches(plan: Plan) -> None:
@@ -95,19 +99,36 @@ def print_launches(plan: Plan) -> None:
     import shlex
 
     from downbeat.run.execute import launch_command
+    from downbeat.run.progress import spread_text
 
     order = plan.launch_order()
     for position, key in enumerate(order, 1):
         words = [f"{name}={shlex.quote(value)}" for name, value in plan.variables_of(key).items()]
         print(f"{position}/{len(order)} {key}: {' '.join([*words, shlex.join(launch_command(plan, key))])}")
+    if plan.over:
+        print(f"launches: {spread_text(plan)}")
     if plan.most_rounds > plan.launches:
         print(f"then up to {plan.most_rounds} of each, until {plan.launches} found one state of the machine")
     if plan.width:
         print(f"then up to {plan.max_launches} of each, until each interval is at most {plan.width:g} x estimate wide")
 
 
-def run_plan(plan: Plan, directory: Path, any_seed: bool, every_state: bool = False) -> None:
-    """Executes a plan, and ends the command with the exit status of the outcome."""
+def run_plan(
+    plan: Plan,
+    directory: Path,
+    any_seed: bool,
+    every_state: bool = False,
+    words: tuple[Sequence[str], Sequence[str]] = ((), ()),
+) -> None:
+    """Executes a plan, and ends the command with the exit status of the outcome.
+
+    Args:
+        plan: the experiment.
+        directory: of the experiment.
+        any_seed: the user gave none.
+        every_state: whether to show verdicts of all states of the machine.
+        words: of the command, before and after `--`.
+    """
     import sys
 
     from downbeat.commands.options import resumable
@@ -125,7 +146,7 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool, every_state: bool = Fa
     if outcome.estimates.medians:
         from downbeat.comparison.ending import closing
 
-        print("", *closing(plan, directory, outcome.estimates, every_state), sep="\n")
+        print("", *closing(plan, directory, outcome.estimates, every_state, words), sep="\n")
     tell(plan, directory, outcome)
 
 

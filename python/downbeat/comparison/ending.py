@@ -11,7 +11,7 @@ import re
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -37,13 +37,16 @@ from downbeat.show import WIDTH, aligned, wrapped
 from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, duration_text, evenly, printable
+from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, duration_text, duration_word, evenly, printable
 
 LINES = 23  # and one that says where all was written
 TABLE_ROWS, MOST_SIZES = 5, 6
 LEAST_VERDICTS = 3  # lines, however many others there are
 MOST_WARNINGS = 5
 LONGEST_NAME = 44  # of a row
+# Times over which the last line spreads launches, s: the first that is so much longer than they took in a row.
+SPREAD_OVER, LONGER = (1800.0, 7200.0, 6 * 3600.0, 24 * 3600.0, 7 * 24 * 3600.0), 5
+REPLACED = ("-o", "--output", "--over", "--interval")  # options of a run
 BESIDE_NAMES = ("operation", "size", STATE)
 
 Sides = tuple[str, str, str]  # a factor, and its values A and B
@@ -62,8 +65,22 @@ class Medians(Experiment):
         return self.medians
 
 
-def closing(plan: Plan, directory: Path, estimates: Estimates, every_state: bool = False) -> list[str]:
-    """Returns the lines with which a run ends; none if nothing was measured."""
+def closing(
+    plan: Plan,
+    directory: Path,
+    estimates: Estimates,
+    every_state: bool = False,
+    words: tuple[Sequence[str], Sequence[str]] = ((), ()),
+) -> list[str]:
+    """Returns the lines with which a run ends; none if nothing was measured.
+
+    Args:
+        plan: of the run.
+        directory: of the run.
+        estimates: of its launches.
+        every_state: whether to show verdicts of all states of the machine.
+        words: of its command, before and after `--`.
+    """
     frame = estimates.frame(plan)
     if not len(frame):
         return []
@@ -83,6 +100,7 @@ def closing(plan: Plan, directory: Path, estimates: Estimates, every_state: bool
     below = [
         *warning_lines(frame, compared),
         *next_steps(plan, directory, sides if compared is not None else None, compared, every_state),
+        *spread_lines(experiment, directory, words),
     ]
     if compared is None or not sides:
         return [*above, "", *below]
@@ -331,7 +349,7 @@ def warning_lines(frame: pd.DataFrame, compared: pd.DataFrame | None) -> list[st
     kinds = launch_lines(frame, MEDIAN_LATENCY) if compared is None else compared.attrs["notes"]
     for line in filter(is_kind_line, kinds):
         said = re.sub(r" \([^)]*\)", "", line).partition(":")[0]  # downbeat compare says it whole
-        found.append(f"{said}: spread launches over a longer time (--interval)")
+        found.append(f"{said}: spread launches over a longer time (--over)")
     return [line for one in found[:MOST_WARNINGS] for line in wrapped(f"warning: {one}", 2)]
 
 
@@ -351,3 +369,50 @@ def next_steps(
         conditions = [] if factor == "variant" else [shlex.quote(f"{factor}={value}") for value in (a, b)]
         commands.insert(0, " ".join(["downbeat compare", where, *conditions]))
     return [*(wrapped(f"next: {step}") if step else []), *(f"  {command}" for command in commands)]
+
+
+def spread_lines(experiment: Experiment, directory: Path, words: tuple[Sequence[str], Sequence[str]]) -> list[str]:
+    """Returns what time launches in a row describe, and the command that spreads them over a longer one.
+
+    None where they were spread: for more than half of the time, none was running.
+
+    Args:
+        experiment: the launches.
+        directory: of the run.
+        words: of its command, before and after `--`.
+    """
+    simulated = experiment.plan is not None and any(one.simulate for one in experiment.plan.libraries)
+    if simulated or not words[0] or len(experiment.launches) < 2:
+        return []
+    try:
+        times = [
+            [datetime.fromisoformat(str(one.record[name])).timestamp() for name in ("started", "ended")]
+            for one in experiment.launches
+        ]
+    except (KeyError, ValueError):
+        return []
+    span = max(end for _, end in times) - min(start for start, _ in times)
+    busy = sum(end - start for start, end in times)
+    if 2 * busy <= span:
+        return []
+    time = duration_word(next((one for one in SPREAD_OVER if one >= LONGER * span), SPREAD_OVER[-1]))
+    target = next(
+        path for path in (f"{directory}-{time}{again}" for again in ("", *range(2, 1000))) if not Path(path).exists()
+    )
+    said = (
+        f"these {len(times)} launches describe {duration_text(span)} of this machine; for latencies that hold tomorrow:"
+    )
+    again = ["downbeat", "run", *without_options(words[0], REPLACED), "--over", time, "-o", target]
+    return [*wrapped(said), f"  {shlex.join([*again, *(['--', *words[1]] if words[1] else [])])}"]
+
+
+def without_options(words: Sequence[str], names: Collection[str]) -> list[str]:
+    """Returns the words of a command without some options, `-o DIR`, `-oDIR`, `--output DIR` or `--output=DIR`."""
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in names:
+            next(rest, None)
+        elif not any(word.startswith(f"{name}=" if name.startswith("--") else name) for name in names):
+            kept.append(word)
+    return kept

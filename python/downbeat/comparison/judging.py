@@ -26,14 +26,12 @@ from downbeat.comparison.sides import SESSION
 from downbeat.data.cells import STATE, WRONG
 from downbeat.errors import UsageError
 from downbeat.statistics.location import typical_interval
-from downbeat.statistics.power import VerdictRule, detectable_ratio, launches_needed, launches_that_decide
+from downbeat.statistics.power import VerdictRule, detectable_ratio, launches_alike, launches_needed
 from downbeat.statistics.sessions import compare_across_sessions
 from downbeat.statistics.slow_launches import fisher_exact, mcnemar_exact, slow_launches, unseen_share
 from downbeat.statistics.two_samples import compare_beyond, compare_independent, compare_paired
 from downbeat.statistics.verdicts import (
     CONFIDENCE,
-    FEW_ALIKE,
-    FEWEST_ALIKE,
     FEWEST_LAUNCHES,
     FEWEST_SESSIONS,
     MARGIN,
@@ -314,6 +312,7 @@ VERDICT_NUMBERS = (
     "clock_uncertainty",
     "detectable_ratio",
     "launches_needed",
+    "launches_alike",
     "sessions",
     "session_deviation",
     "slow_a",
@@ -350,7 +349,7 @@ def rule_of(one: Comparison, tests: int) -> VerdictRule:
 
 
 def powers_of(comparisons: Sequence[Comparison], tests: int) -> list[dict[str, float]]:
-    """Returns the power of comparisons that are judged by one rule: what they detect, and how many launches 5 % takes.
+    """Returns the power of comparisons that one rule judges: what they detect, and what more launches would show.
 
     It is that with Holm's correction at its strictest. Launches do not help against what differs between sessions.
     """
@@ -361,18 +360,15 @@ def powers_of(comparisons: Sequence[Comparison], tests: int) -> list[dict[str, f
         np.array([getattr(one, name) for one in comparisons]) for name in columns
     )
     rule = dataclasses.replace(rule_of(comparisons[0], tests), hidden=hidden)
-    found = [
-        {"detectable_ratio": float(ratio), "launches_needed": math.nan}
-        for ratio in detectable_ratio(error, freedom, rule)
-    ]
-    asked = [i for i, one in enumerate(comparisons) if min(one.launches) >= 2 and one.sessions is None]
-    some = dataclasses.replace(rule, hidden=hidden[asked])
-    needed = launches_needed(EFFECT, deviation[asked], freedom[asked], paired[asked], some) if asked else ()
-    for i, launches in zip(asked, needed, strict=True):
-        one = comparisons[i]
-        deciding = launches_that_decide(one.deviation, one.margin, one.confidence) if one.reason == FEW_ALIKE else 0
-        found[i]["launches_needed"] = max(FEWEST_ALIKE, deciding) if deciding else float(launches)
-    return found
+    needed, alike = (np.full(len(comparisons), math.nan) for _ in range(2))
+    helped = [i for i, one in enumerate(comparisons) if min(one.launches) >= 2 and one.sessions is None]
+    if helped:
+        some = dataclasses.replace(rule, hidden=hidden[helped])
+        needed[helped] = launches_needed(EFFECT, deviation[helped], freedom[helped], paired[helped], some)
+        alike[helped] = launches_alike(deviation[helped], freedom[helped], paired[helped], some)
+    columns_of_power = ("detectable_ratio", "launches_needed", "launches_alike")
+    numbers = zip(detectable_ratio(error, freedom, rule).tolist(), needed.tolist(), alike.tolist(), strict=True)
+    return [dict(zip(columns_of_power, each, strict=True)) for each in numbers]
 
 
 def verdict_numbers(match: Match, one: Comparison) -> dict[str, object]:

@@ -20,11 +20,15 @@ from downbeat.comparison.sides import Sides
 from downbeat.data.cells import ANY, HIGH, LOW, STATE, UNKNOWN, trip_of
 from downbeat.data.launch_file import IMPLIED
 from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.statistics.dependence import correlation
 from downbeat.statistics.kinds import Series, resemblance_lines
+from downbeat.statistics.sessions import LOOKED_AT, last_shift, sessions_of, since, trend
 from downbeat.statistics.slow_launches import mcnemar_exact
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.text import counted
+from downbeat.text import PERCENT, counted
 
+MOST_SHIFTS = 2  # that have a line each
+RESEMBLANCE = 0.001  # level at which a correlation of sessions is said: of many cells some resemble by chance
 GROUP = (*LAUNCH_FACTORS, STATE)
 
 
@@ -52,6 +56,36 @@ def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[
         *(f"ratios of pairs: {line}" for line in resemblance_lines(ratios)),
         *resemblance_lines(medians),
     ]
+
+
+def history_lines(judged: Sequence[Judged]) -> list[str]:
+    """Returns lines on histories that are not of one kind: shifts of their level, trends, sessions that resemble.
+
+    The session of a shift is counted among those that have the cell.
+    """
+    series = [sessions_of(one.match.history).means for one in judged if one.match.history and one.comparison]
+    used = [means[since(means) :] for means in series]
+
+    def cells(found: Sequence[float]) -> str:
+        return f" in {len(found)} of {counted(len(series), 'cell')}" if len(series) > 1 else ""
+
+    shifts: dict[tuple[int, int], list[float]] = {}
+    for means, those in zip(series, used, strict=True):
+        if shift := last_shift(means[-LOOKED_AT:]):
+            at = max(0, means.size - LOOKED_AT) + shift.at
+            shifts.setdefault((at + 1, those.size), []).append(PERCENT * math.expm1(shift.logs))
+    lines = [
+        f"history: a shift of {np.median(sizes):+.2g} % at session {at}{cells(sizes)}; compared with the {left} since"
+        for (at, left), sizes in sorted(shifts.items(), key=lambda item: -len(item[1]))[:MOST_SHIFTS]
+    ]
+    if slopes := [PERCENT * math.expm1(slope) for slope in map(trend, used) if slope]:
+        lines.append(f"history: a trend of {np.median(slopes):+.2g} % per session{cells(slopes)}")
+    if resembling := [found for found in (correlation(means, RESEMBLANCE) for means in used) if found > 0]:
+        lines.append(
+            f"history: sessions resemble the one before (correlation {np.median(resembling):.1f}){cells(resembling)}; "
+            "intervals may be too narrow"
+        )
+    return lines
 
 
 def match_names(matches: Sequence[Match]) -> list[str]:

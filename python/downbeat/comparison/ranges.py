@@ -6,17 +6,16 @@ Nothing is said that the verdicts do not say: a size that is not decided ends a 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 
 import pandas as pd
 
-from downbeat.comparison.judging import EFFECT, UNMATCHED
+from downbeat.comparison.effort import AFFORDABLE, next_step
+from downbeat.comparison.judging import UNMATCHED
 from downbeat.comparison.sheet import MORE_LAUNCHES, READINGS, are_readings
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import PERCENT, bytes_text
 
-AFFORDABLE = 100  # launches; to need more says that the machine is noisy
 MOST_RANGES = 3  # with a difference, of one operation; of more, one for each verdict
 MOST_LISTED = 4  # parts of a set of sizes
 TIMES = 2.0  # from here on a ratio is said in times, below in percent
@@ -48,7 +47,7 @@ def verdict_ranges(frame: pd.DataFrame, brief: bool = False) -> list[str]:
         return [*texts(parts, sizes), NOT_DECIDED if len(whys) == len(rows) else f"{NOT_DECIDED} elsewhere"]
     for why in whys.unique():
         mine = whys.index[whys == why]
-        parts.append((list(mine), open_text(str(why), rows.loc[mine, "launches_needed"])))
+        parts.append((list(mine), str(why)))
     return texts(parts, sizes)
 
 
@@ -92,28 +91,18 @@ def span_text(values: pd.Series[float]) -> str:
     return " to ".join(dict.fromkeys(texts))
 
 
-NOT_DECIDED, NEEDS, DEVIATES = "not decided", "needs", "deviates"
+NOT_DECIDED = "not decided"
 
 
 def open_kind(row: pd.Series) -> str:
-    """Returns why a row has no verdict: `NEEDS` more launches, `DEVIATES` too much, or in words."""
+    """Returns why a row has no verdict, in words."""
     if row["verdict"] == UNMATCHED:
         return str(row["reason"])
-    launches = min(row["launches_a"], row["launches_b"])
-    if launches < FEWEST_LAUNCHES:
+    if min(row["launches_a"], row["launches_b"]) < FEWEST_LAUNCHES:
         return f"no verdict below {FEWEST_LAUNCHES} launches"
     if row["reason"] not in MORE_LAUNCHES:
         return f"{NOT_DECIDED}: {row['reason']}"
-    if row["launches_needed"] > AFFORDABLE:
-        return DEVIATES
-    return NEEDS if row["launches_needed"] > launches else NOT_DECIDED
-
-
-def open_text(why: str, needed: pd.Series[float]) -> str:
-    """Returns what `open_kind` found in words, with the launches that are needed."""
-    if why == NEEDS:
-        return f"{NOT_DECIDED}: {NEEDS} {span_text(needed).replace('.0', '')} launches"
-    return f"{NOT_DECIDED}: launches deviate too much" if why == DEVIATES else why
+    return f"{NOT_DECIDED}: launches deviate too much" if row["launches_needed"] > AFFORDABLE else NOT_DECIDED
 
 
 def helpful_step(frame: pd.DataFrame, launches: int) -> str:
@@ -127,16 +116,5 @@ def helpful_step(frame: pd.DataFrame, launches: int) -> str:
     if len(frame) and few.all():
         return f"--launches {2 * launches}: too few so far in one state of the machine"
     rows = frame[(frame["verdict"] == "undecided") & frame["reason"].isin(MORE_LAUNCHES)]
-    if rows.empty:
-        return ""
-    needed = rows["launches_needed"]
-    useful = needed[(needed > launches) & (needed <= AFFORDABLE)]
-    far = int((needed > AFFORDABLE).sum())
-    if 2 * far > len(rows):
-        return f"a quieter machine (downbeat doctor); {far} of {len(rows)} deviate too much for {AFFORDABLE} launches"
-    if useful.empty:
-        return ""
-    wanted = math.ceil(useful.median())
-    deviate = f"; {far} {'deviates' if far == 1 else 'deviate'} too much for {AFFORDABLE}" if far else ""
-    decided = f"{int((useful <= wanted).sum())} of {len(rows)}, if {PERCENT * (EFFECT - 1):.0f} % matter"
-    return f"--launches {wanted} decides {decided}{deviate}"
+    rows = rows[rows["launches_needed"].notna()]
+    return next_step(rows["launches_needed"], rows["launches_alike"], frame.attrs["margin"], launches, "--launches")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
+from downbeat.comparison.effort import next_step
 from downbeat.comparison.judging import UNMATCHED
 from downbeat.comparison.shown import shown_rows
 from downbeat.data.launch_file import IMPLIED
@@ -24,7 +25,7 @@ from downbeat.text import Units, counted, printable
 
 SCHEMA_VERSION = 1  # of the record
 UNITS = Units(FACTOR_UNITS | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"))
-COUNTS = ("launches_a", "launches_b", "launches_needed", "sessions", "slow_a", "slow_b")
+COUNTS = ("launches_a", "launches_b", "launches_needed", "launches_alike", "sessions", "slow_a", "slow_b")
 DECIDED = ("faster", "slower", "equivalent")
 VERDICT_ORDER = (*DECIDED, "undecided", UNMATCHED)
 # Of one operation after two synchronizers neither is faster: the same call is read lower or higher.
@@ -301,4 +302,14 @@ def open_lines(frame: pd.DataFrame) -> list[str]:
         many = len(names) > MOST_NAMED or why in MORE_LAUNCHES or len(names) == len(frame)
         which = f"{len(names)} cells" if many and len(names) > 1 else ", ".join(names)
         lines.append(f"{verdict}, {why}: {which}")
+    power = open_[np.isfinite(open_["detectable_ratio"]) & open_["reason"].isin(MORE_LAUNCHES)]
+    if not len(power):
+        return lines
+    if power["launches_needed"].notna().all():
+        fewest = int(power[["launches_a", "launches_b"]].min(axis=1).min())
+        lines.append(next_step(power["launches_needed"], power["launches_alike"], frame.attrs["margin"], fewest))
+    else:
+        lines.append(
+            "more launches do not make up for what differs between sessions: measure A and B in one experiment"
+        )
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from downbeat.comparison.conditions import select
 from downbeat.data.cells import HIGH, LOW, PATH, STATE, countable, hidden_by_step, states_line, with_states
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
-from downbeat.run.experiment import FACTORS, Experiment
+from downbeat.run.experiment import FACTORS, Experiment, start_of
 from downbeat.run.plan import LAUNCH_FACTORS
 
 Side = Experiment | pd.DataFrame
@@ -163,12 +164,24 @@ def names_of_sides(a: Side, b: Side) -> tuple[str, str]:
 
 
 def names_of_history(history: Sequence[Side]) -> dict[str, Side]:
-    """Returns experiments by the last part of their paths where it is unique, else by their paths."""
+    """Returns experiments by the last part of their paths where it is unique, else by their paths; the oldest first."""
+    history = in_order_of_time(history)
     last = Counter(one.path.name for one in history if isinstance(one, Experiment))
     return {
         (one.path.name if last[one.path.name] == 1 else str(one.path)) if isinstance(one, Experiment) else str(i): one
         for i, one in enumerate(history, 1)
     }
+
+
+def in_order_of_time(history: Sequence[Side]) -> Sequence[Side]:
+    """Returns experiments by the start of their first launch; as they are where one of them does not say it."""
+    starts = [
+        start_of(launch.context for launch in one.launches) if isinstance(one, Experiment) else math.nan
+        for one in history
+    ]
+    if any(map(math.isnan, starts)):
+        return history
+    return [one for _, one in sorted(zip(starts, history, strict=True), key=lambda pair: pair[0])]
 
 
 def measured_of(side: Side, metric: str, statistic: str) -> pd.DataFrame:

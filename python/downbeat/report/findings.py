@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.compare import compare
+from downbeat.comparison.effort import next_step
 from downbeat.comparison.ending import in_states, main_states, row_names
 from downbeat.comparison.questions import AgainstStart, numbered, slower_algorithms
 from downbeat.comparison.ranges import verdict_ranges
-from downbeat.comparison.sheet import READINGS, VERDICT_ORDER, conclusion
+from downbeat.comparison.sheet import MORE_LAUNCHES, READINGS, VERDICT_ORDER, conclusion
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     MEDIAN_LATENCY,
@@ -35,15 +36,13 @@ from downbeat.report.page import Fact, Number, span, with_zeros
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.sentences import Sentence
-from downbeat.statistics.power import launches_that_decide
 from downbeat.statistics.slow_launches import unseen_text
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, simultaneous_interval
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, Comparison, simultaneous_interval
 from downbeat.text import MICROSECONDS, counted
 
 MOST_NAMED_OPERATIONS = 4  # more are in their pictures only
 PLAIN_BARRIER = "mpi_barrier"
 MOST_PARAGRAPHS = 2  # more synchronizers than these share a paragraph
-MANY_LAUNCHES = 200  # many would not start more
 
 
 def algorithm_facts(experiment: Experiment) -> list[Sentence]:
@@ -123,10 +122,17 @@ def barrier_fact(judged: list[AgainstStart]) -> Sentence:
     if of["equivalent"]:
         values["unseen"] = unseen_text(min(min(one.comparison.launches) for one in of["equivalent"]))
     if of["undecided"]:
-        needed = [launches_that_decide(one.comparison.deviation, MARGIN) for one in of["undecided"]]
-        values["needed"] = {"half": round(float(np.median(needed))), "all": max(needed)}
-        values["many_launches"] = MANY_LAUNCHES
+        values["next"] = next_step_of([one.comparison for one in of["undecided"]], len(firm))
     return Sentence("barrier", values)
+
+
+def next_step_of(undecided: Sequence[Comparison], tests: int) -> str:
+    """Returns what more launches would show of undecided cells among so many, as `compare` says it."""
+    helped = [one for one in undecided if one.reason in MORE_LAUNCHES]
+    powers = powers_of(helped, tests)
+    needed, alike = ([each[name] for each in powers] for name in ("launches_needed", "launches_alike"))
+    fewest = min((min(one.launches) for one in helped), default=0)
+    return next_step(needed, alike, MARGIN, fewest)
 
 
 def extreme(judged: list[AgainstStart], family: int) -> dict[str, object]:

@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +100,16 @@ def complete(directory: Path) -> set[str]:
     launches = directory / LAUNCHES
     found = sorted(launches.iterdir()) if launches.is_dir() else []
     return {path.name for path in found if (path / RECORD).is_file() and is_of(path)}
+
+
+def last_start(directory: Path, keys: Iterable[str]) -> float:
+    """Returns when the last of some launches was started, s since 1970; minus infinity where no record says."""
+    last = -math.inf
+    for key in keys:
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            started = datetime.fromisoformat(read_record(directory / LAUNCHES / key)["started"])
+            last = max(last, started.timestamp())
+    return last
 
 
 def is_of(path: Path) -> bool:

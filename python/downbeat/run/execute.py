@@ -25,6 +25,7 @@ from downbeat.run.machine import Finding
 from downbeat.run.plan import LaunchKey, Plan
 from downbeat.run.rounds import rounds_expected, rounds_wanted
 from downbeat.run.trial import check_choices
+from downbeat.text import duration_word
 
 ATTEMPTS = 3  # at a launch: what fails is tried twice more, after all others
 # A configuration with this many failed launches and no complete one is given up, to spend the time on the others.
@@ -45,8 +46,11 @@ class Watcher:
     def launches(self, key: LaunchKey) -> None:
         """A launch begins."""
 
-    def waits(self, until: float) -> None:
-        """The next round begins at that time, s since 1970."""
+    def waits(self, until: float, left: int) -> None:
+        """The next round begins at that time, s since 1970; so many are left, that one included."""
+
+    def crowded(self, seconds: float, rounds: int) -> None:
+        """Rounds take so many seconds each, so that these cannot be spread over the time of the plan."""
 
     def tick(self) -> float | None:
         """A launch runs, or a round is waited for; returns the seconds until the next call, None if there is none."""
@@ -156,6 +160,8 @@ def differences(there: Plan, here: Plan) -> Iterable[tuple[str, object, object]]
                     yield option, texts[0], texts[1]
         elif one.name in ("libraries", "environments", "variants"):
             yield one.name, in_words(before), in_words(now)
+        elif one.name == "over":
+            yield one.name, duration_word(before) if before else "none", duration_word(now) if now else "none"
         else:
             yield one.name, before, now
 
@@ -208,6 +214,7 @@ class Execution:
         while self.rounds < self.most and self.count(plan.round_order(self.rounds + 1)):
             self.rounds += 1
         self.latest, self.began = 0, -math.inf  # the round that was begun last, and when
+        self.first, self.end = 0, math.nan  # where they are spread over a time: the first, and when the last begins
         self.failed: Counter[str] = Counter()  # by configuration
         self.refused: set[str] = set()  # configurations
         self.decision = estimates.read_split(directory) if estimates.wanted(plan) else None
@@ -222,17 +229,16 @@ class Execution:
         total = self.keys(1, self.rounds)
         self.watcher.begins(self.plan, self.directory, self.count(total), len(total))
         try:
-            first = self.keys(1, pilot)
-            again = self.each_once(first)
+            again = self.rounds_once(1, pilot)
             if estimates.wanted(self.plan) and self.decision is None and pilot == estimates.PILOT_LAUNCHES:
                 self.decision = estimates.decide_split(self.plan, self.directory)
                 if self.decision:
                     self.watcher.decided(self.decision)
-            again += self.each_once(self.keys(pilot + 1, self.rounds))
+            again += self.rounds_once(pilot + 1, self.rounds)
             self.retry(again)
             while self.rounds < self.wanted():
                 self.rounds += 1
-                self.retry(self.each_once(self.keys(self.rounds, self.rounds)))
+                self.retry(self.rounds_once(self.rounds, self.rounds))
         finally:
             self.watcher.ends()
         for key in self.keys(1, self.rounds):
@@ -259,12 +265,35 @@ class Execution:
         """Waits until a round may begin; one that is retried has begun."""
         if number <= self.latest:
             return
-        begin = self.began + self.plan.interval
+        begin = self.spread(number) if self.plan.over else self.began + self.plan.interval
         if begin > time.monotonic():
-            self.watcher.waits(time.time() + begin - time.monotonic())
+            self.watcher.waits(time.time() + begin - time.monotonic(), self.incomplete(number))
         while (left := begin - time.monotonic()) > 0:
             time.sleep(min(left, self.watcher.tick() or left))
         self.latest, self.began = number, time.monotonic()
+
+    def spread(self, number: int) -> float:
+        """Returns when a round may begin, so that those that are left begin evenly over the time that is left.
+
+        A run that continues an interrupted one gives them the time that they had. Rounds that are added on account of a
+        state or a width are expected as early as possible, and keep a distance where they were not.
+        """
+        now, left = time.monotonic(), self.incomplete(number)
+        if math.isnan(self.end):
+            if self.done:
+                self.began = now - max(0.0, time.time() - places.last_start(self.directory, self.done))
+            had_begun = self.count(self.plan.round_order(number)) > 0  # and is completed at once
+            self.first, begin = number, now if had_begun else max(now, self.began + self.plan.spacing)
+            self.end = begin + self.plan.spacing * (left - 1)
+            return begin
+        if self.latest == self.first and (now - self.began) * left > self.end - self.began:
+            self.watcher.crowded(now - self.began, left + 1)
+        return self.began + max((self.end - self.began) / left, self.plan.over / max(self.most, 2 * self.plan.launches))
+
+    def incomplete(self, first: int) -> int:
+        """Returns how many rounds from one on are expected to begin, that one included."""
+        last = max(first, self.expected())
+        return sum(self.count(keys) < len(keys) for keys in map(self.plan.round_order, range(first, last + 1)))
 
     def wider(self) -> bool:
         """Whether a cell's interval is wider than asked for, or launches resemble the one before, so that it may be."""
@@ -291,6 +320,17 @@ class Execution:
             if not self.launch(key):
                 failed.append(key)
         return failed
+
+    def rounds_once(self, first: int, last: int) -> list[LaunchKey]:
+        """Launches the incomplete ones of some rounds; returns those that failed, to be tried after all others.
+
+        Where rounds are apart in time, what fails is tried at the end of its own.
+        """
+        if not self.plan.spacing:
+            return self.each_once(self.keys(first, last))
+        for number in range(first, last + 1):
+            self.retry(self.each_once(self.keys(number, number)))
+        return []
 
     def retry(self, keys: list[LaunchKey]) -> None:
         """Launches again what failed, as often as a launch may be tried."""

@@ -269,6 +269,14 @@ def span_of(contexts: Iterable[Mapping[str, object]]) -> float:
         return math.nan
 
 
+def start_of(contexts: Iterable[Mapping[str, object]]) -> float:
+    """Returns when the first launch started, s since 1970; NaN where it is not known."""
+    try:
+        return min(datetime.fromisoformat(str(one["date"])).timestamp() for one in contexts)
+    except (KeyError, ValueError):
+        return math.nan
+
+
 IN_STATE = (*LAUNCH_FACTORS, "state")
 
 

@@ -193,11 +193,17 @@ class Plan:
     # Rounds at most until each configuration has its launches in one state of the machine; 0: as many as launches.
     most_rounds: int = 0
     interval: float = 0.0  # s, from the start of a round to that of the next; 0: at once
+    over: float = 0.0  # s, from the start of the first round to that of the last; 0: no matter how long
     timeout: float = 0.0  # s, for a launch; 0: by its size
     seed: int = 0
     # More launches until the interval of each cell, high - low over the estimate, is so narrow; 0: no more.
     width: float = 0.0
     max_launches: int = 50
+
+    @property
+    def spacing(self) -> float:
+        """Time from the start of a round to that of the next as planned, s; 0: they follow each other at once."""
+        return self.over / max(1, self.launches - 1) or self.interval
 
     def library(self, name: str) -> Library:
         """Returns the library of that name."""

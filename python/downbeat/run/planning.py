@@ -22,6 +22,8 @@ from downbeat.text import name_of
 SIMULATED_REPETITIONS = "20"
 SIMULATED_WARMUP = "3"  # there is no cache to warm, and a rule that watches samples takes more time than they
 DEFAULT_LAUNCHES, MOST_FOR_WIDTH = 10, 50
+# Spread over a time: from 20 launches on it shows if they resemble the one before.
+MOST_SPREAD, LEAST_SPACING = 20, 30.0  # s
 ROUNDS_PER_LAUNCH = 2  # at most, for launches in one state of the machine
 
 
@@ -37,6 +39,7 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
     """
     if request.operations is None:
         raise UsageError("no operations to measure; give their names, or a file EXPERIMENT.toml")
+    check_spread(request)
     platform = parse_platform(request.simulate) if request.simulate else None
     libraries = (simulated_library(request),) if platform else libraries_of(request)
     variants = request.variants or (Variant(),)
@@ -47,7 +50,7 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
     ranks = request.ranks or (platform.ranks if platform else default_ranks(job_of(libraries[0].launcher), per_node),)
     if platform:
         check_room(platform, max(ranks))
-    launches = request.launches or DEFAULT_LAUNCHES
+    launches = request.launches or (spread_launches(request.over) if request.over else DEFAULT_LAUNCHES)
     most = request.max_launches or max(MOST_FOR_WIDTH, launches)
     if most < launches:
         raise wrong("max-launches", most, f"a whole number, from {launches} to {MOST_LAUNCHES}")
@@ -65,11 +68,33 @@ def planned(request: Request, stored: Callable[[str], Plan | None]) -> Plan:
         # What is simulated has one state; a single launch is compared with none.
         most_rounds=launches if platform or launches == 1 else min(ROUNDS_PER_LAUNCH * launches, MOST_LAUNCHES),
         interval=request.interval or 0.0,
+        over=request.over or 0.0,
         timeout=request.timeout or 0.0,
         seed=drawn if request.seed is None else request.seed,
         width=request.width or 0.0,
         max_launches=most,
     )
+
+
+def spread_launches(over: float) -> int:
+    """Returns how many launches are spread over so many seconds where nobody says: from 10 to 20, or one each 30 s."""
+    return max(DEFAULT_LAUNCHES, min(MOST_SPREAD, int(over / LEAST_SPACING)))
+
+
+def check_spread(request: Request) -> None:
+    """Checks that launches can be spread over a time as it is asked for.
+
+    Raises:
+        UsageError: they cannot; one line says why.
+    """
+    if not request.over:
+        return
+    if request.interval:
+        raise UsageError("over, interval: both say when rounds of launches begin; give one of them")
+    if request.launches == 1:
+        raise UsageError("over: a single launch cannot be spread; give --launches 2 or more")
+    if request.simulate:
+        raise UsageError("over: what is simulated is the same at any time; leave it out")
 
 
 def name_after(operations: Sequence[str]) -> str:

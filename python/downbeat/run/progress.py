@@ -88,6 +88,18 @@ def time_left(seconds: float | None, complete: int, total: int) -> str:
     return f", about {duration_text(seconds)} left" if seconds and complete < total else ""
 
 
+def spread_text(plan: Plan) -> str:
+    """Returns how launches are spread over a time, in words."""
+    each = "one" if len(plan.round_order(1)) == 1 else "a round of them"
+    return f"{each} every {duration_text(plan.spacing)} over {duration_text(plan.over)}"
+
+
+def clock_time(seconds: float) -> str:
+    """Returns a time of the day, of s since 1970; with the date if it is another one."""
+    at, now = time.localtime(seconds), time.localtime()
+    return time.strftime("%H:%M:%S" if at[:3] == now[:3] else "%H:%M:%S on %d %b", at)
+
+
 def in_one_state(estimates: Estimates) -> str:
     """Returns how many launches are in the state that most are in, after a comma; "" if all are."""
     counts = Counter(estimates.states().values())
@@ -162,16 +174,18 @@ class Plain(Watcher):
     """A line for each launch, and for each minute of one, for files, pipes and logs."""
 
     def __init__(self, say: Callable[[str], None] = SAY) -> None:
-        self.pace = Pace()
+        self.pace, self.over = Pace(), 0.0
         self.say = say
         self.directory = Path()
         self.running, self.errors, self.began = "", Path(), 0.0  # the launch that runs
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         self.directory = directory
-        self.pace = Pace(len(plan.round_order(1)), plan.interval)
+        self.pace = Pace(len(plan.round_order(1)), plan.spacing)
+        self.over = plan.over
         already = f", {complete} of them complete" if complete else ""
-        self.say(f"{plan.name}: {counted(total, 'launch')}{already}, into {directory}")
+        spread = f", {spread_text(plan)}" if plan.over else ""
+        self.say(f"{plan.name}: {counted(total, 'launch')}{already}{spread}, into {directory}")
 
     def doubts(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
@@ -181,14 +195,23 @@ class Plain(Watcher):
         self.running, self.began = title_of(key), time.time()
         self.errors = self.directory / PARTIAL / str(key) / ERRORS
 
-    def waits(self, until: float) -> None:
+    def waits(self, until: float, left: int) -> None:
         self.running = ""
         if until - time.time() > QUIET_SECONDS / 2:
-            self.say(self.next_round(until))
+            self.say(self.next_round(until, left))
 
-    def next_round(self, until: float) -> str:
-        """Says when the next round begins."""
-        return f"the next round of launches begins at {time.strftime('%H:%M:%S', time.localtime(until))}"
+    def next_round(self, until: float, left: int) -> str:
+        """Says when the next round begins, and the last of those that are left."""
+        what = "launch" if self.pace.per_round == 1 else "round of launches"
+        last = f", the last of {left} at {clock_time(until + (left - 1) * self.pace.interval)}" if left > 1 else ""
+        return f"the next {what} begins at {clock_time(until)}{last}"
+
+    def crowded(self, seconds: float, rounds: int) -> None:
+        what = "launches" if self.pace.per_round == 1 else "rounds of launches"
+        self.say(
+            f"{what} take {duration_text(seconds)} each, so {rounds} do not fit into {duration_text(self.over)}: they "
+            "follow each other at once"
+        )
 
     def tick(self) -> float | None:
         if self.running and time.time() - self.began > QUIET_SECONDS / 2:
@@ -232,7 +255,7 @@ class Terminal(Plain):
         self.total = 1
         self.failed = 0
         self.interval = DRAW_SECONDS
-        self.awaited = 0.0  # when the next round begins, s since 1970
+        self.awaited = ""  # when the next round begins
         self.live = Live(console=console, auto_refresh=False, get_renderable=self.render, transient=True)
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
@@ -244,10 +267,10 @@ class Terminal(Plain):
 
     def launches(self, key: LaunchKey) -> None:
         super().launches(key)
-        self.awaited = 0.0
+        self.awaited = ""
 
-    def waits(self, until: float) -> None:
-        self.running, self.awaited = "", until
+    def waits(self, until: float, left: int) -> None:
+        self.running, self.awaited = "", self.next_round(until, left)
 
     def tick(self) -> float | None:
         self.live.refresh()
@@ -280,7 +303,7 @@ class Terminal(Plain):
         head = Table.grid(padding=(0, 2, 0, 0))
         head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(words))
         launch = f"{self.running}: {self.within()}" if self.running else ""
-        launch = self.next_round(self.awaited) if self.awaited else launch
+        launch = self.awaited or launch
         shown: list[Table | Text] = [head, Text(launch, style="dim", no_wrap=True, overflow="ellipsis")]
         if self.estimates.medians:
             shown.append(Text(CAPTION, style="dim"))

@@ -26,9 +26,10 @@ from downbeat.run.bench_options import (
 )
 from downbeat.run.plan import Environment, Variant
 from downbeat.run.simulation import SpecificationError, parse_platform
-from downbeat.text import split_list
+from downbeat.text import duration_word, seconds_of, split_list
 
 MOST_LAUNCHES = 100_000  # of a configuration; years, if a launch takes minutes
+LONGEST = 30 * 24 * 3600.0  # s, that launches are spread over; what is longer is a mistake
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Of a variant, with a capital, so that a key that is misspelled is not taken for a variable.
 CAPITAL = re.compile(r"(?=\w*[A-Z])[A-Za-z_][A-Za-z0-9_]*")
@@ -65,6 +66,15 @@ def above_zero(below: float = math.inf, advice: str = "", or_zero: bool = False)
         return given
 
     return read
+
+
+def read_duration(key: str, value: object, _base: Path) -> float:
+    """Reads a duration: a number of seconds, or text with a unit."""
+    is_number = isinstance(value, str | int | float) and not isinstance(value, bool)
+    seconds = seconds_of(str(value).strip()) if is_number else math.nan
+    if not 0 < seconds <= LONGEST:
+        raise wrong(key, value, f"a duration such as 90s, 30m or 2h, up to {duration_word(LONGEST)}")
+    return seconds
 
 
 def read_ranks(key: str, value: object, base: Path) -> tuple[int, ...]:
@@ -265,6 +275,7 @@ MEASURED, COMPARED, LAUNCHES = "Measurement", "Comparison", "Launches"
 NARROW = "Launch until each 95 % interval is at most W x estimate wide, e.g. 0.02 (it then covers 93 %)."
 COUNTED = "Launches of each configuration in the machine's most frequent state, of at most twice as many [10]."
 SPREAD = "Seconds from the start of one round of launches to that of the next [0: at once]."
+OVER = "Spread the launches evenly over this time, e.g. 30m [at once]; by default 10 to 20 of them."
 OTHERS = "Launch variants in turn, with another bench, launcher, operation or variable; 'NAME:' has none."
 CLUSTER = "Simulate a cluster, e.g. 'fat-tree(nodes=64)'; -n is then as many as fit, -r 20."
 SHARE = " and below 1, e.g. 0.02 for 2 %"
@@ -307,6 +318,7 @@ class Request:
     launcher: str | None = declared(read_launcher, "Launcher, e.g. 'srun --mpi=pmix -n {ranks}'.", "COMMAND", COMPARED)
     launches: int | None = declared(whole(1, MOST_LAUNCHES), COUNTED, "N", LAUNCHES)
     interval: float | None = declared(above_zero(advice=", or 0", or_zero=True), SPREAD, "SECONDS", LAUNCHES)
+    over: float | None = declared(read_duration, OVER, "TIME", LAUNCHES)
     width: float | None = declared(above_zero(1.0, SHARE), NARROW, "W", LAUNCHES)
     max_launches: int | None = declared(whole(1, MOST_LAUNCHES), "Most launches with --width [50].", "N", LAUNCHES)
     timeout: float | None = declared(
@@ -361,10 +373,14 @@ def read_request(path: Path) -> Request:
 def overridden(file: Request, options: Request) -> Request:
     """Returns what a file asks for, but for what options say instead."""
     theirs, ours = dict(file.options or {}), options.options or {}
-    # Each replaces the other: a rule, and the short form of one.
+    # Each replaces the other: a rule, and the short form of one; two ways to say when rounds begin.
     if "stop" in ours:
         file = dataclasses.replace(file, repetitions=None)
     elif options.repetitions is not None:
         theirs.pop("stop", None)
+    if options.over is not None:
+        file = dataclasses.replace(file, interval=None)
+    elif options.interval is not None:
+        file = dataclasses.replace(file, over=None)
     given = {field: value for field, value in vars(options).items() if value is not None}
     return dataclasses.replace(file, **{**given, "options": {**theirs, **ours}})

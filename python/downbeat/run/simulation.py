@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from downbeat.run.libraries import CHECKOUT
-from downbeat.text import split_list
+from downbeat.text import seconds_of, split_list
 
 SIMULATOR = "simgrid"  # of the build tree, and in place of an MPI library
 PLATFORM = "downbeat-platform.so"
@@ -32,7 +32,6 @@ SIMGRID_CONFIGURATION = (
     "contexts/stack-size:512",  # KiB
 )
 ERRORS_ALONE = "--log=root.thres:error"
-TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 class SpecificationError(ValueError):
@@ -51,12 +50,8 @@ class Parameter:
 
     def parse(self, text: str) -> float | None:
         """Returns a value, or None if it is not valid."""
-        found = re.fullmatch(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)([a-z]*)", text)
-        if not found or (found[2] and (self.unit != "s" or found[2] not in TIMES)):
-            return None
-        try:
-            value = float(f"{float(found[1]) * TIMES.get(found[2], 1.0):.12g}")  # as it is written
-        except ValueError:
+        value = seconds_of(text)  # NaN is not between any limits
+        if self.unit != "s" and text[-1:].isalpha():
             return None
         if not self.least <= value <= self.most or (self.unit == "1" and value != math.floor(value)):
             return None

@@ -6,10 +6,10 @@ margin is never faster or slower, and one that clocks may hide must exceed what 
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,7 +22,6 @@ from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_ALIKE, FEWEST_LAUNCH
 POWER = 0.9  # usual where a missed difference costs more than a few launches
 LARGEST_RATIO = 1e6  # beyond which no search goes
 MOST_LAUNCHES = 100_000  # more than anybody will start
-MOST_DECIDING = 10_000  # nobody will start more of them to decide one cell
 POWER_ROUNDING = 1e-9  # of degrees of freedom that are added up
 NODES = 16  # of each integral over an estimated deviation: power to 0.005
 PRECISION = 1e-3  # of a search, relative
@@ -223,7 +222,14 @@ def launches_needed(
         degrees = np.where(pairs, freedom_of(launches, True), freedom_of(launches, False)).astype(float)
         return np.asarray(predicted(logs, deviations / np.sqrt(launches), free, degrees, rule) >= wanted)
 
-    low, high = np.full(logs.shape, FEWEST_LAUNCHES - 1), np.full(logs.shape, FEWEST_LAUNCHES)
+    return fewest(enough, FEWEST_LAUNCHES, logs.shape)
+
+
+def fewest(
+    enough: Callable[[NDArray[np.int_]], NDArray[np.bool_]], least: int, shape: tuple[int, ...]
+) -> NDArray[np.int_]:
+    """Returns the least numbers of launches that are enough, from `least` to 100,000, by doubling and halving."""
+    low, high = np.full(shape, least - 1), np.full(shape, least)
     while True:
         short = ~enough(high) & (high < MOST_LAUNCHES)
         if not short.any():
@@ -236,20 +242,44 @@ def launches_needed(
     return np.asarray(high)
 
 
-def launches_that_decide(deviation: float, margin: float, confidence: float = CONFIDENCE) -> int:
-    """Returns how many launches make half the interval of a ratio as narrow as the margin.
+def alike_share(
+    deviation: Floats, freedom: Floats, launches: NDArray[np.int_], next_freedom: Floats, rule: VerdictRule
+) -> Floats:
+    """Returns the probability that launches show two equal sides within the margin, from an estimated deviation.
+
+    All of shape (n,), but for the rule, whose `hidden` may be.
+    """
+    true, weights = nodes_of(freedom)
+    estimated, chances = nodes_of(next_freedom)
+    errors = np.maximum(deviation / np.sqrt(launches), LEAST)[:, np.newaxis] / true  # of the mean
+    width = RANKS * t_quantiles(next_freedom, 0.5 + rule.confidence / 2)
+    half = width[:, np.newaxis, np.newaxis] * errors[:, :, np.newaxis] * estimated[:, np.newaxis, :]
+    hidden = np.broadcast_to(np.asarray(rule.hidden, dtype=float), deviation.shape)[:, np.newaxis, np.newaxis]
+    room = math.log1p(rule.margin) - hidden - half
+    within = np.where(room > 0, 1 - 2 * upper_tail(np.maximum(room, 0.0) / errors[:, :, np.newaxis]), 0.0)
+    return np.asarray(np.einsum("ni,nij,nj->n", weights, within, chances))
+
+
+def launches_alike(
+    deviation: ArrayLike, freedom: ArrayLike, paired: ArrayLike, rule: VerdictRule, wanted: float = POWER
+) -> NDArray[np.int_]:
+    """Returns how many launches show with a probability, 0.9 by default, that two equal sides are equivalent.
 
     Args:
-        deviation: standard deviation of the log ratio between launches, `Comparison.deviation`.
-        margin: as 0.02.
-        confidence: of the interval.
+        deviation: standard deviation of the logarithm of the ratio from one launch of each, `Comparison.deviation`; a
+            number, or shape (n,).
+        freedom: degrees of freedom of that estimate; fractions do not count.
+        paired: whether they are pairs.
+        rule: whose margin the interval must be within.
+        wanted: the probability.
 
     Returns:
-        As many as equivalence takes at least, 10,000 at most.
+        10 at least, which equivalence takes; 100,000 at most. Shape (n,), or (1,).
     """
+    deviations, free, pairs = np.broadcast_arrays(np.atleast_1d(deviation), whole(freedom), np.atleast_1d(paired))
 
-    def narrow(count: int) -> bool:
-        half = t_quantile(count - 1, 0.5 + confidence / 2) * deviation / math.sqrt(count)
-        return bool(half <= math.log1p(margin))
+    def enough(launches: NDArray[np.int_]) -> NDArray[np.bool_]:
+        degrees = np.where(pairs, freedom_of(launches, True), freedom_of(launches, False)).astype(float)
+        return np.asarray(alike_share(deviations, free, launches, degrees, rule) >= wanted)
 
-    return FEWEST_ALIKE + bisect.bisect_left(range(FEWEST_ALIKE, MOST_DECIDING), True, key=narrow)
+    return fewest(enough, FEWEST_ALIKE, deviations.shape)
