@@ -11,6 +11,7 @@ import sys
 import threading
 from array import array
 from collections import Counter
+from collections.abc import Iterator
 
 from mpi4py import MPI
 
@@ -53,11 +54,11 @@ def requests() -> None:
 
 def comprehension() -> None:
     here("barrier", 3)
-    [comm.Barrier() for _ in range(3)]
+    [comm.Barrier() for _ in range(3)]  # type: ignore[func-returns-value]
 
 
 def generator() -> None:
-    def steps():  # noqa: ANN202
+    def steps() -> Iterator[None]:
         for _ in range(2):
             here("barrier")
             comm.Barrier()

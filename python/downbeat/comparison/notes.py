@@ -16,8 +16,8 @@ from downbeat.data.cells import states_line
 from downbeat.run import trial
 from downbeat.run.experiment import Experiment, span_of
 from downbeat.run.plan import LAUNCH_FACTORS
-from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.sessions import false_verdicts
+from downbeat.statistics.slow_launches import unseen_share
 
 # The attributes of the context that a factor changes.
 VARIANT = (

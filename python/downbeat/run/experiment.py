@@ -33,7 +33,7 @@ from downbeat.run.libraries import short_version
 from downbeat.run.machine import Finding
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT, LAUNCH_FACTORS, Plan
 from downbeat.statistics.kinds import Series, kind_lines
-from downbeat.text import MICROSECONDS, counted, microseconds, shared_units, typed
+from downbeat.text import MICROSECONDS, counted, shared_units, typed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -273,7 +273,7 @@ IN_STATE = (*LAUNCH_FACTORS, "state")
 
 
 def launch_lines(cells: pd.DataFrame, column: str) -> list[str]:
-    """Returns lines on cells whose launches have two modes, or resemble the one before.
+    """Returns lines on slow launches, and on cells whose launches resemble the one before.
 
     Args:
         cells: of launches: `FACTORS`, `launch`, `status` and the column.
@@ -289,4 +289,4 @@ def launch_lines(cells: pd.DataFrame, column: str) -> list[str]:
         group = tuple(ordered[name].iloc[0] for name in IN_STATE)
         name = " ".join(map(str, key[: len(named)]))
         series.append(Series(name, group, tuple(ordered["launch"]), ordered[column].to_numpy(dtype=float)))
-    return kind_lines(series, lambda time: f"{microseconds(time)} us")
+    return kind_lines(series)
