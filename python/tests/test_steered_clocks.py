@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from downbeat.align.axis import shown_twice, widened
+from downbeat.align.bounds import Limits, limits_between, steered_reach
 from downbeat.align.calls import SLEW_RATE, STEERED_RATE
 from downbeat.align.clocks import Aligned, align_json, align_traces
 from downbeat.align.local_clocks import LocalClock
-from downbeat.align.movements import course_of, moved
+from downbeat.align.matching import GroupCalls
+from downbeat.align.movements import Course, Steering, course_of, moved, still
 from steered_clocks import KINDS, Event, Program, SteeredRun, drawn
 
 WANDER = 2e-9
@@ -188,3 +191,104 @@ def test_the_bound_beyond_the_samples_is_that_of_the_interval_there(beyond: str,
         wrong = abs(float(place.at[0]) + float(off[0]) - when)
         assert wrong > 1e-4 * away  # so a bound by the rate of the other end is broken
         assert wrong <= float(place.extra[0])
+
+
+def pair_of_calls(entry: list[list[int]], leave: list[list[int]]) -> GroupCalls:
+    """Returns allreduces of two ranks."""
+    calls = len(entry)
+    return GroupCalls(
+        "0",
+        np.arange(2),
+        np.full(calls, "allreduce"),
+        np.arange(calls),
+        np.full(calls, 8),
+        np.full(calls, -1),
+        np.array(entry),
+        np.array(leave),
+        np.zeros((calls, 2), dtype=bool),
+        np.zeros(2, dtype=bool),
+    )
+
+
+@pytest.mark.parametrize("waits", [0, 1])
+def test_a_limit_is_weaker_by_the_time_since_the_end_that_shows_the_course(waits: int) -> None:
+    length = 10**9  # one rank waits for a second, so its clock may have been slewed and back meanwhile
+    entry, leave = [[length, length]], [[length + 100, length + 100]]
+    entry[0][waits] = 0
+    group, times = pair_of_calls(entry, leave), np.linspace(-length, 3 * length, 3)
+    nothing = np.zeros((2, 3))
+    steering = Steering({}, {}, ((), ()), np.zeros((2, 2)), nothing > 0, (np.zeros(0), np.array([length + 100.0])), ())
+    floats = [np.array(one, dtype=float) for one in (entry, leave)]
+    limits = Limits(
+        [group], [np.arange(2)], [floats[0]], [floats[1]], [np.zeros(1, dtype=np.int64)], times, nothing,
+        np.zeros(2), 2e-18, steering,
+    )  # fmt: skip
+    alone = np.full((2, 3), np.inf)
+    alone[0] = 0.0
+    upper, lower = limits.points(-alone, alone)
+    away = STEERED_RATE * (length + 100 if waits else 100)
+    assert upper.limit[0, 1] == pytest.approx(leave[0][0] - entry[0][1] + away)
+    assert lower.limit[0, 1] == pytest.approx(leave[0][1] - entry[0][0])
+
+
+def test_calls_that_end_in_the_wrong_order_show_which_times_came_twice() -> None:
+    times = np.arange(10) * 20_000_000
+    own = times - np.where(times >= 100_000_000, 50_000_000, 0)
+    group = pair_of_calls(np.stack([times, own], axis=1).tolist(), np.stack([times, own], axis=1).tolist())
+    entry, leave = ([one.astype(float)] for one in (group.entry, group.exit))
+    assert shown_twice([group], [np.arange(2)], entry, leave, 0) == []
+    ((first, last),) = shown_twice([group], [np.arange(2)], entry, leave, 1)
+    # The clock was set between its 80 ms and 100 ms.
+    assert first <= 80e6 - 50e6
+    assert last >= 100e6
+    assert last - first <= 100e6
+
+
+def test_a_stretch_leaves_room_for_what_ends_may_hide() -> None:
+    course = Course(np.arange(1, 41), np.linspace(0.0, 39e9, 40), np.zeros(40), np.full(40, 700.0))
+    (stretch,) = still(course, np.zeros(40, dtype=bool), 2e-18)
+    assert (stretch.begin, stretch.end) == (1, 41)
+    assert stretch.margin >= 2 * 700.0
+    nodes = np.linspace(0.0, 41e9, 42)
+    room = np.full(40, 50e3)
+    found = [
+        steered_reach(course.at, room, nodes, [replace(stretch, margin=margin)], True)[2:40].max()
+        for margin in (0.0, stretch.margin)
+    ]
+    assert found[1] - found[0] == pytest.approx(stretch.margin)
+
+
+@pytest.mark.parametrize("curve", [2e-18, 1e-14])
+def test_a_clock_that_bends_as_it_may_keeps_its_course(curve: float) -> None:
+    at = np.linspace(0.0, 396e9, 100)
+    node, none = np.arange(100), np.zeros(100, dtype=bool)
+    for sign in (-1.0, 1.0):
+        # Errors so small that any movement beyond the curvature shows.
+        course = Course(node, at, sign * curve * at**2, np.full(100, 1e-2))
+        assert not moved(course, curve, none).any()
+        bent = replace(course, value=course.value + sign * 20.0 * curve * np.maximum(at - at[50], 0.0) * 100e9)
+        assert moved(bent, curve, none)[45:55].any()
+
+
+def test_between_two_nodes_a_steered_clock_may_have_been_set() -> None:
+    nodes, limits = np.array([0.0, 1e9]), np.array([1e3, 1e6])
+    at = np.array([0.0, 0.25e9, 1e9])
+    found = limits_between(at, nodes, limits, np.array([np.inf]))
+    for value, before in zip(found, at, strict=True):
+        assert value >= limits[0] + STEERED_RATE * before
+        assert value >= limits[1] + STEERED_RATE * (1e9 - before)
+    assert found.max() <= limits.max() + STEERED_RATE * 1e9
+
+
+def test_what_ends_show_beyond_noise_is_in_the_expected_error() -> None:
+    count = 30
+    nodes = np.linspace(0.0, 29e9, count)
+    away = np.where(np.abs(nodes - 15e9) < 4.5e9, 400.0, 0.0)  # from the line, ns
+    course = Course(np.arange(count), nodes, away, np.full(count, 20.0))
+    nothing = np.zeros((2, count))
+    steering = Steering(
+        {1: course}, {1: nothing[1] > 0}, ((), ()), nothing[:, 1:], nothing > 0, (nodes[:0], nodes[:0]), ()
+    )
+    found = widened(np.full((2, count), 10.0), nothing, nodes, steering)[1]
+    assert found[15] == pytest.approx(np.hypot(400.0, 10.0), rel=0.01)
+    assert found[[2, -2]] == pytest.approx(10.0)

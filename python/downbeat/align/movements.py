@@ -383,7 +383,9 @@ def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]
         bend = np.where(lshort | rshort, 0.0, rslope - lslope)
         bend_error = np.sqrt(np.where(lshort | rshort, 1.0, 1.0 / lwide + 1.0 / rwide))
     gap = (time[boundary] - time[boundary - 1]) * 1e9
-    room = curve * ((llen + gap / 2) ** 2 + (rlen + gap / 2) ** 2) / 2.0
+    # How far a parabola is from a line through a window of it, half a gap beyond; the whole gap if a side has no line.
+    room = curve * (((llen + gap / 2) ** 2 + (rlen + gap / 2) ** 2) / 2.0 + gap**2 / 4.0)
+    room = np.where(lshort | rshort, curve * (llen + rlen + gap) ** 2, room)
     turn = 2.0 * curve * (llen + rlen + gap) * 1e9
     usable &= ~(lshort & rshort) & np.isfinite(variance)
     with np.errstate(divide="ignore", invalid="ignore"):
