@@ -262,7 +262,11 @@ def room_lines(sections: Sequence[Section], directory: Path | None = None) -> li
     what = f"the sample lacks {lost} records for lack of room" if lost else "a recording could not grow"
     place = directory or sections[0].path.parent
     # Without a reason, more calls were under way than there may be records, or the file is an older one.
-    why = NO_ROOM.get(codes[0], f"its file was lost: {os.strerror(codes[0])}") if codes else f"{NO_SPACE}, or raise --records"
+    why = (
+        NO_ROOM.get(codes[0], f"its file was lost: {os.strerror(codes[0])}")
+        if codes
+        else f"{NO_SPACE}, or raise --records"
+    )
     return [f"{what}; {why.format(place)}"]
 
 
