@@ -133,7 +133,10 @@ bench-summary: ## measure how fast downbeat summarizes the file of a large launc
 build: build-$(MPI) ## build into build/$(MPI)
 
 # Builds only what is installed: no tests.
+install: export INTO := $(PREFIX)
 install: ## build what is installed, and install it to [DESTDIR]$(PREFIX)
+	@LC_ALL=C; case "$$INTO" in *[!A-Za-z0-9/._+=@~-]*) echo "make install: flags of compilers and pkg-config cannot have" \
+	    "the path '$$INTO'; give a PREFIX of ASCII letters, digits and /._+=@~-" >&2; exit 2;; esac
 	@echo 'building build/$(MPI)'
 	$(call configure,$(MPI))
 	$(call compile,$(MPI),installed)

@@ -7,14 +7,11 @@ from pathlib import Path
 import pytest
 from downbeat.run.libraries import LIBRARIES
 from downbeat_command import heed_signals
+from marked import ALONE, THOROUGH
 
 heed_signals()
 
 ROOT = Path(__file__).parents[1]
-# In these folders processes are measured, or there are more of them than processors.
-ALONE = {ROOT / "tests" / "bench", ROOT / "tests" / "preload"}
-# Left to make test-all: installation, packages, and tests that take long.
-THOROUGH = {ROOT / "benchmarks", *(ROOT / "tests" / name for name in ("bench", "faults", "hosts", "install"))}
 # There, one library of each family decides by day, and the others are left to make nightly; tests of each_library run
 # under all five by day.
 DECIDED = {ROOT / "tests" / "preload", ROOT / "tools" / "tests", ROOT / "python" / "tests" / "test_tune_proof.py"}

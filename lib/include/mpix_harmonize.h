@@ -14,10 +14,12 @@
  *     double time = MPI_Wtime() - begin;      // use it only if flag was 1 on every process
  *
  * How it works. The processes of a communicator agree on a global clock: that of process 0. Every other process knows
- * its offset and rate against it, the error to be expected, and a hard bound of it. Each call gathers all processes at process 0, which
- * chooses a deadline slightly in the future (the slack) and broadcasts it; every process waits for the deadline. The
- * slack adapts up and down. Because clocks drift, they are synchronized again when the expected error or its bound have
- * grown too large, but never just because a deadline was missed.
+ * its offset and rate against it, the error to be expected, and a hard bound of it. In each call the processes agree on
+ * a deadline slightly in the future; the distance to it is the slack, which adapts up and down. Where processes share
+ * memory, all exchange the times at which they came, and each computes the same deadline: the last of these times plus
+ * the slack. Elsewhere, and where process 0 has to decide something, all report to process 0, which chooses the deadline
+ * and broadcasts it. Every process waits for the deadline. Because clocks drift, they are synchronized again when the
+ * expected error or its bound have grown too large, but never just because a deadline was missed.
  *
  * All state belongs to the communicator: a private duplicate carries the library's messages, so they never match those
  * of the application, and is freed with the communicator. The first collective call on a communicator (MPIX_Harmonize,
@@ -104,8 +106,8 @@ int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline);
  *   OUT  verdict  1 if all flags were 1, 0 if any was 0, MPI_UNDEFINED if there was no such call; the same on all
  *                 processes (integer)
  *
- * Local. The flags of a call travel with the reduction of the next call, so no extra reduction over flags is needed;
- * one more call after a loop gives the verdict on its last iteration. */
+ * Local. The flags of a call travel with the next call, so no reduction over flags is needed; one
+ * more call after a loop gives the verdict on its last iteration. */
 int MPIX_Harmonize_verdict(MPI_Comm comm, int *verdict);
 
 /* MPIX_Harmonize_lateness: how late the latest process left in the call before the last one.

@@ -22,7 +22,8 @@ class DownbeatCheck(rfm.RunOnlyRegressionTest):
 
     Sanity is the exit status. The verdict on performance has no band around a number: it fails if any cell is slower,
     significantly and corrected for their number, than in the experiments of the history. With fewer than five of these
-    nothing is decided, and the check passes. A night that is slower does not become part of the history.
+    nothing is decided, and the check passes. A night that is slower stays there, marked, and later ones are compared
+    with the others.
     """
 
     operation = parameter(["barrier", "bcast", "reduce", "allreduce", "alltoall"])
@@ -51,22 +52,18 @@ class DownbeatCheck(rfm.RunOnlyRegressionTest):
         place = f"{self.current_system.name}-{self.current_partition.name}-{self.current_environ.name}"
         nights = Path(self.history).absolute() / place / f"{self.operation}-{self.mpi}"
         night = nights / time.strftime("%Y-%m-%dT%H%M%S")
-        slower = nights.with_name(f"{nights.name}.slower")
         words = ["run", self.operation, "--sync", "harmonize", "--mpi", self.mpi, "--launches", str(self.launches)]
         if self.operation != "barrier":
             words += ["--sizes", self.sizes]
         if self.ranks > 0:
             words += ["--ranks", str(self.ranks)]
         self.executable_opts = [shlex.join([*words, "-o", str(night), *shlex.split(self.options)])]
-        night_, nights_, slower_ = (shlex.quote(str(path)) for path in (night, nights, slower))
+        night_, nights_ = (shlex.quote(str(path)) for path in (night, nights))
         self.postrun_cmds = [
             "status=$?",
-            f"[ $status -eq 0 ] || {{ rm -rf {night_}; exit $status; }}",
-            f"downbeat compare {night_} --history {nights_} --fail-on slower --json {NAME_OF_COMPARISON}",
-            "status=$?",
-            # What was found slower is a result, and no failure to measure.
-            f"[ $status -ne 3 ] || {{ mkdir -p {slower_} && mv {night_} {slower_}/ && status=0; }}",
-            "exit $status",
+            "[ $status -eq 0 ] || exit $status",
+            # A cell that is slower is a result, and no failure to measure.
+            f"downbeat compare {night_} --history {nights_} --mark --json {NAME_OF_COMPARISON}",
         ]
 
     @sanity_function

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
+from downbeat.statistics.dependence import error_of_mean
 from downbeat.statistics.distributions import t_cdf, t_quantile
-from downbeat.statistics.modes import effective_launches
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
@@ -123,12 +123,10 @@ def tails(distance: float, error: float, freedom: float, launches: int) -> tuple
 def mean_of(values: ArrayLike, unit: str = "") -> Estimate:
     """Returns the mean of a parameter that each launch estimates once (Student 1908); NaN does not count.
 
-    Launches that resemble the one before count as fewer (`effective_launches`).
+    Launches that resemble the one before count as fewer (`error_of_mean`).
     """
     kept = finite(values)
-    worth = effective_launches(kept)
-    error = float(kept.std(ddof=1)) / math.sqrt(worth) if kept.size > 1 else math.nan
-    freedom = max(worth - 1, 1.0) if worth < kept.size else kept.size - 1
+    error, freedom = error_of_mean(kept)
     mean = float(kept.mean()) if kept.size else math.nan
     error = 0.0 if error <= ROUNDING * abs(mean) else error
     return Estimate(mean, error, freedom, kept.size, unit=unit, series=(kept,))

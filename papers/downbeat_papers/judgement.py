@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from downbeat.statistics.holm import holm
 from downbeat.statistics.kinds import Series, kind_lines, resemblance_lines
-from downbeat.statistics.modes import unseen_text
+from downbeat.statistics.slow_launches import unseen_text
 from downbeat.text import counted
 
 from downbeat_papers.claims import Finding
@@ -79,13 +79,13 @@ def described(finding: Finding, evidence: Evidence, for_it: float, against: floa
 
 
 def lines_on_kinds(evidence: Evidence) -> list[str]:
-    """Returns lines on two modes, and on launches that resemble the one before, of the runs that the evidence is of."""
+    """Returns lines on slow launches and on launches that resemble the one before, of the runs of the evidence."""
     lines = []
     for values in evidence.series:
         launches = tuple(range(1, values.size + 1))
         if np.all(values > 0):
-            lines += kind_lines([Series("", "", launches, values)], lambda value: f"{value:.3g}")
-        elif np.ptp(values) > 0:  # of values around 0 no ratio says whether a gap matters
+            lines += kind_lines([Series("", "", launches, values)])
+        elif np.ptp(values) > 0:  # of values around 0 no ratio says which are slow
             deviations = (values - values.mean()) / np.ptp(values)
             lines += resemblance_lines([Series("", "", launches, np.exp(deviations))])
     return lines

@@ -61,9 +61,11 @@ static int level_of(const struct call *call) {
     return __builtin_ctzll(hash | 1ULL << 62);
 }
 
-int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const void *address) {
-    if (inside || !begun)
+int call_begin(struct call *call, uintptr_t frame, int operation, int kind, MPI_Comm comm, const void *address) {
+    call->comm = NULL;
+    if (is_inside(frame) || !begun)
         return 0;
+    call->address = address;
     call->comm = communicator_of(comm);
     if (call->comm == NULL)
         return 0;
@@ -76,7 +78,9 @@ int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const 
     call->kind = (uint8_t)kind;
     call->template = kind == KIND_PERSISTENT;
     call->round = 0;
-    call->address = fortran_site != NULL ? fortran_site : address;
+    call->frame = frame;
+    const void *fortran = fortran_site(frame);
+    call->address = fortran != NULL ? fortran : python_caller(address);
     return 1;
 }
 
@@ -96,11 +100,15 @@ static int root_of(const struct call *call, int root) {
 }
 
 void call_enter(struct call *call, int64_t bytes, int root) {
+    inside = call->frame;
+    call_record(call, bytes, root);
+}
+
+void call_record(struct call *call, int64_t bytes, int root) {
     call->bytes = bytes;
     call->row = NULL;
     call->record = NULL;
     call->sample = NULL;
-    ++inside;
     if (call->kind == KIND_BLOCKING && call->comm->waiting != NULL)
         starts_entered(call);
     if (!settings.record || call->template) {
@@ -110,8 +118,6 @@ void call_enter(struct call *call, int64_t bytes, int root) {
     }
     call->entry = recording_ticks(); /* before the row is looked for, which takes a process longer at its first call */
     call->row = row_of(call);
-    if (call->kind != KIND_BLOCKING)
-        recording_hold(call->row, 1);
     int level = level_of(call);
     if (level < __atomic_load_n(&call->row->thinning, __ATOMIC_RELAXED))
         return;
@@ -156,7 +162,7 @@ void call_complete(const struct call *call) {
 void call_leave(struct call *call, int code) {
     if (call->row != NULL || call->sample != NULL)
         call->exit = recording_ticks();
-    --inside;
+    frame_leave(call->frame);
     elsewhere = 0;
     if (call->sample != NULL && code == MPI_SUCCESS)
         *call->sample = call->exit;
@@ -168,12 +174,14 @@ void call_leave(struct call *call, int code) {
 
 void call_started(struct call *call, int code, const MPI_Request *request) {
     int64_t now = recording_ticks();
-    --inside;
+    frame_leave(call->frame);
     elsewhere = 0;
     if (code != MPI_SUCCESS)
         return;
-    if (call->row != NULL)
+    if (call->row != NULL) {
+        recording_hold(call->row, 1);
         RECORDING_ADD(call->row->ticks, now - call->entry);
+    }
     if (call->record != NULL)
         call->record->returned = now;
     if (call->row != NULL || call->comm->waiting != NULL)
@@ -181,7 +189,7 @@ void call_started(struct call *call, int code, const MPI_Request *request) {
 }
 
 void call_initialized(struct call *call, int code, const MPI_Request *request, int root) {
-    --inside;
+    frame_leave(call->frame);
     if (code == MPI_SUCCESS)
         completion_expect_persistent(*request, call, root);
 }
@@ -220,8 +228,9 @@ static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
 #define DEFINE_BLOCKING(Function, name, parameters, arguments, bytes, root)                                            \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
+        FRAME(frame);                                                                                                  \
         struct call call;                                                                                              \
-        if (!call_begin(&call, OPERATION_NAME(name), KIND_BLOCKING, comm, __builtin_return_address(0)))                \
+        if (!call_begin(&call, frame, OPERATION_NAME(name), KIND_BLOCKING, comm, __builtin_return_address(0)))         \
             return REAL(Function) arguments;                                                                           \
         call_enter(&call, bytes, root);                                                                                \
         int code = REAL(Function) arguments;                                                                           \
@@ -232,8 +241,9 @@ static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
 #define DEFINE_NONBLOCKING(Function, name, parameters, arguments, bytes, root)                                         \
     WRAP(Function);                                                                                                    \
     int Function(EXPAND parameters, MPI_Request *request) {                                                            \
+        FRAME(frame);                                                                                                  \
         struct call call;                                                                                              \
-        if (!call_begin(&call, OPERATION_NAME(name), KIND_NONBLOCKING, comm, __builtin_return_address(0)))             \
+        if (!call_begin(&call, frame, OPERATION_NAME(name), KIND_NONBLOCKING, comm, __builtin_return_address(0)))      \
             return REAL(Function)(EXPAND arguments, request);                                                          \
         call_enter(&call, bytes, root);                                                                                \
         int code = REAL(Function)(EXPAND arguments, request);                                                          \
@@ -244,8 +254,9 @@ static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
 #define DEFINE_PERSISTENT(Function, name, parameters, arguments, bytes, root)                                          \
     WRAP(Function);                                                                                                    \
     int Function(EXPAND parameters, MPI_Info info, MPI_Request *request) {                                             \
+        FRAME(frame);                                                                                                  \
         struct call call;                                                                                              \
-        if (!call_begin(&call, OPERATION_NAME(name), KIND_PERSISTENT, comm, __builtin_return_address(0)))              \
+        if (!call_begin(&call, frame, OPERATION_NAME(name), KIND_PERSISTENT, comm, __builtin_return_address(0)))       \
             return REAL(Function)(EXPAND arguments, info, request);                                                    \
         call_enter(&call, bytes, root);                                                                                \
         int code = REAL(Function)(EXPAND arguments, info, request);                                                    \
@@ -269,15 +280,30 @@ static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
 #define PERSISTENT_C(Name, name, parameters, arguments, bytes, root)                                                   \
     BOTH(DEFINE_PERSISTENT, Name##_init_c, name, parameters, arguments, bytes, root)
 
-/* MPI_Barrier alone may become another thing. */
-static inline int barrier(__typeof__(MPI_Barrier) *real, MPI_Comm comm, const void *address) {
+/* MPI_Barrier alone may become another thing. Switched off, it takes part where others have a common start. */
+static int quiet_barrier(struct call *call, __typeof__(MPI_Barrier) *real, uintptr_t frame) {
+    frame_enter(frame);
+    int code = MPI_SUCCESS;
+    int together = starts_agree(call, 0, &code);
+    if (code == MPI_SUCCESS)
+        code = together ? starts_barrier(call) : real(call->comm->handle);
+    frame_leave(frame);
+    return code;
+}
+
+static inline int barrier(__typeof__(MPI_Barrier) *real, MPI_Comm comm, uintptr_t frame, const void *address) {
     struct call call;
-    if (!call_begin(&call, OPERATION_barrier, KIND_BLOCKING, comm, address))
-        return real(comm);
-    int harmonized = settings.harmonize && !call.comm->inter && (settings.any_caller || in_executable(call.address));
+    if (!call_begin(&call, frame, OPERATION_barrier, KIND_BLOCKING, comm, address))
+        return call.comm != NULL && settings.harmonize ? quiet_barrier(&call, real, frame) : real(comm);
+    int code = MPI_SUCCESS;
+    int together = 0;
+    int wanted = settings.harmonize && (settings.any_caller || in_executable(call.address));
     call_enter(&call, 0, NO_ROOT);
-    int code = harmonized ? starts_barrier(&call) : real(comm);
-    if (harmonized)
+    if (settings.harmonize)
+        together = starts_agree(&call, wanted, &code);
+    if (code == MPI_SUCCESS)
+        code = together ? starts_barrier(&call) : real(comm);
+    if (together && wanted)
         starts_left(&call, code);
     else
         call_leave(&call, code);
@@ -286,7 +312,10 @@ static inline int barrier(__typeof__(MPI_Barrier) *real, MPI_Comm comm, const vo
 
 #define DEFINE_BARRIER(Function, parameters)                                                                           \
     WRAP(Function);                                                                                                    \
-    int Function parameters { return barrier(REAL(Function), comm, __builtin_return_address(0)); }
+    int Function parameters {                                                                                          \
+        FRAME(frame);                                                                                                  \
+        return barrier(REAL(Function), comm, frame, __builtin_return_address(0));                                      \
+    }
 BOTH(DEFINE_BARRIER, Barrier, (MPI_Comm comm))
 
 BARRIER(NONBLOCKING)

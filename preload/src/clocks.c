@@ -70,7 +70,8 @@ static int take_map(Downbeat_clock *clock) {
 
 int clocks_begin(void) {
     Downbeat_clock clock;
-    ++inside;
+    FRAME(frame);
+    frame_enter(frame);
     int code = PMPI_Comm_dup(MPI_COMM_WORLD, &everyone);
     if (code == MPI_SUCCESS)
         code = take_map(&clock);
@@ -81,24 +82,26 @@ int clocks_begin(void) {
         decided = synchronized = recording_ticks();
         due = FIRST_DUE;
     }
-    --inside;
+    frame_leave(frame);
     return code;
 }
 
 void clocks_synchronize(void) {
     Downbeat_clock clock;
-    ++inside;
+    FRAME(frame);
+    frame_enter(frame);
     if (take_map(&clock) == MPI_SUCCESS)
         add_map(&clock);
-    --inside;
+    frame_leave(frame);
     synchronized = recording_ticks();
 }
 
 void clocks_end(void) {
     clocks_synchronize();
-    ++inside;
+    FRAME(frame);
+    frame_enter(frame);
     PMPI_Comm_free(&everyone);
-    --inside;
+    frame_leave(frame);
 }
 
 /* On process 0: whether it is time, and after how many collectives to ask again. */
@@ -119,11 +122,12 @@ void clocks_after_collective(void) {
     if (++counted < due)
         return;
     int64_t words[2] = {0, 0};
-    ++inside;
+    FRAME(frame);
+    frame_enter(frame);
     if (rank == 0)
         decide_due(words);
     int code = PMPI_Bcast(words, 2, MPI_INT64_T, 0, everyone);
-    --inside;
+    frame_leave(frame);
     if (code != MPI_SUCCESS)
         return;
     if (words[0])
@@ -147,7 +151,8 @@ int downbeat_preload_begin(void) {
 int downbeat_preload_sample(int more, double seconds) {
     MPI_Request request;
     int done = 0;
-    ++inside;
+    FRAME(frame);
+    frame_enter(frame);
     int64_t begin = recording_ticks();
     int code = PMPI_Ibcast(&more, 1, MPI_INT, 0, everyone, &request);
     while (code == MPI_SUCCESS) {
@@ -158,7 +163,7 @@ int downbeat_preload_sample(int more, double seconds) {
         struct timespec nap = {.tv_nsec = rest > 0.1 ? 100000000 : 1000000};
         nanosleep(&nap, NULL);
     }
-    --inside;
+    frame_leave(frame);
     if (code == MPI_SUCCESS && more)
         clocks_synchronize();
     return code == MPI_SUCCESS ? more : -1;

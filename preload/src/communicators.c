@@ -1,6 +1,7 @@
 /* Communicators: which one is which on all processes, without a message. MPI orders what is made from one communicator
  * on all of its processes, even if other threads make others meanwhile. So each has the identity of its parent, and is
  * counted among the parent's. */
+#define _GNU_SOURCE
 #include "preload.h"
 
 #include <limits.h>
@@ -29,8 +30,8 @@ static int keyval = MPI_KEYVAL_INVALID;
 static MPI_Group world_group;
 static int world_size;
 static struct count *counts[BUCKETS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t counts_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = LOCK;
+static pthread_mutex_t counts_lock = LOCK;
 /* Rises whenever a communicator is freed: what threads have cached is void then. */
 static _Atomic uint64_t generation = 1;
 PER_THREAD struct cached cache[CACHED];
@@ -49,20 +50,22 @@ static int freed(MPI_Comm handle, int which, void *value, void *extra) {
 }
 
 void communicators_begin(void) {
-    ++inside;
+    FRAME(frame);
+    frame_enter(frame);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, NULL);
     PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
     PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
-    --inside;
+    frame_leave(frame);
     communicator_of(MPI_COMM_WORLD);
     communicator_of(MPI_COMM_SELF);
 }
 
 void communicators_end(void) {
-    ++inside;
+    FRAME(frame);
+    frame_enter(frame);
     PMPI_Group_free(&world_group);
     PMPI_Comm_free_keyval(&keyval); /* freed() is still called for communicators that have the attribute */
-    --inside;
+    frame_leave(frame);
 }
 
 /* FNV-1a. */
@@ -119,6 +122,20 @@ static uint64_t next_of(uint64_t key) {
     return number;
 }
 
+/* What the file has room for of a name; one that is longer ends with "...", so that it is not taken for another one. */
+static void keep_name(struct trace_communicator *entry, const char *name) {
+    static const char more[] = "...";
+    const size_t room = sizeof entry->name;
+    size_t length = strnlen(name, room);
+    memcpy(entry->name, name, length < room ? length + 1 : room);
+    if (length < room)
+        return;
+    length = room - sizeof more;
+    while (length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80) /* within a character */
+        --length;
+    memcpy(entry->name + length, more, sizeof more);
+}
+
 /* Fills in the record of a communicator. `origin` is what all processes know of how it was made; 0: nothing. */
 static void describe(struct comm *comm, uint64_t origin) {
     struct trace_communicator entry = {.name = ""};
@@ -153,24 +170,35 @@ static void describe(struct comm *comm, uint64_t origin) {
     entry.inter = comm->inter != 0;
     entry.abroad = all.abroad > 0;
     PMPI_Comm_get_name(comm->handle, name, &length);
-    snprintf(entry.name, sizeof entry.name, "%s", name);
+    keep_name(&entry, name);
     comm->number = recording_add_communicator(&entry);
 }
 
-static struct comm *find_comm(MPI_Comm handle, uint64_t origin) {
+/* The record that is attached to a valid handle, attached if need be. */
+static struct comm *attached_comm(MPI_Comm handle, uint64_t origin) {
     void *value = NULL;
-    int found = 0;
-    ++inside;
+    int attached = 0;
     pthread_mutex_lock(&lock);
-    PMPI_Comm_get_attr(handle, keyval, &value, &found);
-    struct comm *comm = found ? value : calloc(1, sizeof *comm);
-    if (!found && comm != NULL) {
+    PMPI_Comm_get_attr(handle, keyval, &value, &attached); /* another thread may have attached it meanwhile */
+    struct comm *comm = attached ? value : calloc(1, sizeof *comm);
+    if (!attached && comm != NULL) {
         comm->handle = handle;
         describe(comm, origin);
         PMPI_Comm_set_attr(handle, keyval, comm);
     }
     pthread_mutex_unlock(&lock);
-    --inside;
+    return comm;
+}
+
+/* No lock is held while the handle may be invalid: an error handler may leave this function. */
+static struct comm *find_comm(MPI_Comm handle, uint64_t origin) {
+    void *value = NULL;
+    int attached = 0;
+    FRAME(frame);
+    frame_enter(frame);
+    int code = PMPI_Comm_get_attr(handle, keyval, &value, &attached);
+    struct comm *comm = code != MPI_SUCCESS ? NULL : attached ? value : attached_comm(handle, origin);
+    frame_leave(frame);
     return comm;
 }
 
@@ -255,15 +283,13 @@ static uint64_t between_groups(MPI_Comm handle, int tag) {
 #define MAKER(Name, parameters, arguments, made)                                                                       \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
-        if (inside || !begun)                                                                                          \
-            return REAL(Name) arguments;                                                                               \
-        int64_t begin = timed_begin();                                                                                 \
-        ++inside;                                                                                                      \
+        FRAME(frame);                                                                                                  \
+        int64_t begin = timed_begin(frame_enter(frame));                                                               \
         int code = REAL(Name) arguments;                                                                               \
         timed_end(TRACE_COMMUNICATORS, begin);                                                                         \
-        if (code == MPI_SUCCESS)                                                                                       \
+        if (code == MPI_SUCCESS && begin != 0)                                                                         \
             made;                                                                                                      \
-        --inside;                                                                                                      \
+        frame_leave(frame);                                                                                            \
         return code;                                                                                                   \
     }
 
@@ -272,11 +298,7 @@ static uint64_t between_groups(MPI_Comm handle, int tag) {
 MAKERS(AT_ONCE)
 
 /* A duplicate that is there when its request is complete; what it is called is settled by the call. */
-void communicators_made(MPI_Comm handle, uint64_t origin) {
-    ++inside;
-    cached_comm(handle, origin);
-    --inside;
-}
+void communicators_made(MPI_Comm handle, uint64_t origin) { cached_comm(handle, origin); }
 
 #define LATER(Name, parameters, arguments)                                                                             \
     BOTH(MAKER, Name, parameters, arguments, completion_expect_communicator(*request, newcomm, child_of(comm)))
@@ -287,18 +309,19 @@ LATER(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI
 #endif
 
 static void take_name(MPI_Comm handle, const char *name) {
-    const struct comm *named = !inside && begun ? communicator_of(handle) : NULL;
+    const struct comm *named = communicator_of(handle);
     if (named != NULL && named->number != TRACE_NONE)
-        snprintf(recording_communicator(named->number)->name, sizeof((struct trace_communicator *)0)->name, "%s", name);
+        keep_name(recording_communicator(named->number), name);
 }
 
 #define NAMER(Function, parameters)                                                                                    \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
-        ++inside;                                                                                                      \
+        FRAME(frame);                                                                                                  \
+        int program = frame_enter(frame);                                                                              \
         int code = REAL(Function)(comm, name);                                                                         \
-        --inside;                                                                                                      \
-        if (code == MPI_SUCCESS)                                                                                       \
+        frame_leave(frame);                                                                                            \
+        if (code == MPI_SUCCESS && program && begun)                                                                   \
             take_name(comm, name);                                                                                     \
         return code;                                                                                                   \
     }

@@ -1,5 +1,6 @@
 /* Requests of nonblocking and persistent collectives: from the call to the completion that MPI_Wait or MPI_Test sees.
  */
+#define _GNU_SOURCE
 #include "preload.h"
 
 #include <pthread.h>
@@ -14,7 +15,8 @@ struct expected {
     MPI_Request request;
     struct call call;
     int persistent;
-    int started;
+    enum { IDLE, STARTING, STARTED } round; /* of a persistent one */
+    int doubtful;                           /* a call that was to complete it failed, or was left: it may be gone */
     int root;
     const MPI_Comm *made; /* the communicator of MPI_Comm_idup; else NULL */
     uint64_t origin;
@@ -23,8 +25,9 @@ struct expected {
 static struct expected *buckets[BUCKETS];
 static struct expected *spare;
 PER_THREAD struct expected *own_spare; /* one, which needs no lock */
+PER_THREAD struct expected *taken;     /* by the call that sees whether they are complete; in a list by `next` */
 static int outstanding;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = LOCK;
 PER_THREAD struct expected **scratch;
 PER_THREAD int scratch_size;
 PER_THREAD int owner; /* whether the end of this thread gives back what it owns */
@@ -47,17 +50,38 @@ static struct expected **bucket_of(MPI_Request request) {
     return &buckets[((uint64_t)(uintptr_t)request * 0x9e3779b97f4a7c15U) >> 52];
 }
 
-/* After others with the same handle: MPI libraries give one handle to all operations that completed at once. */
-static void link_last(struct expected *one) {
+/* After others with the same handle: MPI libraries give one handle to all operations that completed at once. Returns
+ * what was in doubt with this handle, taken out: it is gone, as MPI gave its handle to another one. */
+static struct expected *link_last(struct expected *one) {
+    struct expected *gone = NULL;
     struct expected **link = bucket_of(one->request);
-    while (*link != NULL)
-        link = &(*link)->next;
+    while (*link != NULL) {
+        struct expected *other = *link;
+        if (other->doubtful && !one->doubtful && other->request == one->request) {
+            *link = other->next;
+            other->next = gone;
+            gone = other;
+        } else {
+            link = &other->next;
+        }
+    }
     one->next = NULL;
     *link = one;
+    return gone;
+}
+
+static void drop(struct expected *one);
+
+static void drop_all(struct expected *first) {
+    for (struct expected *one = first, *next; one != NULL; one = next) {
+        next = one->next;
+        drop(one);
+    }
 }
 
 static struct expected *remember(MPI_Request request, const struct call *call) {
     struct expected *one = own_spare;
+    struct expected *gone = NULL;
     own_spare = NULL;
     lock_requests();
     if (one == NULL) {
@@ -69,10 +93,11 @@ static struct expected *remember(MPI_Request request, const struct call *call) {
     }
     if (one != NULL) {
         *one = (struct expected){.request = request, .call = *call};
-        link_last(one);
+        gone = link_last(one);
         RECORDING_ADD32(outstanding, 1);
     }
     unlock_requests();
+    drop_all(gone);
     return one;
 }
 
@@ -94,28 +119,58 @@ void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle,
     }
 }
 
+/* Requests in doubt will not complete any more. */
 void completion_forget(const struct comm *comm) {
+    struct expected *gone = NULL;
     lock_requests();
     for (int i = 0; outstanding > 0 && i < BUCKETS; ++i)
-        for (struct expected *one = buckets[i]; one != NULL; one = one->next)
+        for (struct expected **link = &buckets[i]; *link != NULL;) {
+            struct expected *one = *link;
+            if (one->call.comm == comm && one->doubtful) {
+                *link = one->next;
+                one->next = gone;
+                gone = one;
+                continue;
+            }
             if (one->call.comm == comm)
                 one->call.comm = NULL;
+            link = &one->next;
+        }
     unlock_requests();
+    drop_all(gone);
 }
 
-/* Takes a request out; a persistent one stays in. NULL if it is not ours. */
-static struct expected *take(MPI_Request request, int also_persistent) {
-    if (request == MPI_REQUEST_NULL)
-        return NULL;
-    lock_requests();
+static struct expected **find_link(MPI_Request request) {
     struct expected **link = bucket_of(request);
     while (*link != NULL && (*link)->request != request)
         link = &(*link)->next;
+    return link;
+}
+
+/* Takes a request out of the table, for the call that this thread is in; a persistent one stays there. NULL if it is
+ * not ours. */
+static struct expected *take(MPI_Request request) {
+    if (request == MPI_REQUEST_NULL)
+        return NULL;
+    lock_requests();
+    struct expected **link = find_link(request);
     struct expected *one = *link;
-    if (one != NULL && (!one->persistent || also_persistent))
+    if (one != NULL && !one->persistent) {
         *link = one->next;
+        one->next = taken;
+        taken = one;
+    }
     unlock_requests();
     return one;
+}
+
+static struct expected *find_persistent(MPI_Request request) {
+    if (request == MPI_REQUEST_NULL)
+        return NULL;
+    lock_requests();
+    struct expected *one = *find_link(request);
+    unlock_requests();
+    return one != NULL && one->persistent ? one : NULL;
 }
 
 static void give_to_all(struct expected *one) {
@@ -156,12 +211,30 @@ static void give_back(struct expected *one) {
         give_to_all(one);
 }
 
-static void put_back(struct expected *one) {
+static void put_back(struct expected *one, int doubtful) {
     if (one == NULL || one->persistent)
         return;
+    one->doubtful = doubtful;
     lock_requests();
-    link_last(one);
+    struct expected *gone = link_last(one);
     unlock_requests();
+    drop_all(gone);
+}
+
+/* Its completion will not be seen. */
+static void drop(struct expected *one) {
+    if (one->call.row != NULL && (!one->persistent || one->round == STARTED))
+        recording_hold(one->call.row, -1);
+    give_back(one);
+}
+
+void completion_abandon(void) {
+    struct expected *one = taken;
+    taken = NULL;
+    for (struct expected *next; one != NULL; one = next) {
+        next = one->next;
+        put_back(one, 1);
+    }
 }
 
 /* The completion was seen at `now`, by a call that began at `begin` and saw that of so many collectives together: each
@@ -171,7 +244,7 @@ static void complete(struct expected *one, int64_t begin, int64_t now, int toget
         return;
     if (one->made != NULL) {
         communicators_made(*one->made, one->origin);
-    } else if (!one->persistent || one->started) {
+    } else if (!one->persistent || one->round == STARTED) {
         struct call *call = &one->call;
         call->exit = now;
         elsewhere = 0;
@@ -185,18 +258,21 @@ static void complete(struct expected *one, int64_t begin, int64_t now, int toget
         if (call->comm != NULL && call->comm->waiting != NULL)
             starts_completed(call);
     }
-    one->started = 0;
+    one->round = IDLE;
     if (!one->persistent)
         give_back(one);
 }
 
-/* Not complete, and its completion will not be seen. */
-static void lose(struct expected *one) {
-    if (one != NULL && !one->persistent)
-        give_back(one);
-}
+/* Whether any of ours may be among the requests of a call. */
+static int expecting(int program) { return program && begun && __atomic_load_n(&outstanding, __ATOMIC_RELAXED) != 0; }
 
-static int nothing_expected(void) { return inside || __atomic_load_n(&outstanding, __ATOMIC_RELAXED) == 0; }
+/* Returns whether what the call has taken still is its own. */
+static int leave_expecting(uintptr_t frame) {
+    if (!frame_leave(frame))
+        return 0;
+    taken = NULL;
+    return 1;
+}
 
 /* Takes out all of the requests; NULL where there is none. */
 static struct expected **take_all(int requests, const MPI_Request *handles) {
@@ -208,34 +284,33 @@ static struct expected **take_all(int requests, const MPI_Request *handles) {
         scratch_size = requests;
     }
     for (int i = 0; i < requests; ++i)
-        scratch[i] = take(handles[i], 0);
+        scratch[i] = take(handles[i]);
     return scratch;
 }
 
-/* After a call that completes all of its requests, or none (`done`); what failed is lost. */
+/* After a call that completes all of its requests, or none (`done`). */
 static void complete_all(int requests, struct expected **all, int64_t begin, int64_t now, int code, int done) {
     int together = 0;
     for (int i = 0; i < requests; ++i)
         together += all[i] != NULL;
     for (int i = 0; i < requests; ++i)
-        if (code != MPI_SUCCESS)
-            lose(all[i]);
-        else if (done)
+        if (code == MPI_SUCCESS && done)
             complete(all[i], begin, now, together);
         else
-            put_back(all[i]);
+            put_back(all[i], code != MPI_SUCCESS);
 }
 
 #define ONE(Name, parameters, arguments, done)                                                                         \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
-        struct expected *one = nothing_expected() ? NULL : take(*request, 0);                                          \
-        int64_t begin = timed_begin();                                                                                 \
-        ++inside;                                                                                                      \
+        FRAME(frame);                                                                                                  \
+        int program = frame_enter(frame);                                                                              \
+        struct expected *one = expecting(program) ? take(*request) : NULL;                                             \
+        int64_t begin = timed_begin(program);                                                                          \
         int code = REAL(Name) arguments;                                                                               \
-        --inside;                                                                                                      \
+        int own = leave_expecting(frame);                                                                              \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
-        if (one != NULL)                                                                                               \
+        if (one != NULL && own)                                                                                        \
             complete_all(1, &one, begin, now, code, done);                                                             \
         return code;                                                                                                   \
     }
@@ -246,13 +321,14 @@ BOTH(ONE, Test, (MPI_Request * request, int *flag, MPI_Status *status), (request
 #define ALL(Name, parameters, arguments, done)                                                                         \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
-        struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);          \
-        int64_t begin = timed_begin();                                                                                 \
-        ++inside;                                                                                                      \
+        FRAME(frame);                                                                                                  \
+        int program = frame_enter(frame);                                                                              \
+        struct expected **all = expecting(program) && count > 0 ? take_all(count, array_of_requests) : NULL;           \
+        int64_t begin = timed_begin(program);                                                                          \
         int code = REAL(Name) arguments;                                                                               \
-        --inside;                                                                                                      \
+        int own = leave_expecting(frame);                                                                              \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
-        if (all != NULL)                                                                                               \
+        if (all != NULL && own)                                                                                        \
             complete_all(count, all, begin, now, code, done);                                                          \
         return code;                                                                                                   \
     }
@@ -263,7 +339,7 @@ BOTH(ALL, Testall, (int count, MPI_Request array_of_requests[], int *flag, MPI_S
      (count, array_of_requests, flag, array_of_statuses), *flag)
 
 /* Completes the requests at `indices`, and puts the others back. */
-static void complete_some(int requests, struct expected **all, int64_t begin, int64_t now, int found,
+static void complete_some(int requests, struct expected **all, int64_t begin, int64_t now, int code, int found,
                           const int *indices) {
     int together = 0;
     for (int i = 0; i < found; ++i)
@@ -273,21 +349,22 @@ static void complete_some(int requests, struct expected **all, int64_t begin, in
         all[indices[i]] = NULL;
     }
     for (int i = 0; i < requests; ++i)
-        put_back(all[i]);
+        put_back(all[i], code != MPI_SUCCESS);
 }
 
 /* A call that completes some of its requests: `found` of them, at `indices`. */
 #define SOME(Name, parameters, arguments, found, indices)                                                              \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
-        struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);          \
-        int64_t begin = timed_begin();                                                                                 \
-        ++inside;                                                                                                      \
+        FRAME(frame);                                                                                                  \
+        int program = frame_enter(frame);                                                                              \
+        struct expected **all = expecting(program) && count > 0 ? take_all(count, array_of_requests) : NULL;           \
+        int64_t begin = timed_begin(program);                                                                          \
         int code = REAL(Name) arguments;                                                                               \
-        --inside;                                                                                                      \
+        int own = leave_expecting(frame);                                                                              \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
-        if (all != NULL)                                                                                               \
-            complete_some(count, all, begin, now, code == MPI_SUCCESS ? found : 0, indices);                           \
+        if (all != NULL && own)                                                                                        \
+            complete_some(count, all, begin, now, code, code == MPI_SUCCESS ? found : 0, indices);                     \
         return code;                                                                                                   \
     }
 
@@ -302,75 +379,82 @@ BOTH(SOME, Testsome,
      (int count, MPI_Request array_of_requests[], int *found, int indices[], MPI_Status array_of_statuses[]),
      (count, array_of_requests, found, indices, array_of_statuses), *found != MPI_UNDEFINED ? *found : 0, indices)
 
+/* Takes a request out, also a persistent one. */
 static void forget_request(MPI_Request request) {
-    struct expected *one = nothing_expected() ? NULL : take(request, 1);
+    lock_requests();
+    struct expected **link = find_link(request);
+    struct expected *one = *link;
     if (one != NULL)
-        give_back(one);
+        *link = one->next;
+    unlock_requests();
+    if (one != NULL)
+        drop(one);
 }
 
 #define FREE(Function, parameters)                                                                                     \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
-        forget_request(*request);                                                                                      \
-        ++inside;                                                                                                      \
+        FRAME(frame);                                                                                                  \
+        if (expecting(frame_enter(frame)) && *request != MPI_REQUEST_NULL)                                             \
+            forget_request(*request);                                                                                  \
         int code = REAL(Function)(request);                                                                            \
-        --inside;                                                                                                      \
+        frame_leave(frame);                                                                                            \
         return code;                                                                                                   \
     }
 BOTH(FREE, Request_free, (MPI_Request * request))
 
 /* A start of a persistent collective is a call of its own. */
 static struct expected *begin_round(MPI_Request request) {
-    struct expected *one = take(request, 0);
-    if (one == NULL || !one->persistent) {
-        put_back(one);
+    struct expected *one = find_persistent(request);
+    if (one == NULL)
         return NULL;
-    }
     ++one->call.round;
     if (!active || one->call.comm == NULL)
         return NULL;
     one->call.template = 0;
-    call_enter(&one->call, one->call.bytes, one->root);
-    --inside;
-    one->started = 1;
+    call_record(&one->call, one->call.bytes, one->root);
+    one->round = STARTING;
     return one;
 }
 
 /* The call that started it returned at `now`, having started so many collectives together. */
-static void end_start(const struct expected *one, int code, int64_t now, int together) {
-    if (one == NULL || code != MPI_SUCCESS)
+static void end_start(struct expected *one, int code, int64_t now, int together) {
+    one->round = code == MPI_SUCCESS ? STARTED : IDLE;
+    if (code != MPI_SUCCESS)
         return;
     elsewhere = 0;
-    if (one->call.row != NULL)
+    if (one->call.row != NULL) {
+        recording_hold(one->call.row, 1);
         RECORDING_ADD(one->call.row->waits, (now - one->call.entry) / together);
+    }
     if (one->call.record != NULL)
         one->call.record->returned = now;
 }
 
 static int begin_rounds(int count, const MPI_Request *requests) {
     int together = 0;
-    for (int i = 0; i < count && !nothing_expected(); ++i)
+    for (int i = 0; i < count; ++i)
         together += begin_round(requests[i]) != NULL;
     return together;
 }
 
 static void end_starts(int count, const MPI_Request *requests, int code, int64_t now, int together) {
     for (int i = 0; i < count && together > 0; ++i) {
-        struct expected *one = take(requests[i], 0);
-        if (one != NULL && one->persistent && one->started)
+        struct expected *one = find_persistent(requests[i]);
+        if (one != NULL && one->round == STARTING)
             end_start(one, code, now, together);
-        put_back(one);
     }
 }
 
 #define STARTS(Function, parameters, arguments, count, requests)                                                       \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
-        int64_t begin = timed_begin();                                                                                 \
-        int together = begin_rounds(count, requests);                                                                  \
-        ++inside;                                                                                                      \
+        FRAME(frame);                                                                                                  \
+        int program = frame_enter(frame);                                                                              \
+        int64_t begin = timed_begin(program);                                                                          \
+        int together = expecting(program) ? begin_rounds(count, requests) : 0;                                         \
         int code = REAL(Function) arguments;                                                                           \
-        --inside;                                                                                                      \
+        frame_leave(frame);                                                                                            \
         end_starts(count, requests, code, timed_end(TRACE_REQUESTS, begin), together);                                 \
         return code;                                                                                                   \
     }

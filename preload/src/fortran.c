@@ -10,16 +10,19 @@
 typedef void entry(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *);
 
 #define ENTRY(symbol)                                                                                                  \
-    entry symbol;                                                                                                      \
+    entry symbol __attribute__((section("downbeat_fortran")));                                                         \
     void symbol(void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h, void *i, void *j, void *k,     \
                 void *l) {                                                                                             \
+        FRAME(frame);                                                                                                  \
         static entry *real;                                                                                            \
         if (real == NULL)                                                                                              \
             find_next((void **)(void *)&real, #symbol);                                                                \
-        void *outer = fortran_site;                                                                                    \
-        fortran_site = outer != NULL ? outer : __builtin_return_address(0);                                            \
+        int first = fortran_site(frame) == NULL;                                                                       \
+        if (first)                                                                                                     \
+            fortran_call = (struct fortran_call){frame, __builtin_return_address(0)};                                  \
         real(a, b, c, d, e, f, g, h, i, j, k, l);                                                                      \
-        fortran_site = outer;                                                                                          \
+        if (first)                                                                                                     \
+            fortran_call = (struct fortran_call){0};                                                                   \
     }
 
 /* mpif.h and `use mpi`; `use mpi_f08` without and with descriptors of buffers. */

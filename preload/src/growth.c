@@ -25,7 +25,7 @@
  */
 #define ROOM_SHARE 8
 
-struct recording_file own = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct recording_file own = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
 
 static struct trace_directory *directory; /* the last one */
 static int chunks;                        /* in it */

@@ -13,10 +13,10 @@ typedef int entry(ARGUMENTS(PARAMETER));
     entry timed_##Name __asm__(#Name);                                                                                 \
     static entry *real_##Name;                                                                                         \
     int timed_##Name(ARGUMENTS(PARAMETER)) {                                                                           \
-        int64_t begin = timed_begin();                                                                                 \
-        ++inside;                                                                                                      \
+        FRAME(frame);                                                                                                  \
+        int64_t begin = timed_begin(frame_enter(frame));                                                               \
         int code = REAL(Name)(ARGUMENTS(ARGUMENT));                                                                    \
-        --inside;                                                                                                      \
+        frame_leave(frame);                                                                                            \
         timed_end(kind, begin);                                                                                        \
         return code;                                                                                                   \
     }

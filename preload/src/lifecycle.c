@@ -17,8 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-_Thread_local __attribute__((tls_model("initial-exec"))) int inside;
-_Thread_local __attribute__((tls_model("initial-exec"))) void *fortran_site;
 _Atomic int begun;
 _Atomic int active;
 struct settings settings;
@@ -57,6 +55,28 @@ void find_next(void **function, const char *name) {
 
 static void part_path(char path[PATH_SIZE], int rank) {
     snprintf(path, PATH_SIZE, "%s/%s-rank-%06d.part", settings.directory, job, rank);
+}
+
+#define MARKS 2
+static char marks[MARKS][PATH_SIZE];
+
+int first_of_job(const char *what) {
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s/.%s-%s", settings.directory, job, what);
+    if (symlink("here", path) != 0)
+        return errno != EEXIST;
+    for (int i = 0; i < MARKS; ++i)
+        if (marks[i][0] == '\0') {
+            memcpy(marks[i], path, sizeof path);
+            break;
+        }
+    return 1;
+}
+
+static void remove_marks(void) {
+    for (int i = 0; i < MARKS; ++i)
+        if (marks[i][0] != '\0')
+            unlink(marks[i]);
 }
 
 /* All directories on the way. */
@@ -140,12 +160,13 @@ static void begin_recording(void) {
     int rank;
     int size;
     int level = MPI_THREAD_MULTIPLE;
-    ++inside;
+    FRAME(frame);
+    frame_enter(frame);
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     PMPI_Query_thread(&level);
     if (size > 1 && !settings.all_ranks && !presence_of_all(rank, size, directory_code)) {
-        --inside;
+        frame_leave(frame);
         return;
     }
     end_on_problem(rank);
@@ -161,15 +182,16 @@ static void begin_recording(void) {
                  bearable ? "nothing is recorded; " : "", remedy(code));
     if (end_on_problem(rank)) {
         recording_discard();
-        --inside;
+        frame_leave(frame);
         return;
     }
     PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     if (clocks_begin() != MPI_SUCCESS)
         snprintf(problem, sizeof problem, "the clocks cannot be synchronized; nothing is recorded");
     end_on_problem(rank);
-    --inside;
+    frame_leave(frame);
     communicators_begin();
+    python_frames_begin();
     begun = 1;
     active = 1;
 }
@@ -214,15 +236,14 @@ static void join_node(void) {
 static void end_recording(void) {
     active = 0;
     begun = 0;
-    ++inside;
     phases_end(); /* reads the clock, which goes with its communicator */
     clocks_end();
     starts_end();
     recording_end(TRACE_FINALIZED, 0);
     recording_close();
+    remove_marks();
     join_node();
     communicators_end();
-    --inside;
 }
 
 /* Whether the program's MPI library has the ABI of the one that this library was built for: that of Open MPI 4 and 5,
@@ -249,6 +270,18 @@ static void check_library(void) {
     _exit(2);
 }
 
+/* `downbeat trace` asks whether the variables are valid, before anything starts: with this one in the environment of
+ * any program, which ends then. */
+__attribute__((constructor)) static void check_settings(void) {
+    if (getenv("DOWNBEAT_CHECKS_PRELOAD") == NULL)
+        return;
+    if (settings_read(&settings, problem) == 0)
+        _exit(0);
+    fprintf(stdout, "%s\n", problem);
+    fflush(stdout);
+    _exit(2);
+}
+
 /* A program may go to another directory. */
 static void make_absolute(char path[DIRECTORY_SIZE]) {
     char whole[PATH_MAX + DIRECTORY_SIZE + 1];
@@ -260,47 +293,45 @@ static void make_absolute(char path[DIRECTORY_SIZE]) {
         strcpy(path, whole);
 }
 
-static int begin_init(void) {
+/* `program`: the program calls. */
+static void begin_init(int program) {
     check_library();
-    if (!inside && !begun) {
-        settings_read(&settings, problem);
-        make_absolute(settings.directory);
-        directory_code = make_directory(settings.directory);
-        if (!settings.all_ranks)
-            presence_announce();
-    }
-    return inside++;
-}
-
-static int end_init(int outer, int code) {
-    inside = outer;
-    if (code == MPI_SUCCESS && !inside && !begun)
-        begin_recording();
-    return code;
+    if (!program || begun)
+        return;
+    settings_read(&settings, problem);
+    make_absolute(settings.directory);
+    directory_code = make_directory(settings.directory);
+    if (!settings.all_ranks)
+        presence_announce();
 }
 
 #define INIT(Function, parameters, arguments)                                                                          \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
-        int outer = begin_init();                                                                                      \
-        return end_init(outer, REAL(Function) arguments);                                                              \
+        FRAME(frame);                                                                                                  \
+        int program = frame_enter(frame);                                                                              \
+        begin_init(program);                                                                                           \
+        int code = REAL(Function) arguments;                                                                           \
+        frame_leave(frame);                                                                                            \
+        if (code == MPI_SUCCESS && program && !begun)                                                                  \
+            begin_recording();                                                                                         \
+        return code;                                                                                                   \
     }
 BOTH(INIT, Init, (int *argc, char ***argv), (argc, argv))
 BOTH(INIT, Init_thread, (int *argc, char ***argv, int required, int *provided), (argc, argv, required, provided))
 
-static void end_finalize(int outer) {
-    if (!outer && directory_made)
-        rmdir(settings.directory); /* if nothing was recorded there */
-}
-
+/* MPI itself never calls it first, whatever else is on its way. */
 #define FINALIZE(Function, parameters)                                                                                 \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
-        if (begun && !inside)                                                                                          \
+        FRAME(frame);                                                                                                  \
+        int program = frame_enter(frame);                                                                              \
+        if (begun)                                                                                                     \
             end_recording();                                                                                           \
-        int outer = inside++;                                                                                          \
         int code = REAL(Function)();                                                                                   \
-        end_finalize(inside = outer);                                                                                  \
+        frame_leave(frame);                                                                                            \
+        if (program && directory_made)                                                                                 \
+            rmdir(settings.directory); /* if nothing was recorded there */                                             \
         return code;                                                                                                   \
     }
 BOTH(FINALIZE, Finalize, (void))
@@ -314,7 +345,7 @@ BOTH(FINALIZE, Finalize, (void))
 BOTH(ABORT, Abort, (MPI_Comm comm, int code))
 
 static void control(int level, const char *name) {
-    if (!begun || inside)
+    if (!begun)
         return;
     if (level >= 0)
         active = level != 0;
@@ -336,16 +367,17 @@ static inline void forget_name(void) {
 #define CONTROL(Function, parameters)                                                                                  \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
+        FRAME(frame);                                                                                                  \
         void *more[5];                                                                                                 \
         va_list arguments;                                                                                             \
         va_start(arguments, level);                                                                                    \
         for (int i = 0; i < 5; ++i)                                                                                    \
             more[i] = va_arg(arguments, void *);                                                                       \
         va_end(arguments);                                                                                             \
-        control(level, more[0]);                                                                                       \
-        ++inside;                                                                                                      \
+        if (frame_enter(frame))                                                                                        \
+            control(level, more[0]);                                                                                   \
         int code = REAL(Function)(level, more[0], more[1], more[2], more[3], more[4]);                                 \
-        --inside;                                                                                                      \
+        frame_leave(frame);                                                                                            \
         forget_name();                                                                                                 \
         return code;                                                                                                   \
     }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 _Atomic uint16_t phase_now;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = LOCK;
 
 /* Copies what is at an address, up to a 0 or TRACE_PHASE_SIZE bytes, page by page. The kernel reads it, so that an
  * address of anything cannot end the program. Returns how many bytes before the 0; 0: nothing can be read there. */

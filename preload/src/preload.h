@@ -37,17 +37,83 @@ void find_next(void **function, const char *name);
 /* A line "downbeat: ..." on standard error. */
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 
-/* Depth of calls in which nothing is recorded: calls that MPI, libdownbeat or this library make themselves. */
-extern _Thread_local __attribute__((tls_model("initial-exec"))) int inside;
+/* A thread that jumped out of a function that held the lock has it (EDEADLK), and goes on. */
+#define LOCK PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
 
-/* The return address of a Fortran entry, while it runs; the C function that it calls was not called by the program. */
-extern _Thread_local __attribute__((tls_model("initial-exec"))) void *fortran_site;
+/* --- frames.c */
+
+/* The frame of the function that the program called, while it runs: calls that MPI, libdownbeat or this library make
+ * meanwhile are not the program's, and nothing of them is recorded. 0: there is none. */
+extern _Thread_local __attribute__((tls_model("initial-exec"))) uintptr_t inside;
+#define FRAME_DOUBTFUL ((uintptr_t)1) /* in the lowest bit of a frame: it may have been left */
+
+/* In each function that the program may call, and that sets `inside`: its frame. */
+#define FRAME(name)                                                                                                    \
+    __asm__ volatile(".cfi_personality 0x1b, frame_unwound");                                                          \
+    const uintptr_t name = (uintptr_t)__builtin_frame_address(0)
+__attribute__((visibility("hidden"))) int frame_unwound(int version, int actions, uint64_t class, void *exception,
+                                                        void *context);
+
+/* Finds out which frames were left. Returns whether the program's call still is on its way. */
+int frame_settle(void);
+
+/* Whether a function with this frame was called while another one that the program called runs. */
+static inline int frame_within(uintptr_t frame, uintptr_t outer) { return frame < outer && !(outer & FRAME_DOUBTFUL); }
+static inline int is_inside(uintptr_t frame) {
+    const uintptr_t outer = inside;
+    return __builtin_expect(outer != 0, 0) && (__builtin_expect(frame_within(frame, outer), 1) || frame_settle());
+}
+
+/* Returns whether the program called. */
+static inline int frame_enter(uintptr_t frame) {
+    if (is_inside(frame))
+        return 0;
+    inside = frame;
+    return 1;
+}
+
+/* Returns whether the program called, and its call was on its way until now. */
+static inline int frame_leave(uintptr_t frame) {
+    if ((inside & ~FRAME_DOUBTFUL) != frame)
+        return 0;
+    inside = 0;
+    return 1;
+}
+
+/* A Fortran entry, while it runs: the C function that it calls was not called by the program. */
+struct fortran_call {
+    uintptr_t frame;
+    const void *site; /* its return address */
+};
+extern _Thread_local __attribute__((tls_model("initial-exec"))) struct fortran_call fortran_call;
+const void *fortran_settle(void);
+
+/* The call site of the Fortran entry that calls a function with this frame; NULL: none does. */
+static inline const void *fortran_site(uintptr_t frame) {
+    const uintptr_t outer = fortran_call.frame;
+    if (__builtin_expect(outer == 0, 1))
+        return NULL;
+    return frame_within(frame, outer) ? fortran_call.site : fortran_settle();
+}
 
 /* Between MPI_Init and MPI_Finalize; `active` unless switched off by MPI_Pcontrol(0), until MPI_Pcontrol(1). */
 extern _Atomic int begun;
 extern _Atomic int active;
 
 extern struct settings settings;
+
+struct call;
+
+/* Leaves a mark in settings.directory for the whole job. Returns whether this process is the first one to do so. */
+int first_of_job(const char *what);
+
+/* --- waits.c */
+
+/* This thread waits for others in a barrier that has a common start; NULL: no more. */
+void waits_begin(const struct call *call);
+
+/* After a look for others that was in vain. */
+void waits_still(void);
 
 /* --- thread_memory.c */
 
@@ -81,6 +147,7 @@ struct comm {
     int peers; /* number of processes that exchange data: `size`, or that of the remote group */
     int inter;
     int everyone; /* has all processes of MPI_COMM_WORLD */
+    int together; /* its barriers have a common start */
     struct waiting_sample *waiting;
 };
 
@@ -99,8 +166,30 @@ void communicators_made(MPI_Comm handle, uint64_t origin);
 /* The number of a call site in the file. */
 uint32_t site_of(const void *address);
 
+/* A call site in words: module, offset, function. */
+#define SITE_TEXT_SIZE 544
+void site_text(char text[SITE_TEXT_SIZE], const void *address);
+
 /* Whether an address belongs to the executable. */
 int in_executable(const void *address);
+
+/* --- python_frames.c */
+
+extern int python_begun; /* there is Python in the process */
+
+/* Sets it. */
+void python_frames_begin(void);
+
+const void *python_frame_caller(const void *address);
+
+/* The call site of a return address: what stands for file and line of the running Python frame, if a binding of MPI for
+ * Python is there; else the address. */
+static inline const void *python_caller(const void *address) {
+    return __builtin_expect(python_begun, 0) ? python_frame_caller(address) : address;
+}
+
+/* Describes what python_caller returned; 0: it is a return address. */
+int python_site(const void *address, struct trace_site *site);
 
 /* --- calls.c */
 
@@ -109,6 +198,7 @@ struct call {
     struct trace_row *row;       /* where it is added up; NULL: nowhere */
     struct trace_record *record; /* NULL: none is kept */
     const void *address;
+    uintptr_t frame; /* of the function that the program called */
     int64_t entry;
     int64_t exit;
     int64_t bytes;
@@ -121,11 +211,14 @@ struct call {
 };
 
 /* Begins a call of a collective. Returns 0 if it is not the program's, or nothing is recorded: then call MPI at once.
- */
-int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const void *address);
+ * `call->comm` is NULL if it is not the program's. */
+int call_begin(struct call *call, uintptr_t frame, int operation, int kind, MPI_Comm comm, const void *address);
 
 /* Takes the entry's timestamp, and sets `inside`. */
 void call_enter(struct call *call, int64_t bytes, int root);
+
+/* The same for a start of a persistent collective, within the function that starts it. */
+void call_record(struct call *call, int64_t bytes, int root);
 
 /* The call is complete: it ended at `exit`. */
 void call_complete(const struct call *call);
@@ -134,7 +227,7 @@ void call_complete(const struct call *call);
 extern _Thread_local __attribute__((tls_model("initial-exec"))) int64_t elsewhere;
 
 /* Collectives that are timed are those of kinds, too. Returns when the call begins; 0: it is not the program's. */
-static inline int64_t timed_begin(void) { return begun && !inside ? recording_ticks() : 0; }
+static inline int64_t timed_begin(int program) { return program && begun ? recording_ticks() : 0; }
 static inline int64_t timed_end(int kind, int64_t begin) {
     int64_t now = begin != 0 ? recording_ticks() : 0;
     if (begin != 0 && active && settings.record) {
@@ -162,6 +255,9 @@ void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle,
 /* The communicator is freed. */
 void completion_forget(const struct comm *comm);
 
+/* The call that this thread made to see completions was left. */
+void completion_abandon(void);
+
 /* --- phases.c */
 
 /* The number of the phase that the process is in, as in rows of the profile. */
@@ -188,6 +284,10 @@ int downbeat_preload_begin(void);
 int downbeat_preload_sample(int more, double seconds);
 
 /* --- starts.c */
+
+/* Whether this barrier and all later ones on its communicator have a common start: once all of its processes want it.
+ * Collective, as a process cannot know where the others call it from. `code` is MPI's. */
+int starts_agree(const struct call *call, int wanted, int *code);
 
 /* A barrier with a common start instead of MPI_Barrier. */
 int starts_barrier(struct call *call);

@@ -22,7 +22,7 @@ struct entry {
 
 static struct entry table[TABLE];
 static int entries;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = LOCK;
 PER_THREAD struct entry *cache;
 
 static uint64_t hash_address(const void *address) { return (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U; }
@@ -90,6 +90,8 @@ static uint32_t record_site(const void *address) {
     static char path[PATH_MAX + 1];
     memset(&site, 0, sizeof site);
     site.offset = (uint64_t)(uintptr_t)address;
+    if (python_site(address, &site))
+        return recording_add_site(&site);
     struct module module = {(uintptr_t)address - 1, site.build_id};
     Dl_info found;
     struct link_map *map = NULL;
@@ -133,6 +135,16 @@ uint32_t site_of(const void *address) {
     if (cached->address != address)
         *cached = (struct entry){address, find_site(address)};
     return cached->number;
+}
+
+void site_text(char text[SITE_TEXT_SIZE], const void *address) {
+    uint32_t number = site_of(address);
+    const struct trace_site *site = number != TRACE_NONE ? recording_site(number) : NULL;
+    if (site == NULL)
+        snprintf(text, SITE_TEXT_SIZE, "%p", address);
+    else
+        snprintf(text, SITE_TEXT_SIZE, "%.300s+0x%llx%s%.200s%s", site->module, (unsigned long long)site->offset,
+                 site->symbol[0] != '\0' ? " (" : "", site->symbol, site->symbol[0] != '\0' ? ")" : "");
 }
 
 struct range {

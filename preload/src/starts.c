@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "preload.h"
 
+#include <limits.h>
 #include <mpix_harmonize.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ struct waiting_sample {
 };
 
 static struct waiting_sample *first;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = LOCK;
 
 static struct waiting_sample *waiting_of(struct comm *comm) {
     if (comm->waiting != NULL)
@@ -55,11 +56,12 @@ static void resolve(struct waiting_sample *waiting) {
         return;
     struct trace_start *start = recording_start(waiting->unresolved);
     waiting->unresolved = TRACE_NONE;
-    ++inside;
+    FRAME(frame);
+    frame_enter(frame);
     MPIX_Harmonize_verdict(waiting->comm->handle, &verdict);
     MPIX_Harmonize_lateness(waiting->comm->handle, &lateness);
     MPIX_Harmonize_error_bound(waiting->comm->handle, &bound);
-    --inside;
+    frame_leave(frame);
     if (verdict == MPI_UNDEFINED) {
         ++start->unresolved;
         return;
@@ -79,7 +81,7 @@ static void resolve(struct waiting_sample *waiting) {
 
 void starts_left(struct call *call, int code) {
     call->exit = recording_ticks();
-    --inside;
+    frame_leave(call->frame);
     if (code != MPI_SUCCESS)
         return;
     call_complete(call);
@@ -164,6 +166,40 @@ static void add_sample(struct waiting_sample *waiting) {
     waiting->unresolved_ns = ns;
 }
 
+/* Says once why a barrier has no common start although some processes want one. */
+static void say_mixed(const struct call *call, const int lowest[2]) {
+    char site[SITE_TEXT_SIZE];
+    if (call->comm->rank != lowest[0] || !first_of_job("mixed"))
+        return;
+    site_text(site, call->address);
+    say("the barrier at %s gets no common start: rank %d of %d calls it from the executable, but rank %d from a "
+        "library, or after MPI_Pcontrol(0); --callers all harmonizes barriers of libraries, too",
+        site, lowest[1], call->comm->size, lowest[0]);
+}
+
+int starts_agree(const struct call *call, int wanted, int *code) {
+    struct comm *comm = call->comm;
+    if (comm->together || comm->inter || comm->size == 1)
+        return comm->together || (comm->size == 1 && wanted);
+    /* The lowest of: what it wants; the ranks that do not want it, and that do. */
+    int lowest[3] = {wanted, wanted ? INT_MAX : comm->rank, wanted ? comm->rank : INT_MAX};
+    MPI_Request request;
+    waits_begin(call);
+    *code = PMPI_Iallreduce(MPI_IN_PLACE, lowest, 3, MPI_INT, MPI_MIN, comm->handle, &request);
+    for (int done = 0; *code == MPI_SUCCESS && !done;) {
+        *code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (!done)
+            waits_still();
+    }
+    waits_begin(NULL);
+    if (*code != MPI_SUCCESS)
+        return 0;
+    comm->together = lowest[0];
+    if (!comm->together && lowest[2] != INT_MAX)
+        say_mixed(call, lowest + 1);
+    return comm->together;
+}
+
 int starts_barrier(struct call *call) {
     int flag;
     struct waiting_sample *waiting = call->comm->waiting;
@@ -171,7 +207,10 @@ int starts_barrier(struct call *call) {
         resolve(waiting);
         add_sample(waiting);
     }
-    return MPIX_Harmonize(call->comm->handle, &flag);
+    waits_begin(call);
+    int code = MPIX_Harmonize(call->comm->handle, &flag);
+    waits_begin(NULL);
+    return code;
 }
 
 /* The last verdicts will never be known. */

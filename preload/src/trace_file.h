@@ -186,11 +186,12 @@ struct trace_communicator {
 };
 
 struct trace_site {
-    uint64_t offset; /* of the return address in its module, as its own table of symbols counts */
+    uint64_t offset; /* of the return address in its module, as its own table of symbols counts; in Python the line */
     char module[448];
     char symbol[520];  /* "": none is known */
-    char build_id[48]; /* of the module, hexadecimal; "": it has none */
+    char build_id[48]; /* of the module, hexadecimal; "": it has none; TRACE_PYTHON */
 };
+#define TRACE_PYTHON "python" /* the module is a file of Python, the symbol a function there */
 
 /* Samples after harmonized barriers: of one site, one following operation, one class of sizes. ns. */
 struct trace_start {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import fcntl
@@ -190,6 +191,22 @@ def is_standard_output(path: Path | None) -> bool:
     return path in (Path("-"), Path("/dev/stdout"))
 
 
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32 begins like one of them, or with two zeros
+
+
+def read_own_text(path: Path) -> str:
+    """Returns a text that a user wrote, in UTF-8, without its byte order mark.
+
+    Raises:
+        OSError, UnicodeDecodeError: it cannot be read.
+        UsageError: it is in UTF-16 or UTF-32.
+    """
+    content = path.read_bytes()
+    if content.startswith((*UTF_16, codecs.BOM_UTF32_BE)):
+        raise UsageError(f"'{path}' is not in UTF-8, but in UTF-16 or UTF-32, by its byte order mark; save it as UTF-8")
+    return content.removeprefix(codecs.BOM_UTF8).decode()
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Returns the object in a JSON file.
 
@@ -285,6 +302,25 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
                 continue
             yield file
             return
+
+
+def in_use(directory: Path) -> bool:
+    """Whether another process holds the lock of a directory, as `locked` takes it; nothing is written."""
+    if (directory / HOLDER).exists():
+        return True
+    try:
+        file = os.open(directory / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # no locks there, or no file that can be locked
+        return False
+    finally:
+        os.close(file)
+    return False
 
 
 def take(file: int) -> bool:

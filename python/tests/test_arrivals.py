@@ -205,7 +205,7 @@ def test_threads_share_the_time_of_their_rank() -> None:
     found = find_arrivals(trace_of(*calls))
     assert found.sites["share"].tolist() == pytest.approx([0.5])
     assert found.threads == 8
-    assert "of the time of 8 threads" in arrival_sentences(found)[0]
+    assert json.loads(to_json(found, None))["threads"] == 8
 
 
 def test_in_a_scan_ranks_wait_for_those_before_them() -> None:
@@ -388,7 +388,7 @@ def test_the_output_fits_80_columns_and_has_the_baseline() -> None:
 
 
 def test_places_are_named_by_what_is_known(tmp_path: Path) -> None:
-    assert site_names([("/x/app", 16, ""), ("/x/app", 32, "solve")]) == {
+    assert site_names(pd.DataFrame({"module": "/x/app", "offset": [16, 32], "symbol": ["", "solve"]})) == {
         ("/x/app", 16): "app+0x10",
         ("/x/app", 32): "solve (app+0x20)",
     }

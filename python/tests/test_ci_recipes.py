@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from downbeat.files import locked
+from downbeat.run import directory as places
 from fake_programs import FakeBench, environment, script
 from report_data import DEVIATIONS, LAUNCHES, put, write_night
 
@@ -58,16 +62,109 @@ def test_the_gate_of_two_builds(tmp_path: Path, ratio: float, status: int) -> No
         assert run(gate, old.bench, script(tmp_path / "broken", "#!/bin/sh\nexit 7\n")) == 1
 
 
+ACCEPTED = re.findall(
+    r"```sh\n(rm nights/.*?|mkdir nights-2 .*?)```",
+    (Path(__file__).resolve().parents[2] / "docs/ci.md").read_text(encoding="utf-8"),
+    re.DOTALL,
+)
+
+
+def contents(night: Path) -> dict[Path, bytes]:
+    """Returns what was measured in a night, by file."""
+    return {path: path.read_bytes() for path in (night / places.LAUNCHES).rglob("*") if path.is_file()}
+
+
+def compared_with(directory: Path) -> tuple[list[str], str]:
+    """Returns the history of the last comparison, and its notes."""
+    written = json.loads((directory / "nightly.json").read_text(encoding="utf-8"))
+    return written["history"], "\n".join(written["notes"])
+
+
 @pytest.mark.thorough
 def test_the_nightly_gate(tmp_path: Path) -> None:
     fake = FakeBench(tmp_path / "fake")
     nightly = prepare(tmp_path, "nightly", f"--mpi fake --bench {fake.bench} --launcher '{fake.launcher} -n {{ranks}}'")
-    nights = simulate_sessions(np.random.default_rng(2), 12, LAUNCHES, DEVIATIONS)[0]
+    history = tmp_path / "nights"
+    nights = simulate_sessions(np.random.default_rng(2), 13, LAUNCHES, DEVIATIONS)[0]
     for number, medians in enumerate(nights[:10], 2):
-        write_night(tmp_path / "nights" / f"2026-01-{number:02}", medians)
+        write_night(history / f"2026-01-{number:02}", medians)
+    good = [f"2026-01-{number:02}" for number in range(2, 12)]
     put(fake, nights[10])
     assert run(nightly, "nights", night="2026-01-12") == 0
-    put(fake, nights[11] * 1.3)
-    assert run(nightly, "nights", night="2026-01-13") == 3
-    assert [path.name for path in (tmp_path / "nights.slower").iterdir()] == ["2026-01-13"]
-    assert len(list((tmp_path / "nights").iterdir())) == 11
+    assert compared_with(tmp_path) == (good, "")
+
+    # What is no night, the same night by another name, a night that is being measured.
+    (history / "README").write_text("nights of this machine", encoding="utf-8")
+    (history / "pictures").mkdir()
+    (history / "latest").symlink_to("2026-01-12")
+    (history / "gone").symlink_to("nowhere")
+    write_night(history / "2026-01-01", 3 * nights[0])
+    # A night on which the network is down: it could not be measured, and does not stop the gate.
+    broken = script(tmp_path / "broken", "#!/bin/sh\nexit 7\n")
+    working = fake.bench.read_bytes()
+    fake.bench.write_bytes(broken.read_bytes())
+    assert run(nightly, "nights", night="2026-01-13") == 1
+    fake.bench.write_bytes(working)
+    with locked(history / "2026-01-01"):
+        put(fake, nights[11] * 1.3)
+        assert run(nightly, "nights", night="2026-01-14") == 3
+    names, notes = compared_with(tmp_path)
+    assert names == [*good, "2026-01-12"]
+    assert notes.count("left out") == 1
+    assert "1 being measured: 2026-01-01" in notes
+    assert "1 without a complete launch: 2026-01-13" in notes
+    shutil.rmtree(history / "2026-01-01")
+
+    # The slower night stays, as it was measured, with a mark; compared again it is the same.
+    slow = history / "2026-01-14"
+    measured, mark = contents(slow), (slow / places.SLOWER).read_bytes()
+    assert run(nightly, "nights", night="2026-01-14") == 3
+    assert (contents(slow), (slow / places.SLOWER).read_bytes()) == (measured, mark)
+
+    # Later nights are compared with the others; that holds for a copy of the history, too.
+    put(fake, nights[12] * 1.3)
+    assert run(nightly, "nights", night="2026-01-15") == 3
+    names, notes = compared_with(tmp_path)
+    assert names == [*good, "2026-01-12"]
+    assert "1 marked slower (slower.json): 2026-01-14" in notes
+    shutil.copytree(history, tmp_path / "copied", symlinks=True)
+    put(fake, nights[10])
+    assert run(nightly, "copied", night="2026-01-16") == 0
+    names, notes = compared_with(tmp_path)
+    assert names == [*good, "2026-01-12"]
+    assert "2 marked slower (slower.json): 2026-01-14, 2026-01-15" in notes
+    damaged = tmp_path / "copied/2026-01-15" / places.SLOWER
+    damaged.write_bytes(b"")  # a mark that is cut off is one, too
+    assert run(nightly, "copied", night="2026-01-16") == 0
+    assert compared_with(tmp_path) == (names, notes)
+
+    # What the docs say to accept a night, and to make the new speed the normal one.
+    remove, begin_anew = (command.replace("2026-01-13", "2026-01-14") for command in ACCEPTED)
+    subprocess.run(["sh", "-c", remove], cwd=tmp_path, check=True)
+    assert run(nightly, "nights", night="2026-01-12") == 0
+    names, notes = compared_with(tmp_path)
+    assert names == [*good, "2026-01-14"]
+    subprocess.run(["sh", "-c", begin_anew], cwd=tmp_path, check=False)  # of the first the mark has gone
+    assert run(nightly, "nights-2", night="2026-01-17") == 0
+    assert compared_with(tmp_path)[0] == ["2026-01-14", "2026-01-15"]
+
+
+def test_what_cannot_be_marked_is_refused_before_the_comparison(tmp_path: Path) -> None:
+    for night in ("a", "b"):
+        write_night(tmp_path / night, np.ones(LAUNCHES))
+    file = next((tmp_path / "b").rglob("*.nc"))
+    for words, why in {
+        (tmp_path / "a", tmp_path / "b"): "add --history DIR",
+        (file, "--history", tmp_path / "a"): "is one file",
+    }.items():
+        done = subprocess.run(
+            [sys.executable, "-m", "downbeat", "compare", *map(str, words), "--mark"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment(),
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert why in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.rglob(places.SLOWER))

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from downbeat.commands.report import FailOn
 from downbeat.comparison.conditions import parse_conditions, select
-from downbeat.comparison.notes import context_differences
+from downbeat.comparison.settings import context_differences
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.errors import UsageError
 from downbeat.run.directory import write_plan, write_record
@@ -23,6 +23,7 @@ from downbeat.statistics.verdicts import HIDDEN, HIDDEN_MARGIN
 from downbeat_command import Run, command
 from launch_files import Cell, write_launch
 
+from tests.statistics import kinds
 from tests.statistics.simulated import simulate_launch_factors
 
 WIDTH = 80
@@ -85,7 +86,7 @@ def test_values_of_a_factor_of_cells_are_pairs_in_a_launch() -> None:
     found = downbeat.compare(cells, where_a={"synchronizer": "mpi_barrier"}, where_b={"synchronizer": "harmonize"})
     assert verdicts(found) == {8: "slower", 16: "equivalent", 32: "faster"}
     assert found["ratio"].to_numpy() == pytest.approx([1.1, 1.0, 0.9], rel=1e-3)
-    assert found["a"].iloc[0] == pytest.approx(float(np.exp(np.log(shared).mean())) * 1e-6)
+    assert found["a"].iloc[0] == pytest.approx(float(np.exp(kinds.pseudo_median(np.log(shared)))) * 1e-6)
     assert "synchronizer" not in found
     assert found.attrs["paired"]
     assert found.attrs["tests"] == 3
@@ -319,7 +320,7 @@ def test_experiments_on_different_machines_say_so(tmp_path: Path) -> None:
     found = downbeat.compare(open_experiment(tmp_path / "a"), open_experiment(tmp_path / "b"))
     assert len(found.attrs["notes"]) == 2
     assert found.attrs["notes"][0].startswith("A and B differ in hosts: node: 2 ranks")
-    assert found.attrs["notes"][1] == "A and B differ in clock sync: hca3_offset / skampi"
+    assert found.attrs["notes"][1] == "A and B differ in clock synchronization: hca3_offset / skampi"
 
 
 def test_variables_that_every_launch_sets_anew_are_no_difference() -> None:
@@ -429,7 +430,7 @@ def test_the_table_fits_a_terminal(long_name: str) -> None:
     cells = pd.concat(parts)
     lines = comparison_sheet(downbeat.compare(cells, cells.copy())).text()
     assert max(map(len, lines)) <= WIDTH
-    assert lines[0] == "B against A, 8 cells: 8 undecided."
+    assert lines[0] == "B against A, 4 cells: 4 undecided."  # from a common start; the barrier's are in the table
     assert sum(line.count("undecided") == 2 for line in lines) == 4  # synchronizers are side by side
 
 
@@ -462,7 +463,7 @@ def test_two_experiments_of_one_name_are_told_apart(tmp_path: Path, run: Run) ->
     found = downbeat.compare(*(open_experiment(tmp_path / name) for name in ("yesterday", "today")))
     assert found.attrs["name_a"] == str(tmp_path / "yesterday")
     assert found.attrs["name_b"] == str(tmp_path / "today")
-    assert any("independent launches, 95 % interval; no test" in line for line in comparison_sheet(found).text())
+    assert any("independent launches, of two times, 95 % interval" in line for line in comparison_sheet(found).text())
 
 
 @pytest.mark.parametrize(
@@ -526,7 +527,7 @@ def test_thousands_of_cells_are_not_all_named() -> None:
     lines = comparison_sheet(downbeat.compare(pd.concat([a, many]), a)).text()
     assert sum("only in A" in line for line in lines) == 1
     assert len(lines) < 1000 + 30
-    assert any(line.endswith(" ... and more") for line in lines)
+    assert any(line.endswith("only in A: 1000 cells") for line in lines)
 
 
 def test_the_command_complains_in_one_line(tmp_path: Path, run: Run) -> None:

@@ -6,12 +6,11 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.kinds import fisher_exact
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.data.cells import with_states
 from downbeat.run.experiment import FACTORS
-from downbeat.statistics.holm import holm
-from downbeat.statistics.modes import effective_launches, resemblance_p
+from downbeat.statistics.dependence import effective_launches, resemblance_p
+from downbeat.statistics.slow_launches import fisher_exact, mcnemar_exact
 from downbeat.statistics.two_samples import compare_beyond, compare_paired
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,8 +54,8 @@ def test_ratios_that_drift_are_said_and_make_intervals_wider() -> None:
     assert "ratios of pairs: launches resemble the one before" in note
 
 
-def test_a_side_that_causes_the_slow_state_is_not_equivalent() -> None:
-    """Within a state B is as fast; over all launches it takes 1.83 times as long."""
+def test_a_side_that_causes_the_slow_state_is_equivalent_within_a_state_only() -> None:
+    """Over all launches B is slower, and that is said; no test compares the shares of two experiments."""
     random = np.random.default_rng(2)
 
     def side(slow: int) -> pd.DataFrame:
@@ -66,14 +65,23 @@ def test_a_side_that_causes_the_slow_state_is_not_equivalent() -> None:
 
     a, b, alike = (side(count) for count in (4, 22, 5))
     found = compared(a, b)
-    assert set(found["verdict"]) == {"undecided"}
     (shares,) = found.attrs["shares"]
     assert sorted(zip(shares["a"], shares["b"], strict=True)) == [(4, 22), (36, 18)]
-    assert shares["p_value"] == pytest.approx(stats.fisher_exact(np.array([[4, 36], [22, 18]])).pvalue)
-    ratio, low, high = found.attrs["overall"]
-    assert low < 4 ** (18 / 40) < high
-    assert f"{ratio:.2f}" in " ".join(comparison_sheet(found).text())
-    assert "equivalent" in set(compared(a, alike)["verdict"])
+    assert np.isnan(shares["p_value"])
+    overall = found.attrs["overall"]
+    assert (overall["slower"], overall["ratio_low"] > 1) == (1, True)
+    assert f"{overall['ratio']:.2f}" in " ".join(comparison_sheet(found).text())
+    same = compared(a, alike)
+    assert "equivalent" in set(same["verdict"])
+    assert "slower" not in same.attrs["overall"]
+    assert compared(a[a["canary_low"] == FAST], b[b["canary_low"] == FAST]).attrs["overall"] is None  # one state
+
+
+def test_states_of_launches_in_turn_are_compared_in_pairs() -> None:
+    """B brings about the slow state in 8 of 20 pairs, A in none: McNemar's test has eight tosses of a coin."""
+    slow = [np.zeros(20, dtype=bool), np.arange(20) < 8]
+    assert mcnemar_exact(*slow) == pytest.approx(2 / 2**8)
+    assert mcnemar_exact(slow[1], slow[1]) == 1.0
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.data())
@@ -111,25 +119,12 @@ def test_only_what_exceeds_the_states_counts_where_none_is_shared(factor: float,
     assert np.mean([verdict() == "slower" for _ in range(200)]) == pytest.approx(found, abs=0.03)
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from("abc")), min_size=1, max_size=30))
-def test_families_have_the_level_of_one(tests: list[tuple[float, str]]) -> None:
-    p_values, families = zip(*tests, strict=True)
-    together, alone = holm(p_values, families), holm(p_values)
-    assert np.all(together >= p_values)
-    least = np.argmin(p_values)
-    assert together[least] <= max(alone[least], p_values[least]) * (1 + 1e-9) or len(set(families)) > 1
-    assert holm(p_values, ["one"] * len(tests)) == pytest.approx(alone)
-
-
-def test_families_are_wrong_no_more_often_than_one() -> None:
-    """No difference in two families, a large one in the third, whose level the others get."""
-    random = np.random.default_rng(5)
-    families = ["a"] * 6 + ["b"] * 2 + ["c"] * 4
-    wrong = 0
-    for _ in range(2000):
-        p_values = np.concatenate([random.random(8), np.full(4, 1e-6)])
-        wrong += bool((holm(p_values, families)[:8] <= 0.05).any())
-    assert 0.03 <= wrong / 2000 <= 0.065
+@given(st.lists(st.booleans(), min_size=1, max_size=30), st.data())
+def test_mcnemar_is_the_binomial_test_of_others(a: list[bool], data: st.DataObject) -> None:
+    b = data.draw(st.lists(st.booleans(), min_size=len(a), max_size=len(a)))
+    only = [sum(x and not y for x, y in zip(*sides, strict=True)) for sides in ((a, b), (b, a))]
+    expected = stats.binomtest(only[0], sum(only)).pvalue if sum(only) else 1.0
+    assert mcnemar_exact(a, b) == pytest.approx(expected)
 
 
 def test_equal_launches_resemble_nothing() -> None:

@@ -14,11 +14,11 @@ from downbeat.run import libdownbeat
 from downbeat.run.bench import Build
 from downbeat.run.libdownbeat import LibraryError, find_library, loaded_mpi
 from downbeat.run.libraries import library_saying, linked_mpi
-from downbeat.run.mpi_abi import MARKS, abi_of, is_mpi, read_object
+from downbeat.run.mpi_abi import IN_EVERY_LIBRARY, MARKS, abi_of, is_mpi, read_object
 
 VERSION = "Open MPI v4.1.4, package: Debian OpenMPI"
 OPEN_MPI, MPICH, STANDARD = ("ompi_mpi_comm_self",), ("MPIR_Dup_fn",), ("MPI_Abi_get_version",)
-# Name of the file, DT_SONAME, symbols beside PMPI_Init, ABI.
+# Name of the file, DT_SONAME, symbols beside those that all have, ABI.
 LIBRARIES = {
     "Open MPI 4": ("libmpi.so.40.30.4", "libmpi.so.40", OPEN_MPI, "openmpi"),
     "Open MPI 5": ("libmpi.so.40.40.7", "libmpi.so.40", OPEN_MPI, "openmpi"),
@@ -77,7 +77,7 @@ def compiled() -> Compile:
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_the_abi_is_what_the_file_has(name: str, style: str, compiled: Compile, tmp_path: Path) -> None:
     file, soname, symbols, abi = LIBRARIES[name]
-    library = compiled(tmp_path / file, ("MPI_Init", "PMPI_Init", *symbols), soname, style=style)
+    library = compiled(tmp_path / file, ("MPI_Init", *IN_EVERY_LIBRARY, *symbols), soname, style=style)
     (tmp_path / "link").symlink_to(library)
     assert [is_mpi(library), abi_of(library), abi_of(tmp_path / "link")] == [True, abi, abi]
     maps = (
@@ -88,16 +88,17 @@ def test_the_abi_is_what_the_file_has(name: str, style: str, compiled: Compile, 
 
 def test_what_is_no_mpi_library_has_no_abi(compiled: Compile, tmp_path: Path) -> None:
     tool = compiled(tmp_path / "libmpi.so.40", ("MPI_Init", *OPEN_MPI))  # a profiling tool, called like it
+    stacked = compiled(tmp_path / "tool.so", ("MPI_Init", "PMPI_Init", "MPI_Barrier", "PMPI_Barrier"))
     (tmp_path / "text").write_text("libmpi.so.40", encoding="utf-8")
     (tmp_path / "empty").touch()
-    for path in (tool, tmp_path / "text", tmp_path / "empty", tmp_path, tmp_path / "nothing"):
+    for path in (tool, stacked, tmp_path / "text", tmp_path / "empty", tmp_path, tmp_path / "nothing"):
         assert (is_mpi(path), abi_of(path)) == (False, None)
 
 
 def test_a_damaged_file_is_none_or_as_it_was(compiled: Compile, tmp_path: Path) -> None:
     draw = random.Random(38)
     for style in ("gnu", "sysv"):
-        whole = compiled(tmp_path / "libmpi.so", ("PMPI_Init", *MPICH), "libmpi.so.12", style=style).read_bytes()
+        whole = compiled(tmp_path / "libmpi.so", (*IN_EVERY_LIBRARY, *MPICH), "libmpi.so.12", style=style).read_bytes()
         for _ in range(400):
             text = bytearray(whole)
             for _ in range(draw.choice((1, 8, 64))):
@@ -117,7 +118,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: Compile)
         ("openmpi", "libmpi.so.40", OPEN_MPI),
         ("openmpi5", "libmpi.so.40", OPEN_MPI),
     ):
-        library = compiled(tmp_path / "mpi" / name / file, ("PMPI_Init", *symbols), file)
+        library = compiled(tmp_path / "mpi" / name / file, (*IN_EVERY_LIBRARY, *symbols), file)
         compiled(tmp_path / "build" / name / "lib" / libdownbeat.LIBRARY_FILE, ("MPIX_Harmonize",), needed=[library])
     monkeypatch.setattr(libdownbeat, "CHECKOUT", tmp_path)
     monkeypatch.setattr(libdownbeat, "kept_builds", list)
@@ -154,7 +155,7 @@ def test_what_downbeat_build_has_made_comes_after_the_checkout(
 
 
 def test_none_fits(checkout: Path, compiled: Compile) -> None:
-    other = compiled(checkout / "other.so", ("PMPI_Init", "MPI_SGI_vtune_is_running"), "libmpi.so")
+    other = compiled(checkout / "other.so", (*IN_EVERY_LIBRARY, "MPI_SGI_vtune_is_running"), "libmpi.so")
     with pytest.raises(LibraryError, match=r"found no libdownbeat for .*found for others: .*mpich") as one:
         find_library(VERSION, [other])
     assert "\n" not in str(one.value)

@@ -13,6 +13,7 @@ from downbeat.errors import UsageError
 from downbeat.run import planning
 from downbeat.run.bench import srun_launcher
 from downbeat.run.bench_options import operations_of, passed_options
+from downbeat.run.job import given_hosts
 from downbeat.run.libraries import LIBRARIES, Places
 from downbeat.run.plan import Environment, Measurement, Plan, portions_of
 from downbeat.run.planning import libraries_of, planned
@@ -394,3 +395,31 @@ def test_portions_keep_nested_parentheses_whole() -> None:
 
 def test_ranks_are_a_list() -> None:
     assert parse_ranks("2, 4") == (2, 4)
+
+
+def test_a_file_of_another_editor(tmp_path: Path) -> None:
+    script(tmp_path / "bench", "#!/bin/sh\n")
+    file = tmp_path / "test.toml"
+    file.write_bytes(BASIC.encode())
+    plain = read_request(file)
+    file.write_bytes(b"\xef\xbb\xbf" + BASIC.replace("\n", "\r\n").encode())
+    assert read_request(file) == plain
+    for encoding in ("utf-16", "utf-32"):
+        file.write_bytes(BASIC.encode(encoding))
+        with pytest.raises(UsageError, match="save it as UTF-8"):
+            read_request(file)
+
+
+def test_a_hostfile_of_another_editor(tmp_path: Path) -> None:
+    file = tmp_path / "hosts"
+    words = ["mpirun", "--hostfile", str(file)]
+    file.write_text("a slots=2\n", encoding="utf-8")
+    hosts = given_hosts(words)
+    assert hosts is not None and hosts[1] == {"a": 2}
+    for content, why in {
+        b"\xef\xbb\xbfa slots=2\n": "begins with a byte order mark",
+        "a slots=2\n".encode("utf-16"): "save it as UTF-8",
+    }.items():
+        file.write_bytes(content)
+        with pytest.raises(UsageError, match=why):
+            given_hosts(words)

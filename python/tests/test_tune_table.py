@@ -14,7 +14,7 @@ from downbeat.errors import UsageError
 from downbeat.report.assemble import make_report
 from downbeat.show import WIDTH
 from downbeat.statistics.location import Interval
-from downbeat.statistics.modes import unseen_text
+from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.two_samples import compare_paired
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import Candidate, Decision, LeftOut, OtherChoice, Prices, choose

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import (
+    DRIFTS,
     FEW_ALIKE,
     FEWEST_ALIKE,
     ROUNDING,
@@ -22,6 +23,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.statistics import kinds
 from tests.statistics.verdicts import family_errors, verdicts
 
 Compare = Callable[..., Comparison]
@@ -39,29 +41,51 @@ MEDIANS = st.lists(
 
 def test_paired_is_students_test_of_log_ratios() -> None:
     random = np.random.default_rng(1)
-    a, b = random.lognormal(0, 0.1, 9), random.lognormal(0.05, 0.1, 9)
-    found, expected = compare_paired(a, b), stats.ttest_1samp(np.log(b / a), 0)
-    interval = expected.confidence_interval(0.95)
+    a, ratios = random.lognormal(0, 0.1, 9), np.exp(kinds.in_turn(random.normal(0.05, 0.1, 9)))
+    found, expected = compare_paired(a, a * ratios), stats.ttest_1samp(np.log(ratios), 0)
     assert found.p_value == pytest.approx(expected.pvalue)
-    assert (found.ratio.low, found.ratio.high) == pytest.approx((np.exp(interval.low), np.exp(interval.high)))
-    assert found.ratio.estimate == pytest.approx(stats.gmean(b / a))
-    assert found.rank_p_value == pytest.approx(stats.wilcoxon(np.log(b / a)).pvalue)
-    assert found.rank_sum_p_value == pytest.approx(stats.ranksums(a, b).pvalue, abs=0.05)  # which approximates
+    walsh = np.add.outer(np.log(ratios), np.log(ratios))[np.triu_indices(9)] / 2
+    assert found.ratio.estimate == pytest.approx(np.exp(np.median(walsh)))
+    assert found.mean == pytest.approx(np.log(ratios).mean())
+    assert found.rank_p_value == pytest.approx(stats.wilcoxon(np.log(ratios)).pvalue)
 
 
 def test_independent_is_welchs_test_of_logs() -> None:
     random = np.random.default_rng(2)
-    a, b = random.lognormal(0, 0.1, 9), random.lognormal(0.05, 0.02, 14)
+    a, b = np.exp(kinds.in_turn(random.normal(0, 0.1, 9))), np.exp(kinds.in_turn(random.normal(0.05, 0.02, 14)))
     found, expected = compare_independent(a, b), stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
-    interval = expected.confidence_interval(0.95)
     assert found.p_value == pytest.approx(expected.pvalue)
-    assert (found.ratio.low, found.ratio.high) == pytest.approx((np.exp(interval.low), np.exp(interval.high)))
-    assert found.ratio.estimate == pytest.approx(stats.gmean(b) / stats.gmean(a))
-    assert found.rank_p_value == found.rank_sum_p_value
+    assert found.ratio.estimate == pytest.approx(np.exp(np.median(np.subtract.outer(np.log(b), np.log(a)))))
+    assert found.rank_p_value == pytest.approx(stats.mannwhitneyu(a, b, method="exact").pvalue)
     assert (found.launches, found.ratio.count) == ((9, 14), 9)
     assert found.deviation == pytest.approx(math.hypot(np.log(a).std(ddof=1), np.log(b).std(ddof=1)))
-    assert found.error == pytest.approx(math.log(found.ratio.estimate) / expected.statistic)
+    assert found.error == pytest.approx(found.mean / expected.statistic)
     assert found.freedom == pytest.approx(expected.df)
+
+
+@pytest.mark.parametrize("launches", [5, 10, 20, 40])
+@pytest.mark.parametrize("times", [0.001, 15, 2000])
+@pytest.mark.parametrize("others", [0, 11, 1000])
+def test_a_drift_does_not_hide_a_difference_far_beyond_it(launches: int, times: float, others: int) -> None:
+    """12 % drift, in a line or a step, alone, among as many cells like it, among as many that are equal."""
+    random = np.random.default_rng(launches)
+    a = random.lognormal(0, 0.02, launches)
+    for drift in (np.linspace(1, 1.12, launches), np.where(np.arange(launches) < launches // 2, 1, 1.12)):
+        found = [compare_paired(a, a * times * drift), compare_independent(a, a * times * drift)]
+        equal = compare_paired(a, a * random.lognormal(0, 0.01, launches))
+        for one in found:
+            wanted = "slower" if times > 1 else "faster"
+            few = launches == 5 and others == 1000 and not one.paired  # by ranks 5 launches show no more than 0.008
+            for family in ([one] * (others + 1), [one] + [equal] * others):
+                assert judge_together(family)[0].verdict == wanted or few
+            assert "drift during the run" in judge(one).reason or launches == 5
+
+
+def test_a_difference_within_the_drift_is_not_decided() -> None:
+    rise = np.exp(np.linspace(-0.05, 0.25, 10))
+    found = compare_paired(np.ones(10), rise)
+    assert (found.verdict, found.reason) == ("undecided", DRIFTS)
+    assert found.free_p_value < 0.025 < found.p_value
 
 
 @BOTH
@@ -166,22 +190,22 @@ def test_a_significant_difference_within_the_margin_is_equivalent() -> None:
 def test_equivalence_is_two_one_sided_tests(
     medians: list[tuple[float, float]], margin: float, confidence: float
 ) -> None:
-    """Schuirmann 1987: both that the ratio is too small and that it is too large are rejected."""
+    """Both that the ratio is too small and that it is too large are rejected (Schuirmann 1987), by rank tests.
+
+    An interval that is wider, since launches resemble each other or one side deviates more, says so less often.
+    """
     a, b = np.transpose(medians)
     logs, edge, level = np.log(b / a), math.log1p(margin), (1 - confidence) / 2
-    assume(min(np.std(logs), np.std(np.log(a)), np.std(np.log(b))) > 1e-6)  # scipy's tests want some scatter
+    assume(np.unique(np.abs(np.concatenate([logs - edge, logs + edge]))).size == 2 * logs.size)  # ties are not exact
     paired = [
-        stats.ttest_1samp(logs, -edge, alternative="greater").pvalue,
-        stats.ttest_1samp(logs, edge, alternative="less").pvalue,
+        stats.wilcoxon(logs + edge, alternative="greater", method="exact").pvalue,
+        stats.wilcoxon(logs - edge, alternative="less", method="exact").pvalue,
     ]
-    independent = [
-        stats.ttest_ind(np.log(b) + edge, np.log(a), equal_var=False, alternative="greater").pvalue,
-        stats.ttest_ind(np.log(b) - edge, np.log(a), equal_var=False, alternative="less").pvalue,
-    ]
-    for compare, tests in ((compare_paired, paired), (compare_independent, independent)):
-        found = compare(a, b, margin, confidence)
-        if min(abs(p - level) for p in tests) > 1e-9:
-            assert (found.verdict == "equivalent") == (len(medians) >= FEWEST_ALIKE and max(tests) < level)
+    found = compare_paired(a, b, margin, confidence)
+    alike = len(medians) >= FEWEST_ALIKE and max(paired) <= level
+    if math.isclose(found.freedom, logs.size - 1):
+        assert (found.verdict == "equivalent") == alike
+    assert found.verdict != "equivalent" or alike
 
 
 def test_holm_takes_verdicts_back() -> None:

@@ -216,6 +216,22 @@ def test_a_trace_without_end_is_refused(bench: Bench, tmp_path: Path, name: str)
     assert outcome.own_lines == [f"downbeat-bench: '{name}' is not a regular file; give one"]
 
 
+def test_a_trace_of_another_editor(bench: Bench, tmp_path: Path) -> None:
+    """A byte order mark is no part of a delay; UTF-16 is refused in a line."""
+    text = "".join(f"{delay}e-5 " for delay in range(8)) + "\n"
+    (tmp_path / "marked.txt").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    outcome = bench("barrier", "-r", 5, "--pattern", "trace(file=marked.txt)")
+    assert outcome.status == 0, outcome.stderr
+    (tmp_path / "only.txt").write_bytes(b"\xef\xbb\xbf")
+    for name, encoding in {"a": "utf-16", "b": "utf-16-be", "c": "utf-32"}.items():
+        (tmp_path / f"{name}.txt").write_bytes(text.encode(encoding))
+        outcome = bench("barrier", "--pattern", f"trace(file={name}.txt)")
+        assert outcome.status != 0
+        assert len(outcome.own_lines) == 1
+        assert "save it as UTF-8" in outcome.own_lines[0]
+    assert len(bench("barrier", "--pattern", "trace(file=only.txt)").own_lines) == 1
+
+
 def test_help_names_what_there_is(bench: Bench) -> None:
     outcome = bench("--help")
     assert outcome.status == 0

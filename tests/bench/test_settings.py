@@ -6,7 +6,8 @@ import random
 from pathlib import Path
 
 import pytest
-from conftest import read_dataset, run_bench
+from conftest import Bench, read_dataset, run_bench
+from downbeat.comparison.settings import ATTRIBUTES, LIBRARY_SETTING, Kind, context_differences
 from downbeat.run.machine import Setting, settings_of
 
 NOTHING = ["nothing", "-r", "1", "--sync", "none", "-q", "-o", "out.nc"]
@@ -93,3 +94,41 @@ def test_open_mpi_4_refuses_a_choice_that_rules_override(
     data = read_dataset(tmp_path / "a.nc")
     trial = [str(one) for one in data["algorithm"].values].index("scatter_allgather")
     assert str(data["verdict"].values[trial]) == ("refused" if refused else "in force")
+
+
+# Options that change how samples are taken, with a value that is not the default.
+OPTIONS = {
+    "stopping_rule": ["-r", "7"],
+    "warmup_rule": ["--warmup", "3"],
+    "max_attempts": ["--max-attempts", "9"],
+    "tolerance_s": ["--tolerance", "0.005"],
+    "late_s": ["--late", "0.005"],
+    "late_by": ["--late", "flags"],
+    "late_ranks": ["--late-ranks", "0.5"],
+    "observed_rank": ["--observe", "1"],
+    "patterns_permuted": ["--permute", "--pattern", "one_late", "--delay", "1us"],
+}
+
+
+def test_each_attribute_has_words_and_each_setting_is_named_when_it_differs(bench: Bench, tmp_path: Path) -> None:
+    """A new attribute needs a row in `ATTRIBUTES`, and a new option one here."""
+
+    def attributes_with(*options: str) -> dict[str, object]:
+        fixed = [] if "-r" in options else ["-r", "5"]
+        outcome = bench("barrier", "--sync", "harmonize", "-q", "-o", "out.nc", *fixed, *options)
+        assert outcome.status == 0, outcome.stderr
+        return dict(read_dataset(tmp_path / "out.nc").attrs)
+
+    usual = attributes_with()
+    seen = set(usual)
+    for name, options in OPTIONS.items():
+        changed = attributes_with(*options)
+        seen |= set(changed)
+        lines = context_differences([usual], [changed])
+        assert any(line.startswith(f"{ATTRIBUTES[name].words}: ") for line in lines), (name, lines)
+    without_words = {name for name in seen if name not in ATTRIBUTES and not name.startswith(LIBRARY_SETTING)}
+    assert without_words == set()
+    own = {
+        name for name, one in ATTRIBUTES.items() if one.kind is Kind.SETTING and not name.startswith(LIBRARY_SETTING)
+    }
+    assert own == {*OPTIONS, "environment", "user_operations"}

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from downbeat.run.libraries import linked_mpi
 
-pytestmark = pytest.mark.thorough
-
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).resolve().parent / "python_program.py"
 DEBIAN_PYTHON = "/usr/bin/python3"
@@ -49,17 +47,20 @@ def keeps_promises(mpi: str, ranks: int, python: str, **variables: str) -> None:
 
 
 # Debian's MPICH is called libmpich.so.12, and the wheels look for libmpi.so.12.
+@pytest.mark.thorough
 @pytest.mark.parametrize("mpi", ["openmpi", "openmpi5", "mpich5", "intelmpi"])
 def test_wheel_of_mpi4py(mpi: str) -> None:
     keeps_promises(mpi, 2, sys.executable)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ranks", [1, 4])
 @pytest.mark.parametrize("mpi", ["openmpi"])
 def test_mpi4py_of_debian(mpi: str, ranks: int) -> None:
     keeps_promises(mpi, ranks, DEBIAN_PYTHON)
 
 
+@pytest.mark.thorough
 def test_the_library_that_the_variable_names() -> None:
     keeps_promises("openmpi", 2, sys.executable, DOWNBEAT_LIBRARY=str(libdownbeat("openmpi")))
 
@@ -71,11 +72,13 @@ def refusal(mpi: str, code: str, **variables: str) -> str:
     return next(line for line in done.stderr.splitlines() if line.startswith("downbeat.run"))
 
 
+@pytest.mark.thorough
 def test_a_library_for_another_mpi_is_refused() -> None:
     said = refusal("openmpi", "import downbeat.mpi", DOWNBEAT_LIBRARY=str(libdownbeat("mpich")))
     assert re.search(r"DOWNBEAT_LIBRARY is '.*/mpich/.*', which needs libmpich.so.12, but mpi4py has .*Open MPI", said)
 
 
+@pytest.mark.thorough
 def test_two_mpi_libraries_are_refused() -> None:
     code = f"import ctypes, mpi4py.MPI; ctypes.CDLL('{libmpi('mpich')}'); import downbeat.mpi"
     said = refusal("openmpi", code)
@@ -92,11 +95,13 @@ def test_every_function_of_the_header_is_called() -> None:
     assert declared == set(re.findall(r"function\(\"(\w+)\"", sources))
 
 
+@pytest.mark.thorough
 def test_without_mpi4py_the_import_says_what_to_install() -> None:
     said = refusal("openmpi", "import sys; sys.modules['mpi4py'] = None; import downbeat.mpi")
     assert said.endswith("downbeat.mpi needs mpi4py; run: pip install 'downbeat[mpi]'")
 
 
+@pytest.mark.thorough
 def test_the_refusal_is_an_import_error() -> None:
     code = "try:\n import downbeat.mpi\nexcept ImportError as error: print('optional:', error)"
     done = launch("openmpi", 1, "-c", code, DOWNBEAT_LIBRARY="/nowhere")

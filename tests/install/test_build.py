@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from downbeat.commands.installation import fits_flags, how_to_compile
 from downbeat.errors import UsageError
 from downbeat.run.bench import BUILD_RECORD, cxx_beside, find_wrappers, kept_builds, library_by_macros
 
@@ -96,3 +97,47 @@ def test_it_builds(tmp_path: Path, bench: bool) -> None:
     if bench:
         program = prefix / "bin/downbeat-bench"
         assert "MPICH" in subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("name", ["plain", "c ä", "it's", 'a"b', "x,y z", "$HOME `id`"])
+def test_the_line_that_it_prints_is_one_for_a_shell(tmp_path: Path, name: str) -> None:
+    """As `make install` leaves the file: a program compiles and links with what is printed, whatever the path has."""
+    prefix = tmp_path / name
+    (prefix / "lib/pkgconfig").mkdir(parents=True)
+    (prefix / "include").mkdir()
+    (prefix / "include/answer.h").write_text("int answer(void);\n", encoding="ascii")
+    (tmp_path / "answer.c").write_text("int answer(void) { return 0; }\n", encoding="ascii")
+    (tmp_path / "program.c").write_text('#include "answer.h"\nint main(void) { return answer(); }\n', encoding="ascii")
+    command = ["cc", "-shared", "-fPIC", str(tmp_path / "answer.c"), "-o", str(prefix / "lib/libdownbeat.so")]
+    subprocess.run(command, check=True)
+    file = prefix / "lib/pkgconfig/downbeat.pc"
+    file.write_text(
+        "prefix=${pcfiledir}/../..\nlibdir=${prefix}/lib\nincludedir=${prefix}/include\n\nName: downbeat\n"
+        "Description: Some\nVersion: 1\nCflags: -I${includedir} -DSOME=1\n"
+        "Libs: -L${libdir} -Wl,-rpath,${libdir} -ldownbeat\n",
+        encoding="ascii",
+    )
+    line = how_to_compile(file, "cc")
+    if fits_flags(file):
+        line += "\ncc program.c $(pkg-config --cflags --libs downbeat)"
+    for shell in ("dash", "bash"):
+        subprocess.run([shell, "-c", f"set -e\n{line}\n./a.out"], cwd=tmp_path, check=True)
+        (tmp_path / "a.out").unlink()
+    assert fits_flags(file) == (name == "plain")
+
+
+def test_make_install_refuses_a_prefix_that_flags_cannot_have() -> None:
+    for prefix in ("/tmp/a b", "/tmp/ä", "/tmp/it's", "/tmp/a,b"):
+        done = subprocess.run(
+            ["make", "install", f"PREFIX={prefix}"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.returncode != 0
+        assert f"the path '{prefix}'" in done.stderr
+        assert "building" not in done.stdout
+
+
+def test_a_cache_that_no_program_can_be_linked_with_is_refused_before_the_build(tmp_path: Path) -> None:
+    done = downbeat("build", "--no-bench", XDG_CACHE_HOME=str(tmp_path / "a:b"))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "a:b" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -24,6 +24,7 @@ from tests.statistics import (
     states,
     steps,
     strangers,
+    typical,
     verdicts,
 )
 
@@ -48,6 +49,7 @@ FAMILIES = {
     "states": states.simulate,
     "steps": steps.simulate,
     "strangers": strangers.simulate,
+    "typical": typical.simulate,
     "verdicts": verdicts.simulate,
 }
 

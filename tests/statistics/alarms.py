@@ -1,4 +1,4 @@
-"""False alarms among many equal cells: verdicts of one question, and notes on modes and on launches in order.
+"""False alarms among many equal cells: verdicts of one question, and notes on launches in order.
 
 Cells of three operations, independent of each other, are judged together as `compare` judges them.
 """
@@ -6,7 +6,6 @@ Cells of three operations, independent of each other, are judged together as `co
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,15 +27,13 @@ TRIED: Sequence[tuple[Kind, Sequence[int]]] = (
     (kinds.SKEWED[1], (10,)),
     (kinds.GRIDS[1], (10, 29)),
 )
-MODES = re.compile(r"two modes in (\d+) of (\d+) cells")
 
 
 @dataclass(frozen=True)
 class Alarms:
-    """Shares: questions with any false verdict, cells or sides in two modes, questions with launches in order."""
+    """Shares: questions with any false verdict, questions with launches in order."""
 
     false: float
-    modes: float
     in_order: float
 
 
@@ -61,17 +58,14 @@ def question(random: np.random.Generator, kind: Kind, launches: int, paired: boo
 def alarms(
     random: np.random.Generator, kind: Kind, launches: int, paired: bool, cells: int, experiments: int
 ) -> Alarms:
-    """Returns how often there is an alarm although the cells are equal, in one mode and without order."""
-    false = in_order = modes = looked_at = 0
+    """Returns how often there is an alarm although the cells are equal and without order."""
+    false = in_order = 0
     for _ in range(experiments):
         judged = question(random, kind, launches, paired, cells)
         text = " ".join(notes_on_kinds(judged, [str(cell) for cell in range(cells)]))
-        named = MODES.search(text)
         false += any(one.verdict in ("faster", "slower") for one in judged)
-        modes += int(named[1]) if named else 0
-        looked_at += cells * (1 if paired else 2)
         in_order += "resemble the one before" in text
-    return Alarms(false / experiments, modes / looked_at, in_order / experiments)
+    return Alarms(false / experiments, in_order / experiments)
 
 
 def simulate(experiments: int) -> Findings:
@@ -85,17 +79,12 @@ def simulate(experiments: int) -> Findings:
             design = "pairs" if paired else "independent"
             show_progress(f"false alarms, {kind.name}, {launches} launches, {cells} cells")
             found = alarms(random, kind, launches, paired, cells, count)
-            rows.append((kind.name, design, launches, cells, found.false, found.modes, found.in_order))
+            rows.append((kind.name, design, launches, cells, found.false, found.in_order))
             what = f"{kind.name}, {design}, {launches} launches, {cells} cells"
             limit = 0.05 + by_chance(0.05, count)
             if not kind.rare:  # else a verdict is on the launches that there are, as is said
                 promises.append(at_most(f"{what}: any of equal cells called different", found.false, limit))
-            if kind is kinds.NORMAL:
-                most = 0.01 + by_chance(0.01, count * cells)
-                promises.append(at_most(f"{what}: two modes of normal launches", found.modes, most))
             promises.append(at_most(f"{what}: independent launches said to resemble", found.in_order, limit))
-    title = (
-        "Equal cells of three operations, judged together: any called different; cells in two modes; launches in order"
-    )
-    columns = ("kind", "launches", "n", "cells", "any false", "two modes", "in order")
+    title = "Equal cells of three operations, judged together: any called different; launches in order"
+    columns = ("kind", "launches", "n", "cells", "any false", "in order")
     return Findings([Table(title, columns, rows)], worst_of(promises))

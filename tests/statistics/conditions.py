@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from downbeat.data.cells import STEP
-from downbeat.statistics.location import geometric_mean_interval
+from downbeat.statistics.location import typical_interval
 from downbeat.statistics.median_interval import median_interval
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median
 from downbeat.statistics.two_samples import compare_independent, compare_paired
@@ -180,7 +180,7 @@ def experiment(random: np.random.Generator, one: Conditions) -> dict[str, float]
     factor = true_median(one)
 
     within = median_interval(a[0], np.arange(one.samples) * BLOCKS // one.samples, step=step)
-    over = geometric_mean_interval(second, hidden=LEFT_BY_INTERPOLATION * step)
+    over = typical_interval(second, hidden=LEFT_BY_INTERPOLATION * step)
     compare = compare_paired if one.paired else compare_independent
     found = compare(first, second, hidden=2 * LEFT_BY_INTERPOLATION * step)
     truth = one.ratio

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 from downbeat.run.estimates import STRICT
-from downbeat.statistics.location import Interval, geometric_mean_interval, log_interval
+from downbeat.statistics.dependence import correlation
+from downbeat.statistics.location import Interval, typical_interval
 from downbeat.statistics.median_interval import MedianInterval, median_interval
-from downbeat.statistics.modes import correlation, inflation
 
 from benchmarks.promises import Promise, at_least, at_most, covers
 from tests.statistics import kinds, printed
@@ -187,18 +187,18 @@ class End:
 def end_at_width(logs: np.ndarray) -> End:
     """Returns where --width ends an experiment, by the rule of `Estimates`."""
     for count in range(LAUNCHES, MOST_LAUNCHES + 1):
-        mean, half = log_interval(logs[:count], 0.95)
+        found = typical_interval(np.exp(logs[:count]))
         resembling = correlation(logs[:count], STRICT) > 0
-        narrow = 2 * np.sinh(half) * inflation(logs[:count]) <= WIDTH and not resembling
+        narrow = found.width <= WIDTH and not resembling
         if narrow:
             break
-    return End(count, bool(abs(mean) <= half), bool(narrow))
+    return End(count, bool(found.low <= 1 <= found.high), bool(narrow))
 
 
 # 95 % intervals over several launches.
 SAMPLES = 100  # per launch
 OVER = (5, 10, 24)  # launches
-PROMISED = "t on logs of launch medians"
+PROMISED = "typical launch"
 
 
 def simulate_launch_medians(experiments: int) -> Findings:
@@ -224,7 +224,7 @@ def coverages(random: np.random.Generator, launches: int, experiments: int) -> d
         samples = simulate_launches(random, launches, SAMPLES)
         medians = np.median(samples, axis=1)
         found: dict[str, Interval | MedianInterval] = {
-            PROMISED: geometric_mean_interval(medians),
+            PROMISED: typical_interval(medians),
             "order statistics of launch medians": median_interval(medians),
             "all samples pooled": median_interval(samples.ravel()),
             "one launch": median_interval(samples[0]),

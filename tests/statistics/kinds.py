@@ -1,7 +1,7 @@
 """Kinds of launches that no method of the package presumes: tails, modes, runs, drifts, grids.
 
 A kind draws many experiments at once. Its numbers are logarithms of launch medians, in the order of the launches, whose
-mean over infinitely many launches is 0: the truth is a geometric mean, as docs/statistics.md has it.
+pseudo-median over infinitely many launches is 0: the truth is the typical launch, as docs/statistics.md has it.
 """
 
 from __future__ import annotations
@@ -49,6 +49,14 @@ class Drawn:
         return Drawn(self.logs[:, :launches], {share: which[:, :launches] for share, which in self.rare.items()})
 
 
+MANY = 3000  # quantiles that a typical launch is computed from
+
+
+def pseudo_median(logs: Floats) -> float:
+    """Returns the median of the means of all pairs of values: the truth that Hodges and Lehmann estimate."""
+    return float(np.median(np.add.outer(logs, logs)[np.triu_indices(logs.size)])) / 2
+
+
 Draw = Callable[[np.random.Generator, int, int], Drawn]
 
 
@@ -69,6 +77,15 @@ class Kind:
     rare: bool = False
     in_order: bool = False
     run: float = 1.0
+
+
+def in_turn(values: Floats) -> Floats:
+    """Returns values with small and large ones in turn, so that none resembles the one before."""
+    ordered = np.sort(values)
+    found = np.empty_like(ordered)
+    half = -(-ordered.size // 2)
+    found[::2], found[1::2] = ordered[:half], ordered[half:]
+    return found
 
 
 def normal(random: np.random.Generator, experiments: int, launches: int) -> Drawn:
@@ -94,14 +111,13 @@ def above_floor(quantile: Callable[[Floats], Floats], share: float) -> Draw:
     """Returns a function that draws launches above a floor of 1: 1 + share x a deviate with these quantiles."""
 
     @functools.cache
-    def mean() -> float:
-        grid = (np.arange(2_000_000) + 0.5) / 2_000_000
-        return float(np.log1p(share * quantile(grid)).mean())
+    def typical() -> float:
+        return pseudo_median(np.log1p(share * quantile((np.arange(MANY) + 0.5) / MANY)))
 
     def draw(random: np.random.Generator, experiments: int, launches: int) -> Drawn:
         places = random.random((experiments, launches))
         slowest = SLOWEST_OF_FEW if launches <= FEW else SLOWEST
-        return Drawn(np.log1p(share * quantile(places)) - mean(), {slowest: places > 1 - slowest})
+        return Drawn(np.log1p(share * quantile(places)) - typical(), {slowest: places > 1 - slowest})
 
     return draw
 
@@ -115,14 +131,21 @@ def modes(*others: tuple[float, float], run: float = 1.0) -> Draw:
     """
     shares = np.array([share for share, _ in others])
     levels = np.array([0.0, *(math.log(factor) for _, factor in others)])
-    mean = float(shares @ levels[1:])
+
+    @functools.cache
+    def typical() -> float:
+        counts = np.round(MANY * np.array([1 - shares.sum(), *shares])).astype(int)
+        each = [
+            level + DEVIATION * special.ndtri((np.arange(n) + 0.5) / n) for level, n in zip(levels, counts, strict=True)
+        ]
+        return pseudo_median(np.concatenate(each))
 
     def draw(random: np.random.Generator, experiments: int, launches: int) -> Drawn:
         if run > 1:
             mode = in_runs(random, experiments, launches, float(shares[0]), run)
         else:
             mode = np.searchsorted(np.cumsum([1 - shares.sum(), *shares])[:-1], random.random((experiments, launches)))
-        logs = levels[mode] - mean + random.normal(0, DEVIATION, mode.shape)
+        logs = levels[mode] - typical() + random.normal(0, DEVIATION, mode.shape)
         rare = {float(share): mode == number for number, share in enumerate(shares, 1)}
         return Drawn(logs, rare)
 
@@ -163,8 +186,12 @@ def on_grid(step: float) -> Draw:
     def draw(random: np.random.Generator, experiments: int, launches: int) -> Drawn:
         place = random.uniform(GRID, GRID + step, (experiments, 1))
         read = step * np.round((place + random.normal(0, OF_STEP * step, (experiments, launches))) / step)
-        many = step * np.round((place + random.normal(0, OF_STEP * step, (experiments, 2000))) / step)
-        return Drawn(np.log(read) - np.log(many).mean(axis=1, keepdims=True), {})
+        readings = step * np.round(place / step) + step * np.arange(-4, 5)
+        edges = np.concatenate([readings - step / 2, readings[:, -1:] + step / 2], axis=1)
+        chances = np.diff(special.ndtr((edges - place) / (OF_STEP * step)), axis=1)
+        counts = np.round(300 * chances).astype(int)
+        logs = [pseudo_median(np.log(np.repeat(x, n))) for x, n in zip(readings, counts, strict=True)]
+        return Drawn(np.log(read) - np.array(logs)[:, np.newaxis], {})
 
     return draw
 

@@ -125,12 +125,11 @@ def show(cells: pd.DataFrame) -> Printed:
     return Printed(names, [], [(float(low), float(high)) for low, high in bounds], [], [], text)
 
 
-UNSEEN = re.compile(r"unseen[^:]*?up to (\d+) %[^:]*")
-MODES = re.compile(r"in (two|three|several) modes")
-IN_ORDER = re.compile(r"resemble the one before|if launches are independent, which fewer than \d+ do not show")
-IF_INDEPENDENT = "if launches are independent"
-LASTING = re.compile(r"what lasts longer than .{2,20} does not show")
-IN_RUNS = re.compile(r"lasts for several [^.;]*takes as many times more")
+UNSEEN = re.compile(r"up to ([\d.]+) % of launches may be slow, unseen")
+SLOW = "slow launches ("
+IN_ORDER = re.compile(r"resemble the one before|drift during the run|launches drift as much")
+OTHER_TIMES = "other times may differ"
+DATA, STANDING, SILENT = "said by the data", "standing line", "silent"
 
 
 @dataclass(frozen=True)
@@ -152,22 +151,23 @@ class Cause:
     lasting: bool = False
 
 
-def names_cause(printed: Printed, launches: int, cause: Cause) -> bool:
-    """Whether what was printed of so many launches, of the smaller side, names the cause that a number is wrong for.
+def said(printed: Printed, cause: Cause) -> str:
+    """Returns what names the cause that a number is wrong for: the data, only the line that always stands, or nothing.
 
-    A rare kind is named by two modes, or by the share that may be unseen if that is not smaller. Launches that resemble
-    the one before are named by that, or by that so few do not show it. A share that may be unseen is of independent
-    launches; of those in runs it is enough only where that is said, and as large as it then is.
+    The data name a rare kind by counting slow launches, and launches in order by a drift or a resemblance. The standing
+    line covers a kind of a share that may be unseen, and what other times would have shown: runs, drifts.
     """
-    if launches < FEWEST_LAUNCHES and printed.verdicts == ["undecided"]:
-        return True  # refused, with the number of launches
-    text = printed.text
-    if cause.lasting and LASTING.search(text):
-        return True
-    if (cause.rare and MODES.search(text)) or (cause.in_order and IN_ORDER.search(text)):
-        return True
-    found = UNSEEN.search(text)
-    if found is None or (cause.in_order and IF_INDEPENDENT not in found[0]):
-        return False
-    seen = 1 - (float(found[1]) + 0.5) / 100  # as it is rounded
-    return cause.missed <= 1 - math.pow(seen, cause.run if IN_RUNS.search(text) else 1.0)
+    if (cause.rare and SLOW in printed.text) or (cause.in_order and IN_ORDER.search(printed.text)):
+        return DATA
+    unseen = UNSEEN.search(printed.text)
+    if unseen is None:
+        return SILENT
+    other_times = (cause.lasting or cause.in_order or cause.run > 1) and OTHER_TIMES in printed.text
+    rounding = 0.5 if float(unseen[1]) >= 10 else 0.05
+    return STANDING if other_times or cause.missed <= (float(unseen[1]) + rounding) / 100 else SILENT
+
+
+def names_cause(printed: Printed, launches: int, cause: Cause) -> bool:
+    """Whether what was printed of so many launches, of the smaller side, names the cause that a number is wrong for."""
+    refused = launches < FEWEST_LAUNCHES and printed.verdicts == ["undecided"]  # with the number of launches
+    return refused or said(printed, cause) != SILENT

@@ -104,17 +104,17 @@ def simulate(experiments: int) -> Findings:
     for launches, share_b, _, silent, differ in shares:
         what = f"{launches} launches, slow in {SHARE_A:.0%} of A and {share_b} of B"
         if share_b == f"{SHARE_A:.0%}":
-            promises.append(at_most(f"{what}: shares differ", differ, 0.05 + by_chance(0.05, each)))
+            promises.append(at_most(f"{what}: different over all", differ, 0.05 + by_chance(0.05, each)))
         else:
-            promises.append(at_most(f"{what}: equivalent, nothing said of shares", silent, 0.0))
-    columns = ("n", "slow in B", "equivalent", "in silence", "shares said to differ")
+            promises.append(at_most(f"{what}: equivalent, nothing said of states", silent, 0.0))
+    columns = ("n", "slow in B", "equivalent over all", "within a state in silence", "different over all")
     about = f"B changes how often launches are {SLOWER:g} times as slow, {SHARE_A:.0%} of A: verdicts within states"
     return Findings([table, Table(about, columns, shares)], promises)
 
 
 SHARE_A, SLOWER = 0.1, 3.0
 CANARIES = (300e-9, 55e-9)  # s, of slow launches and of others
-P_VALUE = re.compile(r"\(p = ([0-9.e-]+), exact test\)")
+OVERALL = re.compile(r"over all launches .* times as long as A: (\w+)\.")
 
 
 def share_rows(
@@ -122,8 +122,9 @@ def share_rows(
 ) -> list[tuple[int, str, float, float, float]]:
     """Returns how often a B that puts its launches into the slow state is called equivalent within states.
 
-    Rows of launches, share of B's that are slow, and shares of experiments: any cell is equivalent; so it is, without
-    the numbers of slow launches on either side; the shares are said to differ, at 5 %.
+    Rows of launches, share of B's that are slow, and shares of experiments: equivalent over all launches; equivalent
+    within a state, without the numbers of slow launches on either side or the ratio over all launches; slower or faster
+    over all.
     """
     rows = []
     for launches, share_b in itertools.product(counts, (SHARE_A, 0.5)):
@@ -138,9 +139,9 @@ def share_rows(
             found = compare_apart(sides[0], sides[1])
             a, b = (int(one.sum()) for one in slow)
             said = f"{a} of {launches} launches of A and {b} of {launches} of B" in found.text
-            p_value = P_VALUE.search(found.text)
-            alike += "equivalent" in found.verdicts
-            silent += "equivalent" in found.verdicts and not said
-            differ += p_value is not None and float(p_value[1]) <= 0.05
+            overall = OVERALL.search(found.text)
+            alike += overall is not None and overall[1] == "equivalent"
+            silent += "equivalent" in found.verdicts and not (said and overall)
+            differ += overall is not None and overall[1] in ("faster", "slower")
         rows.append((launches, f"{share_b:.0%}", alike / count, silent / count, differ / count))
     return rows

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <random>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -124,11 +125,18 @@ std::string read_everywhere(const Communicator &comm, const std::string &path) {
             file.read(part.data(), static_cast<std::streamsize>(part.size()));
             text.append(part.data(), static_cast<std::size_t>(file.gcount()));
         } while (file && text.size() <= longest_file);
-        if (text.empty()) { // no file that is asked for is
-            throw Error::here(fmt::format("'{}' cannot be read, or is empty", path));
-        }
         if (text.size() > longest_file) {
             throw Error::here(fmt::format("'{}' has more than {} MiB; give a smaller file", path, longest_file >> 20U));
+        }
+        if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || text.find('\0') != std::string::npos) {
+            throw Error::here(fmt::format("'{}' is not UTF-8, but UTF-16 or binary; save it as UTF-8", path));
+        }
+        constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+        if (text.starts_with(byte_order_mark)) {
+            text.erase(0, byte_order_mark.size());
+        }
+        if (text.empty()) { // no file that is asked for is
+            throw Error::here(fmt::format("'{}' cannot be read, or is empty", path));
         }
         return static_cast<long>(text.size());
     });

@@ -56,7 +56,7 @@ int db_raise(MPI_Comm comm, int code) {
         end_program(comm, code, told);
     if (handler == MPI_ERRORS_RETURN) /* SMPI crashes where MPI_Comm_call_errhandler calls this one */
         return code;
-    MPI_Comm_call_errhandler(comm, code);
     MPI_Errhandler_free(&handler);
+    MPI_Comm_call_errhandler(comm, code); /* may throw, or jump */
     return code;
 }

@@ -1,7 +1,9 @@
+#define _GNU_SOURCE
 #include "start/attribute.h"
 
 #include "base/error.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -117,8 +119,21 @@ static int delete_process(MPI_Comm comm, int key, void *value, void *extra) {
     return code;
 }
 
+/* MPI calls this code when communicators are freed, until the end: also after a plugin that is linked with the library,
+ * or has it within itself, was unloaded. So the object that has this code stays. Weak: a program that is linked
+ * statically has no dlopen, and needs none; one that loads plugins has it. */
+#pragma weak dladdr
+#pragma weak dlopen
+
+static void stay_loaded(void) {
+    Dl_info object;
+    if (dladdr != NULL && dlopen != NULL && dladdr((const void *)&process_count, &object) != 0)
+        dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static int create_keys(void) {
     int key;
+    stay_loaded();
     DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_process, &process_key, NULL));
     DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &key, NULL));
     attribute_key = key;

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +51,7 @@ EXAMPLES = {
     "config": ("mpicc program.c $(downbeat config --cflags --libs)", "downbeat config --mpi mpicc.mpich"),
 }
 
+PATHS = ("DIR", "FILE", "PATH")  # metavars of options
 FIRST_EXAMPLES = ("run", "report", "trace")  # commands whose first example is in the help on all
 
 
@@ -73,7 +76,19 @@ def write_examples(formatter: HelpFormatter, examples: Iterable[str]) -> None:
 
 
 class HelpCommand(TyperCommand):
-    """A command whose --help has panels and examples."""
+    """A command whose --help has panels and examples, and that takes no empty path for the working directory."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parses arguments; refuses a path that is empty, as an unset variable of a shell makes it."""
+        options = {name for one in self.get_params(ctx) if getattr(one, "metavar", None) in PATHS for name in one.opts}
+        words = args[: args.index("--")] if "--" in args else args
+        for before, word in pairwise(["", *words]):
+            option = before if not word else word.removesuffix("=")
+            if word in ("", f"{option}=") and option in options:
+                raise UsageError(f"{option} is empty; give a path")
+            if not word and not before.startswith("-") and ctx.allow_interspersed_args:
+                raise UsageError("an argument is empty; give a path or a name")
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Writes arguments as other programs do: `PATH...`."""
@@ -157,14 +172,14 @@ def what_is(directory: Path) -> str:
     """Returns what a directory is that is not of an experiment, "" if that is not known."""
     for pattern, text in OTHER_FILES.items():
         if any(directory.glob(pattern)):
-            return text.format(directory)
+            return text.format(shlex.quote(str(directory)))
     depths = ("*", "*/*", "*/*/*")
     for kind in ("plan.json", "*.nc"):
         inner = sorted({file.parent for depth in depths for file in directory.glob(f"{depth}/{kind}")})
         if not inner:
             continue
         more = f" (or another of {len(inner)})" if len(inner) > 1 else ""
-        return f"has experiments in it; run: downbeat report {inner[0]}{more}"
+        return f"has experiments in it; run: downbeat report {shlex.quote(str(inner[0]))}{more}"
     return ""
 
 

@@ -7,6 +7,7 @@ import os
 import os.path
 import platform
 import re
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Annotated
@@ -67,17 +68,52 @@ def config(
     if file is None:
         raise UsageError(f"found no libdownbeat for {kind}; run {how_to_build(kind)}")
     values = values_of(file)
-    if cflags or libs:
-        print(*[values["Cflags"]] * cflags, *[values["Libs"]] * libs)
+    asked = [*flags_of(file, "Cflags") * cflags, *flags_of(file, "Libs") * libs]
+    if asked and not fits_flags(file):
+        raise UsageError(
+            f"'{file.parent}' has characters that flags within $(...) cannot have; paste {shlex.join(asked)}, or build "
+            "into another $XDG_CACHE_HOME"
+        )
+    if asked:
+        print(*asked)
         return
     for title, value in (
         ("version", values["Version"]),
         ("prefix", values["prefix"]),
-        ("--cflags", values["Cflags"]),
-        ("--libs", values["Libs"]),
-        ("PKG_CONFIG_PATH", str(file.parent)),
+        ("--cflags", shlex.join(flags_of(file, "Cflags"))),
+        ("--libs", shlex.join(flags_of(file, "Libs"))),
+        *([("PKG_CONFIG_PATH", str(file.parent))] if fits_flags(file) else []),
     ):
         print(f"{title:15}  {value}")
+
+
+# pkg-config puts a backslash before other characters, and a shell keeps it within the words of $(pkg-config ...). A
+# comma parts the words of -Wl, and a colon the directories of PKG_CONFIG_PATH.
+PLAIN_PATH = re.compile(r"[A-Za-z0-9/._+=@~-]+")
+
+
+def fits_flags(file: Path) -> bool:
+    """Whether flags of a file of pkg-config can be inserted by a shell, from pkg-config or from us."""
+    return PLAIN_PATH.fullmatch(str(file.parent)) is not None
+
+
+def flags_of(file: Path, name: str) -> list[str]:
+    """Returns the flags of a field of a file of pkg-config, a word each, which may have any character."""
+    values = values_of(file)
+    raw = re.search(rf"^{name} *: *(.*?) *$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    words = [re.sub(r"\$\{(\w+)\}", lambda each: values[each[1]], word) for word in (raw[1] if raw else "").split()]
+    return [
+        part
+        for word in words
+        for part in (
+            ["-Xlinker", "-rpath", "-Xlinker", word.removeprefix(RPATH)]
+            if word.startswith(RPATH) and not fits_flags(file)
+            else [word]
+        )
+    ]
+
+
+RPATH = "-Wl,-rpath,"
 
 
 def values_of(file: Path) -> dict[str, str]:
@@ -109,11 +145,25 @@ def build(
 
     Exit status: 0; 1 the build failed; 2 bad arguments.
     """
-    from downbeat.run.bench import build_programs
+    from downbeat.errors import UsageError
+    from downbeat.run.bench import build_programs, cache_directory
 
+    if set(":\n") & set(str(cache_directory())):  # a colon parts the directories that a loader looks into
+        raise UsageError(
+            f"no program finds a library in '{cache_directory()}': the path has a colon or a line break; set "
+            "XDG_CACHE_HOME to another directory"
+        )
     made, new = build_programs(mpi, jobs or len(os.sched_getaffinity(0)), bench, again)
     print(f"{'built' if new else 'already built'}: {made.prefix}")
     if bench:
-        name = f" --mpi {made.mpi}" if made.mpi else f" --bench {made.prefix / 'bin/downbeat-bench'}"
+        program = shlex.quote(str(made.prefix / "bin/downbeat-bench"))
+        name = f" --mpi {made.mpi}" if made.mpi else f" --bench {program}"
         print(f"next: downbeat run allreduce{name} --ranks 2 -o results")
-    print(f"in your own programs: export PKG_CONFIG_PATH={made.prefix / 'lib/pkgconfig'}")
+    print(f"in your own programs: {how_to_compile(made.prefix / 'lib/pkgconfig/downbeat.pc', mpi)}")
+
+
+def how_to_compile(file: Path, wrapper: str) -> str:
+    """Returns a line for a shell: that lets pkg-config find a file, or where that cannot work, compiles a program."""
+    if fits_flags(file):
+        return f"export PKG_CONFIG_PATH={file.parent}"
+    return shlex.join([wrapper, "program.c", *flags_of(file, "Cflags"), *flags_of(file, "Libs")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -148,6 +149,10 @@ def compare(
         Path | None,
         typer.Option(help="Write all numbers as JSON; - for standard output.", metavar="FILE", show_default=False),
     ] = None,
+    mark: Annotated[
+        bool,
+        typer.Option("--mark", help="If B is slower than --history, leave it out of later histories: B/slower.json."),
+    ] = False,
 ) -> None:
     """Report which cells of B are faster or slower than in A.
 
@@ -165,14 +170,21 @@ def compare(
     different: 3 if a cell is slower or faster. With --fail-on undecided: 3 if a
     cell is slower, else 4 if one is undecided or unmatched. What is not shown
     of states of the machine (--states) does not count.
+
+    --mark writes B/slower.json if a cell is slower than in the history. Later
+    histories leave B out, and say so; remove the file to accept B.
     """
     from downbeat.comparison.compare import compare as compare_experiments
     from downbeat.comparison.conditions import read_arguments
+    from downbeat.comparison.marking import check_markable, mark_lines
     from downbeat.comparison.sheet import comparison_sheet, write_comparison
     from downbeat.comparison.shown import shown_rows
     from downbeat.files import is_standard_output
 
     asked = read_arguments(what, history)
+    compared = asked.b or asked.a
+    if mark:
+        check_markable(compared, asked.history)
     frame = compare_experiments(
         asked.a,
         asked.b,
@@ -184,6 +196,7 @@ def compare(
         margin=margin,
         confidence=confidence,
     )
+    frame.attrs["notes"] = [*asked.notes, *frame.attrs["notes"]]
     if not is_standard_output(json):
         sheet = comparison_sheet(frame, states is States.ALL)
         print("\n".join(sheet.markdown() if output_format is Format.MARKDOWN else sheet.text()))
@@ -192,6 +205,8 @@ def compare(
     if json and not is_standard_output(json):
         print(f"written: {json}")
     judged, _ = shown_rows(frame, states is States.ALL)
+    for line in mark_lines(compared.path, judged) if mark else ():
+        print(line, file=sys.stderr)
     raise typer.Exit(exit_status(set(judged["verdict"]), fail_on))
 
 

@@ -69,9 +69,6 @@ def reproduce(
     The page of one figure is DIR/<figure>.html, of several DIR/report.html.
     Data are in DIR/<figure>/ and are used again.
     """
-    from downbeat.data.launch_file import xarray
-
-    xarray()
     from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, find_figures, own_data
     from downbeat_papers.listing import duration, estimated_seconds, listing
     from downbeat_papers.page import Shown, failed_figure, figure_shown, laid_out, verdicts, whole_page

@@ -14,9 +14,7 @@ from downbeat.comparison.kinds import (
     across_states,
     independent_lines,
     over_all_states,
-    share_lines,
     shares_of_states,
-    with_shares,
 )
 from downbeat.comparison.notes import remarks_on, shorter_span
 from downbeat.comparison.sheet import UNITS, Verdicts
@@ -66,19 +64,20 @@ def compare(
         confidence: of the intervals.
 
     Returns:
-        A row per cell: its factors, except the compared ones; `a`, `b` in s: geometric means over `launches_a`,
-        `launches_b` launches (only complete pairs if paired); `ratio` (B / A) with `ratio_low` and `ratio_high`;
-        `p_value`, `adjusted_p_value`, `rank_p_value`, `rank_sum_p_value`; `clock_uncertainty` in s, the most by which
+        A row per cell: its factors, except the compared ones; `a`, `b` in s: the typical one of `launches_a`,
+        `launches_b` launches (only complete pairs if paired); the typical `ratio` (B / A) with `ratio_low` and
+        `ratio_high`; `p_value`, `adjusted_p_value`, `rank_p_value`; `clock_uncertainty` in s, the most by which
         the clocks can change b - a, by errors within their bounds or by what their step hides; the interval has it;
         `detectable_ratio`, detected by these launches with a probability of 0.9, and `launches_needed` to detect 5 %,
         both with Holm's correction at its strictest; with a history `sessions`, the number of its sessions that have
-        the cell, and `session_deviation`, the standard deviation of logarithms between them; `unseen`, the share of
-        launches that may be of another kind although none was, if launches are independent; `verdict` ("unmatched" if
-        only one side has the cell) and `reason`. NaN if a cell was not judged.
+        the cell, and `session_deviation`, the standard deviation of logarithms between them; `slow_a`, `slow_b`,
+        launches of 1.3 times the typical one or more, and `slow_p_value`, that they are as frequent on either side;
+        `unseen`, the share of launches that may be slow although none was, if launches are independent; `verdict`
+        ("unmatched" if only one side has the cell) and `reason`. NaN if a cell was not judged.
         The attributes `.attrs`: `metric`, `statistic`, `margin`, `confidence`, `paired`, `where_a`, `where_b`,
         `name_a`, `name_b`, `tests` (cells that Holm's correction counts), `span` (from the start of the first launch to
         that of the last, s; NaN: not known), `shares` (launches of A and B in each state, where they are not the same
-        launches), `overall` (B / A over all launches with its interval, where these shares differ), `assumes`
+        launches), `overall` (B / A over all launches, where the machine was in several states), `assumes`
         (assumptions of the verdicts: a line, or empty), `history` (names of its experiments), `history_is_a`, `notes`
         (lines: exclusions, differences between the contexts of the launches) and `units`.
 
@@ -93,13 +92,10 @@ def compare(
     if all(match.obstacle.startswith("only in") for match in matches):
         raise UsageError(f"A and B have no cell in common: {sides.mismatch()}")
     shares = shares_of_states(sides)
-    judged = judge_matches(with_shares(matches, shares), margin, confidence)
+    judged = judge_matches(matches, margin, confidence)
     frame = Verdicts(rows_of_verdicts(judged))
     name_a, name_b = sides.names
-    overall = over_all_states(sides) if any(one.differ for one in shares) else None
-    notes, assumes = remarks_on(
-        sides, matcher.notes(), judged, [*independent_lines(judged, sides.paired), *share_lines(shares)]
-    )
+    notes, assumes = remarks_on(sides, matcher.notes(), judged, independent_lines(judged, sides.paired))
     frame.attrs = {
         "metric": metric,
         "statistic": statistic,
@@ -112,11 +108,8 @@ def compare(
         "name_b": name_b,
         "tests": count_tests(judged),
         "span": shorter_span(sides),
-        "shares": [
-            {"states": one.states, "a": one.a, "b": one.b, "p_value": one.p_value, "differ": one.differ}
-            for one in shares
-        ],
-        "overall": overall,
+        "shares": [{"states": one.states, "a": one.a, "b": one.b, "p_value": one.p_value} for one in shares],
+        "overall": over_all_states(sides, margin, confidence),
         "assumes": assumes,
         "history": list(sides.history),
         "history_is_a": sides.history_is_a,

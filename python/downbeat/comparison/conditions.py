@@ -10,8 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 from downbeat.errors import UsageError
+from downbeat.files import in_use
 from downbeat.run import directory as places
-from downbeat.run.experiment import FACTORS, Experiment, open_experiment
+from downbeat.run.experiment import FACTORS, Experiment, NoLaunchError, open_experiment
 from downbeat.text import counted, split_list
 
 SYNCHRONIZER = "synchronizer"
@@ -27,6 +28,7 @@ class Arguments:
     history: list[Experiment] | None
     where_a: Mapping[str, object]
     where_b: Mapping[str, object]
+    notes: tuple[str, ...] = ()  # on what the history leaves out
 
 
 def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Arguments:
@@ -61,12 +63,14 @@ def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Argum
         where = variants_of(experiments[0])
     if [one.get(SYNCHRONIZER) for one in where] == [BARRIER, COMMON_START] and len(experiments) == 1:
         where.reverse()  # the ratio is barrier / common start, as in pictures, reports and at the end of a run
+    past = open_history(history, experiments) if history else None
     return Arguments(
         experiments[0],
         experiments[1] if len(experiments) > 1 else None,
-        open_history(history, experiments) if history else None,
+        past.experiments if past else None,
         where[0],
         where[-1],
+        past.lines() if past else (),
     )
 
 
@@ -163,18 +167,49 @@ def factor_number(name: str, value: object) -> float:
         raise UsageError(f"{name}={value}: give a number, e.g. {'64K' if name == 'size' else '10us'}") from None
 
 
-def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> list[Experiment]:
+@dataclass(frozen=True)
+class History:
+    """Earlier experiments.
+
+    Attributes:
+        experiments: those to compare with.
+        left_out: reason -> the names of the others.
+    """
+
+    experiments: list[Experiment]
+    left_out: Mapping[str, Sequence[str]]
+
+    def lines(self) -> tuple[str, ...]:
+        """Returns a line on what is left out; none if nothing is."""
+        reasons = [
+            f"{len(names)} {reason}: {', '.join(names[:MOST_NAMES])}{', ...' if len(names) > MOST_NAMES else ''}"
+            for reason, names in self.left_out.items()
+        ]
+        if not reasons:
+            return ()
+        return (f"history: {counted(len(self.experiments), 'experiment')}; left out {'; '.join(reasons)}",)
+
+
+MOST_NAMES = 5  # of experiments that are left out for one reason
+BUSY, EMPTY, MARKED = "being measured", "without a complete launch", f"marked slower ({places.SLOWER})"
+
+
+def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> History:
     """Opens experiments, and all experiments in directories of experiments, by name.
+
+    Those that run, have no complete launch, or are marked as slower are left out.
 
     Args:
         paths: each an experiment or a directory of experiments.
-        compared: what the history is of. Where a directory has one of them, it is left out.
+        compared: what the history is of. Where a directory has one of them, it is left out, without a word.
 
     Raises:
         UsageError: a path is neither, or an experiment is named that is compared, or one cannot be read.
     """
     taken = {one.path.resolve() for one in compared}
-    opened: dict[Path, Experiment] = {}
+    seen = set(taken)
+    opened: list[Experiment] = []
+    left_out: dict[str, list[str]] = {}
     for path in paths:
         if path.resolve() in taken:
             raise UsageError(f"--history: '{path}' is compared itself; a history consists of other experiments")
@@ -185,9 +220,17 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> list[
         else:
             inside = [path]
         for one in inside:
-            if one.resolve() not in taken:
-                opened.setdefault(one.resolve(), open_experiment(one))
-    return list(opened.values())
+            if one.resolve() in seen:
+                continue
+            seen.add(one.resolve())
+            try:
+                if reason := MARKED if places.is_marked(one) else BUSY if in_use(one) else "":
+                    left_out.setdefault(reason, []).append(one.name)
+                else:
+                    opened.append(open_experiment(one))
+            except NoLaunchError:
+                left_out.setdefault(EMPTY, []).append(one.name)
+    return History(opened, left_out)
 
 
 def is_experiment(path: Path) -> bool:

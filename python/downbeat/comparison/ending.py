@@ -23,7 +23,7 @@ import pandas as pd
 from downbeat.comparison.compare import compare
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
 from downbeat.comparison.ranges import NOT_DECIDED, helpful_step, verdict_ranges
-from downbeat.comparison.sheet import conclusion, counted_word, other_shares
+from downbeat.comparison.sheet import conclusion, counted_word, states_sentences
 from downbeat.comparison.shown import shown_rows
 from downbeat.comparison.summaries import MEDIAN_LATENCY, describe_each
 from downbeat.comparison.tables import place_of, summarize_launches
@@ -265,7 +265,7 @@ def verdict_lines(
         start = " from a common start" if (mine[SYNCHRONIZER] == COMMON_START).all() else ""
         head = [line for one in conclusion(mine) for line in wrapped(str(one).replace("undecided", NOT_DECIDED))]
         head = head or [f"{b} against {a}: no verdict"]
-        head += [line for one in other_shares(compared) for line in wrapped(str(one))]
+        head += [line for one in states_sentences(compared) for line in wrapped(str(one))]
         start += " over all states" if (mine[STATE] == ANY).all() else ""
         head.append(f"{b} against {a}{start}, by bytes:")
     names = row_names(mine)
@@ -328,10 +328,10 @@ def warning_lines(frame: pd.DataFrame, compared: pd.DataFrame | None) -> list[st
             found.append(f"wrong results of {which} ({where}): do not use the operation; -- --validate repeats it")
         else:
             found.append(f"{status}: {which} ({where}): a quieter machine, or -- --max-attempts")
-    kinds = launch_lines(frame, MEDIAN_LATENCY) if compared is None else filter(is_kind_line, compared.attrs["notes"])
-    for line in kinds:
-        said = re.sub(r" \([^)]*\)", "", line).partition(", and")[0]  # downbeat compare says it whole
-        found.append(f"{said}: intervals may be too narrow; spread launches over a longer time (--interval)")
+    kinds = launch_lines(frame, MEDIAN_LATENCY) if compared is None else compared.attrs["notes"]
+    for line in filter(is_kind_line, kinds):
+        said = re.sub(r" \([^)]*\)", "", line).partition(":")[0]  # downbeat compare says it whole
+        found.append(f"{said}: spread launches over a longer time (--interval)")
     return [line for one in found[:MOST_WARNINGS] for line in wrapped(f"warning: {one}", 2)]
 
 

@@ -3,10 +3,8 @@
 Cells are matched, then all matches of one question are judged together: that is the family over which Holm's procedure
 corrects. docs/statistics.md lists the families:
 
-    compare, the end of run        all cells of the call that have enough launches, by operation
-    report: barriers               the cells without delay or computation, of one synchronizer, by operation
-    report: algorithms             all pairs of algorithms, in all cases of one operation, from a common start
-    report: libraries, variants    all cells of one pair of values, as compare
+    compare, the end of run, report    all cells of one pair of values that have enough launches
+    report: algorithms                 all pairs of algorithms, in all cases of one operation, from a common start
     tune: choice                   all algorithms in all cells, each against the default
     tune: gain, gain of rules      all cells; all rules
     tune: price                    all cells in which another measurement chooses otherwise
@@ -27,9 +25,10 @@ from numpy.typing import NDArray
 from downbeat.comparison.sides import SESSION
 from downbeat.data.cells import STATE, WRONG
 from downbeat.errors import UsageError
-from downbeat.statistics.modes import unseen_share
+from downbeat.statistics.location import typical_interval
 from downbeat.statistics.power import VerdictRule, detectable_ratio, launches_needed, launches_that_decide
 from downbeat.statistics.sessions import compare_across_sessions
+from downbeat.statistics.slow_launches import fisher_exact, mcnemar_exact, slow_launches, unseen_share
 from downbeat.statistics.two_samples import compare_beyond, compare_independent, compare_paired
 from downbeat.statistics.verdicts import (
     CONFIDENCE,
@@ -67,7 +66,6 @@ class Match:
         history: the numbers of each session of a history that has the cell; None where there is no history.
         history_is_a: there is no other A.
         beyond: the factor that states of the machine may make between A and B, which share none; 1: they share one.
-        differ_otherwise: why A and B are not equivalent, whatever these numbers say; empty: nothing.
     """
 
     factors: Mapping[str, object]
@@ -80,18 +78,21 @@ class Match:
     history: tuple[Floats, ...] | None = None
     history_is_a: bool = False
     beyond: float = 1.0
-    differ_otherwise: str = ""
 
     def compared(self, margin: float = MARGIN, confidence: float = CONFIDENCE) -> Comparison:
         """Returns B compared with A: in pairs, across the sessions of a history, or as independent launches."""
         rule = (margin, confidence, self.uncertainty)
         if self.history is not None:
-            found = compare_across_sessions(None if self.history_is_a else self.a, self.b, self.history, *rule)
-        elif self.beyond > 1:
-            found = compare_beyond(self.a, self.b, self.beyond, *rule)
-        else:
-            found = (compare_paired if self.paired else compare_independent)(self.a, self.b, *rule)
-        return dataclasses.replace(found, differ_otherwise=self.differ_otherwise)
+            return compare_across_sessions(None if self.history_is_a else self.a, self.b, self.history, *rule)
+        if self.beyond > 1:
+            return compare_beyond(self.a, self.b, self.beyond, *rule)
+        return (compare_paired if self.paired else compare_independent)(self.a, self.b, *rule)
+
+    def slow(self) -> tuple[int, int, float]:
+        """Returns how many launches of A and of B are slow, and the p-value that it is as frequent on either side."""
+        a, b = (slow_launches(side) for side in (self.a, self.b))
+        exact = mcnemar_exact(a, b) if self.paired else fisher_exact(int(a.sum()), a.size, int(b.sum()), b.size)
+        return int(a.sum()), int(b.sum()), exact
 
 
 @dataclass(frozen=True)
@@ -115,10 +116,8 @@ class Judged:
 
 
 def judge_matches(matches: Sequence[Match], margin: float = MARGIN, confidence: float = CONFIDENCE) -> list[Judged]:
-    """Judges matches as one question, by operation; an obstacle is not a test."""
-    asked = [one for one in matches if not one.obstacle]
-    operations = [str(one.factors.get("operation")) for one in asked]
-    found = iter(judge_together([one.compared(margin, confidence) for one in asked], operations))
+    """Judges matches as one question; an obstacle is not a test."""
+    found = iter(judge_together([one.compared(margin, confidence) for one in matches if not one.obstacle]))
     return [Judged(one, None if one.obstacle else next(found)) for one in matches]
 
 
@@ -240,6 +239,9 @@ class Matcher:
 
     def launches(self, factors: Mapping[str, object], a: pd.DataFrame, b: pd.DataFrame, label: str) -> Match:
         """Puts the launches of one cell together; `label` names it in notes."""
+        whole = self._complete_pairs(factors, a, b) if self.paired else None
+        if whole:
+            return whole
         (a, why_a), (b, why_b) = (self._counted(rows, side, label) for side, rows in (("A", a), ("B", b)))
         obstacle = why_b if why_b.startswith("wrong") else why_a or why_b
         if self.paired:
@@ -260,6 +262,20 @@ class Matcher:
         uncertainty = 0.0 if obstacle else float(sum(side["uncertainty"].mean() for side in (a, b)))
         numbers = (tuple(a["launch"]), tuple(b["launch"]))
         return Match(factors, self._numbers(a), self._numbers(b), uncertainty, obstacle, paired, numbers)
+
+    def _complete_pairs(self, factors: Mapping[str, object], a: pd.DataFrame, b: pd.DataFrame) -> Match | None:
+        """Returns the match of a cell that counts in every launch of both sides, as nearly all of thousands do."""
+        launches = [side["launch"].to_numpy() for side in (a, b)]
+        if launches[0].size < FEWEST_LAUNCHES or not np.array_equal(*launches) or np.any(np.diff(launches[0]) <= 0):
+            return None
+        if not (a["counts"].to_numpy().all() and b["counts"].to_numpy().all()):
+            return None
+        values = [self._numbers(side) for side in (a, b)]
+        if not all(np.all(np.isfinite(side) & (side > 0)) for side in values):
+            return None
+        uncertainty = float(sum(side["uncertainty"].to_numpy().mean() for side in (a, b)))
+        numbers = tuple(launches[0].tolist())
+        return Match(factors, *values, uncertainty, "", True, (numbers, numbers))
 
     def _in_pairs(self, rows: pd.DataFrame, both: set[object], side: str, label: str) -> pd.DataFrame:
         """Returns the launches that both sides have, by their numbers."""
@@ -295,12 +311,14 @@ VERDICT_NUMBERS = (
     "p_value",
     "adjusted_p_value",
     "rank_p_value",
-    "rank_sum_p_value",
     "clock_uncertainty",
     "detectable_ratio",
     "launches_needed",
     "sessions",
     "session_deviation",
+    "slow_a",
+    "slow_b",
+    "slow_p_value",
     "unseen",
 )
 
@@ -312,12 +330,13 @@ def count_tests(judged: Sequence[Judged]) -> int:
 
 def rows_of_verdicts(judged: Sequence[Judged]) -> list[dict[str, object]]:
     """Returns a row per cell: factors, `VERDICT_NUMBERS`, `verdict` and `reason`."""
-    blank, tests = dict.fromkeys(VERDICT_NUMBERS, math.nan), count_tests(judged)
+    blank = dict.fromkeys(VERDICT_NUMBERS, math.nan)
+    powers = iter(powers_of([one.comparison for one in judged if one.comparison], count_tests(judged)))
     return [
         {
             **one.match.factors,
             **blank,
-            **(verdict_numbers(one.match, one.comparison, tests) if one.comparison else {}),
+            **({**verdict_numbers(one.match, one.comparison), **next(powers)} if one.comparison else {}),
             "verdict": one.verdict,
             "reason": one.reason,
         }
@@ -330,15 +349,40 @@ def rule_of(one: Comparison, tests: int) -> VerdictRule:
     return VerdictRule(one.level / max(tests, 1), one.margin, one.confidence, one.hidden)
 
 
-def verdict_numbers(match: Match, one: Comparison, tests: int) -> dict[str, object]:
-    """Returns the numbers of a cell, one of so many tests: power is that with Holm's correction at its strictest."""
-    a, b = (float(np.exp(np.mean(np.log(side)))) for side in (match.a, match.b))
-    rule = rule_of(one, tests)
-    needed = math.nan
-    if min(one.launches) >= 2 and one.sessions is None:  # launches do not help against what differs between sessions
-        needed = float(launches_needed(EFFECT, one.deviation, one.freedom, one.paired, rule))
-        if one.reason == FEW_ALIKE:
-            needed = max(FEWEST_ALIKE, launches_that_decide(one.deviation, one.margin, one.confidence))
+def powers_of(comparisons: Sequence[Comparison], tests: int) -> list[dict[str, float]]:
+    """Returns the power of comparisons that are judged by one rule: what they detect, and how many launches 5 % takes.
+
+    It is that with Holm's correction at its strictest. Launches do not help against what differs between sessions.
+    """
+    if not comparisons:
+        return []
+    columns = ("error", "deviation", "freedom", "paired", "hidden")
+    error, deviation, freedom, paired, hidden = (
+        np.array([getattr(one, name) for one in comparisons]) for name in columns
+    )
+    rule = dataclasses.replace(rule_of(comparisons[0], tests), hidden=hidden)
+    found = [
+        {"detectable_ratio": float(ratio), "launches_needed": math.nan}
+        for ratio in detectable_ratio(error, freedom, rule)
+    ]
+    asked = [i for i, one in enumerate(comparisons) if min(one.launches) >= 2 and one.sessions is None]
+    some = dataclasses.replace(rule, hidden=hidden[asked])
+    needed = launches_needed(EFFECT, deviation[asked], freedom[asked], paired[asked], some) if asked else ()
+    for i, launches in zip(asked, needed, strict=True):
+        one = comparisons[i]
+        deciding = launches_that_decide(one.deviation, one.margin, one.confidence) if one.reason == FEW_ALIKE else 0
+        found[i]["launches_needed"] = max(FEWEST_ALIKE, deciding) if deciding else float(launches)
+    return found
+
+
+def verdict_numbers(match: Match, one: Comparison) -> dict[str, object]:
+    """Returns the numbers of a cell, without its power."""
+    # Between sessions it is means that are compared.
+    a, b = (
+        typical_interval(side).estimate if match.history is None else float(np.exp(np.log(side).mean()))
+        for side in (match.a, match.b)
+    )
+    slow_a, slow_b, slow_p_value = (math.nan,) * 3 if match.history_is_a else match.slow()
     return {
         "a": a,
         "b": b,
@@ -350,11 +394,11 @@ def verdict_numbers(match: Match, one: Comparison, tests: int) -> dict[str, obje
         "p_value": one.p_value,
         "adjusted_p_value": one.adjusted_p_value,
         "rank_p_value": one.rank_p_value,
-        "rank_sum_p_value": one.rank_sum_p_value,
         "clock_uncertainty": match.uncertainty,
-        "detectable_ratio": detectable_ratio(one.error, one.freedom, rule),
-        "launches_needed": needed,
         "sessions": math.nan if one.sessions is None else one.sessions,
         "session_deviation": one.session_deviation,
+        "slow_a": slow_a,
+        "slow_b": slow_b,
+        "slow_p_value": slow_p_value,
         "unseen": unseen_share(min(one.launches[match.history_is_a :])),
     }

@@ -1,4 +1,4 @@
-"""Launches of several kinds in a comparison: modes and correlation of what is compared, shares of states.
+"""Launches of several kinds in a comparison: correlation of what is compared, shares of states, all states together.
 
 The state of the machine may be what A or B makes of it: where their launches differ, by a launcher, a binding or a
 library, a side that is more often in the slow state is slower, whatever launches within a state say.
@@ -8,27 +8,28 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.judging import Judged, Match, Matcher
+from downbeat.comparison.judging import Judged, Match, Matcher, judge_matches
 from downbeat.comparison.sides import Sides
 from downbeat.data.cells import ANY, HIGH, LOW, STATE, UNKNOWN, trip_of
 from downbeat.data.launch_file import IMPLIED
 from downbeat.run.plan import LAUNCH_FACTORS
-from downbeat.statistics.kinds import Series, kind_lines
+from downbeat.statistics.kinds import Series, resemblance_lines
+from downbeat.statistics.slow_launches import mcnemar_exact
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.text import counted, microseconds
+from downbeat.text import counted
 
-SHARES_DIFFER = 0.05  # level of the exact test on shares of states
 GROUP = (*LAUNCH_FACTORS, STATE)
 
 
 def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[str]:
-    """Returns lines on modes and correlation of what was compared: of pairs the ratios, else each side's launches.
+    """Returns lines on the correlation of what was compared: of pairs the ratios, else each side's launches.
 
     Args:
         judged: compared together.
@@ -48,8 +49,8 @@ def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[
         for side, values, launches in sides[match.history_is_a :]:
             medians.append(Series(f"{name} of {side}".strip(), (side, *group), launches, values))
     return [
-        *(f"ratios of pairs: {line}" for line in kind_lines(ratios, lambda ratio: f"{ratio:.3g}")),
-        *kind_lines(medians, lambda time: f"{microseconds(time)} us"),
+        *(f"ratios of pairs: {line}" for line in resemblance_lines(ratios)),
+        *resemblance_lines(medians),
     ]
 
 
@@ -112,8 +113,9 @@ class Shares:
         states: their names, by round trip.
         a: launches of A in each.
         b: of B.
-        p_value: of Fisher's exact test that both are in the slower states equally often (Fisher 1935), for each border
-            between two states; the smallest, corrected for their number.
+        p_value: that both are in the slower states equally often, of launches that took turns (McNemar 1947), for each
+            border between two states; the smallest, corrected for their number. NaN of two experiments: states last for
+            many launches, so that equal shares would be called different in 22 to 50 %.
     """
 
     of: tuple[object, ...]
@@ -121,19 +123,6 @@ class Shares:
     a: tuple[int, ...]
     b: tuple[int, ...]
     p_value: float
-
-    @property
-    def differ(self) -> bool:
-        """Whether the shares differ significantly."""
-        return self.p_value <= SHARES_DIFFER
-
-    def text(self) -> str:
-        """Says how many launches of A and of B were in each of the slower states."""
-        each = ", ".join(
-            f"{state} in {a} of {sum(self.a)} launches of A and {b} of {sum(self.b)} of B"
-            for state, a, b in zip(self.states[1:], self.a[1:], self.b[1:], strict=True)
-        )
-        return f"{each} (p = {self.p_value:.2g}, exact test)"
 
 
 def shares_of_states(sides: Sides) -> list[Shares]:
@@ -144,60 +133,51 @@ def shares_of_states(sides: Sides) -> list[Shares]:
     found = []
     of_sides = [launch_states(cells, common) for cells in (sides.a, sides.b)]
     for of in dict.fromkeys([*of_sides[0], *of_sides[1]]):
-        a, b = (one.get(of, []) for one in of_sides)
-        states = sorted({*a, *b}, key=trip_of)
+        a, b = (one.get(of, {}) for one in of_sides)
+        states = sorted({*a.values(), *b.values()}, key=trip_of)
         if len(states) < 2 or not a or not b:
             continue
-        of_a, of_b = (tuple(side.count(state) for state in states) for side in (a, b))
-        p_values = [fisher_exact(sum(of_a[i:]), len(a), sum(of_b[i:]), len(b)) for i in range(1, len(states))]
-        found.append(Shares(of, tuple(states), of_a, of_b, min(1.0, len(p_values) * min(p_values))))
+        of_a, of_b = (tuple(list(side.values()).count(state) for state in states) for side in (a, b))
+        p_value = math.nan
+        if sides.paired:
+            places = [[states.index(side[launch]) for launch in a if launch in b] for side in (a, b)]
+            slower = [[[place >= i for place in side] for side in places] for i in range(1, len(states))]
+            p_value = min(1.0, len(slower) * min(mcnemar_exact(*both) for both in slower))
+        found.append(Shares(of, tuple(states), of_a, of_b, p_value))
     return found
 
 
-def launch_states(cells: pd.DataFrame, common: Sequence[str]) -> dict[tuple[object, ...], list[str]]:
+def launch_states(cells: pd.DataFrame, common: Sequence[str]) -> dict[tuple[object, ...], dict[object, str]]:
     """Returns the state of each launch, that of most of its cells, by the values of factors of launches."""
     known = cells[~cells[STATE].isin(("", UNKNOWN))]
-    found: dict[tuple[object, ...], list[str]] = {}
+    found: dict[tuple[object, ...], dict[object, str]] = {}
     for key, states in known.groupby([*LAUNCH_FACTORS, "launch"], sort=False)[STATE]:
         values = dict(zip(LAUNCH_FACTORS, key[:-1], strict=True))
-        found.setdefault(tuple(values[name] for name in common), []).append(str(states.mode().iloc[0]))
+        found.setdefault(tuple(values[name] for name in common), {})[key[-1]] = str(states.mode().iloc[0])
     return found
 
 
-def fisher_exact(slow_a: int, all_a: int, slow_b: int, all_b: int) -> float:
-    """Returns the two-sided p-value of Fisher's exact test that two shares are equal: of all tables as improbable."""
-    slow, both = slow_a + slow_b, all_a + all_b
-    tables = range(max(0, slow - all_b), min(all_a, slow) + 1)
-    ways = {one: math.comb(all_a, one) * math.comb(all_b, slow - one) for one in tables}
-    seen = ways[slow_a]
-    return sum(way for way in ways.values() if way <= seen) / math.comb(both, slow)
+def over_all_states(sides: Sides, margin: float, confidence: float) -> dict[str, float] | None:
+    """Returns B / A over all launches, whatever their state; None where the machine was in one state.
 
+    A cell that is equivalent within a state is so only there: B may bring about the slow state.
 
-def with_shares(matches: Sequence[Match], shares: Sequence[Shares]) -> list[Match]:
-    """Returns matches with what forbids to call them equivalent: A and B are in the states in different shares."""
-    differ = {one.of: one for one in shares if one.differ}
-    if not differ:
-        return list(matches)
-
-    def reason(match: Match) -> str:
-        common = tuple(match.factors[name] for name in LAUNCH_FACTORS if name in match.factors)
-        return "within the margin in this state, but states differ in share" if common in differ else ""
-
-    return [dataclasses.replace(one, differ_otherwise=reason(one)) for one in matches]
-
-
-def over_all_states(sides: Sides) -> tuple[float, float, float] | None:
-    """Returns B / A over all launches, whatever their state, with its interval: the geometric mean over cells."""
+    Returns:
+        `ratio`, `ratio_low` and `ratio_high`, geometric means over cells; how many cells have each verdict.
+    """
+    if sides.past is not None or pd.concat([sides.a[STATE], sides.b[STATE]]).nunique() < 2:
+        return None
     key = [name for name in sides.key if name != STATE]
-    found = []
-    for match in Matcher(sides.column, sides.paired).cells(sides.a, sides.b, key):
-        if not match.obstacle:
-            found.append(match.compared())
+    judged = judge_matches(Matcher(sides.column, sides.paired).cells(sides.a, sides.b, key), margin, confidence)
+    found = [one.comparison for one in judged if one.comparison]
     ratios = [(one.ratio.estimate, one.ratio.low, one.ratio.high) for one in found if one.ratio.low > 0]
     if not ratios:
         return None
-    estimate, low, high = np.exp(np.log(np.array(ratios)).mean(axis=0))
-    return float(estimate), float(low), float(high)
+    means = np.exp(np.log(np.array(ratios)).mean(axis=0))
+    return {
+        **dict(zip(("ratio", "ratio_low", "ratio_high"), map(float, means), strict=True)),
+        **Counter(one.verdict for one in found),
+    }
 
 
 def independent_lines(judged: Sequence[Judged], in_pairs: bool) -> list[str]:
@@ -211,12 +191,3 @@ def independent_lines(judged: Sequence[Judged], in_pairs: bool) -> list[str]:
         *([f"{counted(alone, 'cell')} with {few}"] if alone and in_pairs else []),
         *([f"{none}; only what exceeds the factor between states is a difference"] if across else []),
     ]
-
-
-def share_lines(shares: Sequence[Shares]) -> list[str]:
-    """Returns lines on shares of states: of each configuration where they differ, else of the first."""
-    lines = []
-    for one in [each for each in shares if each.differ] or shares[:1]:
-        which = f"{', '.join(map(str, one.of))}: " if len(shares) > 1 else ""
-        lines.append(f"{which}{one.text()}")
-    return lines

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -12,22 +10,27 @@ import pandas as pd
 
 from downbeat.comparison.judging import Judged, rule_of
 from downbeat.comparison.kinds import notes_on_kinds
+from downbeat.comparison.settings import context_differences, value_of
 from downbeat.comparison.sides import SESSION, Side, Sides
 from downbeat.data.cells import states_line
 from downbeat.run import trial
 from downbeat.run.experiment import Experiment, span_of
-from downbeat.run.libraries import short_version
-from downbeat.run.machine import settings_of
 from downbeat.run.plan import LAUNCH_FACTORS
-from downbeat.run.simulation import without_seed
-from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.sessions import false_verdicts
-from downbeat.text import NANOSECONDS
+from downbeat.statistics.slow_launches import unseen_share
 
 # The attributes of the context that a factor changes.
-VARIANT = ("mpi_library", "environment", "downbeat_version", "git_revision", "compiler")
+VARIANT = (
+    "mpi_library",
+    "mpi_standard",
+    "environment",
+    "downbeat_version",
+    "git_revision",
+    "compiler",
+    "user_operations",
+)
 CONTEXT_OF = {
-    "library": ("mpi_library", "environment"),
+    "library": ("mpi_library", "mpi_standard", "environment"),
     "environment": ("environment",),
     "ranks": ("hosts",),
     "variant": VARIANT,
@@ -47,6 +50,9 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged], shar
     expected = {attribute for name in sides.compared for attribute in CONTEXT_OF.get(name, ())}
     if not sides.history_is_a and all(isinstance(of, Experiment) for of, _ in both):
         lines += [f"A and B differ in {line}" for line in context_differences(contexts[0], contexts[1], expected)]
+    metric = sides.column.rpartition("_")[0]
+    for of in {id(of): of for of, _ in both}.values():
+        lines += of.lines_on_metric(metric) if isinstance(of, Experiment) else []
     for (of, _), of_side in zip(both, contexts, strict=True):
         found = simulations(of_side)
         if "algorithm" in sides.compared and isinstance(of, Experiment):
@@ -131,91 +137,7 @@ def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
     return f"the machine did not change between A and B{price} (docs/compare.md)"
 
 
-NAMES = {
-    "mpi_library": "MPI library",
-    "simulated": "simulated platform",
-    "hosts": "hosts",
-    "downbeat_version": "downbeat-bench",
-    "git_revision": "its revision",
-    "compiler": "its compiler",
-    "stopping_rule": "stopping rule",
-    "warmup_rule": "warm-up rule",
-    "tolerance_s": "tolerance",
-    "late_s": "lateness that counts",
-    "late_by": "what says that a start is late",
-    "late_ranks": "share of ranks that may be late",
-    "observed_rank": "observed rank",
-    "patterns_permuted": "permuted patterns",
-}
-CLOCK = "clock_"  # settings of libdownbeat
-MEASURED_ATTRIBUTES = re.compile("clock_check.*|clock_resolution")  # found by the run, so never twice the same
-RESOLUTION = "clock_resolution"
-COARSER = 2.0  # a step that is another one
-LONGEST_VALUE = 60
-
-
-def context_differences(
-    a: Iterable[Mapping[str, object]], b: Iterable[Mapping[str, object]], expected: Iterable[str] = ()
-) -> list[str]:
-    """Returns a line for each part of the context that launches of A and of B do not share.
-
-    Args:
-        a: contexts of launches, each a `Launch.context`.
-        b: of the others.
-        expected: attributes that are to differ, because they are compared.
-    """
-    first, second = list(a), list(b)
-    keys = [*NAMES, *sorted({key for one in first for key in one if key.startswith(CLOCK)})]
-    lines = [] if "environment" in expected else variable_differences(first, second)
-    for key in keys:
-        if key in expected or MEASURED_ATTRIBUTES.fullmatch(key):
-            continue
-        values = [sorted({relevant(key, one) for one in side}) for side in (first, second)]
-        if values[0] != values[1]:
-            name = NAMES.get(key, key.replace("_", " "))
-            lines.append(f"{name}: {one_short_line(values[0])} / {one_short_line(values[1])}")
-    return lines + resolution_differences(first, second)
-
-
-def resolution_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
-    """Returns a line if every launch of one side has a clock with a step `COARSER` than all of the other's."""
-    steps = [[float(str(one[RESOLUTION])) for one in side if one.get(RESOLUTION)] for side in (a, b)]
-    if not all(steps) or COARSER * min(map(max, steps)) > max(map(min, steps)):
-        return []
-    return [f"clock resolution: {' / '.join(f'{statistics.median(side) * NANOSECONDS:.0f} ns' for side in steps)}"]
-
-
 def simulations(contexts: Iterable[Mapping[str, object]]) -> list[str]:
     """Returns a line for each simulated platform: its numbers are of no machine."""
-    platforms = dict.fromkeys(relevant("simulated", one) for one in contexts if "simulated" in one)
+    platforms = dict.fromkeys(value_of("simulated", one) for one in contexts if "simulated" in one)
     return [f"simulated, not measured: {platform.replace(',', ', ')}" for platform in platforms]
-
-
-def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
-    """Returns a line for each setting that has one value in A and another one, or none, in B, wherever it was made.
-
-    Variables that a launcher sets anew for each launch, e.g. the number of a job, say nothing.
-    """
-    values = [[{name: one.value for name, one in settings_of(context).items()} for context in side] for side in (a, b)]
-    lines = []
-    for name in sorted({name for side in values for one in side for name in one}):
-        found = [{one.get(name, "not set") for one in side} for side in values]
-        if len(found[0]) == len(found[1]) == 1 and found[0] != found[1]:
-            lines.append(f"{name}: {one_short_line(list(found[0]))} / {one_short_line(list(found[1]))}")
-    return lines
-
-
-def relevant(key: str, context: Mapping[str, object]) -> str:
-    """Returns the value without what differs at any time."""
-    value = str(context.get(key, "")).strip()
-    if key == "hosts":
-        return re.sub(r", load [^,\n]*", "", value)
-    if key == "simulated":
-        return without_seed(value)
-    return short_version(value) if key == "mpi_library" else value
-
-
-def one_short_line(values: list[str]) -> str:
-    """Returns values as one line that is not too long."""
-    line = "; ".join(value.replace("\n", " ") or "none" for value in values)
-    return line if len(line) <= LONGEST_VALUE else f"{line[: LONGEST_VALUE - 3]}..."

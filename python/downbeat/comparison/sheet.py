@@ -10,21 +10,21 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
-from downbeat.comparison.judging import MOST_NAMES, UNMATCHED
+from downbeat.comparison.judging import UNMATCHED
 from downbeat.comparison.shown import shown_rows
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.run.experiment import FACTORS
 from downbeat.sentences import Sentence
 from downbeat.show import FACTOR_UNITS, Field, Sheet, factor_field, word, write_result
-from downbeat.statistics.modes import unseen_text
-from downbeat.statistics.power import POWER
+from downbeat.statistics.kinds import SLOW_LAUNCHES
+from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.verdicts import FEW_ALIKE, FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
 from downbeat.text import Units, counted, printable
 
 SCHEMA_VERSION = 1  # of the record
 UNITS = Units(FACTOR_UNITS | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"))
-COUNTS = ("launches_a", "launches_b", "launches_needed", "sessions")
+COUNTS = ("launches_a", "launches_b", "launches_needed", "sessions", "slow_a", "slow_b")
 DECIDED = ("faster", "slower", "equivalent")
 VERDICT_ORDER = (*DECIDED, "undecided", UNMATCHED)
 # Of one operation after two synchronizers neither is faster: the same call is read lower or higher.
@@ -32,6 +32,7 @@ READINGS = {"faster": "reads lower", "slower": "reads higher"}
 FACTORS_ALWAYS = {"operation", "size"}
 NO_DIFFERENCE = (NOT_SIGNIFICANT, NOT_AMONG_MANY)
 MORE_LAUNCHES = (*NO_DIFFERENCE, FEW_ALIKE)  # are what would help
+MOST_NAMED = 3  # cells of one reason; of more their number
 LONGEST_NAME = 14  # of a value that heads a column
 NOT_TIMES = ("exit_skew", "end_skew", "imbalance_worst", "imbalance_mean")  # metrics: less of them is not faster
 # Columns of a comparison: as many as fit, from the first of these lists that does.
@@ -58,15 +59,16 @@ def comparison_sheet(frame: pd.DataFrame, every_state: bool = False) -> Sheet:
     unit = "session" if about["history_is_a"] else "launch"
     head = [
         ("metric", f"{about['metric']} in us: {METRICS[about['metric']].meaning}"),
-        ("", f"{about['statistic']} of a launch, geometric mean over launches"),
+        ("", f"{about['statistic']} of a launch, the typical launch"),
         ("A", side_text(about["name_a"], about["where_a"], launches["launches_a"], unit)),
         ("B", side_text(about["name_b"], about["where_b"], launches["launches_b"])),
         *([("history", history_text(frame))] if across_sessions(frame) else []),
         ("ratio", ratio_text(frame)),
         ("", method_text(frame)),
-        *([("assumes", about["assumes"])] if about["assumes"] else []),
     ]
-    return cells_sheet(frame, head, [*verdict_meanings(frame), *open_lines(frame), *few, *about["notes"]])
+    return cells_sheet(
+        frame, head, [*slow_lines(frame), *open_lines(frame), *few, *about["notes"], *standing_lines(frame)]
+    )
 
 
 def cells_sheet(frame: pd.DataFrame, head: list[tuple[str, str]], notes: list[str]) -> Sheet:
@@ -83,7 +85,7 @@ def cells_sheet(frame: pd.DataFrame, head: list[tuple[str, str]], notes: list[st
     }
     bounds: list[object] = list(zip(frame["ratio_low"], frame["ratio_high"], strict=True))
     shown = pd.DataFrame(frame).assign(interval=pd.Series(bounds, frame.index), verdict=verdict_words(frame))
-    answer = [str(one) for one in (*conclusion(frame), *other_shares(frame))]
+    answer = [str(one) for one in (*conclusion(frame), *states_sentences(frame))]
     return Sheet(
         shown,
         fields,
@@ -121,7 +123,7 @@ def conclusion(frame: pd.DataFrame) -> list[Sentence]:
     of its interval. That is wide enough however much cells of a launch resemble each other: the deviation of a mean is
     at most the mean of the deviations. Else it is the number of cells with each verdict, and the ratios of these.
     """
-    cells = frame[frame["verdict"] != UNMATCHED]
+    cells = from_common_start(frame[frame["verdict"] != UNMATCHED])
     if cells.empty:
         return []
     about, metric = frame.attrs, frame.attrs["metric"]
@@ -146,29 +148,31 @@ def conclusion(frame: pd.DataFrame) -> list[Sentence]:
     return [Sentence("verdicts", {"a": a, "b": b, "cells": len(cells), "found": found})]
 
 
-def other_shares(frame: pd.DataFrame) -> list[Sentence]:
-    """Returns where A and B are in states of the machine in different shares, and the ratio over all launches."""
+def states_sentences(frame: pd.DataFrame) -> list[Sentence]:
+    """Returns the ratio over all launches where the machine was in several states, and how these are shared."""
     about = frame.attrs
+    overall = about["overall"]
+    if overall is None:
+        return []
     a, b = heads_of(frame) if about["where_a"] else (about["name_a"], about["name_b"])
-    found = []
-    for one in about["shares"]:
-        if one["differ"]:
-            states = [
-                {
-                    "state": state,
-                    "a": a,
-                    "b": b,
-                    "in_a": in_a,
-                    "in_b": in_b,
-                    "of_a": sum(one["a"]),
-                    "of_b": sum(one["b"]),
-                }
-                for state, in_a, in_b in list(zip(one["states"], one["a"], one["b"], strict=True))[1:]
-            ]
-            ratio, low, high = about["overall"] or (0.0, 0.0, 0.0)
-            values = {"a": a, "b": b, "states": states, "p": f"{one['p_value']:.2g}"}
-            found.append(Sentence("shares_differ", values | {"ratio": ratio, "low": low, "high": high}))
-    return found
+    states = [
+        {"state": state, "a": a, "b": b, "in_a": in_a, "in_b": in_b, "of_a": sum(one["a"]), "of_b": sum(one["b"])}
+        for one in about["shares"][:1]
+        for state, in_a, in_b in list(zip(one["states"], one["a"], one["b"], strict=True))[1:]
+    ]
+    p_value = about["shares"][0]["p_value"] if states else math.nan
+    counts = {verdict: overall[verdict] for verdict in VERDICT_ORDER if verdict in overall}
+    one_cell = sum(counts.values()) == 1
+    verdicts = [verdict if one_cell else f"{count} {verdict}" for verdict, count in counts.items()]
+    ratios = {"ratio": overall["ratio"], "low": overall["ratio_low"], "high": overall["ratio_high"]}
+    p_text = f"{p_value:.2g}" if math.isfinite(p_value) else ""
+    return [Sentence("within_states", {"a": a, "b": b, "states": states, "p": p_text, "verdicts": verdicts, **ratios})]
+
+
+def from_common_start(frame: pd.DataFrame) -> pd.DataFrame:
+    """Returns the rows that count: those from a common start, where the same was measured after a barrier, too."""
+    common = frame[SYNCHRONIZER] == COMMON_START if SYNCHRONIZER in frame else pd.Series(False, frame.index)
+    return frame[common] if common.any() else frame
 
 
 def are_readings(frame: pd.DataFrame) -> bool:
@@ -210,15 +214,6 @@ def verdict_counts(frame: pd.DataFrame) -> str:
     return f"{counted(len(frame), 'cell')}: {', '.join(found)} ({of})"
 
 
-def reason_text(frame: pd.DataFrame, row: pd.Series) -> str:
-    """Returns why a cell is undecided; an interval without 1 needs a word more."""
-    if row["reason"] not in NO_DIFFERENCE or not (row["ratio_low"] > 1 or row["ratio_high"] < 1):
-        return str(row["reason"])
-    tests = frame.attrs["tests"]
-    test = f"after Holm's correction for {tests} cells" if tests > 1 else "by a test that is stricter than the interval"
-    return f"not significant {test}, although the interval excludes 1"
-
-
 def sheet_factors(frame: pd.DataFrame) -> list[str]:
     """Returns the factors that need a column."""
     shown = [name for name in FACTORS if name in frame and (name in FACTORS_ALWAYS or frame[name].nunique() > 1)]
@@ -235,23 +230,30 @@ def ratio_text(frame: pd.DataFrame) -> str:
     return " / ".join(reversed(heads_of(frame)))
 
 
-def verdict_meanings(frame: pd.DataFrame) -> list[str]:
-    """Returns what verdicts mean that do not explain themselves."""
-    verdicts = set(frame["verdict"])
-    lines = []
-    if are_readings(frame) and verdicts & set(READINGS):
-        names = [str(frame.attrs[where][SYNCHRONIZER]) for where in ("where_b", "where_a")]
-        lines.append(f"reads lower, higher: the same operation takes less, more time after {names[0]} than {names[1]}")
-    if "equivalent" in verdicts:
-        cells = f"; of each cell alone, not corrected for {len(frame)} cells" if len(frame) > 1 else ""
-        lines.append(f"equivalent: the interval is within {100 * frame.attrs['margin']:g} % of 1{cells}")
+def standing_lines(frame: pd.DataFrame) -> list[str]:
+    """Returns what the launches of the cell with the fewest cannot show."""
     sides = ["launches_b"] if frame.attrs.get("history_is_a") else ["launches_a", "launches_b"]
     counts = frame.loc[frame["ratio_low"].notna(), sides].min(axis=1)
     fewest = counts[counts >= FEWEST_LAUNCHES].min() if (counts >= FEWEST_LAUNCHES).any() else counts.min()
-    if fewest > 0:
-        span = frame.attrs.get("span", math.nan)
-        lines.append(f"intervals and verdicts are on the launches there are: {unseen_text(int(fewest), span)}")
-    return lines
+    return [unseen_text(int(fewest), frame.attrs.get("span", math.nan))] if fewest > 0 else []
+
+
+def slow_lines(frame: pd.DataFrame) -> list[str]:
+    """Returns how many launches of A and of B are slow in the cell where that differs most; nothing where none is.
+
+    The p-value is corrected for the cells with slow launches, from which this one is picked (Bonferroni).
+    """
+    some = frame[frame[["slow_a", "slow_b"]].sum(axis=1) > 0]
+    if some.empty:
+        return []
+    most = some.assign(slow=some[["slow_a", "slow_b"]].max(axis=1)).sort_values(
+        ["slow_p_value", "slow"], ascending=[True, False], kind="stable"
+    )
+    row, (a, b) = most.iloc[0], heads_of(frame)
+    name = " ".join(printable(word(row[factor])) for factor in sheet_factors(frame))
+    in_b, in_a = (f"{int(row[f'slow_{side}'])} of {int(row[f'launches_{side}'])}" for side in "ba")
+    p_value = min(1.0, len(some) * float(row["slow_p_value"]))
+    return [f"{SLOW_LAUNCHES}: {name}, {in_b} with {b}, {in_a} with {a} (p = {p_value:.2g})"]
 
 
 def side_text(name: str, where: dict[str, object], launches: pd.Series[int], unit: str = "launch") -> str:
@@ -282,38 +284,21 @@ def method_text(frame: pd.DataFrame) -> str:
     about = frame.attrs
     how = "pairs of launches" if about["paired"] else "independent launches"
     how = "across sessions" if across_sessions(frame) else how
+    how += "" if about["paired"] or across_sessions(frame) or about["name_a"] == about["name_b"] else ", of two times"
     tests = {0: "no test", 1: "one test"}.get(about["tests"], f"Holm's correction for {about['tests']} cells")
-    return f"{how}, {100 * about['confidence']:g} % interval; {tests}"
+    margin = f"equivalent: within {100 * about['margin']:g} % of 1"
+    return f"{how}, {100 * about['confidence']:g} % interval; {tests}; {margin}"
 
 
 def open_lines(frame: pd.DataFrame) -> list[str]:
-    """Returns why cells are undecided or unmatched, and what more launches would do."""
+    """Returns why cells are undecided or unmatched, a line for each reason."""
     shown = sheet_factors(frame)
     open_ = frame[frame["verdict"].isin(["undecided", UNMATCHED])]
-    helped = open_.index[open_["reason"].isin(MORE_LAUNCHES)]
     lines = []
-    whys = open_.assign(reason=[reason_text(frame, row) for _, row in open_.iterrows()])
-    for (verdict, why), rows in whys.groupby(["verdict", "reason"], sort=False):
+    for (verdict, why), rows in open_.groupby(["verdict", "reason"], sort=False):
         # Before lines are wrapped, which makes spaces of what control characters are.
         names = [printable(" ".join(word(row[name]) for name in shown)) for _, row in rows.iterrows()]
-        many = rows.index.isin(helped).any() or len(names) == len(frame)
-        many |= verdict == "undecided" and len(names) > MOST_NAMES
+        many = len(names) > MOST_NAMED or why in MORE_LAUNCHES or len(names) == len(frame)
         which = f"{len(names)} cells" if many and len(names) > 1 else ", ".join(names)
         lines.append(f"{verdict}, {why}: {which}")
-    power = open_[np.isfinite(open_["detectable_ratio"]) & open_["reason"].isin(MORE_LAUNCHES)]
-    if len(power):
-        found = dict.fromkeys(f"{100 * (power['detectable_ratio'].agg(end) - 1):.3g}" for end in ("min", "max"))
-        chance = f"with a probability of {100 * POWER:g} %"
-        if power["launches_needed"].notna().all():
-            needed = dict.fromkeys(str(int(power["launches_needed"].agg(end))) for end in ("min", "max"))
-            lines.append(
-                f"undecided cells: these launches detect a difference of {' to '.join(found)} % {chance}; "
-                f"detecting 5 % takes {' to '.join(needed)} launches"
-            )
-        else:
-            lines.append(
-                f"undecided cells: these sessions detect a difference of {' to '.join(found)} % {chance}; more "
-                "launches do not make up for what differs between sessions: measure A and B in one "
-                "experiment (docs/compare.md)"
-            )
     return lines

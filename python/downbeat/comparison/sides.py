@@ -100,7 +100,7 @@ def sides_of(
     named = names_of_history(history or ())
     past = None
     if history is not None:
-        frames = {name: measured_of(one, metric, statistic) for name, one in named.items()}
+        frames = {name: measured_of(one, metric, statistic) for name, one in named.items() if has_metric(one, metric)}
         past = history_cells(frames, conditions[0], cells_b)
     if past is not None and history_is_a:
         cells_a, cells_b = in_common_states(past, cells_b)
@@ -177,9 +177,11 @@ def measured_of(side: Side, metric: str, statistic: str) -> pd.DataFrame:
     That is so many error bounds of the global clock as can be in it, or what the step of the ranks' clocks hides, s.
 
     Raises:
-        UsageError: a frame lacks columns.
+        UsageError: a frame lacks columns, or no launch of an experiment has the metric.
     """
     needed = [*FACTORS, "launch", "status", "error_bound", f"{metric}_{statistic}"]
+    if isinstance(side, Experiment):
+        side.lines_on_metric(metric)
     cells = side.cells if isinstance(side, Experiment) else side
     cells = cells if STATE in cells else cells.assign(**{STATE: ""})
     missing = [name for name in needed if name not in cells]
@@ -187,6 +189,11 @@ def measured_of(side: Side, metric: str, statistic: str) -> pd.DataFrame:
         raise UsageError(f"the frame lacks {', '.join(missing)}; give a frame like Experiment.cells")
     trips = [name for name in (LOW, HIGH, PATH) if name in cells]
     return cells[[*needed, *trips]].assign(uncertainty=uncertainty_of(cells, metric, statistic))
+
+
+def has_metric(side: Side, metric: str) -> bool:
+    """Whether a session of a history has a metric in some launch; an older downbeat-bench knew fewer."""
+    return not isinstance(side, Experiment) or any(metric in launch.metrics for launch in side.launches)
 
 
 def uncertainty_of(cells: pd.DataFrame, metric: str, statistic: str) -> pd.Series[float]:

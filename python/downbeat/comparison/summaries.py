@@ -10,7 +10,7 @@ import pandas as pd
 from downbeat.data.cells import CHANGED, WRONG, countable, hidden_by_step
 from downbeat.run.experiment import Experiment
 from downbeat.statistics.distributions import t_quantile
-from downbeat.statistics.location import Interval, geometric_mean_interval
+from downbeat.statistics.location import Interval, typical_interval
 from downbeat.text import bytes_text
 
 NO_PATTERN = "none"
@@ -142,14 +142,14 @@ def late_launches(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def positive_interval(values: Sequence[float] | pd.Series[float], hidden: float = 0.0) -> Interval:
-    """Returns the geometric mean over launches with its 95 % interval; NaN where a value is missing or not positive.
+    """Returns the typical launch with its 95 % interval; NaN where a value is missing or not positive.
 
     `hidden` is how much all values may be off together, as by the step of a clock.
     """
     numbers = np.asarray(values, dtype=float)
     if not len(numbers) or not (numbers > 0).all():
         return Interval(np.nan, np.nan, np.nan, len(numbers))
-    return geometric_mean_interval(numbers, hidden=hidden)
+    return typical_interval(numbers, hidden=hidden)
 
 
 def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
@@ -166,7 +166,7 @@ def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
 
 
 def summarize_groups(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
-    """Returns a row per group with `estimate`, `low`, `high` (geometric mean over launches) and `launches`.
+    """Returns a row per group with `estimate`, `low`, `high` (the typical launch) and `launches`.
 
     Intervals are wider by what the step of the clock hides of a metric, else by the column `<column>_hidden`.
     """
@@ -179,12 +179,15 @@ def summarize_groups(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.
     return pd.DataFrame(rows, columns=[*by, "estimate", "low", "high", "launches"])
 
 
-def geometric_means(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """Returns the geometric mean over launches of each column, a row per group in the order of `summarize_groups`.
+def typical_values(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+    """Returns the typical launch of each column, a row per group in the order of `summarize_groups`.
 
     NaN where a value of a group is missing or not positive.
     """
-    keys = [frame[name] for name in by]
-    positive = frame[list(columns)].where(frame[list(columns)] > 0)
-    groups = positive.transform(np.log).groupby(keys, sort=False, dropna=False)
-    return groups.mean().transform(np.exp).where(groups.count().eq(groups.size(), axis=0))
+    groups = frame.groupby(list(by), sort=False, dropna=False)
+    return groups[list(columns)].agg(typical_value)
+
+
+def typical_value(values: pd.Series[float]) -> float:
+    """Returns the typical launch; NaN where a value is missing or not positive."""
+    return positive_interval(values).estimate

@@ -21,10 +21,9 @@ from downbeat.show import Field, Sheet, aligned, factor_field, percent, word
 from downbeat.statistics.location import (
     FEWEST_SHOWN,
     Interval,
-    geometric_mean_interval,
-    typical_launch_interval,
+    typical_interval,
 )
-from downbeat.statistics.modes import unseen_text
+from downbeat.statistics.slow_launches import unseen_text
 from downbeat.text import counted
 
 if TYPE_CHECKING:
@@ -86,10 +85,8 @@ def record_of(data: xr.Dataset) -> dict[str, object]:
 
 SIDE_BY_SIDE = "synchronizer"
 QUANTILES = ("p5", "p95", "p99")
-TYPICAL = ("typical", "typical_low", "typical_high")
 # Columns of a synchronizer: as many as fit, from the first of these lists that does.
 TABLE_COLUMNS = (
-    ("median", "half", *TYPICAL, "p5", "p95", "p99"),
     ("median", "half", "p5", "p95", "p99"),
     ("median", "half", "p95", "p99"),
     ("median", "half", "p95"),
@@ -100,6 +97,7 @@ TABLE_COLUMNS = (
 
 def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
     """Returns the sheet of an experiment: a row per operation and size, synchronizers side by side."""
+    without = experiment.lines_on_metric(metric)
     first = experiment.launches[0].context
     count = len(experiment.launches)
     libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
@@ -110,9 +108,8 @@ def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
     frame["half"] = half.mask(few)
     # Without an interval, or with two launches, whose interval says little, there is no column for it.
     lone = bool((frame["low"].isna() | (frame["launches"] < FEWEST_SHOWN)).all())
-    fields = {name: factor_field(name) for name in factors} | number_fields(
-        count, frame, lone, span_of(launch.context for launch in experiment.launches)
-    )
+    fields = {name: factor_field(name) for name in factors} | number_fields(count, frame, lone)
+    span = span_of(launch.context for launch in experiment.launches)
     choices = [[name for name in each if name in fields] for each in TABLE_COLUMNS]
     states = states_line(experiment.cells)
     failed = f"{counted(len(experiment.failures), 'launch')} failed; see {experiment.path / 'failed'}"
@@ -132,6 +129,8 @@ def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
             *([("failed", failed)] if experiment.failures else []),
         ],
         [
+            unseen_text(int(frame["launches"].min()), span),
+            *without,
             *([f"state: {states}"] if states else []),
             *sample_notes(frame),
             *launch_lines(experiment.cells, f"{metric}_median"),
@@ -139,27 +138,13 @@ def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
     )
 
 
-TYPICAL_FIELDS = {
-    "typical": Field(
-        "typical",
-        "time",
-        "s",
-        "the median over launches, with an interval that holds it in 95 % or more however launches deviate; where few "
-        "are slow, as above a floor, the interval +-% of 5 to 10 holds the mean in 88 to 90 % (docs/statistics.md)",
-    ),
-    "typical_low": Field("from", "time", "s"),
-    "typical_high": Field("to", "time", "s"),
-}
-
-
-def number_fields(launches: int, frame: pd.DataFrame, lone: bool, span: float) -> dict[str, Field]:
+def number_fields(launches: int, frame: pd.DataFrame, lone: bool) -> dict[str, Field]:
     """Returns the fields of the columns of `summarize_launches` that are shown."""
-    mean = ", then the geometric mean over launches" if launches > 1 else ""
-    half = f"half of the 95 % interval over launches, in percent of the median; {unseen_text(launches, span)}"
+    typical = ", then the typical launch" if launches > 1 else ""
+    half = "half of the 95 % interval of the typical launch, in percent, if launches are independent"
     return {
-        "median": Field("median", "time", "s", f"over the samples of a launch{mean}"),
+        "median": Field("median", "time", "s", f"over the samples of a launch{typical}"),
         **({} if lone else {"half": Field("+-%", "share", "", half)}),
-        **({} if frame["typical_low"].isna().all() else TYPICAL_FIELDS),
         **{
             name: Field(name, "time", "s", f"{name.removeprefix('p')} % of the samples are below")
             for name in QUANTILES
@@ -177,9 +162,10 @@ def place_of(context: Mapping[str, object]) -> tuple[str, str]:
 
 def experiment_record(experiment: Experiment, metric: str) -> dict[str, object]:
     """Returns the numbers of `downbeat show` for programs: a cell for each combination of factors, times in s."""
+    experiment.lines_on_metric(metric)
     factors = [name for name in FACTORS if name not in IMPLIED]
     frame = summarize_launches(experiment.cells, factors, metric)
-    columns = {"median", "low", "high", *TYPICAL, *QUANTILES}
+    columns = {"median", "low", "high", *QUANTILES}
     return {
         "schema_version": SCHEMA_VERSION,
         "name": experiment.name,
@@ -206,10 +192,10 @@ def summarize_launches(cells: pd.DataFrame, factors: Sequence[str], metric: str)
         metric: one of `METRICS`.
 
     Returns:
-        A row per combination of factors: these; `launches`; `median`, the geometric mean of the launches' medians, with
-        its 95 % interval `low` to `high`, wider by what the step of the clock hides; `typical`, the median over
-        launches, with its interval; `p5`, `p95`, `p99`, medians over launches, all in s; `rejected`, the share of
-        attempts that failed to start together; `status`, other than "ok", with commas. NaN where there is no number.
+        A row per combination of factors: these; `launches`; `median`, the typical one of the launches' medians, with
+        its 95 % interval `low` to `high`, wider by what the step of the clock hides; `p5`, `p95`, `p99`, medians over
+        launches, all in s; `rejected`, the share of attempts that failed to start together; `status`, other than "ok",
+        with commas. NaN where there is no number.
     """
     quantiles = [name for name in QUANTILES if f"{metric}_{name}" in cells]
     counted = "rejected" in cells
@@ -218,12 +204,11 @@ def summarize_launches(cells: pd.DataFrame, factors: Sequence[str], metric: str)
         hidden = float(hidden_by_step(group, metric).mean())
         in_one_state = group[group["status"] != CHANGED]
         medians = in_one_state[f"{metric}_median"].to_numpy()
-        median, typical = geometric_mean_of_launches(medians, hidden), typical_of_launches(medians, hidden)
+        median = typical_of_launches(medians, hidden)
         attempts = group["valid_count"].sum() + group["rejected"].sum() if counted else 0
         rows.append(
             dict(zip(factors, key, strict=True))
             | {"launches": len(group), "median": median.estimate, "low": median.low, "high": median.high}
-            | dict(zip(TYPICAL, (typical.estimate, typical.low, typical.high), strict=True))
             | {name: in_one_state[f"{metric}_{name}"].median() for name in quantiles}
             | {"rejected": group["rejected"].sum() / attempts if attempts else np.nan}
             | {"status": ", ".join(sorted(set(group["status"]) - {"ok"}))}
@@ -251,8 +236,8 @@ def cell_names(rows: pd.DataFrame) -> list[str]:
     return [" ".join(word(value) for value in row) for row in rows[names].to_numpy(dtype=object)]
 
 
-def geometric_mean_of_launches(medians: NDArray[np.float64], hidden: float = 0.0) -> Interval:
-    """Returns the estimate over the launches that have a median; NaN where they have no geometric mean.
+def typical_of_launches(medians: NDArray[np.float64], hidden: float = 0.0) -> Interval:
+    """Returns the typical one of the launches that have a median; NaN where one of them has no logarithm.
 
     `hidden` is how much all may be off together.
     """
@@ -262,10 +247,4 @@ def geometric_mean_of_launches(medians: NDArray[np.float64], hidden: float = 0.0
     # For example the exit skew of a single rank, or of a clock with coarse steps, which can be 0.
     if measured.size == 0 or np.any(measured <= 0):
         return Interval(np.nan, np.nan, np.nan, measured.size)
-    return geometric_mean_interval(measured, hidden=hidden)
-
-
-def typical_of_launches(medians: NDArray[np.float64], hidden: float) -> Interval:
-    """Returns the typical one of the launches that have a median; `hidden` is how much all may be off together."""
-    measured = medians[np.isfinite(medians)]
-    return typical_launch_interval(measured, hidden=hidden) if measured.size else Interval(np.nan, np.nan, np.nan, 0)
+    return typical_interval(measured, hidden=hidden)

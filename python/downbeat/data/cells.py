@@ -20,8 +20,8 @@ from downbeat.data.launch_file import (
     read_cells,
     resolution_of,
     steps_of,
-    xarray,
 )
+from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.errors import UsageError
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median, step_in
@@ -76,10 +76,11 @@ def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.
     """
+    import xarray as xr
+
     samples = read_samples(path, metrics)
     columns = {name: ("sample", values, samples.attributes[name]) for name, values in samples.columns.items()}
-    found: xr.Dataset = xarray().Dataset(columns)
-    return found
+    return xr.Dataset(columns)
 
 
 def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samples:
@@ -90,12 +91,21 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
         wanted = known if metrics is None else list(metrics)
         for name in wanted:
             if name not in known:
-                raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(known)}")
+                raise UsageError(
+                    lacks(path, name)
+                    if name in METRICS
+                    else f"unknown metric '{name}'; choose one of {', '.join(known)}"
+                )
         read = [file.variables[name] for name in (*KEPT_VARIABLES, *wanted)]
         return Samples(
             {variable.name: native(variable[:]) for variable in read},
             {variable.name: dict(variable.attributes) for variable in read},
         )
+
+
+def lacks(path: str | Path, metric: str) -> str:
+    """The error on a metric that an older downbeat-bench did not write."""
+    return f"'{path}' has no metric '{metric}': the downbeat-bench that wrote it did not have it yet; choose another"
 
 
 def check_samples(path: str | Path, file: NetcdfFile) -> None:
@@ -302,9 +312,10 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
         One row per cell: `operation`, `size` in byte and the other `CELL_FACTORS`; `status` (`ok`, `incomplete`,
         `failed`, `wrong`, or `cut short` if the run ended before the cell was complete); the other
         fields of a cell in docs/data.md, e.g. `error_bound` and `wall_time` in s; the counts of valid,
-        late and warm-up samples are counted anew; `<metric>_<statistic>` in s for `STATISTICS`, NaN where no sample is
-        valid, the median interpolated within the step of the clock; and `<metric>_step`, that step as it is seen in
-        the samples, of metrics that have one. The units are in `attrs["units"]`.
+        late and warm-up samples are counted anew; `<metric>_<statistic>` in s for `STATISTICS`, the median interpolated
+        within the step of the clock, NaN where no sample is valid, or the metric came after the file; and
+        `<metric>_step`, that step as it is seen in the samples, of metrics that have one. The units are in
+        `attrs["units"]`.
 
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.
@@ -341,6 +352,10 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
     }
     columns |= {f"{name}_{STEP}": step for name, step in steps.items() if step.any()}
     units |= {column: str(samples.attributes[column.rpartition("_")[0]]["units"]) for column in columns}
+    if metrics is None:  # those that came after the file
+        missing = [f"{name}_{one}" for name in METRICS if name not in steps for one in STATISTICS]
+        columns |= dict.fromkeys(missing, np.full(len(cells), np.nan))
+        units |= dict.fromkeys(missing, "s")
     summary = pd.concat([cells, pd.DataFrame(columns)], axis=1)
     summary.attrs["units"] = Units(units)
     return summary

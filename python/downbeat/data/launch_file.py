@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import UNWRITTEN, NetcdfFile, Variable
-from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
+from downbeat.errors import UsageError, reading, refuse_pipe
 from downbeat.files import check_sealed
 from downbeat.text import Units
 
@@ -23,6 +20,11 @@ if TYPE_CHECKING:
 
 SCHEMA = "downbeat-bench"
 SCHEMA_VERSION = 3  # since then files have the metrics of samples
+# That each file of this schema has. Those that `METRICS` has beside them came later, and older files lack them.
+FIRST_METRICS = (
+    *("latency_avg", "latency_max", "latency_min", "latency_observed", "global_time", "makespan", "after_last_entry"),
+    *("exit_skew", "end_skew", "imbalance_worst", "imbalance_mean"),
+)
 
 # Factors that identify a cell of a launch, by the names of the file. Delay and computation are in seconds.
 CELL_FACTORS = (
@@ -135,25 +137,26 @@ def read_cells(file: NetcdfFile) -> pd.DataFrame:
 
 
 def cell_fields(file: NetcdfFile) -> list[str]:
-    """Returns the names of what a file says of a cell as a whole."""
+    """Names of what a file says of a cell as a whole: a number or a text each."""
     return [
         name
         for name, variable in file.variables.items()
-        if variable.dimensions[:1] == ("cell",) and "rank" not in variable.dimensions
+        if variable.dimensions[:1] == ("cell",)
+        and "rank" not in variable.dimensions
+        and len(variable.dimensions) == (2 if variable.dtype.kind == "S" else 1)
     ]
 
 
 def metrics_of(file: NetcdfFile) -> list[str]:
-    """Returns the names of the metrics of samples that a file has.
+    """Names of the metrics of samples that a file has; a newer one may have others than `METRICS`.
 
     Raises:
-        KeyError: it lacks one.
+        KeyError: it lacks one of `FIRST_METRICS`.
     """
-    found = [name for name, one in file.variables.items() if {"clock_bounds", "units"} <= set(one.attributes)]
-    for name in METRICS:
-        if name not in found:
-            raise KeyError(name)
-    return found
+    names = [name for name, one in file.variables.items() if {"clock_bounds", "units"} <= set(one.attributes)]
+    if missing := [name for name in FIRST_METRICS if name not in names]:
+        raise KeyError(missing[0])
+    return names
 
 
 def has_unit(file: NetcdfFile, name: str) -> bool:
@@ -211,18 +214,6 @@ def context_of(file: NetcdfFile) -> dict[str, object]:
     return context
 
 
-def xarray() -> ModuleType:
-    """Returns the package xarray, an extra, which a first table does not need.
-
-    Raises:
-        DownbeatError: it is not installed.
-    """
-    try:
-        return importlib.import_module("xarray")
-    except ModuleNotFoundError:
-        raise DownbeatError("this needs xarray; run: pip install 'downbeat[xarray]'") from None
-
-
 def open_launch(path: str | Path) -> xr.Dataset:
     """Opens a launch, or an experiment on clocks or synchronizers, e.g. for a notebook.
 
@@ -237,7 +228,6 @@ def open_launch(path: str | Path) -> xr.Dataset:
     Raises:
         UsageError: the file is missing, truncated, damaged, or of another program.
     """
-    xarray()
     import xarray as xr
     from xarray.core import indexing
 

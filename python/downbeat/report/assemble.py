@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import pandas as pd
 
+from downbeat.comparison.settings import LIBRARY_SETTING, context_differences
+from downbeat.comparison.sides import names_of_history
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError, reading
 from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 # Schemes within this of the smallest error are as good (docs/clock-experiments.md).
 AS_GOOD = 1.1
 FIRST = (draw_contrast, draw_starts)  # are in sections of their own
-SETTING = "clock_"  # attributes that are settings of the library
 
 
 def skews(data: xr.Dataset) -> Sentence:
@@ -110,7 +111,11 @@ def file_sections(data: xr.Dataset, prefix: str) -> Contribution:
     """Returns the findings and the sections of a file of an experiment in `OF_FILES`."""
     kind = str(data.attrs["experiment"])
     text = {str(name): str(value) for name, value in data.attrs.items()}
-    settings = [f"{name.removeprefix(SETTING)}={value}" for name, value in text.items() if name.startswith(SETTING)]
+    settings = [
+        f"{name.removeprefix(LIBRARY_SETTING)}={value}"
+        for name, value in text.items()
+        if name.startswith(LIBRARY_SETTING)
+    ]
     ranks = [str(host) for host in np.atleast_1d(data["host"].to_numpy())] if "host" in data else []
     pictures = tuple(picture for draw in OF_FILES[kind] for picture in draw(data))
     warnings = tuple(bench_warnings([text]))
@@ -177,7 +182,18 @@ def make_report(paths: Sequence[Path]) -> Page:
             *(Fact(f"{name}: {one.about}", one.text) for one in part.found if one.about),
         )
     )
-    return Page(listed(name for name, _ in sources), (), (*unique_pictures(sections), end), found)
+    differences = tuple(differences_between([one for _, one in sources if isinstance(one, Experiment)]))
+    differ = [PageSection("How the experiments differ", warnings=differences)] if differences else []
+    return Page(listed(name for name, _ in sources), (), (*differ, *unique_pictures(sections), end), found)
+
+
+def differences_between(experiments: Sequence[Experiment]) -> Iterator[str]:
+    """Yields a line for each part of the context that an experiment does not share with the first one."""
+    contexts = [[launch.context for launch in one.launches] for one in experiments]
+    names = list(names_of_history(experiments))
+    for name, others in zip(names[1:], contexts[1:], strict=True):
+        for line in context_differences(contexts[0], others):
+            yield f"{names[0]} and {name} differ in {line}."
 
 
 def part_of(source: Source, prefix: str) -> Contribution:

@@ -134,9 +134,13 @@ def sides_by(experiment: Experiment, factor: str, cells: pd.DataFrame) -> Contra
     rows, tables = [], {}
     for side in sides[1 : 1 + MOST_SIDES]:
         try:
-            table = compare(experiment, where_a={factor: sides[0], **among}, where_b={factor: side, **among})
+            table = compare(experiment, where_a={factor: sides[0]}, where_b={factor: side})  # judged as elsewhere
         except UsageError:  # they share no cell
             continue
+        about = table.attrs
+        for name, value in among.items():
+            table = table[table[name] == value] if name in table else table
+        table.attrs = about
         table = table[table["verdict"] != UNMATCHED]
         cells_of_table = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
         kept_rows = [place(row) for row in cells_of_table]

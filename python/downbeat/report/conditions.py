@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
+from downbeat.comparison.settings import ATTRIBUTES, ENVIRONMENT, LIBRARY_SETTING, Kind, value_of
 from downbeat.comparison.summaries import synchronization
 from downbeat.report.page import PageSection, Table, span
 from downbeat.report.warnings import first_line
@@ -50,8 +51,22 @@ def measured_section(experiment: Experiment, prefix: str) -> PageSection:
         ),
         ("tolerance", listed(tolerances)),
         *late_starts(contexts),
+        *other_settings(contexts),
     )
     return PageSection(f"{prefix}What was measured, and how", definitions=definitions)
+
+
+DESCRIBED = {"stopping_rule", "warmup_rule", "tolerance_s", "late_s", "late_by", "late_ranks"}  # in words of their own
+
+
+def other_settings(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
+    """Returns the settings of downbeat-bench that have no words of their own here, with their values."""
+    return [
+        (one.words, listed(distinct(value_of(name, context) for context in contexts)))
+        for name, one in ATTRIBUTES.items()
+        if one.kind is Kind.SETTING and name not in DESCRIBED and not name.startswith(LIBRARY_SETTING)
+        if name != ENVIRONMENT and any(name in context for context in contexts)
+    ]
 
 
 def late_starts(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:

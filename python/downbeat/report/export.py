@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 
 from downbeat import show
-from downbeat.data.cells import check_samples, native, read_samples
-from downbeat.data.launch_file import CELL_FACTORS, cell_fields, flags, open_samples, read_cells
+from downbeat.data.cells import STATISTICS, STEP, check_samples, native, read_samples
+from downbeat.data.launch_file import CELL_FACTORS, cell_fields, flags, metrics_of, open_samples, read_cells
+from downbeat.data.metrics import METRICS
+from downbeat.data.netcdf import Variable
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -69,24 +71,46 @@ def stamps(launch: Launch) -> Iterator[pd.DataFrame]:
 ROWS: dict[str, Callable[[Launch], Iterator[pd.DataFrame]]] = {"cells": cells, "samples": samples, "stamps": stamps}
 
 
-def blank_fields(experiment: Experiment) -> dict[str, str | float]:
-    """Returns the fields of cells that some launch lacks, with what stands for them: an older program wrote it."""
-    fields: list[dict[str, str | float]] = []
+@dataclass(frozen=True)
+class Blank:
+    """What stands in a column that a launch lacks."""
+
+    value: str | float
+    unit: str  # empty: none
+
+
+def blank_fields(experiment: Experiment, rows: str) -> dict[str, Blank]:
+    """Returns the columns that some launch lacks, with what stands for them: an older program wrote it."""
+    fields: list[dict[str, Blank]] = []
     for launch in experiment.launches:
         # A file that cannot be read is refused in its turn, after the ones before it.
         with contextlib.suppress(UsageError), open_samples(launch.path) as file:
-            text = {name: file.variables[name].dtype.kind == "S" for name in cell_fields(file)}
-            fields.append({name: "" if text[name] else np.nan for name in text})
+            metrics = metrics_of(file)
+            if rows == "samples":
+                fields.append(dict.fromkeys(metrics, Blank(np.nan, "s")))
+            elif rows == "cells":
+                numbers = [f"{name}_{one}" for name in metrics for one in (*STATISTICS, STEP)]
+                numbers += [f"{name}_{one}" for name in METRICS for one in STATISTICS]
+                fields.append(
+                    {name: blank_of(file.variables[name]) for name in cell_fields(file)}
+                    | dict.fromkeys(numbers, Blank(np.nan, "s"))
+                )
     return {name: one[name] for one in fields for name in one if any(name not in other for other in fields)}
 
 
-def completed(frame: pd.DataFrame, blank: dict[str, str | float]) -> pd.DataFrame:
+def blank_of(variable: Variable) -> Blank:
+    """Returns what stands for a field of a cell that another launch has."""
+    return Blank("" if variable.dtype.kind == "S" else np.nan, str(getattr(variable, "units", "")))
+
+
+def completed(frame: pd.DataFrame, blank: dict[str, Blank]) -> pd.DataFrame:
     """Returns a frame with all fields that some launch lacks, after the others."""
     if not blank:
         return frame
-    whole = frame.assign(**{name: blank[name] for name in blank if name not in frame})
+    missing = {name: one for name, one in blank.items() if name not in frame}
+    whole = frame.assign(**{name: one.value for name, one in missing.items()})
     whole = whole[[*(name for name in whole if name not in blank), *blank]]
-    whole.attrs["units"] = frame.attrs["units"]
+    whole.attrs["units"] = Units(frame.attrs["units"] | {name: one.unit for name, one in missing.items() if one.unit})
     return whole
 
 
@@ -97,14 +121,16 @@ def frames(experiment: Experiment, rows: str) -> Iterator[pd.DataFrame]:
         experiment: what to export.
         rows: one of `ROWS`.
     """
-    blank = blank_fields(experiment) if rows == "cells" else {}
+    blank = blank_fields(experiment, rows)
+    order: list[object] = []  # of the first one, for files whose columns have no names after their beginning
     for launch in experiment.launches:
         for part in ROWS[rows](launch):
             frame = completed(part, blank)
             for position, name in enumerate((*LAUNCH_FACTORS, "launch")):
                 # A file of ranks' stamps has a column `rank`; that of the launch is their number.
                 frame.insert(position, name, launch.number if name == "launch" else getattr(launch, name))
-            yield frame
+            order = order or list(frame.columns)
+            yield frame[order] if set(order) == set(frame) else frame
 
 
 def export_csv(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:

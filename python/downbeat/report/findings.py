@@ -35,8 +35,8 @@ from downbeat.report.page import Fact, Number, span, with_zeros
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.sentences import Sentence
-from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import launches_that_decide
+from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, simultaneous_interval
 from downbeat.text import MICROSECONDS, counted
 

@@ -16,7 +16,6 @@ from downbeat.comparison.summaries import (
     all_overlaps,
     by_operation,
     describe,
-    geometric_means,
     late_launches,
     mean_interval,
     measured_cells,
@@ -24,6 +23,7 @@ from downbeat.comparison.summaries import (
     positive_interval,
     summarize_groups,
     synchronization,
+    typical_values,
 )
 from downbeat.data.cells import STATE
 from downbeat.data.metrics import METRICS
@@ -49,7 +49,7 @@ def by_panel(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 # What is compared, against size.
 
 RATIO_CAPTION = (
-    "{}: median latency of each launch, geometric mean over launches, with its 95 % interval. Above 1 the first of "
+    "{}: median latency of each launch, the typical ratio with its 95 % interval. Above 1 the first of "
     f"both takes longer. The gray band is 1 +- {MARGIN:.0%}.{{}}"
 )
 DELTA = " Paired by launch: delta in Schuchart 2023, section 6.1."
@@ -141,10 +141,10 @@ BANDS = (("p5", "p95", 0.10), ("p25", "p75", 0.20))  # quantiles within a launch
 SHOWN_STATISTICS = ("mean", "p5", "p25", "p75", "p95")
 # With more lines, bands hide each other.
 MOST_BANDS = 3
-SCALING_CAPTION = f"{MEANING} Points: geometric mean over launches of the launches' medians, with its 95 % interval."
+SCALING_CAPTION = f"{MEANING} Points: the typical launch's median, with its 95 % interval."
 SHADES = " The bands hold the middle half and 90 % of the samples of a launch."
 LIST_CAPTION = (
-    f"{MEANING} Mark: geometric mean over launches of the launches' medians, between the ends of its 95 % interval; "
+    f"{MEANING} Mark: the typical launch's median, between the ends of its 95 % interval; "
     "thick: the middle half of the samples of a launch, thin: 90 %."
 )
 LATENCY_LABEL = f"{METRICS[METRIC].label} [us]"
@@ -225,7 +225,7 @@ def scaling_numbers(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     numbers = summarize_groups(frame, by, f"{METRIC}_median")
     numbers[["estimate", "low", "high"]] *= MICROSECONDS
     numbers = numbers.rename(columns={"estimate": "median_us", "low": "low_us", "high": "high_us"})
-    means = geometric_means(frame, by, [f"{METRIC}_{statistic}" for statistic in SHOWN_STATISTICS]) * MICROSECONDS
+    means = typical_values(frame, by, [f"{METRIC}_{statistic}" for statistic in SHOWN_STATISTICS]) * MICROSECONDS
     numbers[[f"{statistic}_us" for statistic in SHOWN_STATISTICS]] = means.to_numpy()
     return numbers
 
@@ -233,8 +233,8 @@ def scaling_numbers(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 # Algorithms against synchronizers.
 
 MAP_CAPTION = (
-    "Latency [us], mean over ranks: geometric mean over launches of the launches' medians (as Schuchart 2023, "
-    "figure 2). A row is one algorithm: only the synchronizer makes its values differ. Darker is higher; "
+    "Latency [us], mean over ranks: the typical launch's median (Schuchart 2023, figure 2, has "
+    "means). A row is one algorithm: only the synchronizer makes its values differ. Darker is higher; "
     "each map has its own scale."
 )
 
@@ -316,7 +316,7 @@ def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
 
 DELAY_CAPTION = (
     "Global time, from the first entry to the last exit (Niethammer 2016, Eq. 4), against the delay as it was "
-    "achieved: geometric mean over launches of medians, with its 95 % interval. Upper gray line: the delay just "
+    "achieved: the typical launch's median, with its 95 % interval. Upper gray line: the delay just "
     "adds to the time without one; lower: the shorter of both is hidden completely."
 )
 BENEFIT_CAPTION = (

@@ -24,7 +24,7 @@ from downbeat.tune.tuning import RECORD_FILE
 
 MAP_CAPTION = (
     "How many times as fast as the library's own choice each algorithm was in the sweep, from a common start, or under "
-    "the arrival pattern: geometric mean over launches. Framed: what the rules choose. The gain of the rules is "
+    "the arrival pattern: the typical ratio. Framed: what the rules choose. The gain of the rules is "
     "measured in launches that had no part in the choice."
 )
 MOST_NUMBERS = 3

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from downbeat.comparison.questions import sizes
+from downbeat.comparison.settings import values_among
 from downbeat.comparison.summaries import describe_each, synchronization
 from downbeat.data.cells import CHANGED, states_line
 from downbeat.data.launch_file import CUT_SHORT
@@ -15,20 +16,6 @@ from downbeat.run.simulation import without_seed
 from downbeat.sentences import listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import counted
-
-# Attributes that launches of one experiment should share, and their names in words.
-SAME_EVERYWHERE = {
-    "downbeat_version": "versions of downbeat-bench",
-    "git_revision": "revisions of downbeat-bench",
-    "clock_sync": "schemes of clock synchronization",
-    "clock_clock": "local clocks",
-    "stopping_rule": "stopping rules",
-    "tolerance_s": "tolerances",
-    "late_s": "limits of lateness",
-    "late_by": "rules of lateness",
-    "late_ranks": "shares of ranks that may be late",
-}
-
 
 MOST_WARNINGS = 5
 
@@ -135,14 +122,12 @@ def disagreeing_clocks(experiment: Experiment) -> list[str]:
 
 def different_conditions(experiment: Experiment) -> list[str]:
     """Warns where launches of one experiment had different conditions."""
-    warnings = []
-    for name, noun in SAME_EVERYWHERE.items():
-        values = list(dict.fromkeys(str(launch.context.get(name, "unknown")) for launch in experiment.launches))
-        if len(values) > 1:
-            warnings.append(
-                f"launches have different {noun}, {listed(values)}: differences between them may come from that; "
-                "compare launches of one kind."
-            )
+    contexts = [launch.context for launch in experiment.launches]
+    warnings = [
+        f"launches have different {among}, {listed(values)}: differences between them may come from that; compare "
+        "launches of one kind."
+        for among, values in values_among(contexts).items()
+    ]
     for library in dict.fromkeys(launch.library for launch in experiment.launches):
         launches = [launch for launch in experiment.launches if launch.library == library]
         versions = list(dict.fromkeys(first_line(str(launch.context["mpi_library"])) for launch in launches))

@@ -8,6 +8,7 @@
     failed/<key>-<attempt>/          the same of a launch that failed
     partial/<key>/                   the same of the launch that runs
     lock, lock.holder                held by the run that is at work
+    slower.json                      `downbeat compare --mark` called it slower: histories leave it out
 
 A launch is complete once its directory is in `launches`: it gets there by one rename.
 """
@@ -36,6 +37,7 @@ FAILED = "failed"
 PARTIAL = "partial"
 RECORD = "launch.json"
 SAMPLES = "samples.nc"
+SLOWER = "slower.json"
 
 
 def write_plan(directory: Path, plan: Plan) -> None:
@@ -130,3 +132,20 @@ def key_of(record: Mapping[str, Any]) -> LaunchKey:
     """Returns which launch a record is of; an earlier downbeat wrote neither portions nor variants."""
     names = [one.name for one in dataclasses.fields(LaunchKey)]
     return typed(LaunchKey, {name: record[name] for name in names if name in record})
+
+
+def mark_slower(directory: Path, verdicts: Mapping[str, object]) -> Path:
+    """Marks an experiment as slower than its history; returns the file, which people remove to accept the experiment.
+
+    Args:
+        directory: of the experiment, or of files of launches; what was measured stays as it is.
+        verdicts: what the mark rests on.
+    """
+    path = directory / SLOWER
+    write_checked_json(path, {"schema_version": SCHEMA_VERSION, **verdicts})
+    return path
+
+
+def is_marked(directory: Path) -> bool:
+    """Whether an experiment is marked as slower; a damaged mark is one, too."""
+    return os.path.lexists(directory / SLOWER)

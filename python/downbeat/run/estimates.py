@@ -1,6 +1,6 @@
 """The state of every cell while launches come in, and the split of time between launches and repetitions.
 
-The estimate of a cell is the geometric mean of launch medians with its interval. The split follows Kalibera and Jones
+The estimate of a cell is its typical launch with its interval. The split follows Kalibera and Jones
 2013, section 9: what varies more is repeated more, what costs more is repeated less.
 """
 
@@ -21,8 +21,8 @@ from downbeat.errors import reading
 from downbeat.files import read_json, write_checked_json
 from downbeat.run import directory as places
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
-from downbeat.statistics.location import Interval, geometric_mean_interval
-from downbeat.statistics.modes import correlation, inflation
+from downbeat.statistics.dependence import correlation
+from downbeat.statistics.location import Interval, typical_interval
 from downbeat.text import typed
 
 LATENCY = "latency_avg"
@@ -121,19 +121,11 @@ class Estimates:
 
     def intervals(self) -> dict[CellKey, Interval]:
         """Returns the estimate of every cell in s, in the order in which cells were first seen."""
-        return {cell: geometric_mean_interval(list(medians.values())) for cell, medians in self.medians.items()}
+        return {cell: typical_interval(list(medians.values())) for cell, medians in self.medians.items()}
 
     def widest(self) -> float:
-        """Returns the largest relative width of a cell's interval; infinite with one launch.
-
-        Launches that resemble the one before count as fewer that are independent.
-        """
-        series = self.series()
-        widths = (
-            width_of(interval) * inflation(series[configuration_of(cell)])
-            for cell, interval in self.intervals().items()
-        )
-        return max(widths, default=0.0)
+        """Returns the largest relative width of a cell's interval; infinite with one launch."""
+        return max(map(width_of, self.intervals().values()), default=0.0)
 
     def resemblance(self) -> float:
         """Returns the largest correlation of a configuration's launches with the one before, 0 if chance explains it.

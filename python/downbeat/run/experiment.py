@@ -14,8 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.data.cells import HIGH, PATH, STATE, countable, path_of, sample_metrics, summarize_cells, with_states
-from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, open_launch, open_samples
+from downbeat.data.cells import (
+    HIGH,
+    PATH,
+    STATE,
+    countable,
+    lacks,
+    path_of,
+    sample_metrics,
+    summarize_cells,
+    with_states,
+)
+from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, metrics_of, open_launch, open_samples
 from downbeat.errors import UsageError, reading
 from downbeat.files import read_json
 from downbeat.run import directory as places
@@ -23,7 +33,7 @@ from downbeat.run.libraries import short_version
 from downbeat.run.machine import Finding
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT, LAUNCH_FACTORS, Plan
 from downbeat.statistics.kinds import Series, kind_lines
-from downbeat.text import MICROSECONDS, counted, microseconds, shared_units, typed
+from downbeat.text import MICROSECONDS, counted, shared_units, typed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -83,6 +93,12 @@ class Launch:
         """As `summarize_cells`."""
         return summarize_cells(self.path)
 
+    @cached_property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics of samples that its file has; an older downbeat-bench knew fewer."""
+        with open_samples(self.path) as file:
+            return tuple(metrics_of(file))
+
     def _repr_html_(self) -> str:
         """Returns what a notebook shows."""
         about = f"launch {self.number} under {self.library}, {self.ranks} ranks, {self.context.get('date', '')}"
@@ -135,7 +151,7 @@ class Experiment:
             if HIGH in frame:
                 frame[PATH] = path_of(str(launch.context["hosts"]), launch.ranks, str(launch.configuration))
             frames.append(frame.rename(columns={"number": "launch"}))
-        cells = with_states(pd.concat(frames, ignore_index=True))
+        cells = with_states(pd.concat(frames, ignore_index=True).copy())  # in one piece, whatever some launches lack
         cells.attrs["units"] = shared_units(cells.columns, *frames)
         return cells
 
@@ -149,9 +165,29 @@ class Experiment:
         with reading(file):
             return typed(tuple[Finding, ...], content["findings"], "findings")
 
+    def lines_on_metric(self, metric: str) -> list[str]:
+        """Returns a line on the launches whose files lack a metric of `METRICS`, which came later; empty: none does.
+
+        Raises:
+            UsageError: all lack it.
+        """
+        lacking = [launch for launch in self.launches if metric not in launch.metrics]
+        if not lacking:
+            return []
+        if len(lacking) == len(self.launches):
+            raise UsageError(lacks(self.path, metric))
+        versions = ", ".join(dict.fromkeys(str(one.context.get("downbeat_version", "")) for one in lacking))
+        return [
+            f"{counted(len(lacking), 'launch')} without {metric}, left out: downbeat-bench {versions} did not have it"
+        ]
+
     def varying(self) -> list[str]:
         """Returns the factors that have more than one value, but for `IMPLIED`, in the order of `FACTORS`."""
         return [name for name in FACTORS if name not in IMPLIED and self.cells[name].nunique() > 1]
+
+
+class NoLaunchError(UsageError):
+    """An experiment has no complete launch."""
 
 
 def open_experiment(path: str | Path, without: Collection[Path] = ()) -> Experiment:
@@ -167,6 +203,7 @@ def open_experiment(path: str | Path, without: Collection[Path] = ()) -> Experim
 
     Raises:
         UsageError: the path is something else, or one of its files is truncated or of another program.
+        NoLaunchError: none of its launches is complete.
     """
     path = Path(path)
     if path.is_file():
@@ -207,7 +244,7 @@ def open_directory(path: Path) -> Experiment:
             )
     launches.sort(key=lambda launch: (order.index(launch.configuration), launch.number))
     if not launches:
-        raise UsageError(f"'{path}' has no complete launch; see {path / places.FAILED} for what failed")
+        raise NoLaunchError(f"'{path}' has no complete launch; see {path / places.FAILED} for what failed")
     failures = tuple(
         places.read_record(record.parent) | {"directory": str(record.parent)}
         for record in sorted((path / places.FAILED).glob(f"*/{places.RECORD}"))
@@ -236,7 +273,7 @@ IN_STATE = (*LAUNCH_FACTORS, "state")
 
 
 def launch_lines(cells: pd.DataFrame, column: str) -> list[str]:
-    """Returns lines on cells whose launches have two modes, or resemble the one before.
+    """Returns lines on slow launches, and on cells whose launches resemble the one before.
 
     Args:
         cells: of launches: `FACTORS`, `launch`, `status` and the column.
@@ -252,4 +289,4 @@ def launch_lines(cells: pd.DataFrame, column: str) -> list[str]:
         group = tuple(ordered[name].iloc[0] for name in IN_STATE)
         name = " ".join(map(str, key[: len(named)]))
         series.append(Series(name, group, tuple(ordered["launch"]), ordered[column].to_numpy(dtype=float)))
-    return kind_lines(series, lambda time: f"{microseconds(time)} us")
+    return kind_lines(series)

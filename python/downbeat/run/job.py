@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import math
 import os
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from downbeat.errors import UsageError
+from downbeat.files import read_own_text
 
 # Placeholders in a launcher's command; the last two need --ranks-per-node.
 RANKS, NODES, RANKS_PER_NODE = "{ranks}", "{nodes}", "{ranks_per_node}"
@@ -202,9 +204,15 @@ def given_hosts(words: Sequence[str]) -> tuple[str, dict[str, int]] | None:
     file = option_of(words, (*OPEN_MPI_OPTIONS.hostfile, *HYDRA_OPTIONS.hostfile))
     if file:
         try:
-            lines = Path(file).read_text(encoding="utf-8").splitlines()
-        except OSError:
+            begin = Path(file).read_bytes()[: len(codecs.BOM_UTF8)]
+            lines = read_own_text(Path(file)).splitlines()
+        except (OSError, UnicodeDecodeError):
             return None  # the launcher will say so
+        if begin == codecs.BOM_UTF8:
+            raise UsageError(
+                f"the hostfile '{file}' begins with a byte order mark, which a launcher takes for a part of the first "
+                "host; save it without"
+            )
         found = hosts_in(line.partition("#")[0].strip() for line in lines)
         return (f"the hostfile '{file}'", found) if found else None
     listed = option_of(words, (*OPEN_MPI_OPTIONS.hosts, *HYDRA_OPTIONS.hosts))

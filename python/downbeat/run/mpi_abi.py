@@ -1,8 +1,8 @@
 """Which ABI a shared object of MPI has: read from the file, whatever the file is called.
 
-A library of MPI defines PMPI_Init; profiling tools define MPI_Init alone. The ABI is that of a symbol which programs
-need or which no other library has; the version in DT_SONAME must agree. Objects of the wheel, which name no library,
-have a note (packaging/wheel/abi_note.c).
+A library of MPI defines all functions, a profiling tool only those that it wraps: MPI_Init, and PMPI_Init if other
+tools may come before it. The ABI is that of a symbol which programs need or which no other library has; the version in
+DT_SONAME must agree. Objects of the wheel, which name no library, have a note (packaging/wheel/abi_note.c).
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 MARKS = {"openmpi": ("ompi_mpi_comm_self", 40), "mpich": ("MPIR_Dup_fn", 12), "abi": ("MPI_Abi_get_version", 1)}
 # For an object that needs a library which is not there. Debian's MPICH has a name of its own.
 NEEDED = {"libmpi.so.40": "openmpi", "libmpi.so.12": "mpich", "libmpich.so.12": "mpich", "libmpi_abi.so.1": "abi"}
+
+IN_EVERY_LIBRARY = ("PMPI_Init", "PMPI_Get_version")  # no tool has a reason to wrap the second
 
 LOAD, DYNAMIC, NOTE = 1, 2, 4  # segments
 HASH, STRTAB, SYMTAB, SONAME, GNU_HASH, DT_NEEDED = 4, 5, 6, 14, 0x6FFFFEF5, 1
@@ -91,6 +93,10 @@ class SharedObject:
             pass
         return False
 
+    def is_mpi(self) -> bool:
+        """Whether this is an MPI library, of whatever ABI."""
+        return all(map(self.defines, IN_EVERY_LIBRARY))
+
     def chain(self, name: bytes) -> Iterator[int]:
         """Yields symbols with the hash of a name, in the table of GNU, which has those that are defined."""
         value = 5381
@@ -147,13 +153,13 @@ def read_object(path: Path) -> SharedObject | None:
 def is_mpi(path: Path) -> bool:
     """Whether a file is an MPI library, of whatever ABI."""
     found = read_object(path)
-    return found is not None and found.defines("PMPI_Init")
+    return found is not None and found.is_mpi()
 
 
 def abi_of(path: Path) -> str | None:
     """Returns the ABI of an MPI library, as the wheel names it: openmpi, mpich, abi; None if it has none of these."""
     found = read_object(path)
-    if found is None or not found.defines("PMPI_Init"):
+    if found is None or not found.is_mpi():
         return None
     abi = next((abi for abi, (symbol, _) in MARKS.items() if found.defines(symbol)), None)
     number = re.search(r"\.so\.(\d+)", found.soname)  # of a library that was renamed to a name without: any

@@ -43,7 +43,7 @@ class Screen(Console):
             yield Segment(text if control else printable(text), style, control)
 
 
-CAPTION = "latency in us, mean over ranks: geometric mean of n launches' medians; +-: half the 95 % interval"
+CAPTION = "latency in us, mean over ranks: the typical median of n launches; +-: half the 95 % interval"
 # Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
 SHOWN_ALWAYS = ("operation", "size")

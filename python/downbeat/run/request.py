@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from downbeat.errors import UsageError, refuse_pipe
+from downbeat.files import read_own_text
 from downbeat.run.bench_options import (
     bench_at,
     launcher_at,
@@ -349,8 +350,7 @@ def read_request(path: Path) -> Request:
     """
     try:
         refuse_pipe(path)
-        with path.open("rb") as file:
-            content = tomllib.load(file)
+        content = tomllib.loads(read_own_text(path))
     except OSError as error:
         raise UsageError(f"'{path}' cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

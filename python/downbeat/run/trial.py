@@ -24,6 +24,7 @@ from downbeat.run import directory as places
 from downbeat.run.bench_launch import ERRORS, failure_of, launch_command, run_bench, run_in_directory
 from downbeat.run.libraries import short_version
 from downbeat.run.machine import Finding, Machine, parse_cpus, set_elsewhere, settings_of
+from downbeat.run.open_mpi_settings import check_rules
 from downbeat.run.plan import LaunchKey, Library, Measurement, Plan, parse_choices
 from downbeat.text import NANOSECONDS, counted, split_list
 
@@ -165,7 +166,11 @@ def try_start(library: Library, machine: Machine) -> TrialStart:
             cpusets = [parse_cpus(text) for text in names(file.variables["cpuset"])]
             hosts = names(file.variables["host"])
     good = Finding("libraries", f"{library.name} starts: {short_version(str(context['mpi_library']))}", "good")
-    others = set_elsewhere(library.name, settings_of(context), machine)
+    settings = settings_of(context)
+    others = [
+        *set_elsewhere(library.name, settings, machine),
+        *check_rules(library.name, short_version(str(context["mpi_library"])), settings),
+    ]
     return TrialStart(library.name, True, [good, *others, binding(library.name, cpusets, hosts, machine)])
 
 

@@ -1,14 +1,17 @@
-"""The location of launches: the geometric mean of their medians, and the typical launch, with their intervals."""
+"""The location of launches: the typical one, and the typical ratio of two sides, with their intervals."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from downbeat.statistics.distributions import t_quantile
+from downbeat.statistics.dependence import error_of_mean
+from downbeat.statistics.distributions import satterthwaite, t_quantile
+from downbeat.statistics.hodges_lehmann import one_sample, two_samples
 
 FEWEST_SHOWN = 3  # launches; half the interval of two can be hundreds of percent
 
@@ -35,14 +38,14 @@ class Interval:
         return (self.high - self.low) / self.estimate
 
 
-def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float = 0.0) -> Interval:
-    """Returns the geometric mean of launches with its t interval on logarithms (Student 1908).
+def typical_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float = 0.0) -> Interval:
+    """Returns the typical launch, the pseudo-median of launches on logarithms, with its interval (`typical_of_logs`).
 
     A launch counts once, however many samples it has: they all share the deviation of the launch (Hunold 2014). An
     interval from samples pooled over launches would hold the truth once in four times; docs/statistics.md.
 
     Args:
-        medians: one number per launch, shape (launches,), in any unit; larger than 0.
+        medians: one number per launch, in their order, shape (launches,), in any unit; larger than 0.
         confidence: of the interval, between 0 and 1.
         hidden: how much all medians may be off together, as by the step of a clock, in their unit; widens it.
 
@@ -54,40 +57,65 @@ def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95, hidden
     """
     check_confidence(confidence)
     logs = logarithms(medians)
-    mean, half = log_interval(logs, confidence)
-    return interval_of_logs(mean, half, logs.size, hidden)
+    return interval_between(*typical_of_logs(logs, confidence), logs.size, hidden)
 
 
-def typical_launch_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float = 0.0) -> Interval:
-    """Returns the typical launch, the median over launches, with its interval of order statistics (Thompson 1936).
+def typical_of_logs(logs: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
+    """Returns the pseudo-median of launches, or of pairs, with its limits; NaN where there are none.
 
-    The number of n launches below the median is binomial, whatever their distribution: with a long tail, as launches of
-    real machines have it, the interval holds where that of the geometric mean is too short. Ends are launches, the
-    innermost two between which the median lies with at least that confidence: of 6 to 8 launches the extremes.
+    The limits are those of the signed-rank test (`hodges_lehmann.one_sample`), farther from the estimate as Student's
+    would be where launches resemble the one before. Where no rank interval has the confidence, below 6 launches at 95
+    %, it is Student's, around the mean, which takes logarithms to be normal.
 
     Args:
-        medians: one number per launch, shape (launches,), in any unit.
-        confidence: of the interval, at least, between 0 and 1.
-        hidden: as in `geometric_mean_interval`.
-
-    Returns:
-        In the unit of the medians; without an interval (NaN) where all launches are too few: below 6 at 95 %.
-
-    Raises:
-        ValueError: there are no medians, or one is not finite; the confidence is not between 0 and 1.
+        logs: a logarithm per launch, in their order.
+        confidence: of the interval.
     """
-    check_confidence(confidence)
-    ordered = np.sort(np.asarray(medians, dtype=float))
-    if ordered.ndim != 1 or ordered.size == 0 or not np.isfinite(ordered).all():
-        raise ValueError(f"medians of shape {ordered.shape}; wanted is one finite number per launch, one at least")
-    count, median = ordered.size, float(np.median(ordered))
-    cut, outside = 0, 0.0  # launches at either end that are outside, and how often the median is
-    while outside + math.comb(count, cut) / 2**count <= (1 - confidence) / 2:
-        outside += math.comb(count, cut) / 2**count
-        cut += 1
-    if cut == 0:
-        return Interval(median, math.nan, math.nan, count)
-    return Interval(median, float(ordered[cut - 1]) - hidden, float(ordered[-cut]) + hidden, count)
+    estimate, low, high = (float(one[0]) for one in one_sample(logs[np.newaxis, :], confidence))
+    error, freedom = error_of_mean(logs)
+    t = t_quantile(freedom, 0.5 + confidence / 2)
+    if math.isnan(low):
+        mean = float(logs.mean())
+        return estimate, mean - t * error, mean + t * error
+    worth = freedom + 1
+    wider = t / t_quantile(logs.size - 1, 0.5 + confidence / 2) * math.sqrt(logs.size / worth)
+    return estimate, estimate - wider * (estimate - low), estimate + wider * (high - estimate)
+
+
+def shift_of_logs(a: NDArray[np.float64], b: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
+    """Returns the shift from A to B with its limits; NaN where there are none.
+
+    The limits are those of the rank-sum test (`hodges_lehmann.two_samples`), which presumes that both deviate alike.
+    They are farther from the estimate where Welch's interval is wider than Student's for equal variances: where the
+    smaller side deviates more, or launches resemble the one before. Where no rank interval has the confidence, below 4
+    launches on both sides at 95 %, it is Welch's, around the difference of means.
+
+    Args:
+        a: a logarithm per launch of A, in their order.
+        b: of B.
+        confidence: of the interval.
+    """
+    estimate, low, high = (float(one[0]) for one in two_samples(a[np.newaxis, :], b[np.newaxis, :], confidence))
+    error, freedom = welch([a, b])
+    half = t_quantile(freedom, 0.5 + confidence / 2) * error
+    if math.isnan(low):
+        mean = float(b.mean() - a.mean())
+        return estimate, mean - half, mean + half
+    if min(a.size, b.size) < 2:
+        return estimate, low, high
+    degrees = a.size + b.size - 2
+    pooled = float((a.size - 1) * a.var(ddof=1) + (b.size - 1) * b.var(ddof=1)) / degrees
+    equal = t_quantile(degrees, 0.5 + confidence / 2) * math.sqrt(pooled * (1 / a.size + 1 / b.size))
+    wider = max(half / equal, 1.0) if equal > 0 else 1.0
+    return estimate, estimate - wider * (estimate - low), estimate + wider * (high - estimate)
+
+
+def welch(sides: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
+    """Returns the standard error of a difference of means, and its degrees of freedom (Welch 1947)."""
+    parts = [error_of_mean(side) for side in sides]
+    if any(math.isnan(error) for error, _ in parts):
+        return math.nan, math.nan
+    return math.hypot(*(error for error, _ in parts)), satterthwaite([(error**2, free) for error, free in parts])
 
 
 def check_confidence(confidence: float) -> None:
@@ -101,13 +129,18 @@ def check_confidence(confidence: float) -> None:
 
 
 def interval_of_logs(mean: float, half: float, count: int, hidden: float = 0.0) -> Interval:
+    """Returns a symmetric interval of logarithms as `interval_between` does."""
+    return interval_between(mean, mean - half, mean + half, count, hidden)
+
+
+def interval_between(estimate: float, low: float, high: float, count: int, hidden: float = 0.0) -> Interval:
     """Returns an interval of logarithms as one of what they are of, wider by what all values may be off together.
 
     Beyond the range of numbers it is infinite.
     """
     with np.errstate(over="ignore"):
-        low, high = float(np.exp(mean - half)) - hidden, float(np.exp(mean + half)) + hidden
-        return Interval(float(np.exp(mean)), max(low, 0.0) if low == low else low, high, count)
+        below, above = float(np.exp(low)) - hidden, float(np.exp(high)) + hidden
+        return Interval(float(np.exp(estimate)), max(below, 0.0) if below == below else below, above, count)
 
 
 def logarithms(medians: ArrayLike) -> NDArray[np.float64]:
@@ -123,12 +156,3 @@ def logarithms(medians: ArrayLike) -> NDArray[np.float64]:
     if bad.size:
         raise ValueError(f"a median of {bad[0]:g} has no logarithm; valid are finite numbers above 0")
     return np.asarray(np.log(values))
-
-
-def log_interval(logs: NDArray[np.float64], confidence: float) -> tuple[float, float]:
-    """Returns the mean and half the width of its t interval, NaN where there is only one value."""
-    mean = float(logs.mean())
-    if logs.size < 2:
-        return mean, float("nan")
-    error = float(logs.std(ddof=1)) / np.sqrt(logs.size)
-    return mean, t_quantile(logs.size - 1, 0.5 + confidence / 2) * error

@@ -40,7 +40,7 @@ def median_interval(
     blocks are not independent, no less than for the effective number of samples by the autocorrelation of their ranks
     (outliers would hide that of the samples). downbeat-bench stores these numbers as
     `<metric>_median_low`, `_median_high` and `_effective`. The interval is that of this launch alone, see
-    `geometric_mean_interval`.
+    `typical_interval`.
 
     Args:
         samples: the valid ones of a cell, shape (samples,), in the order in which they were measured; any unit.

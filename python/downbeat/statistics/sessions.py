@@ -131,7 +131,7 @@ def compare_across_sessions(
     found = compare_independent(first, b, margin, confidence, hidden)
     count = sessions.means.size
     half, p_value, error, freedom = math.nan, math.nan, math.nan, math.nan
-    mean = math.log(found.ratio.estimate)
+    mean = found.mean
     if count > 1:
         numbers = [] if a is None else [logarithms(first).size]
         numbers.append(logarithms(b).size)

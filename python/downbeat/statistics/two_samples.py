@@ -5,15 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from downbeat.statistics.distributions import satterthwaite, t_quantile, two_sided
-from downbeat.statistics.location import interval_of_logs, logarithms
-from downbeat.statistics.modes import effective_launches
+from downbeat.statistics.dependence import error_of_mean
+from downbeat.statistics.distributions import satterthwaite, two_sided
+from downbeat.statistics.location import interval_between, logarithms, shift_of_logs, typical_of_logs, welch
 from downbeat.statistics.rank_tests import rank_sum, signed_rank, smallest_rank_sum, smallest_signed_rank
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_rule, judge
+from downbeat.text import PERCENT
+
+Floats = NDArray[np.float64]
+LARGEST = 100.0  # logarithm of a drift in words
+DRIFT = 1.2  # from here on, times the error of independent launches, a reason names the drift
 
 
 def compare_independent(
@@ -24,8 +30,10 @@ def compare_independent(
     It takes all launches for one session: what differs between sessions is called a difference of B and A. For
     experiments at different times see `compare_across_sessions`.
 
-    The t test is Welch's on the logarithms of the launches' medians (Welch 1947); Wilcoxon's rank-sum test guards it:
-    outlying launches decide nothing. Launches that resemble the one before count as fewer (`effective_launches`).
+    The ratio is the median of all ratios of a launch of B and one of A (`shift_of_logs`). The t test is Welch's on the
+    logarithms of the launches' medians (Welch 1947); Wilcoxon's rank-sum test guards it: outlying launches decide
+    nothing. Launches that resemble the one before count as fewer (`effective_launches`), except where the sides are
+    farther apart than what either side spans.
 
     Args:
         a: one number per launch, as the medians of a cell, in the order of launches, shape (launches,), any unit;
@@ -44,33 +52,22 @@ def compare_independent(
     check_rule(margin, confidence)
     first, second = logarithms(a), logarithms(b)
     counts = (first.size, second.size)
-    mean = float(second.mean() - first.mean())
-    half, p_value, deviation, error, freedom = (math.nan,) * 5
-    ranks = rank_sum(first, second)
-    if min(counts) > 1:
-        worth = [effective_launches(side) for side in (first, second)]
-        variances = [float(side.var(ddof=1)) for side in (first, second)]
-        error, freedom = welch(variances, worth)
-        deviation = math.sqrt(sum(v * n / one for v, n, one in zip(variances, counts, worth, strict=True)))
-        half = t_quantile(freedom, 0.5 + confidence / 2) * error
-        p_value = two_sided(mean, error, freedom)
     share = hidden / math.exp(first.mean())
+    tested = tested_by_t(
+        [first, second], float(second.mean() - first.mean()), extremes(second - first[:, np.newaxis]), margin
+    )
     return judge(
         Comparison(
-            ratio=interval_of_logs(mean, half, min(counts), share),
+            ratio=interval_between(*shift_of_logs(first, second, confidence), min(counts), share),
             hidden=share,
-            p_value=p_value,
-            adjusted_p_value=p_value,
-            rank_p_value=ranks,
+            rank_p_value=rank_sum(first, second),
             rank_level=max(1 - confidence, smallest_rank_sum(*counts)),
-            rank_sum_p_value=ranks,
             paired=False,
             launches=counts,
-            deviation=deviation,
-            error=error,
-            freedom=freedom,
+            deviation=math.hypot(*(error_of_mean(side)[0] * math.sqrt(side.size) for side in (first, second))),
             margin=margin,
             confidence=confidence,
+            **tested,
         )
     )
 
@@ -96,20 +93,13 @@ def compare_beyond(
         hidden: likewise.
     """
     found = compare_independent(a, b, margin, confidence, hidden)
-    log = math.log(found.ratio.estimate)
-    left = math.copysign(max(abs(log) - math.log(factor), 0.0), log)
+    left = math.copysign(max(abs(found.mean) - math.log(factor), 0.0), found.mean)
     p_value = two_sided(left, found.error, found.freedom)
-    shifted = np.asarray(a, dtype=float) * math.exp(log - left)
+    shifted = np.asarray(a, dtype=float) * math.exp(found.mean - left)
     ranks = rank_sum(np.log(shifted), logarithms(b)) if left else 1.0
     return judge(
         dataclasses.replace(found, p_value=p_value, adjusted_p_value=p_value, rank_p_value=ranks, beyond=factor)
     )
-
-
-def welch(variances: Sequence[float], counts: Sequence[float]) -> tuple[float, float]:
-    """Returns the standard error of a difference of means, and its degrees of freedom."""
-    parts = [(variance / count, max(count - 1, 1.0)) for variance, count in zip(variances, counts, strict=True)]
-    return math.sqrt(sum(part for part, _ in parts)), satterthwaite(parts)
 
 
 def compare_paired(
@@ -117,9 +107,10 @@ def compare_paired(
 ) -> Comparison:
     """Compares B with A, measured in the same launches or in launches next to each other in time.
 
-    The t test is that of the logarithms of the ratios, one per pair. Wilcoxon's signed-rank test guards it: outlying
-    launches decide nothing. With 5 pairs its p-value cannot be below 0.0625, so then all pairs must agree.
-    Pairs whose ratio resembles the one before count as fewer (`effective_launches`).
+    The ratio is the pseudo-median of the ratios of pairs (`typical_of_logs`). The t test is that of their logarithms.
+    Wilcoxon's signed-rank test guards it: outlying launches decide nothing. With 5 pairs its p-value cannot be below
+    0.0625, so then all pairs must agree. Pairs whose ratio resembles the one before count as fewer
+    (`effective_launches`), except where the nearest pair is farther from the margin than all pairs are from each other.
 
     Whether launches are pairs follows from how they were made, never from whether pairing makes something significant.
 
@@ -140,29 +131,81 @@ def compare_paired(
     first, second = logarithms(a), logarithms(b)
     if first.size != second.size:
         raise ValueError(f"{first.size} launches and {second.size}; pairs have as many on either side")
-    logs = second - first
-    mean, count = float(logs.mean()), logs.size
-    worth = effective_launches(logs)
-    error = float(logs.std(ddof=1)) / math.sqrt(worth) if count > 1 else math.nan
-    freedom = max(worth - 1, 1.0) if worth < count else count - 1
-    half = t_quantile(freedom, 0.5 + confidence / 2) * error
-    p_value = two_sided(mean, error, freedom)
+    logs, count = second - first, first.size
     share = hidden / math.exp(first.mean())
     return judge(
         Comparison(
-            ratio=interval_of_logs(mean, half, count, share),
+            ratio=interval_between(*typical_of_logs(logs, confidence), count, share),
             hidden=share,
-            p_value=p_value,
-            adjusted_p_value=p_value,
             rank_p_value=signed_rank(logs),
             rank_level=max(1 - confidence, smallest_signed_rank(count)),
-            rank_sum_p_value=rank_sum(first, second),
             paired=True,
             launches=(count, count),
-            deviation=error * math.sqrt(count),
-            error=error,
-            freedom=freedom,
+            deviation=error_of_mean(logs)[0] * math.sqrt(count),
             margin=margin,
             confidence=confidence,
+            **tested_by_t([logs], float(logs.mean()), extremes(logs), margin),
         )
     )
+
+
+class Tested(TypedDict):
+    """The fields of a comparison that the t test makes."""
+
+    mean: float
+    p_value: float
+    adjusted_p_value: float
+    free_p_value: float
+    error: float
+    freedom: float
+    drift: str
+
+
+def extremes(logs: Floats) -> tuple[float, float]:
+    """Returns the smallest and the largest logarithm of a ratio."""
+    return float(logs.min()), float(logs.max())
+
+
+def tested_by_t(series: Sequence[Floats], mean: float, ratios: tuple[float, float], margin: float) -> Tested:
+    """Returns the fields of a comparison that the t test makes.
+
+    Launches that resemble the one before widen the error, for they may have drifted to where they are. They cannot
+    have drifted farther than they were seen to: where even the nearest ratio is beyond the margin by more than all that
+    was seen, the test takes them for independent.
+
+    Args:
+        series: logarithms of the ratios of pairs, or of the launches of A and of B, in their order.
+        mean: of the ratio, of logarithms.
+        ratios: the smallest and the largest of them, of logarithms.
+        margin: within which a ratio is as good as 1.
+    """
+    error, freedom = welch(series)
+    plain, degrees = plain_error(series)
+    nearest = max(ratios[0], -ratios[1])
+    apart = nearest > math.log1p(margin) + max(float(np.ptp(one)) for one in series)
+    free = two_sided(mean, plain, degrees)
+    p_value = free if apart else two_sided(mean, error, freedom)
+    return {
+        "mean": mean,
+        "p_value": p_value,
+        "adjusted_p_value": p_value,
+        "free_p_value": free,
+        "error": error,
+        "freedom": freedom,
+        "drift": drift_text(series, ratios) if error > DRIFT * plain else "",
+    }
+
+
+def plain_error(series: Sequence[Floats]) -> tuple[float, float]:
+    """Returns what `welch` does, of launches that are independent."""
+    if min(one.size for one in series) < 2:
+        return math.nan, math.nan
+    parts = [(float(one.var(ddof=1)) / one.size, float(one.size - 1)) for one in series]
+    return math.sqrt(sum(part for part, _ in parts)), satterthwaite(parts)
+
+
+def drift_text(series: Sequence[Floats], ratios: tuple[float, float]) -> str:
+    """Says how far launches went, and from where to where ratios go."""
+    drift = PERCENT * math.expm1(min(max(float(np.ptp(one)) for one in series), LARGEST))
+    low, high = (f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.3g}" for ratio in map(math.exp, ratios))
+    return f"{drift:.2g} % drift during the run; the difference is {low} to {high} times"

@@ -50,7 +50,7 @@ class Split:
     components: VarianceComponents
 
     def launches_for(self, width: float, confidence: float = 0.95) -> int:
-        """Returns how many launches narrow the interval of `geometric_mean_interval` to a width.
+        """Returns how many launches narrow the interval of the typical launch to a width, if normal.
 
         Args:
             width: of the whole interval, as share of the estimate: 0.02 is +-1 %; larger than 0.

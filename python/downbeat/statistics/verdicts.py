@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,6 +30,7 @@ NOT_SIGNIFICANT = "no significant difference"
 NOT_AMONG_MANY = "no significant difference among so many cells"
 FEW_ALIKE = f"within the margin, which takes {FEWEST_ALIKE} launches to claim"
 # They do not.
+DRIFTS = "launches drift as much as A and B differ"
 HIDDEN = "the difference is within the uncertainty of the clocks"
 HIDDEN_MARGIN = "the uncertainty of the clocks exceeds the margin"
 
@@ -39,19 +40,19 @@ class Comparison:
     """B compared with A.
 
     Attributes:
-        ratio: B / A of the launches' medians, geometric mean, with its t interval on logarithms, wider by `hidden` on
-            either side. Below 1, B is faster.
+        ratio: B / A, the typical one, with its interval by ranks (`typical_of_logs`, `shift_of_logs`), wider by
+            `hidden` on either side. Below 1, B is faster.
+        mean: of the logarithms of ratios, which the t test is of.
         hidden: how much the ratio may be off in all launches together: by errors of the clocks, or by their step.
         p_value: of the t test that the ratio is 1.
         adjusted_p_value: the same, corrected for the comparisons made together; else as `p_value`.
         rank_p_value: of the rank test that guards: signed-rank where paired, else rank-sum (Wilcoxon 1945).
         rank_level: what `rank_p_value` must not exceed: the smallest value that it can have with so few launches, if
             that is above 1 - confidence.
-        rank_sum_p_value: of the rank-sum test, which knows nothing of pairs.
         paired: whether a launch of A and one of B belong together.
         launches: of A and B; where paired both are the pairs.
         deviation: of the logarithm of the ratio from one launch of each, standard deviation.
-        error: of the logarithm of the ratio, standard error.
+        error: of the mean, standard error.
         freedom: its degrees of freedom.
         margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
         confidence: of the interval.
@@ -60,15 +61,16 @@ class Comparison:
         sessions: of the history that the error is from; None where there is none.
         session_deviation: between these, of logarithms, without what launches explain; NaN without.
         beyond: a factor that something else than B may make, and that a difference must exceed; 1: nothing does.
-        differ_otherwise: in which other way A and B differ, so that they are not equivalent; empty: in none.
+        drift: what changed during the run, in words, where launches resemble the one before; empty: nothing.
+        free_p_value: what `p_value` would be if no launch resembled the one before.
     """
 
     ratio: Interval
+    mean: float
     p_value: float
     adjusted_p_value: float
     rank_p_value: float
     rank_level: float
-    rank_sum_p_value: float
     paired: bool
     launches: tuple[int, int]
     deviation: float
@@ -82,7 +84,8 @@ class Comparison:
     session_deviation: float = math.nan
     hidden: float = 0.0
     beyond: float = 1.0
-    differ_otherwise: str = ""
+    drift: str = ""
+    free_p_value: float = math.nan
 
     @property
     def level(self) -> float:
@@ -137,30 +140,25 @@ def verdict_of(one: Comparison) -> tuple[Verdict, str]:
     if not one.tested:
         return "undecided", one.lack
     if one.beyond == 1 and within_margin(one, 0.0):
-        if one.differ_otherwise:
-            return "undecided", one.differ_otherwise
         # A session of a history has launches of its own.
         if min(one.launches if one.sessions is None else one.launches[1:]) < FEWEST_ALIKE:
             return "undecided", FEW_ALIKE
         return "equivalent", "the interval is within the margin"
     # Errors of clocks need not average out over launches: they may shift the whole interval.
-    unsure = one.hidden != 0 and not (one.ratio.low > one.beyond or one.ratio.high * one.beyond < 1)
-    if unsure and within_margin(one, one.hidden):
+    unsure = not (one.ratio.low > one.beyond or one.ratio.high * one.beyond < 1)
+    if one.hidden and unsure and within_margin(one, one.hidden):
         return "undecided", HIDDEN_MARGIN
     if one.adjusted_p_value > one.level:
         if one.beyond > 1:
-            return (
-                "undecided",
-                f"in no state together, and the difference is within the factor {one.beyond:.2g} of states",
-            )
-        if one.p_value > one.level:
-            return "undecided", NOT_SIGNIFICANT
-        return "undecided", NOT_AMONG_MANY
+            return "undecided", f"no state in common, and states alone make a factor of {one.beyond:.2g}"
+        if one.p_value <= one.level:
+            return "undecided", NOT_AMONG_MANY
+        return "undecided", DRIFTS if one.free_p_value <= one.level else NOT_SIGNIFICANT
     if one.rank_p_value > one.rank_level * (1 + 1e-9):
         return "undecided", "the rank test does not confirm the difference"
     if unsure:
-        return "undecided", HIDDEN
-    return ("faster" if one.ratio.estimate < 1 else "slower"), "a significant difference"
+        return "undecided", HIDDEN if one.hidden else DRIFTS
+    return ("faster" if one.ratio.estimate < 1 else "slower"), one.drift or "a significant difference"
 
 
 def within_margin(one: Comparison, known: float) -> bool:
@@ -169,7 +167,7 @@ def within_margin(one: Comparison, known: float) -> bool:
     return 1 / most <= one.ratio.low + known and one.ratio.high - known <= most
 
 
-def judge_together(comparisons: Sequence[Comparison], families: Sequence[Hashable] = ()) -> list[Comparison]:
+def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Returns comparisons judged as one question: p-values corrected by Holm's procedure, verdicts by these.
 
     A comparison with too few launches or sessions is not a test and does not count. Intervals stay those of each
@@ -177,12 +175,11 @@ def judge_together(comparisons: Sequence[Comparison], families: Sequence[Hashabl
 
     Args:
         comparisons: of `compare_paired` or `compare_independent`; those of the cells of two experiments, as a rule.
-        families: what each belongs to, as its operation (`holm`); empty: all to one.
     """
     tested = [one.p_value if one.tested else math.nan for one in comparisons]
     return [
         judge(dataclasses.replace(one, adjusted_p_value=one.p_value if math.isnan(p) else float(p)))
-        for one, p in zip(comparisons, holm(tested, families), strict=True)
+        for one, p in zip(comparisons, holm(tested), strict=True)
     ]
 
 
@@ -191,7 +188,8 @@ def simultaneous_interval(comparison: Comparison, number: int) -> Interval:
 
     The interval of one ratio alone is too narrow for the largest of many: it was picked for what noise added to it. By
     Bonferroni's inequality the intervals of all comparisons hold at once with the confidence of the comparison, and so
-    does that of any that is picked, for whatever reason (Dunn 1961).
+    does that of any that is picked, for whatever reason (Dunn 1961). Ranks of few pairs have no limits of such a
+    confidence: its ends are farther from the estimate by the factor by which Student's are, and it contains Student's.
 
     Args:
         comparison: of `compare_paired`.
@@ -207,9 +205,11 @@ def simultaneous_interval(comparison: Comparison, number: int) -> Interval:
         raise ValueError("a comparison of independent launches; simultaneous intervals are of pairs")
     if number < 1:
         raise ValueError(f"a family of {number} comparisons; valid are numbers from 1")
-    pairs = comparison.launches[0]
-    mean = math.log(comparison.ratio.estimate)
-    if pairs < 2:
-        return interval_of_logs(mean, math.nan, pairs)
-    half = t_quantile(comparison.freedom, 1 - (1 - comparison.confidence) / (2 * number)) * comparison.error
-    return interval_of_logs(mean, half, pairs, comparison.hidden)
+    alone, level = comparison.ratio, 1 - comparison.confidence
+    if comparison.launches[0] < 2:
+        return alone
+    quantile = t_quantile(comparison.freedom, 1 - level / (2 * number))
+    farther = quantile / t_quantile(comparison.freedom, 1 - level / 2)
+    low, high = (alone.estimate * (end / alone.estimate) ** farther for end in (alone.low, alone.high))
+    student = interval_of_logs(comparison.mean, quantile * comparison.error, alone.count, comparison.hidden)
+    return dataclasses.replace(alone, low=min(low, student.low), high=max(high, student.high))

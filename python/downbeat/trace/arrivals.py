@@ -27,6 +27,7 @@ from downbeat.trace.estimates import estimate_sites, site_totals
 from downbeat.trace.file import Section, room_lines
 from downbeat.trace.phases import SEPARATOR, mixed_calls, phase_problems, summarize_phases
 from downbeat.trace.sites import absent_modules, site_names
+from downbeat.trace.threads import ProcessTime
 
 
 class Recorded(Protocol):
@@ -64,23 +65,24 @@ class Arrivals:
 
     Attributes:
         rows: a row per process and call (`match_arrivals`), with `site`, the index of `sites`, and `with_gaps`.
+            `own_time`, `own_wait` and `own_wait_error` are process time (`ProcessTime`).
         calls: a row per call (likewise), with `site`, and `weight`: for how many calls it stands.
-        sites: a row per call site, by time in it: `SITE` and `name`; of all calls: `calls`, `time` (sum over
-            processes), `share` of the run's time; of those in `calls`, `sampled` in number: `bytes` (median); `wait`,
-            estimated for all, as sum over processes; `wait_error` (the sum of the errors of waits) and `wait_sampling`
-            (half the width of the 95 % interval, if calls are a sample); `overlap` (between call and wait, median; NaN
-            if blocking); `after_last` (median); `SPREAD_QUANTILES`, and with `_error` half the width of their 95 %
-            intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than
-            its bound); `last_rank` (that causes most waiting; -1: nobody can be told), `last_share` (of the calls, in
-            which ranks wait for it) and `last_wait` (of the waiting); who spends least time in the calls
-            (`with_quickest`); `communicators` (names that the program gave);
-            `beyond` (of a site without a whole call, as in the records). Times in s.
+        sites: a row per call site, by time in it: `SITE` and `name`; of all calls: `calls`, `time` (process time, sum
+            over processes), `share` of the run of all processes; of those in `calls`, `sampled` in number: `bytes`
+            (median); `wait`, estimated for all, as sum over processes; `wait_error` (the sum of the errors of waits)
+            and `wait_sampling` (half the width of the 95 % interval, if calls are a sample); `overlap` (between call
+            and wait, median; NaN if blocking); `after_last` (median); `SPREAD_QUANTILES`, and with `_error` half the
+            width of their 95 % intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose
+            spread is more than its bound); `last_rank` (that causes most waiting; -1: nobody can be told),
+            `last_share` (of the calls, in which ranks wait for it) and `last_wait` (of the waiting); who spends least
+            time in the calls (`with_quickest`); `communicators` (names that the program gave); `beyond` (of a site
+            without a whole call, as in the records). Times in s.
         causes: a row per site and rank that ranks wait for there, as `summarize_causes`.
         late_ranks: the same of the run, a row per rank, by waiting caused, with `where_before` of the first ones.
         by_rank: where the time of each rank went, as `times_of_ranks`; empty: not known.
         run: duration, s.
         ranks: of the job.
-        threads: of all ranks that called collectives; `share` is of the time of all of them.
+        threads: of all ranks that called collectives.
         left_out: records that are not analyzed, by what they are; see `BEYOND`.
         bound: largest bound of a timestamp's error, s; NaN: there is no timestamp.
         bound_is: what that is, if it is not hard; begins with a comma.
@@ -125,8 +127,10 @@ MOST = 1_000_000  # records that are analyzed; of more, a sample is
 def find_arrivals(trace: Recorded) -> Arrivals:
     """Returns the arrivals in a trace."""
     run = run_seconds(trace)
-    found = arrivals_of(trace.records, run, int(trace.processes["world_size"].max()), trace.profile)
-    kinds = kinds_of(trace.profile, trace.sums, found.rows)
+    process_time = ProcessTime(trace.records, trace.profile)
+    profile = process_time.of_profile(trace.profile, trace.records)
+    found = arrivals_of(trace.records, run, int(trace.processes["world_size"].max()), profile, process_time)
+    kinds = kinds_of(profile, sums_of_processes(trace, profile), found.rows, run)
     return replace(
         found,
         kinds=kinds,
@@ -137,19 +141,36 @@ def find_arrivals(trace: Recorded) -> Arrivals:
     )
 
 
-def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataFrame | None = None) -> Arrivals:
+def sums_of_processes(trace: Recorded, profile: pd.DataFrame) -> pd.DataFrame:
+    """Returns the sums of a trace in which calls that completed collectives have the process time of its profile."""
+    saved = (trace.profile["wait_time"] - profile["wait_time"]).groupby(profile["rank"]).sum()
+    sums = trace.sums.copy()
+    requests = sums["kind"] == "requests"
+    sums.loc[requests, "time"] -= sums.loc[requests, "rank"].map(saved).fillna(0.0)
+    return sums
+
+
+def arrivals_of(
+    records: pd.DataFrame,
+    run: float,
+    ranks: int,
+    profile: pd.DataFrame | None = None,
+    process_time: ProcessTime | None = None,
+) -> Arrivals:
     """Returns the arrivals in records.
 
     Args:
         records: columns as in `Trace.records`.
         run: duration, s.
         ranks: of the job.
-        profile: like `Trace.profile`; `row` in records is its index; None: records are all there is.
+        profile: like `Trace.profile`, in process time; `row` in records is its index; None: records are all there is.
+        process_time: of the processes; None: that of the records.
     """
     records = with_gaps(records)
     if profile is not None and len(records):
         records = only_neighbors(records, (profile["thinning"].to_numpy() > 0)[records["row"].to_numpy()])
     rows, calls = match_arrivals(records)
+    rows = (process_time or ProcessTime(records)).of_rows(rows)
     calls["site"] = calls.groupby(SITE, sort=False, observed=True).ngroup() if len(calls) else 0
     rows["site"] = calls["site"].to_numpy()[rows["call"].to_numpy()] if len(calls) else 0
     calls["weight"] = 1.0
@@ -160,16 +181,14 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
     bound = float(records["bound"].max()) if len(records) else np.nan
     totals = None if profile is None else site_totals(rows, calls, profile)
     threads = records[["rank", "thread"]].drop_duplicates() if "thread" in records else records[["rank"]][:0]
-    busy = ranks - threads["rank"].nunique() + len(threads)
-    sites = estimate_sites(rows, calls, run * busy, totals)
+    threads_in_calls = ranks - threads["rank"].nunique() + len(threads)
+    sites = estimate_sites(rows, calls, run * ranks, totals)
     order = np.empty(len(sites), dtype=np.int64)
     order[sites["number"].to_numpy(dtype=np.int64)] = np.arange(len(sites))
     for frame in (rows, calls):
         frame["site"] = order[frame["site"].to_numpy(dtype=np.int64)] if len(frame) else frame["site"]
-    known = (records if profile is None else profile).drop_duplicates(["module", "offset"])
     absent = {} if profile is None else absent_modules(dict(zip(profile["module"], profile["build_id"], strict=True)))
-    named = known[["module", "offset", "symbol"]].itertuples(index=False)
-    names = site_names(((str(a), int(b), str(c)) for a, b, c in named), absent)
+    names = site_names(records if profile is None else profile, absent)
     sites["name"] = [names[str(a), int(b)] for a, b in zip(sites["module"], sites["offset"], strict=True)]
     rows = with_places(rows, records, names)
     costs = costs_of_calls(rows, calls, sites)
@@ -181,7 +200,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
     beyond[0] -= len(rows)
     left_out = {what: int(number) for what, number in zip(BEYOND, beyond, strict=True) if number}
     sites = sites.drop(columns="number")
-    return Arrivals(rows, calls, sites, causes, late_ranks, run, ranks, busy, left_out, bound, notes=notes)
+    return Arrivals(rows, calls, sites, causes, late_ranks, run, ranks, threads_in_calls, left_out, bound, notes=notes)
 
 
 def of_phase(found: Arrivals, name: str) -> Arrivals:
@@ -205,7 +224,7 @@ def of_phase(found: Arrivals, name: str) -> Arrivals:
     inside = found.sites["phase"].astype(str).isin(wanted).to_numpy()
     number = np.cumsum(inside) - 1
     sites = found.sites[inside].reset_index(drop=True)
-    sites["share"] = sites["time"] / (run * found.threads) if run > 0 else np.nan
+    sites["share"] = sites["time"] / (run * found.ranks) if run > 0 else np.nan
     rows, calls = (frame[inside[frame["site"].to_numpy(dtype=np.int64)]] for frame in (found.rows, found.calls))
     rows, calls = (frame.assign(site=number[frame["site"].to_numpy(dtype=np.int64)]) for frame in (rows, calls))
     costs = costs_of_calls(rows, calls, sites)

@@ -26,7 +26,7 @@ def times_of_ranks(
         kinds: as `Arrivals.kinds`; empty: only collectives are known, and all else counts as computing.
     """
     weights = calls["weight"].loc[rows["call"]].to_numpy(dtype=float)
-    sums = rows[["rank", "site", "wait", "time"]].assign(weight=weights)
+    sums = rows[["rank", "site"]].assign(wait=rows["own_wait"], time=rows["own_time"], weight=weights)
     sums[["wait", "time"]] = sums[["wait", "time"]].mul(sums["weight"], axis=0)
     of_site = sums.groupby("site")["time"].sum().reindex(sites.index)
     scale = (sites["time"] / of_site.where(of_site > 0)).fillna(0.0).to_numpy(dtype=float)
@@ -43,20 +43,22 @@ def times_of_ranks(
     else:
         inside, wait = own["time"], own["wait"]
         messages = others = pd.Series(0.0, index=own.index)
-    threads = rows[["rank", "thread"]].drop_duplicates() if "thread" in rows else rows[["rank"]][:0]
-    most = run * threads["rank"].value_counts().reindex(inside.index).fillna(1.0)
     table = pd.DataFrame({"waiting": wait, "operation": inside - wait, "point_to_point": messages, "other_MPI": others})
-    table.insert(0, "computing", (most - table.sum(axis=1)).clip(lower=0.0))
+    table.insert(0, "computing", (run - table.sum(axis=1)).clip(lower=0.0))
     return table.rename_axis("rank").reset_index()
 
 
-def kinds_of(profile: pd.DataFrame, sums: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+def kinds_of(profile: pd.DataFrame, sums: pd.DataFrame, rows: pd.DataFrame, run: float) -> pd.DataFrame:
     """Returns `Arrivals.kinds`.
 
+    When calls of other kinds than collectives were is not recorded. So where threads are in calls at once, the times of
+    these kinds are reduced until all of a rank's fit into the run.
+
     Args:
-        profile: that of `Trace`.
+        profile: that of `Trace`, in process time.
         sums: likewise.
         rows: those of `Arrivals`.
+        run: likewise.
     """
     profile = profile.assign(seen=profile.index.isin(rows["row"].unique()))
     profile["analyzed"] = profile["call_time"].where(profile["seen"], 0.0)
@@ -66,6 +68,11 @@ def kinds_of(profile: pd.DataFrame, sums: pd.DataFrame, rows: pd.DataFrame) -> p
     sums = sums.assign(analyzed=0.0)
     requests = sums["kind"] == "requests"
     sums.loc[requests, "analyzed"] = sums.loc[requests, "rank"].map(ranks["waited"].sum()).to_numpy()
+    analyzed = sums.groupby("rank")["analyzed"].transform("sum")
+    others = sums.groupby("rank")["time"].transform("sum") - analyzed
+    left = run - sums["rank"].map(own.set_index("rank")["time"]).fillna(0.0) - analyzed
+    part = (left.clip(lower=0.0) / others.where(others > 0)).clip(upper=1.0).fillna(1.0)
+    sums["time"] = sums["analyzed"] + (sums["time"] - sums["analyzed"]) * part
     return pd.concat([own.assign(kind="collectives"), sums], ignore_index=True)
 
 

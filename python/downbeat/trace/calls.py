@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+UNPLACED = "collective"  # the operation of calls that had no room for a row of their own
 LATER = ("nonblocking", "persistent")  # kinds that are complete after the call; "collective" is not MPI's
 FROM_ROOT = ("bcast", "scatter", "scatterv")
 TO_ROOT = ("gather", "gatherv", "reduce")

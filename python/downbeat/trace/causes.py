@@ -23,8 +23,8 @@ CAUSES = ["rank", "wait", "calls", "costly", "late"]
 def costs_of_calls(rows: pd.DataFrame, calls: pd.DataFrame, sites: pd.DataFrame) -> pd.DataFrame:
     """Returns a row per call in which it is known whom ranks wait for.
 
-    Columns: `call`, `site`, `rank` (that they wait for), `wait` (of all that wait, s), `each` (of one of them, mean),
-    `weight` (for how many calls of the run it stands), `total` (their wait).
+    Columns: `call`, `site`, `rank` (that they wait for), `wait` (of all that wait, process time, s), `each` (of one of
+    them, mean), `weight` (for how many calls of the run it stands), `total` (their wait).
 
     Args:
         rows: those of `Arrivals`.
@@ -32,12 +32,13 @@ def costs_of_calls(rows: pd.DataFrame, calls: pd.DataFrame, sites: pd.DataFrame)
         sites: likewise, with `wait` and `calls` of the run.
     """
     told = rows[(rows["wait"].to_numpy() > 0) & (rows["cause"].to_numpy() >= 0)]
-    costs = told.groupby(["call", "cause"], sort=False)["wait"].agg(wait="sum", each="mean").reset_index()
+    grouped = told.groupby(["call", "cause"], sort=False)
+    costs = grouped.agg(wait=("own_wait", "sum"), each=("wait", "mean")).reset_index()
     costs = costs.rename(columns={"cause": "rank"})
     of_call = calls.loc[costs["call"]] if len(costs) else calls.iloc[:0]
     costs["site"] = of_call["site"].to_numpy(dtype=np.int64)
     costs["weight"] = of_call["weight"].to_numpy(dtype=float)
-    sampled = pd.Series(rows["wait"].to_numpy() * calls["weight"].loc[rows["call"]].to_numpy(dtype=float))
+    sampled = pd.Series(rows["own_wait"].to_numpy() * calls["weight"].loc[rows["call"]].to_numpy(dtype=float))
     known = sampled.groupby(rows["site"].to_numpy()).sum().reindex(sites.index, fill_value=0.0)
     scale = (sites["wait"] / known.where(known > 0)).fillna(0.0).to_numpy(dtype=float)
     costs["total"] = scale[costs["site"]] * costs["weight"] * costs["wait"]
@@ -85,31 +86,42 @@ def summarize_causes(costs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def with_gaps(records: pd.DataFrame) -> pd.DataFrame:
     """Returns records with `before`, `before_out` and `gap`: what their rank did since it left the collective before.
 
-    `before` is the row, by position, of the collective that the same thread was in last, `before_out` when it left, and
-    `gap` the time from there to the entry, on one clock, s. -1 and NaN: there is none.
+    `before` is the row, by position, of the collective that the same thread, or any thread of the process on the same
+    communicator, was in last, `before_out` when it left, and `gap` the time from there to the entry, on one clock, s.
+    -1 and NaN: there is none. Threads in turn on a communicator are so as one thread; those on several are apart.
     """
-    count = len(records)
     if "elsewhere" not in records:
         records = records.assign(elsewhere=np.nan)
-    thread = records["rank"].to_numpy(dtype=np.int64) << 16
-    thread |= records["thread"].to_numpy(dtype=np.int64) if "thread" in records else 0
+    rank = records["rank"].to_numpy(dtype=np.int64)
+    threads = records["thread"].to_numpy(dtype=np.int64) if "thread" in records else np.zeros(len(records), np.int64)
+    before, out = last_before(records, rank << 16 | threads)
+    if len(records) and (np.diff(threads[np.lexsort((threads, rank))]) != 0).any():
+        on = pd.factorize(records["communicator"])[0].astype(np.int64)
+        other, other_out = last_before(records, rank << 32 | on)
+        later = (other >= 0) & ((before < 0) | (other_out > out))
+        before, out = np.where(later, other, before), np.where(later, other_out, out)
+    return records.assign(before=before, before_out=out, gap=records["entry"].to_numpy(dtype=float) - out)
+
+
+def last_before(records: pd.DataFrame, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns for each record which one of its group ended last before its entry (-1: none), and when (NaN)."""
+    count = len(records)
     entry, returned, end = (records[name].to_numpy(dtype=float) for name in ("entry", "returned", "exit"))
     times = np.concatenate([returned, end, entry])
     kind = np.repeat([0, 0, 1], count)  # ends come before an entry at the same time
     owner = np.tile(np.arange(count), 3)
     kept = ~np.isnan(times)
     times, kind, owner = times[kept], kind[kept], owner[kept]
-    order = np.lexsort((kind, times, thread[owner]))
+    order = np.lexsort((kind, times, group[owner]))
     times, kind, owner = times[order], kind[order], owner[order]
     at = np.maximum.accumulate(np.where(kind == 0, np.arange(len(times)), -1))
     enters = np.flatnonzero((kind == 1) & (at >= 0))
     last = at[enters]
-    enters, last = (one[thread[owner[last]] == thread[owner[enters]]] for one in (enters, last))
-    before, gap, out = np.full(count, -1), np.full(count, np.nan), np.full(count, np.nan)
+    enters, last = (one[group[owner[last]] == group[owner[enters]]] for one in (enters, last))
+    before, out = np.full(count, -1), np.full(count, np.nan)
     before[owner[enters]] = owner[last]
     out[owner[enters]] = times[last]
-    gap[owner[enters]] = times[enters] - times[last]
-    return records.assign(before=before, before_out=out, gap=gap)
+    return before, out
 
 
 def only_neighbors(records: pd.DataFrame, thinned: np.ndarray) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import reading
-from downbeat.trace.file import CALL_KINDS, Section, text
+from downbeat.trace.file import CALL_KINDS, Section, name_text, text
 
 # Over minutes between two synchronizations a frequency changes by more than at once, which is the library's setting
 # max_wander; a ramp does not last as long.
@@ -120,7 +120,7 @@ def rows_of(section: Section) -> pd.DataFrame:
             "barrier_file": [PurePath(module).name for module in modules],
             "barrier_offset": site["offset"],
             "barrier_symbol": [text(one) for one in site["symbol"]],
-            "communicator": [text(one) for one in communicator["name"]],
+            "communicator": [name_text(one) for one in communicator["name"]],
             "identity": communicator["identity"],
             **{name: table[name] for name in table.dtype.names or () if name.endswith("_ns")},
             **{name: table[name] for name in ("samples", "valid", "rejected", "skipped")},

@@ -25,7 +25,7 @@ def site_totals(rows: pd.DataFrame, calls: pd.DataFrame, profile: pd.DataFrame) 
     the site is that of the first one, and each process' sums are divided as its whole calls are.
     """
     weight = calls["weight"].to_numpy(dtype=float)[rows["call"].to_numpy()] if len(calls) else np.array([])
-    parts = pd.DataFrame({"row": rows["row"], "site": rows["site"], "time": weight * rows["time"], "calls": weight})
+    parts = pd.DataFrame({"row": rows["row"], "site": rows["site"], "time": weight * rows["own_time"], "calls": weight})
     parts = parts.groupby(["row", "site"], sort=False)[["time", "calls"]].sum().reset_index()
     share = parts[["time", "calls"]] / parts.groupby("row")[["time", "calls"]].transform("sum")
     whole = pd.DataFrame({"time": profile["call_time"] + profile["wait_time"], "calls": profile["calls"]})
@@ -62,7 +62,8 @@ def estimate_sites(
         totals: of the sites (`site_totals`), by number; None: `calls` are all there are.
     """
     begins = call_begins(rows)
-    time, wait, error = (np.add.reduceat(rows[name].to_numpy(), begins) for name in ("time", "wait", "wait_error"))
+    names = ("own_time", "own_wait", "own_wait_error")
+    time, wait, error = (np.add.reduceat(rows[name].to_numpy(), begins) for name in names)
     overlaps: dict[Hashable, float] = {}
     if rows["overlap"].notna().any():
         overlaps = rows.groupby("site")["overlap"].median().to_dict()

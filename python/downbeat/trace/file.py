@@ -16,7 +16,7 @@ import numpy as np
 
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 from downbeat.files import DamageError
-from downbeat.text import counted
+from downbeat.text import KEPT_CONTROLS, counted, escaped, harmless
 
 TRACE_MAGIC = b"DOWNBEAT-TRACE-7"
 WHOLE_TABLES = b"DOWNBEAT-TRACE-6"  # the version before: each table is in one piece, as large as it may become
@@ -125,6 +125,12 @@ class Section:
 def text(value: bytes) -> str:
     """Returns a string of the file."""
     return value.decode("utf-8", errors="replace")
+
+
+def name_text(value: bytes) -> str:
+    r"""Returns a name that the program chose freely, in one line: what cannot be shown is `\n`, `\xff`."""
+    name = value.decode("utf-8", errors="backslashreplace")
+    return "".join(escaped(one) if one in KEPT_CONTROLS or not harmless(one) else one for one in name)
 
 
 def check_section(data: np.ndarray, size: int, checksum: int) -> None:

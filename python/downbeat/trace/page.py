@@ -52,12 +52,21 @@ def render_arrivals(found: Arrivals, baseline: pd.Series | None, command: str) -
     if len(found.phases):
         lines += ["", *phase_table(found)]
     lines += left_out_lines(found)
+    if found.threads != found.ranks:
+        lines += textwrap.wrap(SHARES_OF_THREADS, PAGE_WIDTH, subsequent_indent="  ")
     lines += [line for note in found.notes for line in textwrap.wrap(note, PAGE_WIDTH, subsequent_indent="  ")]
     if len(found.kinds):
         lines += ["", *kinds_lines(found)]
     if baseline is None and command:
         lines += ["what the operations take from a common start:", f"  {command}", "  then add --baseline baseline"]
     return "\n".join(lines)
+
+
+SHARES = "of the time of processes, the run of each rank"
+SHARES_OF_THREADS = (
+    f"shares are {SHARES}, whatever number of threads it has: a moment in which several of them are in collectives is "
+    "divided among them, and counts as computing if none is in MPI"
+)
 
 
 def left_out_lines(found: Arrivals) -> list[str]:
@@ -69,7 +78,7 @@ def run_line(found: Arrivals) -> str:
     """Returns how long the run took, on how many ranks, and how well its times are known."""
     within = f"timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
     within = within if found.bound >= 0 else "no timestamp is known"
-    threads = f", run % is of the time of their {found.threads} threads" if found.threads != found.ranks else ""
+    threads = f", {found.threads} threads" if found.threads != found.ranks else ""
     what = f"phase '{found.phase}', mean of ranks" if found.phase else "run"
     return f"{what} {found.run:.4g} s, {counted(found.ranks, 'rank')}{threads}; {within}"
 
@@ -184,6 +193,8 @@ def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
         "verdict": arrival_sentences(found),
         "run": found.run,
         "ranks": found.ranks,
+        "threads": found.threads,
+        "shares": SHARES,
         "bound": found.bound if found.bound >= 0 else None,
         "records_left_out": sum(found.left_out.values()),
         "left_out": dict(found.left_out),
@@ -299,7 +310,8 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     if tables := pattern_tables(found):
         said = ("For downbeat arrivals --export, and downbeat tune: how late each rank came.",)
         sections.append(PageSection("Recorded calls that stand for all", said, tables=tables))
-    if notes := (*left_out_lines(found), *found.notes):
+    of_threads = (SHARES_OF_THREADS,) if found.threads != found.ranks else ()
+    if notes := (*left_out_lines(found), *of_threads, *found.notes):
         sections.append(PageSection("Notes", notes))
     return Page(title, (), tuple(sections), tuple(facts))
 
@@ -325,7 +337,7 @@ def late_frame(found: Arrivals) -> pd.DataFrame:
     frame = pd.DataFrame(
         {
             "rank": late["rank"].astype(int),
-            "seconds_of_the_run": late["wait"] / found.threads,
+            "seconds_of_the_run": late["wait"] / found.ranks,
             "waiting_percent": 100 * late["wait"] / found.sites["wait"].sum(),
             "calls": late["calls"].round().astype(int),
             "costly_calls": late["costly"].round(),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.trace.clocks import global_times, wander_of_run
-from downbeat.trace.file import CALL_KINDS, COMPLETE, ENTERED, Section, text
+from downbeat.trace.file import CALL_KINDS, COMPLETE, ENTERED, Section, name_text, text
 
 # Types of columns; those of WORDS hold numbers.
 RECORD_COLUMNS = {
@@ -50,7 +50,7 @@ CHUNK = 1 << 16  # records that are converted at a time, so that intermediate va
 
 def identity(communicator: np.void) -> str:
     """Returns what all processes call a communicator."""
-    name = text(communicator["name"])
+    name = name_text(communicator["name"])
     number = f"{int(communicator['identity']):016x}"
     return f"{name} ({number})" if name else number
 

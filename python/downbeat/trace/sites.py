@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -14,18 +14,24 @@ import pandas as pd
 from numpy.typing import NDArray
 
 UNKNOWN_PLACE = "??"
+PYTHON = "python"  # in place of a build-id: the module is a file of Python, and the offset a line
 SYMBOL_SECONDS = 60.0  # a program with gigabytes of debugging information takes its time
 
 
-def site_names(sites: Iterable[tuple[str, int, str]], absent: Container[str] = ()) -> dict[tuple[str, int], str]:
-    """Returns module and offset of return addresses -> how people call that place.
+def site_names(sites: pd.DataFrame, absent: Container[str] = ()) -> dict[tuple[str, int], str]:
+    """Returns module and offset of call sites -> how people call that place.
 
     Args:
-        sites: module, offset, symbol of each; the symbol may be empty.
+        sites: columns module, offset, symbol, which may be empty, and build_id, if it is known.
         absent: modules that are not here as they were.
     """
-    frame = pd.DataFrame(list(dict.fromkeys(sites)), columns=["module", "offset", "symbol"])
+    frame = sites.drop_duplicates(["module", "offset"]).astype({"module": str, "symbol": str})
     found: dict[tuple[str, int], str] = {}
+    if "build_id" in frame:
+        python = frame[frame["build_id"] == PYTHON]
+        for module, line in zip(python["module"], python["offset"], strict=True):
+            found[module, int(line)] = f"{Path(module).name or module}:{line}"
+        frame = frame[frame["build_id"] != PYTHON]
     for module, some in frame.groupby("module", sort=False):
         offsets = [int(offset) for offset in some["offset"]]
         lines = [""] * len(offsets) if module in absent else source_lines(str(module), offsets)
@@ -89,7 +95,7 @@ def absent_modules(build_ids: Mapping[str, str]) -> dict[str, str]:
     """
     found = {}
     for module, recorded in build_ids.items():
-        if not Path(module).is_absolute():
+        if not Path(module).is_absolute() or recorded == PYTHON:
             continue
         here = build_id(module) if Path(module).is_file() else None
         if here is None:

@@ -104,8 +104,7 @@ def spans_of_recording(trace: Trace) -> Spans:
     placed = records[records["entry"].notna()]
     if placed.empty:
         raise UsageError(f"'{processes['file'].iloc[0]}' has no collectives; there is nothing to export")
-    rows = placed.drop_duplicates(["module", "offset"])[["module", "offset", "symbol"]]
-    sites = site_names((str(a), int(b), str(c)) for a, b, c in rows.itertuples(index=False))
+    sites = site_names(trace.profile)
     unsampled = int(trace.profile["calls"].sum() - records["complete"].sum()) if trace.sampled else 0
     missing = {
         "of all calls are not in the sample that is exported": unsampled,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import uuid
@@ -34,6 +35,8 @@ from downbeat.trace.command import (
 
 PRELOAD_LIBRARY = "libdownbeat-preload.so"
 PRELOAD_VARIABLES = "DOWNBEAT_PRELOAD_"
+CHECK = "DOWNBEAT_CHECKS_PRELOAD"  # in the environment: the library says on standard output what is wrong, and ends
+INVALID = 2  # the status that it ends with then
 
 
 @dataclass(frozen=True)
@@ -143,9 +146,34 @@ def preloaded(
     # Variables that a wrapper sets before the launcher count as the environment's.
     preloads = [word.partition("=")[2] for word in command.before if word.startswith(f"{PRELOAD}=")]
     ours = [library, *mpi_of_wheel(library, command.launcher or words[0])]
+    check_settings(ours, given | forced, settings)
     setter = Setter(ours, given | forced, list(forced), preloads[-1] if preloads else environment.get(PRELOAD, ""))
     start = with_variables(command, setter, environment)
     return PreloadedStart(with_arguments(start.command, command.arguments), start.environment)
+
+
+def check_settings(libraries: Sequence[str], variables: Mapping[str, str], options: Mapping[str, str]) -> None:
+    """Asks libdownbeat-preload whether it takes variables, before anything starts.
+
+    Args:
+        libraries: that and what it needs, to be preloaded.
+        variables: DOWNBEAT_* as ranks will have them.
+        options: those that options of `downbeat trace` set, by the rest of the name; an error names the option.
+
+    Raises:
+        UsageError: it does not.
+    """
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("DOWNBEAT_")}
+    environment = {**clean, **variables, CHECK: "1", PRELOAD: ":".join(libraries)}
+    done = subprocess.run(["true"], env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != INVALID:
+        return
+    problem = done.stdout.strip()
+    for name in options:
+        option = "output" if name == "DIR" else name.lower().replace("_", "-")
+        variable = f"environment variable {PRELOAD_VARIABLES}{name}="
+        problem = re.sub(f"^{variable}(.*) is not valid", rf"--{option} '\1' is not valid", problem, flags=re.DOTALL)
+    raise UsageError(problem)
 
 
 def command_of(words: Sequence[str], environment: Mapping[str, str]) -> LaunchCommand:

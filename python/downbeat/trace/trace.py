@@ -13,6 +13,7 @@ import pandas as pd
 from downbeat.errors import reading
 from downbeat.text import counted
 from downbeat.trace.arrivals import find_arrivals
+from downbeat.trace.calls import UNPLACED
 from downbeat.trace.clocks import starts_of
 from downbeat.trace.file import CALL_KINDS, ENDINGS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, room_lines, text
 from downbeat.trace.phases import ended_names, phase_paths, phase_rows
@@ -295,7 +296,7 @@ def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: 
     return pd.DataFrame(
         {
             "rank": section.rank,
-            "operation": [*np.array(section.operations, dtype=object)[table["operation"]], "collective"],
+            "operation": [*np.array(section.operations, dtype=object)[table["operation"]], UNPLACED],
             "kind": [*np.array(CALL_KINDS, dtype=object)[table["kind"]], "blocking"],
             "communicator": [*names[communicator], NOT_KNOWN],
             "size": ranks,

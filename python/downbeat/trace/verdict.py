@@ -13,7 +13,7 @@ from downbeat.run.experiment import open_experiment
 from downbeat.text import MICROSECONDS, counted
 from downbeat.trace.arrivals import BEYOND, MENTIONED, Arrivals, percent_text
 from downbeat.trace.balance import least_in_messages
-from downbeat.trace.calls import LATER, mpi_name
+from downbeat.trace.calls import LATER, UNPLACED, mpi_name
 from downbeat.tune.sweep import HARMONIZE
 
 MOST_SENTENCES = 3
@@ -84,7 +84,7 @@ def waiting_sentences(found: Arrivals) -> list[str]:
     """Returns what waiting costs, whom it is for, and where that rank was before; none if no wait can be told."""
     if not (found.sites["apart"].fillna(0.0) > 0).any():
         return []
-    waited = float(found.sites["wait"].sum()) / found.threads
+    waited = float(found.sites["wait"].sum()) / found.ranks
     part = percent_text(waited / found.run)
     if waited < MENTIONED * found.run:
         return [f"waiting for late ranks is {part} of {share_of(found)}: balance would save next to nothing"]
@@ -137,8 +137,7 @@ def where_sentence(late: pd.Series) -> str:
 
 def share_of(found: Arrivals) -> str:
     """Returns what `share` is of."""
-    whole = f"phase '{found.phase}'" if found.phase else "the run"
-    return whole if found.threads == found.ranks else f"the time of {found.threads} threads"
+    return f"phase '{found.phase}'" if found.phase else "the run"
 
 
 def site_sentences(found: Arrivals) -> list[str]:
@@ -198,6 +197,10 @@ def phase_sentences(found: Arrivals) -> list[str]:
     ]
 
 
+# Reductions, whose sizes are whole elements of what downbeat-bench reduces by default: 4 bytes.
+REDUCTIONS = ("allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan")
+ELEMENT = 4
+LARGEST = 2**31 - 1  # bytes of all ranks together, which a count can hold
 BASELINE_METRIC = "after_last_entry_median"
 FACTOR = 2.0  # sizes that differ by more are other cells
 
@@ -225,23 +228,34 @@ def nearest(cells: pd.DataFrame, site: pd.Series) -> float:
     same = cells[(cells["operation"] == site["operation"]) & (cells["ranks"] == site["size"])]
     if site["kind"] in LATER or same.empty:
         return np.nan
-    size = 0.0 if pd.isna(site["bytes"]) else float(site["bytes"])
-    apart = (np.log2(same["size"].clip(lower=1)) - np.log2(max(1.0, size))).abs()
+    size = 0 if pd.isna(site["bytes"]) else whole_elements(float(site["bytes"]))
+    apart = (np.log2(same["size"].clip(lower=1)) - np.log2(max(1, size))).abs()
     if apart.min() > np.log2(FACTOR):
         return np.nan
     return float(same[apart == apart.min()][BASELINE_METRIC].median())
 
 
+def whole_elements(size: float) -> int:
+    """Returns the least size, bytes, from a size on that every operation can take."""
+    return ELEMENT * -(-int(size) // ELEMENT)
+
+
 def baseline_command(found: Arrivals) -> str:
-    """Returns the command that measures the baseline of all call sites on as many ranks; empty if there are none."""
-    sites = found.sites[~found.sites["kind"].isin(LATER) & (found.sites["beyond"] == 0)]
+    """Returns the command that measures the baseline of all call sites on as many ranks; empty if there are none.
+
+    All operations are measured with all sizes, so these are such as each of them can take.
+    """
+    sites = found.sites[~found.sites["kind"].isin(LATER) & (found.sites["beyond"] == 0) & (found.sites["size"] > 1)]
+    sites = sites[sites["operation"].astype(str) != UNPLACED]
     if sites.empty:
         return ""
-    ranks = sorted({int(size) for size in sites["size"] if size > 1})
-    if not ranks:
-        return ""
-    sizes = sorted({max(1, int(size)) for size in sites["bytes"].dropna() if size > 0})
-    words = ["downbeat", "run", *dict.fromkeys(map(str, sites["operation"])), "--sync", "harmonize"]
-    words += ["--sizes", ",".join(map(str, sizes))] if sizes else []
+    operations = list(dict.fromkeys(map(str, sites["operation"])))
+    ranks = sorted({int(size) for size in sites["size"]})
+    sizes = {max(1, int(size)) for size in sites["bytes"].dropna() if size > 0}
+    if not set(operations).isdisjoint(REDUCTIONS):
+        sizes = set(map(whole_elements, sizes))
+    sizes = {size for size in sizes if size <= LARGEST // max(ranks)}
+    words = ["downbeat", "run", *operations, "--sync", "harmonize"]
+    words += ["--sizes", ",".join(map(str, sorted(sizes)))] if sizes else []
     words += ["-n", ",".join(map(str, ranks)), "-o", "baseline"]
     return shlex.join(words)

@@ -16,7 +16,8 @@ from downbeat.comparison.judging import Match, Matcher, judge_matches, launches
 from downbeat.comparison.kinds import notes_on_kinds
 from downbeat.data.cells import WRONG, left_out
 from downbeat.run.plan import Plan
-from downbeat.statistics.location import Interval, geometric_mean_interval
+from downbeat.statistics.kinds import Series, slow_lines
+from downbeat.statistics.location import Interval, typical_interval
 from downbeat.statistics.verdicts import Comparison
 from downbeat.text import bytes_text
 from downbeat.tune.rules_format import DEFAULT, Cell
@@ -99,9 +100,11 @@ def judge_levels(matches: Mapping[K, Match], margin: float, confidence: float) -
 
 
 def kinds_of(matches: Mapping[str, Match], margin: float, confidence: float) -> list[str]:
-    """Returns lines on modes and correlation of the launches of matches, by their names, that verdicts rest on."""
+    """Returns lines on slow and on correlated launches of matches, by their names, that verdicts rest on."""
     asked = {name: match for name, match in matches.items() if len(match.a) > 1}
-    return notes_on_kinds(judge_matches(list(asked.values()), margin, confidence), list(asked)) if asked else []
+    judged = judge_matches(list(asked.values()), margin, confidence)
+    slow = slow_lines([Series(name, "", match.launches[1], match.b / match.a) for name, match in asked.items()])
+    return [*slow, *notes_on_kinds(judged, list(asked))] if asked else []
 
 
 def kinds_of_choice(frame: pd.DataFrame, decisions: Sequence[Decision], margin: float, confidence: float) -> list[str]:
@@ -281,4 +284,4 @@ def compare_choices(frame: pd.DataFrame, others: Sequence[OtherChoice], margin: 
     ]
     launches = pd.concat(ratios, axis=1).mean(axis=1).dropna()  # of the cells that count in a launch
     hidden = float(np.mean([one.hidden for one in by_cell.values()]))
-    return Prices(by_cell, geometric_mean_interval(np.exp(launches), confidence, hidden))
+    return Prices(by_cell, typical_interval(np.exp(launches), confidence, hidden))

@@ -1,6 +1,6 @@
-"""Rules for Open MPI's coll_tuned: a file of numbers, version 1, which Open MPI 4 and 5 read.
+"""Rules for Open MPI's coll_tuned: a file of numbers for Open MPI 4 and 5, and JSON for Open MPI 6.
 
-The reader understands it so (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, coll_tuned_dynamic_rules.c):
+Open MPI 4 and 5 read the numbers so (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, coll_tuned_dynamic_rules.c):
 
     number of collectives
       number of the collective, number of communicator sizes
@@ -9,21 +9,26 @@ The reader understands it so (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, col
 
 Communicator and message sizes are lower bounds of what follows them; the first message size must be 0; algorithm 0
 leaves the choice to the library; text after # is a comment.
+
+Open MPI 6 reads JSON (ompi_coll_tuned_read_rules_json). Of the entries for a collective the first that holds for the
+communicator's size is taken, then the first of its rules that holds for the message's size. Limits are included. Where
+nothing holds, the library decides. A collective that the reader does not know makes the whole file void.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
+from downbeat.run.open_mpi_settings import FILENAME, MCA, PREFIX, USE_RULES
 from downbeat.tune.rules_format import Rule, RulesFormat, Written, by_collective
 
 RULES_FILE = "rules.conf"
-MCA = "OMPI_MCA_"
-PREFIX = f"{MCA}coll_tuned_"
-FILENAME = "dynamic_rules_filename"
+JSON_FILE = "coll_tuned.json"
 
 Entry = tuple[int, int, int, int]  # message size in bytes, algorithm, fan in/out, segment size in bytes
 
@@ -61,6 +66,7 @@ class OpenMpiRules(RulesFormat):
     """Rules of Open MPI 4 and 5."""
 
     name = "Open MPI rules file, version 1"
+    file = RULES_FILE
 
     def __init__(
         self,
@@ -78,10 +84,14 @@ class OpenMpiRules(RulesFormat):
             site: path of the rules file that is in force before the tuning; empty: none.
         """
         self._site = site
-        self._site_rules = read_rules(Path(site)) if site else {}
+        self._site_rules = self.read_site(Path(site)) if site else {}
         self._version = version
         self._algorithms = algorithms
         self._environment = environment
+
+    def read_site(self, path: Path) -> dict[Any, Any]:
+        """Rules of the site, by collective as the form names it; none if the file has another form."""
+        return read_rules(path)
 
     def collectives(self) -> Sequence[str]:
         return tuple(COLLECTIVE_NUMBERS)
@@ -91,14 +101,14 @@ class OpenMpiRules(RulesFormat):
 
     def set_aside(self) -> dict[str, str]:
         # 4.1 lets rules decide before a variable that forces an algorithm, 5 after it.
-        return {f"{PREFIX}{FILENAME}": ""} if self._site and self._version < 5 else {}
+        return {FILENAME: ""} if self._site and self._version < 5 else {}
 
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
         # Registered as a constant in 4.1 and 5.0.
         if collective != "allgatherv":
             return {}
         return {
-            f"{PREFIX}use_dynamic_rules": "1",
+            USE_RULES: "1",
             f"{PREFIX}allgatherv_algorithm": str(self.number(collective, algorithm)),
         }
 
@@ -110,22 +120,22 @@ class OpenMpiRules(RulesFormat):
         return list(self._algorithms[collective]).index(algorithm) + 1
 
     def write(self, rules: Sequence[Rule]) -> Written:
-        variables = {f"{PREFIX}use_dynamic_rules": "1", f"{PREFIX}{FILENAME}": "{directory}/" + RULES_FILE}
+        variables = {USE_RULES: "1", FILENAME: "{directory}/" + self.file}
         notes = []
         if self._site:
             kept = (
-                f"its rules for collectives and numbers of ranks that were not tuned are part of {RULES_FILE}"
+                f"its rules for collectives and numbers of ranks that were not tuned are part of {self.file}"
                 if self._site_rules
                 else "no rules could be read in it: what it has is lost"
             )
-            notes.append(f"{RULES_FILE} replaces the rules file '{self._site}': {kept}")
+            notes.append(f"{self.file} replaces the rules file '{self._site}': {kept}")
         if self._version >= 5:
             variables[f"{PREFIX}priority"] = "100"
             notes.append(
                 "coll_tuned_priority=100 lets coll_tuned, which alone reads rules, serve all collectives before "
                 "coll/han: what was not tuned changes hands as well where han served it, which is across nodes"
             )
-        return Written({RULES_FILE: self.text(rules)}, variables, notes)
+        return Written({self.file: self.text(rules)}, variables, notes)
 
     def text(self, rules: Sequence[Rule]) -> str:
         """Returns the content of the file."""
@@ -173,6 +183,57 @@ class OpenMpiRules(RulesFormat):
 
     def _number_of(self, variable: str, otherwise: int) -> int:
         return int(self._environment.get(PREFIX + variable, otherwise))
+
+
+class OpenMpiJsonRules(OpenMpiRules):
+    """Rules of Open MPI 6 and later."""
+
+    name = "Open MPI rules file, JSON"
+    file = JSON_FILE
+
+    def read_site(self, path: Path) -> dict[Any, Any]:
+        return read_json_rules(path)
+
+    def text(self, rules: Sequence[Rule]) -> str:
+        collectives: dict[str, list[Any]] = dict(self._site_rules)
+        for collective, some in by_collective(rules):
+            tuned = [
+                {
+                    "comm_size_min": ranks,
+                    "comm_size_max": ranks,
+                    "rules": self._message_rules(collective, ranks, list(each)),
+                }
+                for ranks, each in groupby(some, key=lambda rule: rule.ranks)
+            ]
+            collectives[collective] = [*tuned, *collectives.get(collective, [])]
+        return json.dumps({"rule_file_version": 3, "module": "tuned", "collectives": collectives}, indent=2) + "\n"
+
+    def _message_rules(self, collective: str, ranks: int, rules: list[Rule]) -> list[dict[str, int | str]]:
+        """Rules of one communicator size; message sizes are bytes as the library looks them up."""
+        entries = self._entries(collective, ranks, rules)
+        nexts = [entry[0] for entry in entries[1:]]
+        return [
+            {
+                "msg_size_min": size,
+                "msg_size_max": nexts[index] - 1 if index < len(nexts) else "inf",
+                "alg": name,
+                "faninout": fan_out,
+                "seg_size": segment,
+                # In the classic form a rule has the requests in flight that the variable says; here it would have 0.
+                "reqs": self._number_of(f"{collective}_algorithm_max_requests", 0),
+            }
+            for index, (size, number, fan_out, segment, name) in enumerate(entries)
+            if number != 0
+        ]
+
+
+def read_json_rules(path: Path) -> dict[str, list[Any]]:
+    """Entries of a JSON rules file, by collective; none if it is of another form."""
+    try:
+        collectives = json.loads(path.read_text(encoding="utf-8"))["collectives"]
+        return {str(name): list(entries) for name, entries in collectives.items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return {}
 
 
 def read_rules(path: Path) -> dict[int, dict[int, list[Entry]]]:

@@ -16,7 +16,7 @@ import pandas as pd
 from downbeat.files import write_text
 from downbeat.show import Field, Sheet, wrapped
 from downbeat.statistics.location import Interval
-from downbeat.statistics.modes import unseen_text
+from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
 from downbeat.text import counted
 from downbeat.tune.choosing import Candidate, Decision

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +14,13 @@ from downbeat.run.bench_launch import run_bench
 from downbeat.run.bench_options import passed_options, refuse_own, with_files, wrong
 from downbeat.run.libraries import linked_mpi
 from downbeat.run.machine import Setting, settings_of
+from downbeat.run.open_mpi_settings import FILENAME, JSON_SINCE, major_version, misread_rules, rules_in_force
 from downbeat.run.plan import Library
 from downbeat.run.request import read_ranks
 from downbeat.text import split_list
 from downbeat.tune import mpich
 from downbeat.tune.intel import IntelRules
-from downbeat.tune.open_mpi import FILENAME, PREFIX, OpenMpiRules
+from downbeat.tune.open_mpi import OpenMpiJsonRules, OpenMpiRules
 from downbeat.tune.rules_format import RulesFormat
 
 TOGETHER = "latency_avg"  # the default metric; with an arrival pattern, the time after the last entry
@@ -158,10 +158,15 @@ def rules_form(
 ) -> RulesFormat:
     """Returns the form of rules, by where the library says that its algorithms are chosen."""
     if source.startswith("coll_"):
-        number = re.search(r"v(\d+)\.", version)
-        dynamic = settings.get(f"{PREFIX}use_dynamic_rules", Setting("false", "")).value in ("1", "true")
-        site = settings.get(f"{PREFIX}{FILENAME}", Setting("", "")).value if dynamic else ""
-        return OpenMpiRules(int(number[1]) if number else 4, algorithms, site=site)
+        misread = misread_rules(version, settings)
+        if misread:
+            raise UsageError(
+                f"the rules file '{misread}' is a classic one, which {version} misreads by one communicator size; "
+                f"unset {FILENAME}, or write its rules as JSON"
+            )
+        major = major_version(version) or 4
+        form = OpenMpiJsonRules if major >= JSON_SINCE else OpenMpiRules
+        return form(major, algorithms, site=rules_in_force(settings))
     if source.startswith("MPIR_CVAR_USE_"):
         return IntelRules(algorithms)
     linked = linked_mpi(library.bench)

@@ -17,6 +17,7 @@ import pandas as pd
 from downbeat.errors import UsageError
 from downbeat.files import write_text
 from downbeat.run.bench import check_arguments
+from downbeat.run.open_mpi_settings import FILENAME
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan
 from downbeat.run.progress import watcher
 from downbeat.statistics.verdicts import Comparison
@@ -139,7 +140,7 @@ class Tuning:
 ENVIRONMENT_FILE = "rules.env"
 RECORD_FILE = "rules.json"
 PROBE = "probe"  # directory that each tuning begins with
-RULES_FILES = (open_mpi.RULES_FILE, *mpich.VARIABLES)
+RULES_FILES = (open_mpi.RULES_FILE, open_mpi.JSON_FILE, *mpich.VARIABLES)
 
 
 def check_directory(directory: Path) -> None:
@@ -272,7 +273,7 @@ def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
         for name, (value, place) in tuning.target.settings.items()
         if value
         and name in tuning.written.variables
-        and name != f"{open_mpi.PREFIX}{open_mpi.FILENAME}"
+        and name != FILENAME
         and value not in (tuning.written.variables[name], "true")
     ]
     tuning.written = dataclasses.replace(tuning.written, notes=[*tuning.written.notes, *lost])

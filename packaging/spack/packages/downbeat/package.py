@@ -38,7 +38,7 @@ class Downbeat(CMakePackage):
         depends_on("python@3.11:", type=("build", "run"))
         depends_on("py-pip", type="build")
         depends_on("py-hatchling@1.27:", type="build")
-        for name in "jinja2 matplotlib msgspec numpy pandas rich typer".split():
+        for name in "jinja2 matplotlib msgspec numpy pandas rich typer xarray".split():
             depends_on(f"py-{name}", type=("build", "run"))
 
     conflicts("%gcc@:10", msg="downbeat-bench is C++20")
