@@ -156,7 +156,7 @@ def test_our_own_traces_are_on_each_process_own_clock(tmp_path: Path) -> None:
 def test_what_our_own_traces_have_beside_blocking_collectives_is_counted(tmp_path: Path) -> None:
     section = bytearray(launch_files.section(0))
     counts = {"maps": 2, "communicators": 1, "sites": 1, "starts": 1, "phases": 1}
-    at = HEADER_SIZE + sum(TABLES[name].itemsize * count for name, count in counts.items())
+    at = 2 * HEADER_SIZE + sum(TABLES[name].itemsize * count for name, count in counts.items())
     rows = np.frombuffer(section, TABLES["profile"], len(launch_files.OPERATIONS), at)
     records = np.frombuffer(section, TABLES["records"], offset=at + rows.nbytes)  # two of each row
     records["state"][0] = 1

@@ -11,10 +11,21 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.trace.arrivals import find_arrivals, of_phase
 from downbeat.trace.clocks import expected_errors, global_times
 from downbeat.trace.command import Setter
-from downbeat.trace.file import HEADER, TABLES, Section, read_job
+from downbeat.trace.file import (
+    DIRECTORY,
+    HEADER,
+    HEADER_SIZE,
+    TABLES,
+    TRACE_MAGIC,
+    Section,
+    read_job,
+    read_sections,
+)
 from downbeat.trace.page import make_page, render_arrivals
 from downbeat.trace.phases import ended_names, mixed_calls, phase_paths, phase_problems
 from downbeat.trace.start import preloaded
+from downbeat.trace.trace import open_trace
+from launch_files import packed
 from test_arrivals import US, call, trace_of
 
 
@@ -247,3 +258,48 @@ def test_one_synchronization(away: float, correlation: float, ns_per_tick: float
     distance = abs(away)
     walked = draw.normal(0, np.sqrt(WALK * distance**3 / 3), DRAWN)
     assert found == pytest.approx(np.std(offset + slope * distance + walked), rel=0.02)
+
+
+def test_files_of_the_version_before_can_be_read(tmp_path: Path) -> None:
+    frames = []
+    for whole in (False, True):
+        tables = {name: np.zeros(3, dtype) for name, dtype in TABLES.items()}
+        tables["maps"]["ns_per_tick"], tables["maps"]["ticks"] = 1.0, [0, 10, 20]
+        tables["maps"]["global_ns"] = [0, 10, 20]
+        tables["profile"]["calls"] = [1, 2, 3]
+        path = tmp_path / f"{whole}.trace"
+        path.write_bytes(b"".join(packed(rank, tables, checked=True, whole=whole) for rank in (0, 1)))
+        frames.append(open_trace(path).profile)
+    assert frames[0]["calls"].sum() == 12
+    pd.testing.assert_frame_equal(*frames)
+
+
+@pytest.mark.parametrize("cut", [HEADER_SIZE + 100, 2 * HEADER_SIZE + 100])
+def test_a_file_that_grew_in_chunks_is_read_as_far_as_it_goes(tmp_path: Path, cut: int) -> None:
+    """A process's own file: two directories, a table in chunks that are not in order, and an end that was cut off."""
+    kind = TABLES["profile"]
+    rows = np.zeros(5, kind)
+    rows["calls"] = [1, 2, 3, 4, 5]
+    header = np.zeros((), HEADER)
+    header["magic"], header["directory"] = TRACE_MAGIC, HEADER_SIZE
+    header["profile"], header["profile_capacity"] = 5, 1000
+    first, second = np.zeros((), DIRECTORY), np.zeros((), DIRECTORY)
+    place = list(TABLES).index("profile")
+    first["next"] = 3 * HEADER_SIZE
+    first["chunks"][0] = 2 * HEADER_SIZE, place, 2
+    second["chunks"][0] = 4 * HEADER_SIZE, place, 3
+    pages = [header.tobytes(), first.tobytes(), rows[:2].tobytes(), second.tobytes(), rows[2:].tobytes()]
+    content = b"".join(page.ljust(HEADER_SIZE, b"\0") for page in pages)
+    path = tmp_path / "job-rank-000000.part"
+    path.write_bytes(content)
+    (section,) = read_sections(path)
+    assert section.tables["profile"]["calls"].tolist() == [1, 2, 3, 4, 5]
+    path.write_bytes(content[: 3 * HEADER_SIZE])
+    (section,) = read_sections(path)
+    assert section.tables["profile"]["calls"].tolist() == [1, 2]
+    path.write_bytes(content[:cut])
+    if cut < 2 * HEADER_SIZE:
+        with pytest.raises(DownbeatError):
+            read_sections(path)
+    else:
+        assert read_sections(path)[0].tables["profile"]["calls"].tolist() == [1]

@@ -29,7 +29,7 @@ def recording(path: Path, change: Callable[[dict[str, np.ndarray]], None] | None
     path.mkdir()
     sections = [bytearray(launch_files.section(rank)) for rank in (0, 1)]
     header = np.frombuffer(sections[1], HEADER, 1)[0]
-    tables, place = {}, HEADER_SIZE
+    tables, place = {}, 2 * HEADER_SIZE
     for name, dtype in TABLES.items():
         tables[name] = np.frombuffer(sections[1], dtype, int(header[name]), place)
         place += tables[name].nbytes
@@ -116,7 +116,7 @@ def test_calls_between_two_groups_are_matched_nowhere(tmp_path: Path, abroad: in
     """Rank 0 alone in a group, rank 1 in the other; or each with another job's."""
     sections = [bytearray(launch_files.section(rank)) for rank in (0, 1)]
     for rank, section in enumerate(sections):
-        one = np.frombuffer(section, TABLES["communicators"], 1, HEADER_SIZE + 2 * TABLES["maps"].itemsize)[0]
+        one = np.frombuffer(section, TABLES["communicators"], 1, 2 * HEADER_SIZE + 2 * TABLES["maps"].itemsize)[0]
         one["size"], one["rank"], one["inter"], one["second"], one["abroad"] = 1, 0, 1, rank * (1 - abroad), abroad
     (tmp_path / "trace").mkdir()
     (tmp_path / "trace" / "job.trace").write_bytes(b"".join(sections))

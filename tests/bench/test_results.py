@@ -9,6 +9,7 @@ import csv
 import errno
 import json
 import re
+import resource
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,18 @@ def test_an_error_that_comes_with_the_last_call_is_one_line(bench: Bench, name: 
     outcome = bench(*UNREJECTED, "-o", name, env=lose(call, f"/{name}", errno.EDQUOT))
     assert outcome.status == 1
     assert outcome.own_lines == [f"downbeat-bench: cannot write '{name}': Disk quota exceeded"]
+
+
+def test_a_limit_of_file_sizes_is_an_error_of_writing(bench: Bench) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000_000, before[1]))  # MPI libraries need some 4 MB
+    try:
+        outcome = bench("allreduce", "-m", "8:1K", "-r", "20000", "-q", "-o", "out.nc")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert outcome.status == 1
+    (line,) = outcome.own_lines
+    assert "out.nc" in line
 
 
 @ONE_LIBRARY

@@ -65,11 +65,10 @@ static void close_plain(int over) {
             continue;
         }
         int log = open_log();
-        if (log != file)
-            dup2(log, file);
+        const int there = log == file || dup2(log, file) == file; /* numbers may be limited */
         if (log != file)
             close(log);
-        if (opened < LOGS)
+        if (there && opened < LOGS)
             logs[opened++] = file;
     }
     while (opened < LOGS)

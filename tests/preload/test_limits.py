@@ -17,7 +17,6 @@ from programs import launcher_words, program, run_traced
 
 DEBIAN = pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 CALLS = 50_000
-CLOSED = ["0:close", "3000:over", "30000:close"]
 MEGABYTES = 1 << 20
 
 
@@ -119,7 +118,6 @@ def test_signals_of_file_sizes_are_the_programs(mpi: str) -> None:
 
 @DEBIAN
 def test_without_room_for_a_file_the_program_runs_without_a_recording(mpi: str) -> None:
-    # Open MPI itself needs files where ranks share memory: one rank.
     words = [program(mpi, "limited"), "1000"]
     with disk_of("16k") as directory:
         done = run_traced(directory / "trace", mpi, words)
@@ -128,6 +126,7 @@ def test_without_room_for_a_file_the_program_runs_without_a_recording(mpi: str) 
     assert "No space left on device" in line
 
 
+@pytest.mark.thorough
 @DEBIAN
 @pytest.mark.parametrize("limit", ["-f 200000", "-v 400000", "-v 600000", "-f 20000"])
 def test_limits_of_the_shell(mpi: str, limit: str) -> None:
@@ -139,6 +138,7 @@ def test_limits_of_the_shell(mpi: str, limit: str) -> None:
     assert len(trace.records) == 2000
 
 
+@pytest.mark.thorough
 @DEBIAN
 @pytest.mark.parametrize("act", ["lock", "lock-now", "lock-later"])
 def test_locked_memory_is_about_what_is_recorded(mpi: str, act: str) -> None:

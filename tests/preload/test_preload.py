@@ -239,12 +239,10 @@ def test_on_a_full_disk_all_calls_are_added_up(tmp_path: Path) -> None:
         subprocess.run(["umount", "--lazy", tmp_path], check=True)
     assert done.returncode == 0
     assert trace.profile["calls"].sum() == 2 * 4 * 2 * 5000
-    lacking = int(trace.processes["records_dropped"].sum())
-    assert lacking > 0
-    assert lacking + len(trace.records) == 2 * 4 * 2 * 5000
+    assert trace.sampled
+    assert 0 < len(trace.records) < 2 * 4 * 2 * 5000
     for said in (done.stderr, shown):
-        assert f"the sample lacks {lacking} records for lack of room" in said
-    assert "free space in" in done.stderr
+        assert "free space in" in " ".join(said.split())
     assert "nan" not in done.stdout + shown
 
 
