@@ -14,6 +14,7 @@ import pandas as pd
 from downbeat.comparison.compare import compare
 from downbeat.comparison.effort import next_step
 from downbeat.comparison.ending import in_states, main_states, row_names
+from downbeat.comparison.judging import powers_of
 from downbeat.comparison.questions import AgainstStart, numbered, slower_algorithms
 from downbeat.comparison.ranges import verdict_ranges
 from downbeat.comparison.sheet import MORE_LAUNCHES, READINGS, VERDICT_ORDER, conclusion
