@@ -271,7 +271,7 @@ def test_files_of_the_version_before_can_be_read(tmp_path: Path) -> None:
         path.write_bytes(b"".join(packed(rank, tables, checked=True, whole=whole) for rank in (0, 1)))
         frames.append(open_trace(path).profile)
     assert frames[0]["calls"].sum() == 12
-    pd.testing.assert_frame_equal(*frames)
+    pd.testing.assert_frame_equal(frames[0], frames[1])
 
 
 @pytest.mark.parametrize("cut", [HEADER_SIZE + 100, 2 * HEADER_SIZE + 100])

@@ -175,7 +175,10 @@ def draw(seed: int) -> tuple[list[str], list[str], list[str], str | None, int]:
     """Draws what a program does, limits of its shell, options of trace, the disk, and the number of calls."""
     chance = random.Random(seed)
     calls = chance.choice([1000, 20_000, 60_000])
-    when = lambda: str(chance.choice([0, 1000 * chance.randrange(calls // 1000)]))  # noqa: E731
+
+    def when() -> str:
+        return str(chance.choice([0, 1000 * chance.randrange(calls // 1000)]))
+
     acts = []
     for _ in range(chance.randint(1, 3)):
         what = chance.choice(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from downbeat.comparison.effort import next_step
-from downbeat.comparison.judging import alike_launches, needed_launches, rule_of
+from downbeat.comparison.judging import powers_of
 from downbeat.comparison.sheet import MORE_LAUNCHES
 from downbeat.data.cells import STEP
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION
@@ -162,9 +162,8 @@ def simulate_next_step(experiments: int) -> Findings:
         for _ in range(count):
             drawn = judge_together([one.judged(random, 1.0) for _ in range(CELLS)])
             left = [each for each in drawn if each.reason in MORE_LAUNCHES]
-            rules = [rule_of(each, CELLS) for each in left]
-            needed = [needed_launches(each, rule) for each, rule in zip(left, rules, strict=True)]
-            alike = [alike_launches(each, rule) for each, rule in zip(left, rules, strict=True)]
+            found = powers_of(left, CELLS)
+            needed, alike = ([each[name] for each in found] for name in ("launches_needed", "launches_alike"))
             step = SAID_STEP.search(next_step(needed, alike, MARGIN, launches))
             if not step:  # these launches would have shown it, or the machine is too noisy
                 continue
