@@ -50,7 +50,9 @@ SPREAD = "spread"
 def unpacked(tmp_path: Path) -> Path:
     """Returns a directory with what version 0.1 wrote, and `copy`, the same experiment again."""
     with tarfile.open(WRITTEN / "version-0.1.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+        if hasattr(tarfile, "data_filter"):  # Python 3.11.4 and later
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(tmp_path)
     shutil.copytree(tmp_path / "results", tmp_path / "copy")
     return tmp_path
 

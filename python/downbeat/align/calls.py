@@ -58,12 +58,14 @@ class RankTrace:
         rank: in the job; -1: the file does not say.
         host: name of its machine; empty: the trace does not say.
         calls: one for each group.
+        oscillator: whether its stamps are of an oscillator that NTP does not steer.
     """
 
     path: Path
     rank: int
     host: str
     calls: tuple[Calls, ...]
+    oscillator: bool = False
 
 
 ROOTED = ("bcast", "reduce", "gather", "scatter")

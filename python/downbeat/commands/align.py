@@ -79,7 +79,8 @@ def align(
 
     inputs_of_job = [path / job if job and path.is_dir() else path for path in traces]
     found, left_out = read_all(inputs_of_job, kernels_of(kernel or ()))
-    aligned = align_traces(found, wander, steered=not steady)
+    steered = not steady and not all(trace.oscillator for trace in found)
+    aligned = align_traces(found, wander, steered)
     aligned = replace(aligned, notes=(*aligned.notes, *left_out))
     inputs = {trace.path.resolve() for trace in found}
     if output and output.resolve() in inputs:

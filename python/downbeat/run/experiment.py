@@ -25,7 +25,15 @@ from downbeat.data.cells import (
     summarize_cells,
     with_states,
 )
-from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, metrics_of, open_launch, open_samples
+from downbeat.data.launch_file import (
+    CELL_FACTORS,
+    FIRST_METRICS,
+    IMPLIED,
+    context_of,
+    metrics_of,
+    open_launch,
+    open_samples,
+)
 from downbeat.errors import UsageError, reading
 from downbeat.files import read_json
 from downbeat.run import directory as places
@@ -171,6 +179,8 @@ class Experiment:
         Raises:
             UsageError: all lack it.
         """
+        if metric in FIRST_METRICS:  # which every file has
+            return []
         lacking = [launch for launch in self.launches if metric not in launch.metrics]
         if not lacking:
             return []

@@ -16,6 +16,7 @@ from downbeat.trace.records import NOT_KNOWN
 from downbeat.trace.trace import open_trace
 
 NAME = "libdownbeat-preload"
+OSCILLATORS = ("monotonic_raw", "tsc")  # local clocks that NTP does not steer
 recognizes = is_trace
 
 
@@ -37,7 +38,11 @@ def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
         rank, name = int(key[0]), str(key[1])
         by_rank.setdefault(rank, []).append(calls_of_rank(name, mine, trace.members.get(name) or (-1,)))
     rows: Any = trace.processes.itertuples(index=False)
-    return [RankTrace(row.file, int(row.rank), row.host, tuple(by_rank.get(row.rank, ()))) for row in rows], +left_out
+    found = [
+        RankTrace(row.file, int(row.rank), row.host, tuple(by_rank.get(row.rank, ())), row.clock in OSCILLATORS)
+        for row in rows
+    ]
+    return found, +left_out
 
 
 def blocking_collectives(records: pd.DataFrame) -> tuple[pd.DataFrame, Counter[str]]:
