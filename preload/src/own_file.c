@@ -75,7 +75,7 @@ static void give_back(int file) {
 }
 
 int own_file_create(const char *path) {
-    struct stat found;
+    struct stat found = {0};
     name = strdup(path);
     int file = name != NULL ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
     int code = file < 0 ? errno : 0;

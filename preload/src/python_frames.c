@@ -188,7 +188,7 @@ static int line_at(const struct code_object *code, intptr_t offset) {
         }
         while (at < table->head.size && (table->content[at] & 128U) == 0) /* columns */
             ++at;
-        end += 2 * ((first & 7U) + 1);
+        end += 2 * ((intptr_t)(first & 7U) + 1);
         if (offset < end)
             return kind == 15 ? 0 : line;
     }
