@@ -220,7 +220,7 @@ def test_a_trace_of_another_editor(bench: Bench, tmp_path: Path) -> None:
     """A byte order mark is no part of a delay; UTF-16 is refused in a line."""
     text = "".join(f"{delay}e-5 " for delay in range(8)) + "\n"
     (tmp_path / "marked.txt").write_bytes(b"\xef\xbb\xbf" + text.encode())
-    outcome = bench("barrier", "-r", 5, "--pattern", "trace(file=marked.txt)")
+    outcome = bench("barrier", "-r", "5", "--pattern", "trace(file=marked.txt)")
     assert outcome.status == 0, outcome.stderr
     (tmp_path / "only.txt").write_bytes(b"\xef\xbb\xbf")
     for name, encoding in {"a": "utf-16", "b": "utf-16-be", "c": "utf-32"}.items():
