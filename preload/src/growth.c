@@ -34,7 +34,7 @@ static time_t failed[TABLES]; /* when a table last did not grow, s; 0: never */
 
 static int64_t up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/* Entries of chunks with so many bytes. */
+/* How many entries fit into a chunk of this size: whole parts. */
 static int64_t entries_in(int table, int64_t bytes) {
     return bytes / table_entry_size[table] >> table_part_shift[table] << table_part_shift[table];
 }
