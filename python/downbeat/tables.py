@@ -1,0 +1,87 @@
+"""The base of record types: columns of one length, each declared once with its type, unit and meaning."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any, Self, dataclass_transform
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Texts = NDArray[np.object_]  # of str
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """The declaration of a column.
+
+    Attributes:
+        name: the field's, in a table and in everything that is written from it.
+        meaning: in docs and lists.
+        unit: "s", "B", "1"; empty where the values have none, like words and flags.
+    """
+
+    name: str
+    meaning: str
+    unit: str = ""
+
+
+def column(meaning: str, unit: str = "") -> Any:  # noqa: ANN401, the type is that of the annotation
+    """Declares a column of a Table; the annotation beside it is its type."""
+    return dataclasses.field(metadata={"meaning": meaning, "unit": unit})
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(column,))
+class Table:
+    """Rows of one kind as arrays, shape (rows,) each.
+
+    A subclass is a frozen dataclass without being decorated. Fields that `column` declares are columns; it has no
+    others.
+
+        class Sites(Table):
+            calls: Ints = column("calls at this site", "1")
+            waited: Floats = column("time for which processes waited here", "s")
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
+
+    def __post_init__(self) -> None:
+        lengths = {each.name: len(getattr(self, each.name)) for each in self.columns()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"columns of {type(self).__name__} differ in length: {lengths}")
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.columns()[0].name))
+
+    def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
+        """The rows that a slice, an array of numbers or one of flags selects, in its order."""
+        return type(self)(**{each.name: getattr(self, each.name)[rows] for each in self.columns()})
+
+    @classmethod
+    def columns(cls) -> tuple[Column, ...]:
+        """The declared columns, in their order."""
+        fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
+        return tuple(Column(each.name, each.metadata["meaning"], each.metadata["unit"]) for each in fields)
+
+    @classmethod
+    def joined(cls, tables: Iterable[Self]) -> Self:
+        """All rows of several tables, at least one, in their order."""
+        parts = list(tables)
+        return cls(
+            **{each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in cls.columns()}
+        )
+
+    def replaced(self, **columns: NDArray[Any]) -> Self:
+        """The same rows with other values in some columns."""
+        return dataclasses.replace(self, **columns)  # type: ignore[type-var]
+
+    def frame(self) -> pd.DataFrame:
+        """The table for users of pandas; the arrays are not copied where pandas can share them."""
+        return pd.DataFrame({each.name: getattr(self, each.name) for each in self.columns()})
