@@ -22,11 +22,4 @@ int db_clocks_synchronize(struct db_state *state);
 /* The same where the library itself finds it due, in a tree of so many levels. */
 int db_clocks_synchronize_due(struct db_state *state, int depth);
 
-/* This process's clock did what the limits exclude; a relative difference in frequency would explain it. Flags are 0
- * until a synchronization that nothing contradicts. */
-void db_clocks_contradict(struct db_state *state, double difference);
-
-/* The largest such difference since this was asked last; 0: none. */
-double db_clocks_take_contradiction(struct db_state *state);
-
 #endif
