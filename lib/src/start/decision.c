@@ -60,9 +60,11 @@ enum db_patience db_waiting_next(struct db_state *state, const struct db_report 
     return waiting->patient_calls > 0 ? DB_SLEEP : DB_BLOCK;
 }
 
-int db_waiting_asks(const struct db_state *state, const struct db_report *mine) {
+int db_waiting_need(const struct db_state *state, const struct db_report *report) {
     const struct db_waiting *waiting = &state->waiting;
-    return !waiting->oversubscribed && (was_away(mine) || (state->rank == 0 && waiting->patient_calls > 0));
+    if (waiting->oversubscribed)
+        return 0;
+    return was_away(report) || (state->rank == 0 && waiting->patient_calls > 0) ? DB_NEED_PATIENCE : 0;
 }
 
 void db_waiting_trust(struct db_state *state) {

@@ -3,6 +3,7 @@
 #ifndef DOWNBEAT_DECISION_H
 #define DOWNBEAT_DECISION_H
 
+#include "start/protocol.h"
 #include "start/state.h"
 
 /* A process's report on the last call, and its requests for this one. Each word is reduced to its maximum: with bit
@@ -25,17 +26,17 @@ struct db_decision {
     int32_t invalid;      /* 1 if any process's flag was 0 in the last call */
     int32_t patience;     /* of the messages from now on: enum db_patience */
     int32_t synchronize;  /* not 0: clocks first, in a tree of this many levels, then agree again */
-    int32_t settled;      /* 1: the next call needs no decision, unless any process asks for one */
+    int32_t needs;        /* that it leaves open: 0: the next call begins with an exchange */
 };
 
-/* What is exchanged where the last decision settled it: enough for all to decide alike, and at once. */
+/* What is exchanged if the last decision left no need open: enough for all to compute the same deadline. */
 struct db_entry {
     int64_t arrived_ns; /* on the global clock: the latest of all is when process 0 would decide */
     int64_t slack_ns;   /* of process 0; 0 on the others */
     int64_t lag_ns;     /* as in db_report; also the following */
     int64_t lateness_ns;
     int64_t invalid;
-    int64_t asks; /* 1: process 0 has to decide */
+    int64_t needs; /* of this process; their maximum is 0 only if no process has any */
 };
 
 /* Returns at process 0 when all have reported. `all` is set there only. */
@@ -54,8 +55,8 @@ int db_waiting_begin(struct db_state *state);
 /* How patient the messages after this one are to be, as process 0 sees it. `all` have reported on the last call. */
 enum db_patience db_waiting_next(struct db_state *state, const struct db_report *all);
 
-/* Whether process 0 may have to change the patience after that report of this process. */
-int db_waiting_asks(const struct db_state *state, const struct db_report *mine);
+/* DB_NEED_PATIENCE if process 0 may have to change the patience after that report of this process, else 0. */
+int db_waiting_need(const struct db_state *state, const struct db_report *mine);
 
 /* Every process is taken to have its processor, unless they are oversubscribed. */
 void db_waiting_trust(struct db_state *state);

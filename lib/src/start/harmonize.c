@@ -44,6 +44,16 @@ static void set_deadline(struct db_state *state, const struct db_report *all, st
     note_last(state, all->lag_ns, all->lateness_ns, now);
 }
 
+/* A start in progress. */
+struct start {
+    int64_t arrived; /* reading: when this process came or, if clocks were synchronized, when that was over */
+    struct db_report local;
+    struct db_report all; /* at process 0: the maxima of all processes */
+    struct db_decision decision;
+    enum db_phase decided_in; /* DB_EXCHANGE, or DB_DECIDE */
+    int synchronized;
+};
+
 static struct db_report report_of(struct db_state *state, int64_t arrived) {
     double late_ns = (double)(state->call.left - state->call.released) * state->clocks.map.ns_per_tick;
     return (struct db_report){
@@ -55,86 +65,104 @@ static struct db_report report_of(struct db_state *state, int64_t arrived) {
         .contradicted = db_contradiction_take(state)};
 }
 
-/* Whether the next calls can do without a decision. `all` have reported, and clocks are as they wanted them. */
-static int settles(const struct db_state *state, const struct db_decision *decision, const struct db_report *all) {
-    return state->transport.kind != DB_TRANSPORT_MESSAGES && state->settings.slack->judge == NULL &&
-           (decision->synchronize || !all->stale) && !db_waiting_asks(state, all);
-}
-
-/* Process 0 decides on a deadline; clocks are synchronized first where any needs it (Schuchart 2023, Alg. 1).
- * `arrived`: a reading before this process reported. */
-static int follow_process_0(struct db_state *state, const struct db_report *mine, struct db_decision *decision,
-                            int64_t *arrived) {
-    struct db_report all = {0};
-    DB_TRY(db_gather_reports(state, mine, &all));
-    *decision = (struct db_decision){
-        .lateness_ns = all.lateness_ns, .invalid = all.invalid != 0, .tolerance_ns = state->thresholds.tolerance_ns};
-    if (state->rank == 0) {
-        decision->patience = (int32_t)db_waiting_next(state, &all);
-        db_contradiction_print(state, all.contradicted);
-        if (all.contradicted != 0)
-            db_schedule_begin_again(state);
-        int missed = db_slack_judge(state->slack, all.invalid != 0);
-        if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))
-            decision->synchronize = db_schedule_depth(state);
-        decision->settled = settles(state, decision, &all);
-        if (decision->synchronize)
-            decision->tolerance_ns = db_tolerance_next(state, (double)all.error_ns);
-        else
-            set_deadline(state, &all, decision);
-    }
-    DB_TRY(db_spread_decision(state, decision));
-    if (decision->tolerance_ns != state->thresholds.tolerance_ns)
-        db_state_tolerate(state, decision->tolerance_ns);
-    if (!decision->synchronize)
-        return MPI_SUCCESS;
-
-    DB_TRY(db_clocks_synchronize_due(state, decision->synchronize));
-    /* Processes leave the synchronization one after another: gather them before the deadline is set. */
-    struct db_report nothing = {0};
-    struct db_report ready;
-    *arrived = db_clock_read(&state->clocks.clock);
-    DB_TRY(db_gather_reports(state, &nothing, &ready));
-    if (state->rank == 0)
-        set_deadline(state, &all, decision);
-    return db_spread_decision(state, decision);
-}
-
-/* All decide alike that the deadline is a slack after the last one came, if none asks for a decision. Returns at once
- * what Alg. 1 takes a reduction and a broadcast for. */
-static int decide_together(struct db_state *state, const struct db_report *mine, struct db_decision *decision,
-                           int64_t arrived) {
-    struct db_entry all = {.arrived_ns = db_map_global_ns(&state->clocks.map, arrived),
+/* All compute the same deadline: the slack after the last arrival. One exchange, where Alg. 1 takes a reduction and a
+ * broadcast. */
+static int exchange(struct db_state *state, struct start *start, int *needs) {
+    const struct db_report *local = &start->local;
+    struct db_entry all = {.arrived_ns = db_map_global_ns(&state->clocks.map, start->arrived),
                            .slack_ns = state->rank == 0 ? db_slack_next(state->slack) : 0,
-                           .lag_ns = mine->lag_ns,
-                           .lateness_ns = mine->lateness_ns,
-                           .invalid = mine->invalid,
-                           .asks =
-                               mine->stale || mine->contradicted || state->call.asks || db_waiting_asks(state, mine)};
+                           .lag_ns = local->lag_ns,
+                           .lateness_ns = local->lateness_ns,
+                           .invalid = local->invalid,
+                           .needs = (local->stale || local->contradicted ? DB_NEED_SYNC : 0) |
+                                    (state->call.disordered ? DB_NEED_ORDER : 0) | db_waiting_need(state, local)};
     DB_TRY(db_exchange_entries(state, &all));
-    *decision = (struct db_decision){.deadline_ns = all.arrived_ns + all.slack_ns,
-                                     .slack_ns = all.slack_ns,
-                                     .lateness_ns = all.lateness_ns,
-                                     .tolerance_ns = state->thresholds.tolerance_ns,
-                                     .invalid = all.invalid != 0,
-                                     .settled = !all.asks};
-    if (decision->settled && state->rank == 0)
+    *needs = (int)all.needs;
+    start->decision = (struct db_decision){.deadline_ns = all.arrived_ns + all.slack_ns,
+                                           .slack_ns = all.slack_ns,
+                                           .lateness_ns = all.lateness_ns,
+                                           .tolerance_ns = state->thresholds.tolerance_ns,
+                                           .invalid = all.invalid != 0};
+    if (!all.needs && state->rank == 0)
         note_last(state, all.lag_ns, all.lateness_ns, all.arrived_ns);
     return MPI_SUCCESS;
 }
 
-/* `arrived`: a reading before this process reported. `together`: whether no process decided for the others. */
-static int agree_on_deadline(struct db_state *state, struct db_decision *decision, int64_t *arrived, int *together) {
-    *arrived = db_clock_read(&state->clocks.clock);
-    const struct db_report mine = report_of(state, *arrived);
-    *together = state->call.settled;
-    if (*together) {
-        DB_TRY(decide_together(state, &mine, decision, *arrived));
-        *together = decision->settled;
+static int gather(struct db_state *state, struct start *start) {
+    return db_gather_reports(state, &start->local, &start->all);
+}
+
+/* What the next call needs process 0 for, whatever processes report then. */
+static int needs_left(const struct db_state *state, const struct start *start) {
+    return (state->transport.kind == DB_TRANSPORT_MESSAGES ? DB_NEED_LINES : 0) |
+           (state->settings.slack->judge != NULL ? DB_NEED_SLACK : 0) |
+           (start->all.stale && !start->decision.synchronize ? DB_NEED_SYNC : 0) | db_waiting_need(state, &start->all);
+}
+
+/* Process 0 decides on a deadline, or that clocks are synchronized first (Schuchart 2023, Alg. 1). */
+static void decide_first(struct db_state *state, struct start *start) {
+    const struct db_report *all = &start->all;
+    struct db_decision *decision = &start->decision;
+    *decision = (struct db_decision){.lateness_ns = all->lateness_ns,
+                                     .tolerance_ns = state->thresholds.tolerance_ns,
+                                     .invalid = all->invalid != 0,
+                                     .patience = (int32_t)db_waiting_next(state, all)};
+    db_contradiction_print(state, all->contradicted);
+    if (all->contradicted != 0)
+        db_schedule_begin_again(state);
+    int missed = db_slack_judge(state->slack, all->invalid != 0);
+    if (missed || (all->stale && db_schedule_allows(state, (int)all->stale)))
+        decision->synchronize = db_schedule_depth(state);
+    decision->needs = needs_left(state, start);
+    if (decision->synchronize)
+        decision->tolerance_ns = db_tolerance_next(state, (double)all->error_ns);
+}
+
+static int decide(struct db_state *state, struct start *start, int *needs) {
+    struct db_decision *decision = &start->decision;
+    if (state->rank == 0) {
+        if (start->synchronized)
+            decision->synchronize = 0;
+        else
+            decide_first(state, start);
+        if (!decision->synchronize)
+            set_deadline(state, &start->all, decision);
     }
-    if (!*together)
-        DB_TRY(follow_process_0(state, &mine, decision, arrived));
-    state->call.settled = decision->settled;
+    DB_TRY(db_spread_decision(state, decision));
+    if (decision->tolerance_ns != state->thresholds.tolerance_ns)
+        db_state_tolerate(state, decision->tolerance_ns);
+    *needs = decision->synchronize ? DB_NEED_SYNC : 0;
+    return MPI_SUCCESS;
+}
+
+/* Processes leave a synchronization one after another, so they report again before the deadline is set. */
+static int synchronize(struct db_state *state, struct start *start) {
+    DB_TRY(db_clocks_synchronize_due(state, start->decision.synchronize));
+    start->synchronized = 1;
+    start->arrived = db_clock_read(&state->clocks.clock);
+    return MPI_SUCCESS;
+}
+
+/* The phases up to DB_WAIT. */
+static int agree_on_deadline(struct db_state *state, struct start *start) {
+    start->arrived = db_clock_read(&state->clocks.clock);
+    start->local = report_of(state, start->arrived);
+    start->synchronized = 0;
+    enum db_phase phase = db_phase_after(DB_RELEASED, state->call.needs);
+    while (phase != DB_WAIT) {
+        int needs = 0;
+        start->decided_in = phase;
+        if (phase == DB_EXCHANGE)
+            DB_TRY(exchange(state, start, &needs));
+        else if (phase == DB_GATHER)
+            DB_TRY(gather(state, start));
+        else if (phase == DB_DECIDE)
+            DB_TRY(decide(state, start, &needs));
+        else
+            DB_TRY(synchronize(state, start));
+        phase = db_phase_after(phase, needs);
+    }
+    state->call.needs = start->decision.needs;
     return MPI_SUCCESS;
 }
 
@@ -145,38 +173,39 @@ static int harmonize(struct db_state *state, double delay, const void *caller, i
         pass_observation(state); /* if the last call left no time for it */
         db_slack_adapt(state->slack);
     }
-    struct db_decision decision;
-    int64_t arrived;
-    int together;
-    DB_TRY(agree_on_deadline(state, &decision, &arrived, &together));
+    struct start start;
+    DB_TRY(agree_on_deadline(state, &start));
+    const struct db_decision *decision = &start.decision;
 
-    struct db_release release = db_release_at(state, decision.deadline_ns + (int64_t)llrint(delay * 1e9));
+    struct db_release release = db_release_at(state, decision->deadline_ns + (int64_t)llrint(delay * 1e9));
     int unsure = !db_schedule_calm(state, release.ticks) && db_schedule_unsure(state, release.ticks);
-    state->call.verdict = state->counters.calls == 0 ? MPI_UNDEFINED : !decision.invalid;
-    state->call.lateness_ns = decision.lateness_ns;
-    state->counters.invalid_calls += state->counters.calls > 0 && decision.invalid;
+    state->call.verdict = state->counters.calls == 0 ? MPI_UNDEFINED : !decision->invalid;
+    state->call.lateness_ns = decision->lateness_ns;
+    state->counters.invalid_calls += state->counters.calls > 0 && decision->invalid;
     ++state->counters.calls;
-    state->call.deadline_ns = decision.deadline_ns;
-    state->call.slack_ns = decision.slack_ns;
-    state->call.released = release.ticks;
+    state->call.deadline_ns = decision->deadline_ns;
+    state->call.slack_ns = decision->slack_ns;
 
     int64_t ready = db_clock_read(&state->clocks.clock);
-    int64_t lag_ns = db_map_global_ns(&state->clocks.map, ready) - (decision.deadline_ns - decision.slack_ns);
+    int64_t lag_ns = db_map_global_ns(&state->clocks.map, ready) - (decision->deadline_ns - decision->slack_ns);
     int late = ready > release.ticks;
-    double disordered = db_contradiction_of_order(state, &decision, arrived, ready);
-    if (disordered > 0.0 && !together) /* else the clock of the last one to come may be the wrong one */
-        db_contradiction_note(state, disordered);
-    state->call.asks = disordered > 0.0;
-    unsure |= disordered > 0.0;
-    if (disordered > 0.0 && together) /* do not wait for a clock that was set: there is no telling which */
-        state->call.released = release.ticks = ready;
+    double contradiction = db_contradiction_of_order(state, decision, start.arrived, ready);
+    state->call.disordered = contradiction > 0.0;
+    if (contradiction > 0.0) {
+        unsure = 1;
+        if (start.decided_in == DB_EXCHANGE)
+            release.ticks = ready; /* a clock was set, maybe that of the last to come: do not wait for it */
+        else
+            db_contradiction_note(state, contradiction);
+    }
+    state->call.released = release.ticks;
     state->counters.late_arrivals += late;
     state->call.lag_ns = lag_ns > 0 ? lag_ns : 0;
 
-    if (state->rank == 0 && decision.slack_ns - lag_ns > OBSERVE_NS)
+    if (state->rank == 0 && decision->slack_ns - lag_ns > OBSERVE_NS)
         pass_observation(state);
     const int before_wait = state->settings.slack->flag_before_wait;
-    const struct db_verdict verdict = {.accepted = before_wait && !late, .refused = before_wait || late || unsure};
+    const struct db_verdict verdict = db_verdict_of(before_wait, late, unsure);
     int in_time = db_release_wait(state, ready, &release, &verdict, caller, &state->call, flag);
     if (!in_time || !*flag) {
         state->counters.late_exits += !before_wait && !in_time && !late;
@@ -213,7 +242,7 @@ int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag) {
         return db_raise(comm, code);
     struct db_release release = db_release_at(state, (int64_t)llrint(time * 1e9));
     int64_t ready = db_clock_read(&state->clocks.clock);
-    const struct db_verdict verdict = {.refused = ready > release.ticks};
+    const struct db_verdict verdict = db_verdict_of(0, ready > release.ticks, 0);
     struct db_call call;
     db_release_wait(state, ready, &release, &verdict, __builtin_return_address(0), &call, flag);
     return MPI_SUCCESS;

@@ -41,7 +41,7 @@ int db_release_wait(const struct db_state *state, int64_t ready, const struct db
     for (int64_t now = ready;;) {
         int64_t left = db_wait_until(&state->clocks.clock, now, until, state->waiting.patience);
         int in_time = left <= release->latest && left >= release->ticks; /* a clock may be set back meanwhile */
-        *flag = given.accepted | (in_time & !given.refused);
+        *flag = db_flag(&given, in_time);
         call->left = left;
         call->invalid = !*flag;
         if (until == release->ticks || left < until) /* set back by now: it is not waited for again */

@@ -2,6 +2,7 @@
 #ifndef DOWNBEAT_RELEASE_H
 #define DOWNBEAT_RELEASE_H
 
+#include "start/protocol.h"
 #include "start/state.h"
 
 /* Readings: when a process may leave, and the last at which it is in time. */
@@ -11,12 +12,6 @@ struct db_release {
 };
 
 struct db_release db_release_at(const struct db_state *state, int64_t global_ns);
-
-/* The flag, but for whether the process leaves in time. */
-struct db_verdict {
-    int accepted; /* 1, whenever the process leaves */
-    int refused;  /* 0, whenever it leaves, unless `accepted` */
-};
 
 /* Waits from the reading `ready`, notes in `call` when this process left, sets the flag, and returns whether the process
  * left in time. `caller`: code that runs once this process has left. */

@@ -3,6 +3,7 @@
 #include "start/clocks.h"
 #include "start/decision.h"
 #include "start/known.h"
+#include "start/protocol.h"
 #include "start/schedule.h"
 
 #include <stdio.h>
@@ -63,7 +64,7 @@ static enum db_transport_kind wanted_transport(const struct db_settings *setting
 static int begin_slack(struct db_state *state) {
     const struct db_settings *settings = &state->settings;
     state->root.observed = 0; /* of another slack, or another transport */
-    state->call.settled = 0;
+    state->call.needs = DB_NEED_SLACK;
     if (state->rank == 0)
         db_slack_init(state->slack, settings->slack, settings->slack_ns);
     return settings->slack->begin(state);

@@ -77,9 +77,9 @@ struct db_call {
     int64_t lag_ns;
     int64_t released; /* readings: when this process was to leave, and did leave */
     int64_t left;
-    int invalid;         /* this process's flag was 0 */
-    int settled;         /* the next call needs no decision: db_decision */
-    int asks;            /* or does after all, as this process saw times out of order */
+    int invalid;    /* this process's flag was 0 */
+    int needs;      /* bits of enum db_need that the last decision left open; the same on all processes */
+    int disordered; /* this process saw times out of order: it needs process 0 in the next call */
     int verdict;         /* on the call before it */
     int64_t lateness_ns; /* of the latest process in that call */
 };
