@@ -78,9 +78,7 @@ int db_clocks_synchronize(struct db_state *state) {
     map->version = before.version + 1;
     if (syncs->last.ticks != 0)
         contradicted = fmax(contradicted, db_contradiction_of_maps(&before, map, db_clock_read(clock)));
-    syncs->doubt = 0.0;
-    if (contradicted > 0.0)
-        db_contradiction_note(state, contradicted);
+    db_contradiction_resolve(state, contradicted);
     ++syncs->count;
     syncs->messages += state->messages - messages;
     syncs->last.ticks = db_clock_read(clock);

@@ -26,10 +26,17 @@ double db_contradiction_of_order(const struct db_state *state, const struct db_d
 }
 
 void db_contradiction_note(struct db_state *state, double difference) {
-    ++state->syncs.contradictions;
-    state->syncs.doubt = difference;
+    struct db_contradiction *contradiction = &state->contradiction;
+    ++contradiction->count;
+    contradiction->unresolved = 1;
+    contradiction->unreported = fmax(contradiction->unreported, difference);
     db_schedule_look_again(state);
-    state->syncs.contradicted = fmax(state->syncs.contradicted, difference);
+}
+
+void db_contradiction_resolve(struct db_state *state, double difference) {
+    state->contradiction.unresolved = 0;
+    if (difference > 0.0)
+        db_contradiction_note(state, difference);
 }
 
 /* Size and rank in one word, so that the maximum has both: 1.5 ppm at rank 3 is 1500 ppb << 24 | 3, more than 1499 ppb
@@ -38,16 +45,16 @@ void db_contradiction_note(struct db_state *state, double difference) {
 #define MOST_PPB ((double)((int64_t)1 << (62 - RANK_BITS)))
 
 int64_t db_contradiction_take(struct db_state *state) {
-    double difference = state->syncs.contradicted;
-    state->syncs.contradicted = 0.0;
+    double difference = state->contradiction.unreported;
+    state->contradiction.unreported = 0.0;
     return difference > 0.0 ? (int64_t)fmin(MOST_PPB, ceil(difference * 1e9)) << RANK_BITS | state->rank : 0;
 }
 
 void db_contradiction_print(struct db_state *state, int64_t word) {
     struct db_reason reason;
-    if (word == 0 || state->root.told)
+    if (word == 0 || state->contradiction.printed)
         return;
-    state->root.told = 1;
+    state->contradiction.printed = 1;
     db_explain(&reason, MPI_ERR_OTHER,
                "the clock of rank %d moved against the others as if its frequency were off by %.3g ppm, which max_skew "
                "(%g ppm) and max_wander (%g ppm) exclude: it was set, it stepped, or its frequency is off or has "

@@ -14,8 +14,11 @@ double db_contradiction_of_maps(const struct db_clock_map *before, const struct 
 double db_contradiction_of_order(const struct db_state *state, const struct db_decision *decision, int64_t arrived,
                                  int64_t ready);
 
-/* Notes a contradiction of this process's clock: flags are 0 here until a synchronization that nothing contradicts. */
+/* Notes a contradiction of this process's clock: flags are 0 here until a synchronization without any. */
 void db_contradiction_note(struct db_state *state, double difference);
+
+/* After a synchronization, with the contradiction that it shows, or 0. */
+void db_contradiction_resolve(struct db_state *state, double difference);
 
 /* The word of a report (decision.h) for the largest contradiction since the last report; 0: there was none. */
 int64_t db_contradiction_take(struct db_state *state);

@@ -12,9 +12,9 @@ struct db_report {
     int64_t lag_ns;       /* from the decision to the moment this process was ready */
     int64_t lateness_ns;  /* from its release to the moment it left */
     int64_t invalid;      /* 1 if its flag was 0 */
-    int64_t stale;        /* db_schedule_wants */
+    int64_t due;           /* enum db_due */
     int64_t error_ns;     /* the expected error directly after its last synchronization, without what none shows */
-    int64_t contradicted; /* the contradiction that its clock showed, or 0 */
+    int64_t contradiction; /* db_contradiction_take */
 };
 
 /* Process 0's decision. */

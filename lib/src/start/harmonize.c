@@ -17,22 +17,20 @@
 
 /* Process 0 gives the slack controller its observations of the previous call. */
 static void pass_observation(struct db_state *state) {
-    if (!state->root.observed)
+    if (state->root.observation.given_ns == 0)
         return;
-    state->root.observed = 0;
     db_slack_observe(state->slack, &state->root.observation);
+    state->root.observation.given_ns = 0;
 }
 
 /* Process 0 notes what it learned of the last call, and that it has decided now. */
 static void note_last(struct db_state *state, int64_t lag_ns, int64_t lateness_ns, int64_t now) {
-    if (state->counters.calls > 0) {
-        state->root.observed = 1;
+    if (state->counters.calls > 0)
         state->root.observation = (struct db_slack_call){.lag_ns = lag_ns,
                                                          .given_ns = state->call.slack_ns,
                                                          .rest_ns = now - state->root.decided_ns - state->call.slack_ns,
                                                          .late = lag_ns <= state->call.slack_ns &&
                                                                  lateness_ns > state->thresholds.tolerance_ns};
-    }
     state->root.decided_ns = now;
 }
 
@@ -60,9 +58,9 @@ static struct db_report report_of(struct db_state *state, int64_t arrived) {
         .lag_ns = state->call.lag_ns,
         .lateness_ns = late_ns > 0.0 ? (int64_t)late_ns : 0,
         .invalid = state->call.invalid,
-        .stale = db_schedule_calm(state, arrived) ? 0 : db_schedule_wants(state),
+        .due = db_schedule_due(state, arrived),
         .error_ns = state->syncs.last.deviation_ns < 1e18 ? (int64_t)state->syncs.last.deviation_ns : (int64_t)1e18,
-        .contradicted = db_contradiction_take(state)};
+        .contradiction = db_contradiction_take(state)};
 }
 
 /* All compute the same deadline: the slack after the last arrival. One exchange, where Alg. 1 takes a reduction and a
@@ -74,7 +72,7 @@ static int exchange(struct db_state *state, struct start *start, int *needs) {
                            .lag_ns = local->lag_ns,
                            .lateness_ns = local->lateness_ns,
                            .invalid = local->invalid,
-                           .needs = (local->stale || local->contradicted ? DB_NEED_SYNC : 0) |
+                           .needs = (local->due || local->contradiction ? DB_NEED_SYNC : 0) |
                                     (state->call.disordered ? DB_NEED_ORDER : 0) | db_waiting_need(state, local)};
     DB_TRY(db_exchange_entries(state, &all));
     *needs = (int)all.needs;
@@ -96,7 +94,7 @@ static int gather(struct db_state *state, struct start *start) {
 static int needs_left(const struct db_state *state, const struct start *start) {
     return (state->transport.kind == DB_TRANSPORT_MESSAGES ? DB_NEED_LINES : 0) |
            (state->settings.slack->judge != NULL ? DB_NEED_SLACK : 0) |
-           (start->all.stale && !start->decision.synchronize ? DB_NEED_SYNC : 0) | db_waiting_need(state, &start->all);
+           (start->all.due && !start->decision.synchronize ? DB_NEED_SYNC : 0) | db_waiting_need(state, &start->all);
 }
 
 /* Process 0 decides on a deadline, or that clocks are synchronized first (Schuchart 2023, Alg. 1). */
@@ -107,11 +105,11 @@ static void decide_first(struct db_state *state, struct start *start) {
                                      .tolerance_ns = state->thresholds.tolerance_ns,
                                      .invalid = all->invalid != 0,
                                      .patience = (int32_t)db_waiting_next(state, all)};
-    db_contradiction_print(state, all->contradicted);
-    if (all->contradicted != 0)
+    db_contradiction_print(state, all->contradiction);
+    if (all->contradiction != 0)
         db_schedule_begin_again(state);
     int missed = db_slack_judge(state->slack, all->invalid != 0);
-    if (missed || (all->stale && db_schedule_allows(state, (int)all->stale)))
+    if (missed || (all->due && db_schedule_allows(state, (enum db_due)all->due)))
         decision->synchronize = db_schedule_depth(state);
     decision->needs = needs_left(state, start);
     if (decision->synchronize)
@@ -168,7 +166,7 @@ static int agree_on_deadline(struct db_state *state, struct start *start) {
 
 /* `caller`: code that goes on when this process leaves. */
 static int harmonize(struct db_state *state, double delay, const void *caller, int *flag) {
-    DB_TRY(db_state_settle(state));
+    DB_TRY(db_state_choose_transport(state));
     if (state->rank == 0) {
         pass_observation(state); /* if the last call left no time for it */
         db_slack_adapt(state->slack);
@@ -178,7 +176,7 @@ static int harmonize(struct db_state *state, double delay, const void *caller, i
     const struct db_decision *decision = &start.decision;
 
     struct db_release release = db_release_at(state, decision->deadline_ns + (int64_t)llrint(delay * 1e9));
-    int unsure = !db_schedule_calm(state, release.ticks) && db_schedule_unsure(state, release.ticks);
+    int unsure = db_schedule_unsure(state, release.ticks);
     state->call.verdict = state->counters.calls == 0 ? MPI_UNDEFINED : !decision->invalid;
     state->call.lateness_ns = decision->lateness_ns;
     state->counters.invalid_calls += state->counters.calls > 0 && decision->invalid;

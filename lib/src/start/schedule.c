@@ -13,7 +13,7 @@
 /* The share of time while flags would otherwise be 0, in the beginning and after a clock was set: a flag of 0 costs a
  * call. Clocks that are not known by then are not known sooner by more of the same. A clock that is set again and again
  * gets so much of the time in all. */
-#define NEEDED_SHARE 0.1
+#define URGENT_SHARE 0.1
 #define BEGINNING_NS 2e9
 #define BEGINNINGS_NS 4e9
 #define BEGINNINGS_SHARE 0.05
@@ -21,6 +21,8 @@
  * `PAUSE_NS`, unless it costs no more than the share: soon after the last one, hardly more can be known. */
 #define SPREAD (1.0 / 16.0)
 #define PAUSE_NS 10e9
+/* How long ahead a look at the clock holds. */
+#define GOOD_NS 1e6
 
 /* If two synchronizations have taken longer than this, the tree may have a level more the next time: one of them may
  * have been interrupted, or have set up connections. */
@@ -33,50 +35,56 @@ static double age_ns(const struct db_state *state, int64_t ticks) {
     return (double)(ticks - state->syncs.last.ticks) * state->clocks.clock.ns_per_tick;
 }
 
-int db_schedule_unsure(const struct db_state *state, int64_t ticks) {
-    return state->syncs.doubt > 0.0 || age_ns(state, ticks) > state->thresholds.trust_ns ||
+static int unsure_at(const struct db_state *state, int64_t ticks) {
+    return state->contradiction.unresolved || age_ns(state, ticks) > state->thresholds.trust_ns ||
            db_map_deviation_ns(&state->clocks.map, ticks) > state->thresholds.flag_error_ns;
 }
 
-static int wants_at(const struct db_state *state, int64_t ticks) {
+static enum db_due due_at(const struct db_state *state, int64_t ticks) {
     const struct db_settings *settings = &state->settings;
     double deviation_ns = db_map_deviation_ns(&state->clocks.map, ticks);
     int old = age_ns(state, ticks) > state->thresholds.max_age_ns;
     int untrusted = deviation_ns > state->thresholds.flag_error_ns || (old && isfinite(state->thresholds.trust_ns));
     int own_schedule = settings->slack->age_ns > 0.0 || settings->max_age_ns > 0.0;
-    if (!own_schedule && (state->syncs.doubt > 0.0 || untrusted))
-        return DB_NEEDED;
+    if (!own_schedule && (state->contradiction.unresolved || untrusted))
+        return DB_URGENT;
     if (old)
-        return DB_WANTED;
+        return DB_DUE;
     if (settings->slack->age_ns > 0.0)
-        return 0;
+        return DB_NOT_DUE;
     double bound_ns = fmax(settings->max_error_ns, BOUND_GROWTH * state->syncs.last.bound_ns);
     if (db_map_bound_ns(&state->clocks.map, ticks) > bound_ns)
-        return 1;
-    return deviation_ns > fmax(state->thresholds.target_error_ns, DEVIATION_GROWTH * state->syncs.last.deviation_ns);
+        return DB_DUE;
+    double most_ns = fmax(state->thresholds.target_error_ns, DEVIATION_GROWTH * state->syncs.last.deviation_ns);
+    return deviation_ns > most_ns ? DB_DUE : DB_NOT_DUE;
 }
 
-int db_schedule_wants(const struct db_state *state) { return wants_at(state, db_clock_read(&state->clocks.clock)); }
-
-#define CALM_NS 1e6
-
-static int is_calm(const struct db_state *state, int64_t ticks) {
-    return !wants_at(state, ticks) && !db_schedule_unsure(state, ticks);
+static int is_good_at(const struct db_state *state, int64_t ticks) {
+    return due_at(state, ticks) == DB_NOT_DUE && !unsure_at(state, ticks);
 }
 
-int db_schedule_calm(struct db_state *state, int64_t ticks) {
-    struct db_calm *calm = &state->syncs.calm;
-    if (ticks >= calm->from && ticks <= calm->until)
+/* Whether the clock is neither due nor unsure: looked up, or found for the next GOOD_NS. */
+static int is_good(struct db_state *state, int64_t ticks) {
+    struct db_good *good = &state->syncs.good;
+    if (ticks >= good->from && ticks <= good->until)
         return 1;
-    if (!is_calm(state, ticks))
+    if (!is_good_at(state, ticks))
         return 0;
-    /* Age and bound rise, and the variance is convex: what it is at both ends it is between them. */
-    int64_t until = ticks + (int64_t)(CALM_NS / state->clocks.clock.ns_per_tick);
-    *calm = (struct db_calm){.from = ticks, .until = is_calm(state, until) ? until : ticks};
+    /* Age and bound are monotonic and the variance is convex, so checking both ends covers the interval. */
+    int64_t until = ticks + (int64_t)(GOOD_NS / state->clocks.clock.ns_per_tick);
+    *good = (struct db_good){.from = ticks, .until = is_good_at(state, until) ? until : ticks};
     return 1;
 }
 
-void db_schedule_look_again(struct db_state *state) { state->syncs.calm = (struct db_calm){.from = 1, .until = 0}; }
+enum db_due db_schedule_due(struct db_state *state, int64_t ticks) {
+    return is_good(state, ticks) ? DB_NOT_DUE : due_at(state, ticks);
+}
+
+int db_schedule_unsure(struct db_state *state, int64_t ticks) {
+    return !is_good(state, ticks) && unsure_at(state, ticks);
+}
+
+void db_schedule_look_again(struct db_state *state) { state->syncs.good = (struct db_good){.from = 1, .until = 0}; }
 
 static double served(int depth, int clocks) { return depth * ceil(pow(clocks, 1.0 / depth)); }
 
@@ -110,7 +118,7 @@ void db_schedule_begin_again(struct db_state *state) {
     syncs->beginning.until_ns = until_ns;
 }
 
-int db_schedule_allows(struct db_state *state, int wanted) {
+int db_schedule_allows(struct db_state *state, enum db_due due) {
     if (state->settings.max_age_ns > 0.0 || state->settings.slack->age_ns > 0.0)
         return 1;
     struct db_synchronizations *syncs = &state->syncs;
@@ -125,8 +133,8 @@ int db_schedule_allows(struct db_state *state, int wanted) {
     int beginning = now_ns < until_ns;
     if (beginning)
         syncs->beginning.due_ns = syncs->due_ns;
-    else if (wanted == DB_NEEDED)
+    else if (due == DB_URGENT)
         return syncs->due_ns - syncs->beginning.due_ns <= SHARE * (now_ns - until_ns);
-    double share = wanted == DB_NEEDED ? NEEDED_SHARE : SHARE;
+    double share = due == DB_URGENT ? URGENT_SHARE : SHARE;
     return syncs->due_ns <= share * now_ns + advance_ns;
 }

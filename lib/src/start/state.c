@@ -63,7 +63,7 @@ static enum db_transport_kind wanted_transport(const struct db_settings *setting
 
 static int begin_slack(struct db_state *state) {
     const struct db_settings *settings = &state->settings;
-    state->root.observed = 0; /* of another slack, or another transport */
+    state->root.observation = (struct db_slack_call){0}; /* of another slack, or another transport */
     state->call.needs = DB_NEED_SLACK;
     if (state->rank == 0)
         db_slack_init(state->slack, settings->slack, settings->slack_ns);
@@ -91,8 +91,8 @@ static int begin_transport(struct db_state *state) {
 /* Lines cost as much to set up as they save in so many calls, and many programs make few on each communicator. */
 #define CALLS_BEFORE_LINES 16
 
-int db_state_settle(struct db_state *state) {
-    if (state->transport.tried || state->counters.calls < CALLS_BEFORE_LINES ||
+int db_state_choose_transport(struct db_state *state) {
+    if (state->transport.neighbors.size > 0 || state->counters.calls < CALLS_BEFORE_LINES ||
         wanted_transport(&state->settings) != DB_TRANSPORT_AUTO)
         return MPI_SUCCESS;
     DB_TRY(db_state_meet(state));
@@ -125,7 +125,7 @@ static int apply(struct db_state *state, struct db_offer *wanted) {
         DB_TRY(db_clocks_synchronize(state));
     }
     if (other_transport && wanted_transport(settings) == DB_TRANSPORT_AUTO)
-        db_transport_free(&state->transport); /* db_state_settle */
+        db_transport_free(&state->transport); /* db_state_choose_transport */
     else if (other_transport)
         DB_TRY(begin_transport(state));
     return other_slack ? begin_slack(state) : MPI_SUCCESS;

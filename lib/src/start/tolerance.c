@@ -8,9 +8,10 @@
 /* Reports once, at which error the clocks of this network stay. */
 static void report_error(struct db_state *state, double error_ns) {
     struct db_reason reason;
-    if (state->root.unknown < HOPELESS_SYNCS || state->root.unknown_told || state->thresholds.flag_error_ns <= 0.0)
+    struct db_tolerance *tolerance = &state->tolerance;
+    if (tolerance->streak < HOPELESS_SYNCS || tolerance->printed || state->thresholds.flag_error_ns <= 0.0)
         return;
-    state->root.unknown_told = 1;
+    tolerance->printed = 1;
     double tolerance_ns = (double)state->thresholds.tolerance_ns;
     double needed_ns = tolerance_ns * error_ns / state->thresholds.flag_error_ns;
     db_explain(&reason, MPI_ERR_OTHER,
@@ -28,26 +29,27 @@ static void report_error(struct db_state *state, double error_ns) {
 #define MOST_TOLERANCE_NS 1e9
 
 int64_t db_tolerance_next(struct db_state *state, double error_ns) {
-    struct db_root *root = &state->root;
-    double asked_ns = state->thresholds.flag_error_ns;
+    struct db_tolerance *tolerance = &state->tolerance;
+    double most_ns = state->thresholds.flag_error_ns;
     int64_t tolerance_ns = state->thresholds.tolerance_ns;
     if (state->settings.flag_error_ns > 0.0)
         return tolerance_ns;
-    root->least_ns = root->unknown == 0 ? error_ns : fmin(root->least_ns, error_ns);
-    root->unknown = error_ns > asked_ns ? root->unknown + 1 : 0;
-    root->known = error_ns < MARGIN * asked_ns / 2.0 ? root->known + 1 : 0;
+    int failed = tolerance->streak > 0 ? tolerance->streak : 0;
+    int spare = tolerance->streak < 0 ? -tolerance->streak : 0;
+    tolerance->least_ns = failed == 0 ? error_ns : fmin(tolerance->least_ns, error_ns);
+    tolerance->streak = error_ns > most_ns ? failed + 1 : error_ns < MARGIN * most_ns / 2.0 ? -(spare + 1) : 0;
     if (state->settings.tolerance_ns != DB_TOLERANCE_AUTO) {
         report_error(state, error_ns);
         return tolerance_ns;
     }
-    if (root->unknown >= WIDENING_SYNCS) {
-        root->unknown = 0;
-        while (root->least_ns > asked_ns && (double)tolerance_ns < MOST_TOLERANCE_NS) {
-            asked_ns *= 2.0;
+    if (tolerance->streak >= WIDENING_SYNCS) {
+        tolerance->streak = 0;
+        while (tolerance->least_ns > most_ns && (double)tolerance_ns < MOST_TOLERANCE_NS) {
+            most_ns *= 2.0;
             tolerance_ns *= 2;
         }
-    } else if (root->known >= NARROWING_SYNCS && tolerance_ns > DB_DEFAULT_TOLERANCE_NS) {
-        root->known = 0;
+    } else if (tolerance->streak <= -NARROWING_SYNCS && tolerance_ns > DB_DEFAULT_TOLERANCE_NS) {
+        tolerance->streak = 0;
         tolerance_ns /= 2;
     }
     return tolerance_ns;

@@ -61,7 +61,6 @@ int db_transport_begin(struct db_transport *transport, const struct db_channel *
     if (wanted == DB_TRANSPORT_MESSAGES)
         return MPI_SUCCESS;
     DB_TRY(db_neighbors_find(&transport->neighbors, channel, one_node));
-    transport->tried = 1;
     if (transport->neighbors.nodes == 1 && processes > 1)
         transport->kind = DB_TRANSPORT_SHARED;
     else if (transport->neighbors.nodes < processes && wanted != DB_TRANSPORT_SHARED)
@@ -74,7 +73,7 @@ int db_transport_begin(struct db_transport *transport, const struct db_channel *
 }
 
 void db_transport_free(struct db_transport *transport) {
-    if (transport->tried)
+    if (transport->neighbors.size > 0)
         db_neighbors_free(&transport->neighbors);
     memset(transport, 0, sizeof *transport);
     transport->kind = DB_TRANSPORT_MESSAGES;

@@ -24,8 +24,7 @@ struct db_branch {
 
 struct db_transport {
     enum db_transport_kind kind;   /* in force: not DB_TRANSPORT_AUTO */
-    int tried;                     /* whether lines were looked for */
-    struct db_neighbors neighbors; /* unless by messages */
+    struct db_neighbors neighbors; /* `size` is 0 until lines are looked for; without memory where none are */
     struct db_branch branch;
     uint32_t round;     /* of reports and decisions */
     uint32_t exchanged; /* rounds of exchanges */
