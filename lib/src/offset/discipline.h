@@ -8,6 +8,7 @@
 
 #include "offset/drift.h"
 
+/* Offsets of a pair. Choice: the last seconds densely, 100 s sparsely. Half and twice: not measured. */
 #define DB_HISTORY 24
 
 /* Hypotheses of how two oscillators and the path between them behave (discipline.c): the first of them of oscillators

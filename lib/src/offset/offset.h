@@ -13,11 +13,11 @@
 #include "base/component.h"
 #include "offset/exchange.h"
 
-/* Exchanges per estimate at most, where an estimator keeps them all. */
+/* Exchanges per estimate at most, where an estimator keeps them all. Choice: 10 times the papers' 100. */
 #define DB_MAX_EXCHANGES 1000
 
-/* Timestamps and maps are whole nanoseconds: one of them on either side, one in the map. In addition, a timestamp lags
- * by the clock's resolution, which is assumed to be the same on both sides. */
+/* Derivation: timestamps and maps are whole nanoseconds, one of them on either side, one in the map. In addition, a
+ * timestamp lags by the clock's resolution, which is assumed to be the same on both sides. */
 #define DB_ROUNDING_NS 3.0
 
 /* Knowledge about a pair of processes; empty if zeroed. */

@@ -39,8 +39,8 @@ void db_contradiction_resolve(struct db_state *state, double difference) {
         db_contradiction_note(state, difference);
 }
 
-/* Size and rank in one word, so that the maximum has both: 1.5 ppm at rank 3 is 1500 ppb << 24 | 3, more than 1499 ppb
- * at any rank. */
+/* Size and rank in one word, so that the maximum has both. Choice: 16 million ranks, and sizes to 2.7 * 10^11 ppb: 1.5
+ * ppm at rank 3 is 1500 ppb << 24 | 3, more than 1499 ppb at any rank. */
 #define RANK_BITS 24
 #define MOST_PPB ((double)((int64_t)1 << (62 - RANK_BITS)))
 

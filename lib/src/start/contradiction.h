@@ -1,6 +1,6 @@
-/* Contradictions: a process's clock did what max_skew and max_wander exclude. It was set, it stepped, or its frequency is
- * off or has changed. Its size is the relative difference in frequency that would explain it: positive, whichever way
- * the clock moved; 0: there is none. */
+/* Contradictions: a process's clock did what max_skew and max_wander exclude. It was set, it stepped, or its frequency
+ * is off or has changed. Its size is the relative difference in frequency that would explain it: positive, whichever
+ * way the clock moved; 0: there is none. */
 #ifndef DOWNBEAT_CONTRADICTION_H
 #define DOWNBEAT_CONTRADICTION_H
 

@@ -6,14 +6,19 @@
 #include "start/protocol.h"
 #include "start/state.h"
 
+/* No message takes this long: a process had no processor. Choice, between the 0.1 ms of a slow message and the 1 to 4
+ * ms of a scheduler's tick. Half: slow networks put processes to sleep; twice: some that lost their processor spin on.
+ */
+#define DB_AWAY_NS 1000000
+
 /* A process's report on the last call, and its requests for this one. Each word is reduced to its maximum: with bit
  * flags in one word, a maximum would lose all but the highest. */
 struct db_report {
-    int64_t lag_ns;       /* from the decision to the moment this process was ready */
-    int64_t lateness_ns;  /* from its release to the moment it left */
-    int64_t invalid;      /* 1 if its flag was 0 */
+    int64_t lag_ns;        /* from the decision to the moment this process was ready */
+    int64_t lateness_ns;   /* from its release to the moment it left */
+    int64_t invalid;       /* 1 if its flag was 0 */
     int64_t due;           /* enum db_due */
-    int64_t error_ns;     /* the expected error directly after its last synchronization, without what none shows */
+    int64_t error_ns;      /* the expected error directly after its last synchronization, without what none shows */
     int64_t contradiction; /* db_contradiction_take */
 };
 

@@ -9,10 +9,11 @@
 
 #include <math.h>
 
-/* A century of delay is a mistake, and would overflow. */
+/* Derivation: int64_t ns hold 292 years; a century of delay is a mistake. */
 #define MAX_DELAY_SECONDS 3e9
 
-/* Longest time to record a call, ns: if the slack leaves that much time, recording is free. */
+/* If the slack leaves this much time, ns, recording a call is free. Recording takes some 20 ns warm (slack.h), several
+ * times that cold. Choice; half and twice: recorded at the next arrival a little less or more often. */
 #define OBSERVE_NS 100
 
 /* Process 0 gives the slack controller its observations of the previous call. */

@@ -6,7 +6,9 @@
 #include <stddef.h>
 
 /* After a long wait the exit path is cold, where other programs share the caches, and costs up to 1 us. It is run once,
- * shortly before the deadline, to warm them. */
+ * shortly before the deadline, to warm them. Measurement, beside programs that fill the caches: the path took 0.2 us in
+ * the median and 0.7 us in 5 % of the starts, so 1 us is the least that it needs before the deadline, and 3 us are
+ * ample. Half and twice: not measured. Depends on the machine. */
 #define REHEARSED_NS 3000.0
 #define LEAST_REHEARSED_NS 1000.0
 

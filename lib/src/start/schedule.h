@@ -13,12 +13,12 @@ enum db_due db_schedule_due(struct db_state *state, int64_t ticks);
  * its expected error is too large. */
 int db_schedule_unsure(struct db_state *state, int64_t ticks);
 
-/* After a change of the clock's map or of the thresholds: what db_schedule_due and db_schedule_unsure found for the next
- * millisecond no longer holds. */
+/* After a change of the clock's map or of the thresholds: what db_schedule_due and db_schedule_unsure found for the
+ * next millisecond no longer holds. */
 void db_schedule_look_again(struct db_state *state);
 
-/* On process 0: whether the budget has time for a synchronization. If no age is set: 1 % of all time in the long run; if
- * it is urgent, 10 % of the first 2 s and 1 % of all that follows. */
+/* On process 0: whether the budget has time for a synchronization. If no age is set: 1 % of all time in the long run;
+ * if it is urgent, 10 % of the first 2 s and 1 % of all that follows. */
 int db_schedule_allows(struct db_state *state, enum db_due due);
 
 /* A clock was set: for 2 s, the budget is that of the beginning. */

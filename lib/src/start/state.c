@@ -88,7 +88,9 @@ static int begin_transport(struct db_state *state) {
     return MPI_SUCCESS;
 }
 
-/* Lines cost as much to set up as they save in so many calls, and many programs make few on each communicator. */
+/* Lines cost as much to set up as they save in this many calls, and many programs make few on each communicator.
+ * Measurement: first_us and call_cost_us of make bench. Derivation: at the break-even, calls cost at most twice the
+ * best choice; at half and at twice of it, 3 times. Depends on the machine. */
 #define CALLS_BEFORE_LINES 16
 
 int db_state_choose_transport(struct db_state *state) {

@@ -68,16 +68,17 @@ struct db_synchronizations {
 
 /* contradiction.c */
 struct db_contradiction {
-    double unreported; /* the largest since this process's last report, as a positive difference in frequency, relative */
-    int unresolved;    /* the last synchronization, or what came after it, contradicts this clock: its flags are 0 */
-    int printed;       /* on process 0: one of this communicator was printed */
+    double
+        unreported; /* the largest since this process's last report, as a positive difference in frequency, relative */
+    int unresolved; /* the last synchronization, or what came after it, contradicts this clock: its flags are 0 */
+    int printed;    /* on process 0: one of this communicator was printed */
     long long count;
 };
 
 /* tolerance=auto, on process 0: tolerance.c */
 struct db_tolerance {
-    /* Positive: synchronizations in a row that left a larger error than flags allow. Negative: as many in a row that left
-     * one small enough for half the tolerance. */
+    /* Positive: synchronizations in a row that left a larger error than flags allow. Negative: as many in a row that
+     * left one small enough for half the tolerance. */
     int streak;
     double least_ns; /* the smallest error of a positive streak */
     int printed;     /* that streak was printed as hopeless */
@@ -90,15 +91,15 @@ struct db_call {
     int64_t lag_ns;
     int64_t released; /* readings: when this process was to leave, and did leave */
     int64_t left;
-    int invalid;    /* this process's flag was 0 */
-    int needs;      /* bits of enum db_need that the last decision left open; the same on all processes */
-    int disordered; /* this process saw times out of order: it needs process 0 in the next call */
+    int invalid;         /* this process's flag was 0 */
+    int needs;           /* bits of enum db_need that the last decision left open; the same on all processes */
+    int disordered;      /* this process saw times out of order: it needs process 0 in the next call */
     int verdict;         /* on the call before it */
     int64_t lateness_ns; /* of the latest process in that call */
 };
 
-/* On process 0: the last decision, and an observation of the call before it. The slack controller gets it when process 0
- * arrives or has time in its wait, so that no process waits for it between report and decision. */
+/* On process 0: the last decision, and an observation of the call before it. The slack controller gets it when process
+ * 0 arrives or has time in its wait, so that no process waits for it between report and decision. */
 struct db_root {
     int64_t decided_ns;               /* on the global clock */
     struct db_slack_call observation; /* `given_ns` is 0 if there is none */

@@ -2,14 +2,20 @@
 
 #include <math.h>
 
-/* This many synchronizations in a row have not helped: none will. */
-#define HOPELESS_SYNCS 16
+/* An automatic tolerance doubles, once or several times, after this many synchronizations in a row that leave a larger
+ * expected error than it needs, and halves after this many that would do for half of it with a margin. Choice: the
+ * first eight errors are of clocks that are not known yet. */
+#define WIDENING_SYNCS 8
+#define NARROWING_SYNCS 16
+#define MARGIN 0.8
+/* Choice: no network needs it; it ends the doubling where an error is infinite. Half and twice do the same. */
+#define MOST_TOLERANCE_NS 1e9
 
-/* Reports once, at which error the clocks of this network stay. */
-static void report_error(struct db_state *state, double error_ns) {
+/* Prints once, where the tolerance is fixed, at which error the clocks of this network stay. */
+static void print_error_once(struct db_state *state, double error_ns) {
     struct db_reason reason;
     struct db_tolerance *tolerance = &state->tolerance;
-    if (tolerance->streak < HOPELESS_SYNCS || tolerance->printed || state->thresholds.flag_error_ns <= 0.0)
+    if (tolerance->streak < 2 * WIDENING_SYNCS || tolerance->printed || state->thresholds.flag_error_ns <= 0.0)
         return;
     tolerance->printed = 1;
     double tolerance_ns = (double)state->thresholds.tolerance_ns;
@@ -20,13 +26,6 @@ static void report_error(struct db_state *state, double error_ns) {
                error_ns * 1e-3, tolerance_ns * 1e-3, state->thresholds.flag_error_ns * 1e-3, 1.5 * needed_ns * 1e-9);
     db_tell(reason.text);
 }
-
-/* An automatic tolerance doubles, once or several times, after this many synchronizations in a row that leave a larger
- * expected error than it needs, and halves after this many that would do for half of it with a margin. */
-#define WIDENING_SYNCS 8
-#define NARROWING_SYNCS 16
-#define MARGIN 0.8
-#define MOST_TOLERANCE_NS 1e9
 
 int64_t db_tolerance_next(struct db_state *state, double error_ns) {
     struct db_tolerance *tolerance = &state->tolerance;
@@ -39,7 +38,7 @@ int64_t db_tolerance_next(struct db_state *state, double error_ns) {
     tolerance->least_ns = failed == 0 ? error_ns : fmin(tolerance->least_ns, error_ns);
     tolerance->streak = error_ns > most_ns ? failed + 1 : error_ns < MARGIN * most_ns / 2.0 ? -(spare + 1) : 0;
     if (state->settings.tolerance_ns != DB_TOLERANCE_AUTO) {
-        report_error(state, error_ns);
+        print_error_once(state, error_ns);
         return tolerance_ns;
     }
     if (tolerance->streak >= WIDENING_SYNCS) {
