@@ -158,8 +158,8 @@ int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound);
  *   IN   comm   communicator (handle)
  *   OUT  error  seconds, one standard deviation: the true error is within it in 68 %, within twice of it in 95 % of all
  *               cases. Path asymmetry that differs from path to path is in it from 32 clocks on (docs/clocks.md); with
- *               fewer, 1.2 % of a round trip and what is seen to move stand for it; what all paths of a process
- *               share is not in it (double)
+ *               fewer, 1.2 % of a round trip and the observed movement of the path stand for it; what all paths of a
+ *               process share is not in it (double)
  *
  * Local. 0 on process 0. With sync=disciplined, an estimate from all that is known of the clocks. With other schemes the
  * standard deviation of an error that lies anywhere within the error bound. */

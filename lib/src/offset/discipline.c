@@ -99,7 +99,7 @@ static void weigh(const struct db_history *history, double resolution_ns, struct
     double usual = USUAL_EXCESS * (above + rest);
     for (int i = 0; i < count; ++i) {
         const struct db_offset *point = &history->points[i];
-        /* While little is known of the pair: what single exchanges scatter by, and what is left of that by many. */
+        /* While the pair is new: the scatter of single exchanges, and the rest of it after many. */
         double single = fmin(width(point), 1.5 * point->deviation_ns / sqrt(point->exchanges));
         double unknown = fmax(rest, single / (count * count));
         double excess = width(point) - smallest + unknown;
@@ -181,7 +181,7 @@ static void update(struct filter *filter, double offset, double variance) {
     filter->noise.rate = n.rate - 2.0 * rate_gain * n.cross + rate_gain * rate_gain * (n.offset + variance);
 }
 
-/* The offsets of a history, and what is known of their errors. */
+/* The offsets of a history, and their variances. */
 struct evidence {
     const struct db_history *history;
     struct variance variances[DB_HISTORY];

@@ -32,9 +32,9 @@ struct db_offset {
     double offset_ns;
     double lower_ns; /* the offset is between these two, except for drift during the exchanges */
     double upper_ns;
-    double duration_ns; /* from the first to the last exchange */
-    double drift_ns;    /* by which the clocks may have drifted meanwhile; whoever knows their limits sets it ... */
-    double drift_deviation_ns; /* ... and what is to be expected of that */
+    double duration_ns;        /* from the first to the last exchange */
+    double drift_ns;           /* largest drift of the clocks during the exchanges; set by sync/ */
+    double drift_deviation_ns; /* its standard deviation */
     double turn;               /* relative deviation of the frequency by which it may have turned before this offset */
     double deviation_ns;       /* standard deviation of the offsets of the single exchanges */
     double rtt_ns;             /* smallest round trip */

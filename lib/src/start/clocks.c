@@ -154,7 +154,7 @@ int db_clocks_change(struct db_state *state, struct db_offer *offer) {
     return MPI_SUCCESS;
 }
 
-/* Forgets all other clocks, and makes room to learn of them. Collective. */
+/* Resets the table of remote clocks. Collective. */
 static int forget(struct db_state *state, size_t levels) {
     struct db_clocks *clocks = &state->clocks;
     struct db_reason reason = {""};

@@ -18,7 +18,7 @@ struct db_report {
     int64_t lateness_ns;   /* from its release to the moment it left */
     int64_t invalid;       /* 1 if its flag was 0 */
     int64_t due;           /* enum db_due */
-    int64_t error_ns;      /* the expected error directly after its last synchronization, without what none shows */
+    int64_t error_ns;      /* the expected error directly after its last synchronization, without path asymmetry */
     int64_t contradiction; /* db_contradiction_take */
 };
 
@@ -57,7 +57,7 @@ int db_exchange_entries(struct db_state *state, struct db_entry *entry);
  * Collective. */
 int db_waiting_begin(struct db_state *state);
 
-/* How patient the messages after this one are to be, as process 0 sees it. `all` have reported on the last call. */
+/* On process 0: the patience of the messages after this one, from the reports of all on the last call. */
 enum db_patience db_waiting_next(struct db_state *state, const struct db_report *all);
 
 /* DB_NEED_PATIENCE if process 0 may have to change the patience after that report of this process, else 0. */

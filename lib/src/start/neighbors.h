@@ -26,7 +26,7 @@ struct db_neighbors {
 #endif
 #define DB_EXCHANGE_REACH (DB_TREE_DEGREE + 1)
 
-/* Lines that each of so many processes needs. */
+/* Lines that each of `size` processes needs. */
 static inline int db_neighbors_lines(int size) {
     int lines = 2;
     for (int64_t step = 1; step < size; step *= DB_EXCHANGE_REACH)

@@ -218,7 +218,7 @@ static int create_state(MPI_Comm comm, struct db_state **state) {
     if (code == MPI_SUCCESS)
         code = db_attribute_attach(&made->attribute);
     if (code != MPI_SUCCESS) {
-        db_loss_revoke(channel); /* whoever still waits in it */
+        db_loss_revoke(channel); /* wakes processes still blocked on this channel */
         destroy_state(&made->attribute);
         return explained(comm, code);
     }

@@ -28,11 +28,11 @@ struct db_waiting {
 
 struct db_clocks {
     struct db_clock clock;
-    struct db_clock_map local; /* its time since it was opened, at the rate that it was taken to have then */
+    struct db_clock_map local; /* its time since it was opened, at the rate assumed then */
     double local_rate_error;   /* bound of that rate's error, relative */
     struct db_domain domain;
     struct db_clock_map map;
-    struct db_levels levels;        /* where the scheme asks for them */
+    struct db_levels levels;        /* for schemes that need them */
     struct db_histories *histories; /* by level of the scheme; NULL where there is no other clock */
     struct db_pair *pairs;          /* DB_MAX_PAIRS by level, in the same memory */
 };

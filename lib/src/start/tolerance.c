@@ -33,10 +33,13 @@ int64_t db_tolerance_next(struct db_state *state, double error_ns) {
     int64_t tolerance_ns = state->thresholds.tolerance_ns;
     if (state->settings.flag_error_ns > 0.0)
         return tolerance_ns;
-    int failed = tolerance->streak > 0 ? tolerance->streak : 0;
-    int spare = tolerance->streak < 0 ? -tolerance->streak : 0;
-    tolerance->least_ns = failed == 0 ? error_ns : fmin(tolerance->least_ns, error_ns);
-    tolerance->streak = error_ns > most_ns ? failed + 1 : error_ns < MARGIN * most_ns / 2.0 ? -(spare + 1) : 0;
+    tolerance->least_ns = tolerance->streak > 0 ? fmin(tolerance->least_ns, error_ns) : error_ns;
+    if (error_ns > most_ns)
+        tolerance->streak = tolerance->streak > 0 ? tolerance->streak + 1 : 1;
+    else if (error_ns < MARGIN * most_ns / 2.0)
+        tolerance->streak = tolerance->streak < 0 ? tolerance->streak - 1 : -1;
+    else
+        tolerance->streak = 0;
     if (state->settings.tolerance_ns != DB_TOLERANCE_AUTO) {
         print_error_once(state, error_ns);
         return tolerance_ns;

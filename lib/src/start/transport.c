@@ -136,9 +136,8 @@ int db_transport_spread(struct db_transport *transport, const struct db_channel 
     return spread_in_node(transport, channel, words, count);
 }
 
-/* Dissemination: each level reads what processes know that are DB_EXCHANGE_REACH times as far away. Who knows the
- * words of all may go on to the next round while others still read this one, but not to the one after: they must have
- * begun the next by then. So lines of even and odd rounds take turns. */
+/* Dissemination: each level reads the words of peers that are DB_EXCHANGE_REACH times as far away. A process may run
+ * one round ahead of its readers, never two. Hence two lines, for even and odd rounds. */
 static int disseminate(struct db_transport *transport, const struct db_channel *channel, int64_t *most, int count) {
     const struct db_neighbors *neighbors = &transport->neighbors;
     const uint32_t round = ++transport->exchanged;

@@ -128,7 +128,8 @@ static void find_rate(const struct db_opinion opinions[], int count, const struc
     result->map.uncertainty = db_uncertainty_sum(&found, &result->prior);
 }
 
-/* Sets how much comparisons scatter, and adds what the mean leaves of that to the errors to be expected. */
+/* Sets how much comparisons scatter, and adds the variance of their weighted mean (sum of w^2 * variance) to the
+ * expected error. */
 static void find_scatter(const struct db_opinion opinions[], int count, double least_ns2,
                          const struct weighing *weighing, double residuals_ns[DB_MAX_PARTNERS],
                          struct db_opinion *result) {

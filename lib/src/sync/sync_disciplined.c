@@ -202,7 +202,7 @@ static int compare_with_partner(int partner, int number, int asks, void *argumen
 
 #define OPINION_WORDS ((int)(sizeof(struct db_opinion) / sizeof(int64_t)))
 
-/* Earlier than a map was made, no less is unknown than as long after it. */
+/* Uncertainty is symmetric in time: extrapolating backward is as bad as forward. */
 static struct db_uncertainty apart_from(const struct db_uncertainty *then, double ns) {
     return db_uncertainty_after(then, fabs(ns));
 }
