@@ -60,8 +60,8 @@ int db_waiting_begin(struct db_state *state);
 /* On process 0: the patience of the messages after this one, from the reports of all on the last call. */
 enum db_patience db_waiting_next(struct db_state *state, const struct db_report *all);
 
-/* DB_NEED_PATIENCE if process 0 may have to change the patience after that report of this process, else 0. */
-int db_waiting_need(const struct db_state *state, const struct db_report *mine);
+/* DB_NEED_PATIENCE if process 0 may have to change the patience after `report`, else 0. */
+int db_waiting_need(const struct db_state *state, const struct db_report *report);
 
 /* Every process is taken to have its processor, unless they are oversubscribed. */
 void db_waiting_trust(struct db_state *state);

@@ -140,9 +140,8 @@ static int synchronize(struct db_state *state, struct start *start) {
 
 /* The phases up to DB_WAIT. */
 static int agree_on_deadline(struct db_state *state, struct start *start) {
-    start->arrived = db_clock_read(&state->clocks.clock);
+    *start = (struct start){.arrived = db_clock_read(&state->clocks.clock)};
     start->local = report_of(state, start->arrived);
-    start->synchronized = 0;
     enum db_phase phase = db_phase_after(DB_RELEASED, state->call.needs);
     while (phase != DB_WAIT) {
         int needs = 0;
