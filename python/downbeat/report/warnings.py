@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from downbeat.comparison.questions import sizes
 from downbeat.comparison.settings import values_among
 from downbeat.comparison.summaries import describe_each, synchronization
-from downbeat.data.cells import CHANGED, states_line
+from downbeat.data.cells import CHANGED
 from downbeat.data.launch_file import CUT_SHORT
+from downbeat.data.states import states_line
 from downbeat.run.experiment import Experiment, launch_lines
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import without_seed

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from downbeat.data.cells import LINE, MESSAGE, names_of_classes, path_of
 from downbeat.data.launch_file import context_of, names, numbers_in, open_samples
 from downbeat.data.netcdf import NetcdfFile
+from downbeat.data.states import LINE, MESSAGE, names_of_classes, path_of
 from downbeat.errors import UsageError
 from downbeat.run import directory as places
 from downbeat.run.bench_launch import ERRORS, failure_of, launch_command, run_bench, run_in_directory
