@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable
 
-from downbeat_papers.figure import Figure, System, own_data
+from downbeat_papers.figure import Figure, own_data
 from downbeat_papers.site import Site
 
 WIDTH = 80
@@ -33,8 +33,8 @@ def listing(figures: Iterable[Figure], site_of: Callable[[Figure], Site | None])
             continue
         entries += wrapped(f"{figure.name}: {figure.title}", "", INDENT)
         needs, here, processor = f"needs {figure.needs}", figure.shows(site), ""
-        if site.simulated and isinstance(source.simulated, System):
-            needs, here = f"paper {source.simulated.paper}", f"{site.listed} ranks {site.place}"
+        if site.paper:
+            needs, here = f"paper {site.paper}", f"{site.listed} ranks {site.place}"
             processor = " of one processor"
         texts = [needs, f"here  {here}"]
         if runs := figure.runs(site):

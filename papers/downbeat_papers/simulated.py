@@ -2,16 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from downbeat.errors import UsageError
-from downbeat.run.bench import find_bench
-from downbeat.run.simulation import SIMULATOR, SpecificationError, parse_platform
+from downbeat.run.job import nodes_for
+from downbeat.run.plan import Library
+from downbeat.run.planning import find_simulator
+from downbeat.run.simulation import SIMULATOR, Platform, SpecificationError, parse_platform, simulated_seconds
+from downbeat.text import counted
 
 from downbeat_papers.figure import Figure, System, own_data
 from downbeat_papers.site import SAMPLE, Site
 
 LAUNCHES = 3  # with delays and clocks of their own; less differs between them than on a machine
+
+
+SIMULATED_REPETITIONS = 20  # at most; each takes simulating
+# Algorithms of MVAPICH2, which the simulator has beside Open MPI's, for these collectives.
+MVAPICH, COPIED = "mvapich2", ("reduce", "bcast")
+
+
+@dataclass(frozen=True)
+class SimulatedSite(Site):
+    """A simulated cluster.
+
+    Attributes:
+        platform: with every parameter.
+    """
+
+    platform: str = ""
+
+    node_word = "simulated node"
+    linear = "linear"
+    sizes = "4,64,1K,16K,256K"  # each takes minutes
+    exact = True
+    verb = "simulated"
+    lead = ("Simulated, not measured: numbers are those of a model of a cluster, and of no machine.",)
+    here = "this simulation"
+    one_machine = False
+    remarks: ClassVar[Mapping[str, str]] = {
+        "matrix": " Simulated: the simulator's copies of Open MPI's algorithms.",
+        "lines": " Simulated: all algorithms are the simulator's; that of MPICH (for MVAPICH2) is the one that "
+        "MVAPICH2 has, knomial that of MVAPICH2, too, with radix 4; Open MPI's default is its binomial tree.",
+    }
+
+    @property
+    def topology(self) -> str:
+        return self.platform.partition("(")[0]
+
+    @property
+    def placed(self) -> bool:
+        return self.ranks_per_node > 0
+
+    @property
+    def place(self) -> str:
+        each = counted(self.ranks_per_node, "rank")
+        return f"on {counted(self.nodes, self.node_word)} ({self.topology}), {each} each"
+
+    @property
+    def clocks(self) -> str:
+        return f"simulated nodes' clocks, within {parse_platform(self.platform).values['skew'] * 1e6:g} ppm"
+
+    def described(self, each: str) -> tuple[str, str]:
+        return (
+            f"Simulated, {each}, with delays and clocks of their own.",
+            "True time is known: true errors and true skews are beside measured ones, and decide.",
+        )
+
+    def where(self, library: str, ranks: int, per_node: int) -> dict[str, object]:  # noqa: ARG002
+        each = f"up to {per_node} ranks each" if per_node > 1 else "one rank each"
+        return {"simulated on": f"{self.topology}, {nodes_for(ranks, per_node)} of {self.nodes} nodes, {each}"}
+
+    def command(self, library: str, ranks: int, per_node: int, words: Sequence[str]) -> str:  # noqa: ARG002
+        start = ["tools/launch", "--simulate", self.platform_for(per_node), "-n", str(ranks)]  # in a checkout
+        return shlex.join([*start, "build/simgrid/bin/downbeat-bench", *words])
+
+    def library(self, name: str, per_node: int) -> Library:
+        return Library(name, self.benches[name], simulate=self.platform_for(per_node))
+
+    def choices(self, collective: str, algorithms: list[str]) -> list[str]:
+        if collective in COPIED:
+            return [*algorithms, MVAPICH]
+        return algorithms if collective == "allreduce" else ["default"]
+
+    def launch_seconds(
+        self,
+        ranks: int,
+        measuring: float = 0.0,  # noqa: ARG002
+        samples: float = 0.0,
+        operations: Sequence[str] = (),
+        messages: float = 0.0,
+    ) -> float:
+        return simulated_seconds(ranks, samples, operations, messages)
+
+    def repetitions(self, usual: int) -> int:
+        return super().repetitions(min(usual, SIMULATED_REPETITIONS))
+
+    def platform_for(self, per_node: int) -> str:
+        """The platform with so many ranks per node; 0: as it is."""
+        platform = parse_platform(self.platform)
+        values = {**platform.values, "ranks_per_node": float(per_node or platform.ranks_per_node)}
+        return str(Platform(platform.topology, values))
 
 
 def check_simulated(figures: Sequence[Figure]) -> None:
@@ -43,7 +137,7 @@ def simulated_site(
     launches: int = LAUNCHES,
     quick: bool = False,
     sample: int = SAMPLE,
-) -> Site:
+) -> SimulatedSite:
     """Returns the cluster that is simulated for a figure: its own, or a platform and numbers of ranks in place of it.
 
     Raises:
@@ -66,9 +160,9 @@ def simulated_site(
             f"--ranks {counts[-1]}: {cluster.nodes} simulated nodes of {cluster.ranks_per_node} have room for "
             f"{cluster.ranks}; --platform changes that"
         )
-    return Site(
+    return SimulatedSite(
         0,
-        {SIMULATOR: find_bench(SIMULATOR)},
+        {SIMULATOR: find_simulator()},
         tuple(counts),
         launches,
         quick,
@@ -76,5 +170,6 @@ def simulated_site(
         ranks_per_node=cluster.ranks_per_node,
         made_clocks=False,
         sample=sample,
+        paper=system.paper,
         platform=str(cluster),
     )

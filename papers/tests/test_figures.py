@@ -21,7 +21,7 @@ from downbeat.report.drawing import numbers_of
 from downbeat.report.page import render_page
 from downbeat.report.panel import Panel
 from downbeat.report.style import Picture, new_figure
-from downbeat.run.simulation import LEAST_LIMIT
+from downbeat.run.durations import LEAST_LIMIT
 from downbeat.text import evenly
 from downbeat_command import downbeat
 from downbeat_papers.claims import Facts

@@ -11,8 +11,7 @@ import pytest
 from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
 from downbeat.run.bench import built
-from downbeat.run.libraries import SimulatorsMessages
-from downbeat.run.simulation import SIMULATOR, nonblocking_seconds, platform_object
+from downbeat.run.simulation import SIMULATOR, SimulatorsMessages, nonblocking_seconds, platform_object
 from downbeat_command import downbeat
 from downbeat_papers import simulated
 from downbeat_papers.figure import FIGURES, System, own_data
@@ -43,7 +42,7 @@ def simulated_launches(
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sites need a program, even where it does not run."""
-    monkeypatch.setattr(simulated, "find_bench", lambda _: "bench")
+    monkeypatch.setattr(simulated, "find_simulator", lambda: "bench")
 
 
 def test_every_figure_is_simulated_or_says_why_not() -> None:

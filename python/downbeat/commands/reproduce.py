@@ -134,7 +134,7 @@ def reproduce(
     }
     place = site.place if len({its.place for its in own.values()}) == 1 else "simulated"
     say(f"{counted(len(chosen), 'figure')} {place}, about {duration(sum(left.values()))}")
-    if site.nodes != 1 and not site.simulated:
+    if site.nodes != 1 and not simulated:
         say(f"clocks: {site.clocks}; ranks compared one by one: at most {site.sample}")
     measured: dict[str, Results] = {}
     shown: list[Shown] = []

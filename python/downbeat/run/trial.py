@@ -52,7 +52,7 @@ def check_choices(plan: Plan) -> list[Finding]:
     chosen = choices_of(plan.measurement.options)
     for key in plan.round_order(1) if chosen else ():
         library = plan.library(key.library)
-        if library.simulate or key.portion > 1:
+        if not library.runs or key.portion > 1:
             continue
         # One launch cannot count several of these, and downbeat-bench refuses other values in the environment.
         fixed = {name for name in chosen if {name, "*"} & set(library.fixed_at_start)}
