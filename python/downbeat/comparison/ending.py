@@ -27,7 +27,8 @@ from downbeat.comparison.sheet import conclusion, counted_word, states_sentences
 from downbeat.comparison.shown import shown_rows
 from downbeat.comparison.summaries import MEDIAN_LATENCY, describe_each
 from downbeat.comparison.tables import place_of, summarize_launches
-from downbeat.data.cells import ANY, CHANGED, LINE, PATH, STATE, UNKNOWN, WRONG, left_out, state_text
+from downbeat.data.cells import CHANGED, PATH, STATE, WRONG, left_out
+from downbeat.data.states import ANY, LINE, UNKNOWN, state_text
 from downbeat.errors import UsageError
 from downbeat.run.estimates import LATENCY, Estimates
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment

@@ -17,8 +17,9 @@ import pandas as pd
 
 from downbeat.comparison.judging import Judged, Match, Matcher, judge_matches
 from downbeat.comparison.sides import Sides
-from downbeat.data.cells import ANY, HIGH, LOW, STATE, UNKNOWN, trip_of
+from downbeat.data.cells import HIGH, LOW, STATE
 from downbeat.data.launch_file import IMPLIED
+from downbeat.data.states import ANY, UNKNOWN, trip_of
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.statistics.dependence import correlation
 from downbeat.statistics.kinds import Series, resemblance_lines

@@ -12,7 +12,7 @@ from downbeat.comparison.judging import Judged, rule_of
 from downbeat.comparison.kinds import history_lines, notes_on_kinds
 from downbeat.comparison.settings import context_differences, value_of
 from downbeat.comparison.sides import SESSION, Side, Sides
-from downbeat.data.cells import states_line
+from downbeat.data.states import states_line
 from downbeat.run import trial
 from downbeat.run.experiment import Experiment, span_of
 from downbeat.run.plan import LAUNCH_FACTORS
