@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any, Self, dataclass_transform
 
@@ -71,6 +72,7 @@ class Table:
         return type(self)(**{each.name: getattr(self, each.name)[rows] for each in self.columns()})
 
     @classmethod
+    @functools.cache
     def columns(cls) -> tuple[Column, ...]:
         """The declared columns, in their order."""
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
