@@ -191,7 +191,7 @@ static struct comm *attached_comm(MPI_Comm handle, uint64_t origin) {
 }
 
 /* No lock is held while the handle may be invalid: an error handler may leave this function. */
-static struct comm *find_comm(MPI_Comm handle, uint64_t origin) {
+__attribute__((noinline)) static struct comm *find_comm(MPI_Comm handle, uint64_t origin) {
     void *value = NULL;
     int attached = 0;
     FRAME(frame);
