@@ -151,6 +151,7 @@ struct comm {
     int inter;
     int everyone; /* has all processes of MPI_COMM_WORLD */
     int together; /* its barriers have a common start */
+    int mixed;    /* processes have disagreed on that */
     struct waiting_sample *waiting;
 };
 
