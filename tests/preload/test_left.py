@@ -131,10 +131,7 @@ def test_names_are_kept_whatever_they_are(mpi: str, tmp_path: Path) -> None:
         ("--callers", "everyone"),
         ("--callers", ""),
         ("--records", "4000000001"),
-        ("--records", "0"),
-        ("--records", "12x"),
         ("--skip", "4000000001"),
-        ("--skip", "-1"),
         ("--output", "/tmp/" + "x/" * 600),
     ],
 )
@@ -151,11 +148,12 @@ def test_values_are_refused_before_anything_starts(mpi: str, option: str, value:
     assert not (tmp_path / "trace").exists()
 
 
-def test_variables_are_refused_before_anything_starts(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "value"), [("RANKS", "some"), ("RECORDS", "12x"), ("RECORDS", "0"), ("SKIP", "-1")])
+def test_variables_are_refused_before_anything_starts(name: str, value: str, tmp_path: Path) -> None:
     words = [program("openmpi", "names")]
-    done = run_traced(tmp_path / "trace", "openmpi", words, DOWNBEAT_PRELOAD_RANKS="some")
+    done = run_traced(tmp_path / "trace", "openmpi", words, **{f"DOWNBEAT_PRELOAD_{name}": value})
     assert done.returncode == 2
-    assert "DOWNBEAT_PRELOAD_RANKS" in done.stderr
+    assert f"DOWNBEAT_PRELOAD_{name}" in done.stderr
     assert not (tmp_path / "trace").exists()
 
 
