@@ -148,12 +148,11 @@ def test_values_are_refused_before_anything_starts(mpi: str, option: str, value:
     assert not (tmp_path / "trace").exists()
 
 
-@pytest.mark.parametrize(("name", "value"), [("RANKS", "some"), ("RECORDS", "12x"), ("RECORDS", "0"), ("SKIP", "-1")])
-def test_variables_are_refused_before_anything_starts(name: str, value: str, tmp_path: Path) -> None:
+def test_variables_are_refused_before_anything_starts(tmp_path: Path) -> None:
     words = [program("openmpi", "names")]
-    done = run_traced(tmp_path / "trace", "openmpi", words, **{f"DOWNBEAT_PRELOAD_{name}": value})
+    done = run_traced(tmp_path / "trace", "openmpi", words, DOWNBEAT_PRELOAD_RANKS="some")
     assert done.returncode == 2
-    assert f"DOWNBEAT_PRELOAD_{name}" in done.stderr
+    assert "DOWNBEAT_PRELOAD_RANKS" in done.stderr
     assert not (tmp_path / "trace").exists()
 
 
