@@ -73,7 +73,7 @@ struct variance {
 
 /* An excess beyond this multiple of the median is no state that lasts, and this part of the variance of a usual one is
  * divided anew all the same. Measurement: between hosts of one kernel (make bench-hosts), exchanges scatter by a tenth
- * of what lasts, 1/100 in variance. Depends on the network; */
+ * of what lasts, 1/100 in variance. Depends on the network. Half and twice: same. */
 #define USUAL_EXCESS 2.0
 #define LASTING_SCATTER (1.0 / 64.0)
 
@@ -275,18 +275,19 @@ static struct filter mean_over(const struct evidence *evidence, const struct fil
 }
 
 /* Innovation gates, in standard deviations: beyond the first, the rate may have turned; beyond the second, all that was
- * known is given up. Derivation: one of 16,384 processes is 4 away in each synchronization. */
+ * known is given up. Derivation: one of 16,384 processes is 4 away in each synchronization. Half
+ * and twice: same. */
 #define GATE_TURN 5.0
 #define GATE_RESET 8.0
 /* When a frequency changed is unknown: it may be off by more than the mean since the last offset. Choice: it changed in
- * the last quarter of the time; */
+ * the last quarter of the time; half and twice: same. */
 #define TURNED_RATE 4.0
 
-/* Time constant of the likelihoods of hypotheses, since they may change. Choice; */
+/* Time constant of the likelihoods of hypotheses, since they may change. Choice; half and twice: same. */
 #define REMEMBERED_NS 60e9
 /* The largest innovation that counts in a likelihood: GATE_TURN. After a jump a likelihood falls by at most
  * MOST_JUMP_TELLS, a factor of 12: a clock that was set says little of the path; several times, and it was the path.
- * Choice; */
+ * Choice; half and twice: same. */
 #define MOST_TOLD GATE_TURN
 #define MOST_JUMP_TELLS 2.5
 
@@ -345,7 +346,9 @@ static void check_last(struct db_history *history, double skew, double resolutio
 }
 
 /* The last offsets say most; of the others, the one goes that is closest to its neighbors for its age. So they reach
- * far back, and what moves slowly shows, too: up to three times what the slowest hypothesis forgets. Choice; */
+ * far back, and what moves slowly shows, too: up to three times what the slowest hypothesis forgets. Choice; half and
+ * twice: same.
+ */
 #define LAST 8
 #define FURTHEST_NS 100e9
 

@@ -26,12 +26,12 @@
 #define SPREAD (1.0 / 16.0)
 /* Within a pause the rates of clocks wander away. Choice; half and twice: same. */
 #define PAUSE_NS 10e9
-/* How long ahead a look at the clock holds. Choice: a look takes some 50 ns; half and twice: same. */
+/* How long ahead a look at the clock holds. Choice, so that a start need not look; half and twice: same. */
 #define GOOD_NS 1e6
 
 /* If two synchronizations have taken longer than this, the tree may have a level more the next time: one of them may
- * have been interrupted, or have set up connections. Derivation: 1 % of the time between comparisons (settings_auto.c),
- * and a fifth more, so that trees of MOST_SERVED, 10 ms, are left alone. */
+ * have been interrupted, or have set up connections. Derivation: more than the 10 ms of MOST_SERVED, so that the first
+ * tree is left alone. */
 #define LONG_SYNC_NS 12e6
 /* How many processes the references on one path of the tree serve in all, before it is known how long that takes.
  * Derivation: with 10 round trips of 4 us each, 10 ms, which is 1 % of the time between comparisons. */

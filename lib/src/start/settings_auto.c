@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Choice: the step of many processors' counters, and a twentieth of the tolerance. Half and twice: same. */
+/* Choice: a twentieth of the tolerance. Half and twice: same. */
 #define TARGET_ERROR_NS 25.0
 /* The longest time between comparisons, however small the expected error. Derivation: two clocks that begin to warm up
  * by 100 ppb/s each (DB_MAX_RAMP) are 0.1 us apart then; and the longest time that a clock is trusted if the comparison

@@ -13,32 +13,32 @@
 #include <math.h>
 
 /* Added to the chosen lag. The cost is flat around its minimum, so take the side with fewer repeated calls. Lags vary
- * as they are long. Choice; depends on the machine: 25 ns is the scatter of a lag through memory, 250 ns of messages.
- */
+ * as they are long. Choice, which depends on the machine; half and twice, with lags of messages: same. */
 #define MARGIN_SHARE 0.25
 #define LEAST_MARGIN_NS 25.0
 #define MOST_MARGIN_NS 250.0
 /* No slack is longer than REACH times what the last valid call needed, and GROWTH more after each miss since then.
- * Source of GROWTH: Schuchart 2023, Alg. 1, line 15, which never takes that back. REACH: choice. */
+ * Source of GROWTH: Schuchart 2023, Alg. 1, line 15, which never takes that back. REACH: choice; half and twice: same.
+ */
 #define REACH 16
 #define GROWTH 1.5
 /* Shorter steps of a clock are the time that it takes to read it. Derivation: below the 238 ns of MPICH's MPI_Wtime,
  * above the 20 to 100 ns of a reading. */
 #define LEAST_STEP_NS 200.0
 /* The first slack: this multiple of the usual lag of the trial rounds, or this long without any. A program that makes a
- * single call loses everything if it is late. Measurement: first_rejected_percent of make bench, 0.2 to 0.8 %. Twice
- * waited as long for the same; FIRST_NS: choice, where every trial round was interrupted. */
+ * single call loses everything if it is late. Measurement: first_rejected_percent of make bench, 0.2 to 0.8 %. Half and
+ * twice: same. FIRST_NS: choice, where every trial round was interrupted; half and twice: same. */
 #define FIRST_REACH 8
 #define FIRST_NS 30000
-/* The least cost moves slowly, and computing it costs. Choice. */
+/* The least cost moves slowly, and computing it costs. Choice; half and twice: same. */
 #define COMPUTE_EVERY 32
 #define MISS_DECAY 0.9
 /* Above this, two misses in short succession, the last calls count more than the window, which counts as WINDOW_CALLS
- * of them. Choice. */
+ * of them. Choice; half and twice: same. */
 #define BURST_MISSES 1.5
 #define WINDOW_CALLS 4.0
-/* Weight of a call in the smoothed C and h. Choice: the mean over twice COMPUTE_EVERY. A call counts for at most
- * LONG_REST times the usual, or a pause of the application would pass for the price of a repeated call. */
+/* Weight of a call in the smoothed C and h. Choice: twice COMPUTE_EVERY; half and twice: same. A call counts for at
+ * most LONG_REST times the usual, or a pause of the application would pass for the price of a repeated call. */
 #define WEIGHT (1.0 / 64.0)
 #define LONG_REST 4.0
 

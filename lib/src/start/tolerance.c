@@ -3,8 +3,8 @@
 #include <math.h>
 
 /* An automatic tolerance doubles, once or several times, after this many synchronizations in a row that leave a larger
- * expected error than it needs, and halves after this many that would do for half of it with a margin. Choice: the
- * first eight errors are of clocks that are not known yet. */
+ * expected error than it needs, and halves after this many that would do for half of it with a margin. Choice; half and
+ * twice: same, but that a tolerance settles that much sooner or later. */
 #define WIDENING_SYNCS 8
 #define NARROWING_SYNCS 16
 #define MARGIN 0.8

@@ -6,7 +6,7 @@
 #define COLD_ROUNDS 4
 #define ROUNDS 19
 /* The first are slow, but not slower: in a longer one, a process had no processor. Choice: connections are made in less
- * than 5 ms. */
+ * than 5 ms. Half and twice: same. */
 #define COLD_SHARE 5
 
 /* Process 0 observes the largest lag of the round before, which lasted so long. Returns whether another is to follow.

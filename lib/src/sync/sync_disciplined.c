@@ -77,7 +77,7 @@ static struct db_offset against_local(const struct db_sync_group *group, const s
 #define MOST_REPETITIONS 24
 /* On a slow network, more synchronizations say more than more repetitions: they also show what the clocks do. So
  * they take no longer than this with all that a reference serves, or this part of the time since the last one.
- * Derivation: half of what LONG_SYNC_NS allows, and less than the 1 % of all time (schedule.c). */
+ * Choice: less than the 1 % of all time that schedule.c allows; */
 #define LONGEST_NS 5e6
 #define LONGEST_SHARE 0.008
 
