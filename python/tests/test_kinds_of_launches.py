@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.comparison.sheet import comparison_sheet
-from downbeat.data.cells import with_states
+from downbeat.data.states import with_states
 from downbeat.run.experiment import FACTORS
 from downbeat.statistics.dependence import effective_launches, resemblance_p
 from downbeat.statistics.slow_launches import fisher_exact, mcnemar_exact

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.comparison.tables import experiment_sheet
-from downbeat.data.cells import CHANGED, states_line, with_states
+from downbeat.data.cells import CHANGED
+from downbeat.data.states import states_line, with_states
 from downbeat.report.warnings import experiment_warnings
 from downbeat.run.estimates import Estimates
 from downbeat.run.experiment import FACTORS, launch_lines

@@ -35,7 +35,8 @@ from downbeat.comparison.facts import (
 from downbeat.comparison.sheet import shown_rows
 from downbeat.comparison.summaries import MEDIAN_LATENCY, describe_each
 from downbeat.comparison.tables import place_of, summarize_launches
-from downbeat.data.cells import CHANGED, LINE, PATH, STATE, UNKNOWN, WRONG, left_out, state_text
+from downbeat.data.cells import CHANGED, PATH, STATE, WRONG, left_out
+from downbeat.data.states import LINE, UNKNOWN, state_text
 from downbeat.errors import UsageError
 from downbeat.run.estimates import LATENCY, Estimates
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment, span_of

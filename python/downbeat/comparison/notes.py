@@ -13,8 +13,9 @@ from downbeat.comparison.judging import Judged, judge_matches, rule_of
 from downbeat.comparison.matching import Match, Matcher
 from downbeat.comparison.settings import context_differences, value_of
 from downbeat.comparison.sides import SESSION, Side, Sides
-from downbeat.data.cells import STATE, UNKNOWN, states_line, trip_of
+from downbeat.data.cells import STATE
 from downbeat.data.launch_file import IMPLIED
+from downbeat.data.states import UNKNOWN, states_line, trip_of
 from downbeat.run import trial
 from downbeat.run.experiment import Experiment, span_of
 from downbeat.run.plan import LAUNCH_FACTORS

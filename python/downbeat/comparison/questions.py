@@ -19,7 +19,7 @@ from downbeat.comparison.summaries import (
     synchronization,
     value_text,
 )
-from downbeat.data.cells import hidden_by_step
+from downbeat.data.cell_summaries import hidden_by_step
 from downbeat.run.experiment import FACTORS, Experiment
 from downbeat.statistics.verdicts import Comparison
 

@@ -18,8 +18,9 @@ from downbeat.comparison.facts import (
     states_sentences,
     verdict_counts,
 )
-from downbeat.data.cells import STATE, state_text
+from downbeat.data.cells import STATE
 from downbeat.data.metrics import METRICS
+from downbeat.data.states import state_text
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.show import Field, Sheet, factor_field, write_result
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
