@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator
-from typing import Any, Self, dataclass_transform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self, dataclass_transform, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Texts = NDArray[np.object_]  # of str
+# The type of an array, and the value that stands for none.
+TYPES: dict[object, tuple[Any, object]] = {
+    Floats: (np.float64, np.nan),
+    Ints: (np.int64, 0),
+    Flags: (np.bool_, False),
+    Texts: (np.object_, ""),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +86,15 @@ class Table:
         return tuple(
             Column(each.name, each.metadata["meaning"], each.metadata["unit"]) for each in fields if each.metadata
         )
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Mapping[str, object]]) -> Self:
+        """A table of dictionaries; a value that a row lacks is NaN, 0, false or empty, by the type of its column."""
+        types, columns = get_type_hints(cls), {}
+        for each in cls.columns():
+            dtype, missing = TYPES[types[each.name]]
+            columns[each.name] = np.array([row.get(each.name, missing) for row in rows], dtype)
+        return cls(**columns)
 
     @classmethod
     def joined(cls, tables: Iterable[Self]) -> Self:
