@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from typing import Any, Self, dataclass_transform
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Texts = NDArray[np.object_]  # of str
+Words = pd.Categorical  # texts that repeat, as numbers: a column of a million rows in megabytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,16 +25,21 @@ class Column:
         name: the field's, in a table and in everything that is written from it.
         meaning: in docs and lists.
         unit: "s", "B", "1"; empty where the values have none, like words and flags.
+        dtype: that the values are stored with, of Words that of their numbers; empty: that of the annotation.
     """
 
     name: str
     meaning: str
     unit: str = ""
+    dtype: str = ""
 
 
-def column(meaning: str, unit: str = "") -> Any:  # noqa: ANN401, the type is that of the annotation
+def column(meaning: str, unit: str = "", dtype: str = "") -> Any:  # noqa: ANN401, the type is that of the annotation
     """Declares a column of a Table; the annotation beside it is its type."""
-    return dataclasses.field(metadata={"meaning": meaning, "unit": unit})
+    return dataclasses.field(metadata={"meaning": meaning, "unit": unit, "dtype": dtype})
+
+
+T = TypeVar("T", bound="Table")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(column,))
@@ -68,20 +74,58 @@ class Table:
     def columns(cls) -> tuple[Column, ...]:
         """The declared columns, in their order."""
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
-        return tuple(Column(each.name, each.metadata["meaning"], each.metadata["unit"]) for each in fields)
+        return tuple(Column(each.name, **each.metadata) for each in fields)
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
+        """The table of rows that have a value of each column; of no rows, an empty table."""
+        values = list(rows)
+        fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
+        return cls(**{each.name: array_of([row[each.name] for row in values], str(each.type)) for each in fields})
+
+    @classmethod
+    def of_frame(cls, frame: pd.DataFrame) -> Self:
+        """The table of a frame that has its columns, and may have others."""
+        return cls(
+            **{
+                each.name: values.array if isinstance(values.dtype, pd.CategoricalDtype) else values.to_numpy()
+                for each in cls.columns()
+                for values in [frame[each.name]]
+            }
+        )
 
     @classmethod
     def joined(cls, tables: Iterable[Self]) -> Self:
         """All rows of several tables, at least one, in their order."""
-        parts = list(tables)
+        chunks = list(tables)
         return cls(
-            **{each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in cls.columns()}
+            **{each.name: concatenated([getattr(chunk, each.name) for chunk in chunks]) for each in cls.columns()}
         )
 
     def replaced(self, **columns: NDArray[Any]) -> Self:
         """The same rows with other values in some columns."""
         return dataclasses.replace(self, **columns)  # type: ignore[type-var]
 
-    def frame(self) -> pd.DataFrame:
-        """The table for users of pandas; the arrays are not copied where pandas can share them."""
-        return pd.DataFrame({each.name: getattr(self, each.name) for each in self.columns()})
+    def extended(self, to: type[T], **columns: Any) -> T:  # noqa: ANN401, a column each
+        """The same rows as a table of more columns, which declares or inherits those of this one."""
+        return to(**{each.name: getattr(self, each.name) for each in self.columns()}, **columns)
+
+    def frame(self, *names: str) -> pd.DataFrame:
+        """The table for users of pandas, or some of its columns; arrays are not copied where pandas can share them."""
+        chosen = names or tuple(each.name for each in self.columns())
+        return pd.DataFrame({name: getattr(self, name) for name in chosen}, copy=False)
+
+
+DTYPES = {"Floats": np.float64, "Ints": np.int64, "Flags": np.bool_, "Texts": np.object_}
+
+
+def array_of(values: Sequence[Any], kind: str) -> Any:  # noqa: ANN401, an array, or Words
+    """Values as a column of a type, which is a name in this module."""
+    return Words(values) if kind == "Words" else np.array(values, dtype=DTYPES[kind])
+
+
+def concatenated(columns: Sequence[Any]) -> Any:  # noqa: ANN401, arrays, or Words
+    """The values of several columns of one type, at least one, in their order."""
+    if isinstance(columns[0], Words):
+        return pd.api.types.union_categoricals(list(columns))
+    return np.concatenate(columns)

@@ -6,7 +6,8 @@ Bernard (ICDCS 1987) did this for pairs of messages. The limits hold over the wh
 `MOST_RATE`, and changes by at most `wander` per second (`bounds.py`).
 
 The bound needs no more. The estimate takes ranks to end a collective of all at the same time, on average, and follows
-the ends of calls (`ends.py`). It never leaves the limits. Where ends say less than the limits, it is their middle.
+the ends of calls (`clock_filter.py`). It never leaves the limits. Where ends show less than the limits, it is their
+middle.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from downbeat.align.bounds import Conflict, Limits, limits_between, slanted
 from downbeat.align.calls import MOST_RATE, STEERED_RATE, Integers
-from downbeat.align.ends import Ends
+from downbeat.align.clock_filter import Ends
 from downbeat.align.matching import Floats, GroupCalls
 from downbeat.align.movements import Steering, steering_of
 

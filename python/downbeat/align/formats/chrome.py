@@ -20,10 +20,11 @@ from typing import Any
 
 import msgspec
 
-from downbeat.align.calls import ROOTED, UNKNOWN_RANK, Call, Gathered, NoTraceError, RankTrace, normalize
+from downbeat.align.calls import UNKNOWN_RANK, Call, Gathered, NoTraceError, RankTrace, normalize
+from downbeat.align.formats.collective_events import HOST, CollectiveEvents, Event, OfDevices, Stamp, find, gather_xla
 from downbeat.align.formats.events import Blocks, looks_like_events
-from downbeat.align.formats.found import HOST, CollectiveEvents, Event, OfDevices, Stamp, find, gather_xla
 from downbeat.align.formats.kernels import OF_POINTS, POINT_TO_POINT, UNKNOWN_CALLS, Kernels
+from downbeat.data.collectives import ROOTED
 from downbeat.errors import reading
 
 NAME = "Chrome"
