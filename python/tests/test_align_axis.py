@@ -273,7 +273,7 @@ def test_late_or_slow_is_right_or_silent(operation: str) -> None:
         program = Program(seed, Condition(operation=operation, calls=200, late=late))
         found = late_or_slow(align_traces(program.traces, 2e-9))
         last = np.argmax([program.entry[rank] for rank in range(8)], axis=0)
-        named = found.calls.sort_values("first")["last_rank"].to_numpy()
+        named = found.calls.frame().sort_values("first")["last_rank"].to_numpy()
         calls += len(named)
         said += int((named >= 0).sum())
         right += int((named == last)[named >= 0].sum())
@@ -289,7 +289,7 @@ def test_one_root_limits_clocks_from_one_side_only_and_nobody_is_called_late(ope
     assert aligned.notes == (
         "rank 1, 2, 3, 4, 5, 6, 7: no bound: calls limit the clock from one side only, or not always",
     )
-    assert not (late_or_slow(aligned).calls["last_rank"] >= 0).any()
+    assert not (late_or_slow(aligned).calls.last_rank >= 0).any()
 
 
 @pytest.mark.thorough

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -72,7 +72,13 @@ def call(
 
 def records_of(frame: pd.DataFrame) -> Records:
     """Makes records of calls."""
-    usual = {"elsewhere": np.nan, "group": -1, "together": 1, "row": 0, "is_root": frame["comm_rank"] == frame["root"]}
+    usual: dict[str, Any] = {
+        "elsewhere": np.nan,
+        "group": -1,
+        "together": 1,
+        "row": 0,
+        "is_root": frame["comm_rank"] == frame["root"],
+    }
     full = frame.assign(**{name: value for name, value in usual.items() if name not in frame})
     return Records.of_frame(full.astype(dict.fromkeys(WORDS, "category")))
 
@@ -91,7 +97,7 @@ def recording_of(*calls: pd.DataFrame) -> Recording:
     """Makes a recording of a run of one second."""
     records = pd.concat(calls, ignore_index=True)
     ranks = int(records["rank"].max()) + 1
-    process = dict.fromkeys((each.name for each in Processes.columns()), 0)
+    process: dict[str, Any] = dict.fromkeys((each.name for each in Processes.columns()), 0)
     process |= {"world_size": ranks, "host": "node", "processors": 64, "ready": 0.0}
     synchronization = dict.fromkeys((each.name for each in Clocks.columns()), 0)
     messages = {"kind": "point-to-point", "calls": 10, "time": 0.25 * RUN}

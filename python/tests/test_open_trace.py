@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.tables import Words
 from downbeat.trace.arrivals import find_arrivals, of_phase
 from downbeat.trace.clocks import Clocks, expected_errors, global_times
 from downbeat.trace.command import Setter
@@ -207,7 +208,8 @@ def test_numbers_beyond_the_table_are_damage(phases: list[tuple[object, ...]], u
 
 
 def test_ranks_in_different_phases_are_said() -> None:
-    phases, ranks = pd.Categorical(["a", "a", "", "b"]), np.array([0, 1, 0, 1])
+    phases: Words = Words(["a", "a", "", "b"])
+    ranks = np.array([0, 1, 0, 1])
     (said,) = mixed_calls(phases, ranks, np.array([0, 2]))
     assert said.startswith("in 1 call ranks are in different phases, e.g. rank 0 in no phase, rank 1 in 'b'")
     assert not mixed_calls(phases[:2], ranks[:2], np.array([0]))

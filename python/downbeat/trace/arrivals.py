@@ -273,7 +273,7 @@ def summarize_phases(phases: Phases, sites: Sites, causes: SiteCauses) -> PhaseT
                 "wait": wait,
                 "wait_error": float(some.wait_error.sum()),
                 "wait_sampling": float(some.wait_sampling.sum()),
-                "last_rank": int(by_rank.index[by_rank.argmax()]) if known else -1,
+                "last_rank": int(by_rank.index[int(by_rank.argmax())]) if known else -1,
                 "last_wait": float(by_rank.max() / wait) if known else 0.0,
             }
         )

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from downbeat.data.collectives import COLLECTIVES
 from downbeat.statistics.sampling import weighted_quantiles
@@ -76,7 +77,7 @@ def group_sums(values: Floats, groups: Ints, count: int) -> Floats:
     return sums
 
 
-def ratio(part: Floats, whole: Floats | Ints, otherwise: float) -> Floats:
+def ratio(part: NDArray[Any], whole: NDArray[Any], otherwise: float) -> Floats:
     """`part` / `whole` where that is above 0, `otherwise` elsewhere."""
     ratios: Floats = np.divide(part, whole, out=np.full(len(whole), otherwise), where=whole > 0)
     return ratios
