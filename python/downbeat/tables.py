@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -34,9 +35,16 @@ class Column:
     dtype: str = ""
 
 
-def column(meaning: str, unit: str = "", dtype: str = "") -> Any:  # noqa: ANN401, the type is that of the annotation
-    """Declares a column of a Table; the annotation beside it is its type."""
-    return dataclasses.field(metadata={"meaning": meaning, "unit": unit, "dtype": dtype})
+def column(meaning: str, unit: str = "", missing: object = None, dtype: str = "") -> Any:  # noqa: ANN401, as annotated
+    """Declares a column of a Table; the annotation beside it is its type.
+
+    Args:
+        meaning: in docs and lists.
+        unit: "s", "B", "1"; empty where the values have none.
+        missing: the value of all rows of a frame without the column, for `Wide.of`; None: it must have the column.
+        dtype: as in Column.
+    """
+    return dataclasses.field(metadata={"meaning": meaning, "unit": unit, "missing": missing, "dtype": dtype})
 
 
 T = TypeVar("T", bound="Table")
@@ -71,10 +79,15 @@ class Table:
         return type(self)(**{each.name: getattr(self, each.name)[rows] for each in self.columns()})
 
     @classmethod
+    @functools.cache
     def columns(cls) -> tuple[Column, ...]:
         """The declared columns, in their order."""
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
-        return tuple(Column(each.name, **each.metadata) for each in fields)
+        return tuple(
+            Column(each.name, *(each.metadata[what] for what in ("meaning", "unit", "dtype")))
+            for each in fields
+            if each.metadata
+        )
 
     @classmethod
     def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
@@ -86,21 +99,26 @@ class Table:
     @classmethod
     def of_frame(cls, frame: pd.DataFrame) -> Self:
         """The table of a frame that has its columns, and may have others."""
-        return cls(
-            **{
-                each.name: values.array if isinstance(values.dtype, pd.CategoricalDtype) else values.to_numpy()
-                for each in cls.columns()
-                for values in [frame[each.name]]
-            }
-        )
+        return cls(**{each.name: values_in(frame[each.name]) for each in cls.columns()})
 
     @classmethod
     def joined(cls, tables: Iterable[Self]) -> Self:
         """All rows of several tables, at least one, in their order."""
         chunks = list(tables)
-        return cls(
-            **{each.name: concatenated([getattr(chunk, each.name) for chunk in chunks]) for each in cls.columns()}
-        )
+        return cls(**{each.name: concatenated([getattr(one, each.name) for one in chunks]) for each in cls.columns()})
+
+    def groups(self, *keys: Iterable[Any]) -> Iterator[tuple[Any, Self]]:
+        """The rows with equal keys, by the first occurrence of these.
+
+        Args:
+            keys: arrays with a value for each row, columns or others; two NaN are equal.
+
+        Yields:
+            The key, of several keys a tuple of them, and its rows.
+        """
+        frame = pd.DataFrame({i: pd.Series(key, dtype=getattr(key, "dtype", object)) for i, key in enumerate(keys)})
+        for key, rows in frame.groupby(list(frame), sort=False, dropna=False).indices.items():
+            yield key, self[np.asarray(rows)]
 
     def replaced(self, **columns: NDArray[Any]) -> Self:
         """The same rows with other values in some columns."""
@@ -116,12 +134,54 @@ class Table:
         return pd.DataFrame({name: getattr(self, name) for name in chosen}, copy=False)
 
 
+class Wide(Table):
+    """A table made of a frame that has more columns than are declared, as files of other versions do.
+
+    Attributes:
+        source: the frame: rows and columns in its order, `attrs` too.
+    """
+
+    source: pd.DataFrame = dataclasses.field()
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Self:
+        """The table of a frame.
+
+        Raises:
+            KeyError: it lacks a column that has no value for `missing`.
+        """
+        return cls(source=frame, **{one.name: values_of(frame, one) for one in dataclasses.fields(cls) if one.metadata})
+
+    def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
+        """The rows that a slice, an array of numbers or one of flags selects, in its order."""
+        return type(self)(
+            source=self.source.iloc[rows], **{each.name: getattr(self, each.name)[rows] for each in self.columns()}
+        )
+
+    def frame(self, *names: str) -> pd.DataFrame:
+        """The frame for users of pandas, or some of its columns."""
+        return self.source[list(names)] if names else self.source
+
+
+def values_of(frame: pd.DataFrame, declared: dataclasses.Field[Any]) -> NDArray[Any]:
+    """The values of a declared column in a frame."""
+    missing = declared.metadata["missing"]
+    if declared.name not in frame and missing is not None:
+        return np.full(len(frame), missing, dtype=object if isinstance(missing, str) else None)
+    return frame[declared.name].to_numpy()
+
+
 DTYPES = {"Floats": np.float64, "Ints": np.int64, "Flags": np.bool_, "Texts": np.object_}
 
 
 def array_of(values: Sequence[Any], kind: str) -> Any:  # noqa: ANN401, an array, or Words
     """Values as a column of a type, which is a name in this module."""
     return Words(values) if kind == "Words" else np.array(values, dtype=DTYPES[kind])
+
+
+def values_in(series: pd.Series) -> Any:  # noqa: ANN401, an array, or Words
+    """The values of a column of a frame."""
+    return series.array if isinstance(series.dtype, pd.CategoricalDtype) else series.to_numpy()
 
 
 def concatenated(columns: Sequence[Any]) -> Any:  # noqa: ANN401, arrays, or Words

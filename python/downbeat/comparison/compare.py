@@ -9,13 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from downbeat.comparison.judging import Matcher, count_tests, judge_matches, rows_of_verdicts
-from downbeat.comparison.kinds import (
-    across_states,
-    independent_lines,
-    over_all_states,
-    shares_of_states,
-)
+from downbeat.comparison.judging import count_tests, judge_matches, rows_of_verdicts
+from downbeat.comparison.kinds import independent_lines, over_all_states, shares_of_states
+from downbeat.comparison.matching import ONLY_IN, Matcher
 from downbeat.comparison.notes import remarks_on, shorter_span
 from downbeat.comparison.sheet import UNITS, Verdicts
 from downbeat.comparison.sides import Side, sides_of
@@ -88,10 +84,9 @@ def compare(
     sides = sides_of(a, b, history, (where_a or {}, where_b or {}), metric, statistic)
     matcher = Matcher(sides.column, sides.paired)
     matches = matcher.cells(None if sides.history_is_a else sides.a, sides.b, sides.key, sides.past)
-    matches = across_states(sides, matches)
-    if all(match.obstacle.startswith("only in") for match in matches):
+    overall = over_all_states(sides, margin, confidence)
+    if overall is None and all(match.obstacle.startswith(ONLY_IN) for match in matches):
         raise UsageError(f"A and B have no cell in common: {sides.mismatch()}")
-    shares = shares_of_states(sides)
     judged = judge_matches(matches, margin, confidence)
     frame = Verdicts(rows_of_verdicts(judged))
     name_a, name_b = sides.names
@@ -108,8 +103,8 @@ def compare(
         "name_b": name_b,
         "tests": count_tests(judged),
         "span": shorter_span(sides),
-        "shares": [{"states": one.states, "a": one.a, "b": one.b, "p_value": one.p_value} for one in shares],
-        "overall": over_all_states(sides, margin, confidence),
+        "shares": shares_of_states(sides),
+        "overall": overall,
         "assumes": assumes,
         "history": list(sides.history),
         "history_is_a": sides.history_is_a,

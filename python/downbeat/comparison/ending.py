@@ -13,7 +13,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -27,10 +27,11 @@ from downbeat.comparison.sheet import conclusion, counted_word, states_sentences
 from downbeat.comparison.shown import shown_rows
 from downbeat.comparison.summaries import MEDIAN_LATENCY, describe_each
 from downbeat.comparison.tables import place_of, summarize_launches
-from downbeat.data.cells import ANY, CHANGED, LINE, PATH, STATE, UNKNOWN, WRONG, left_out, state_text
+from downbeat.data.cells import CHANGED, PATH, STATE, WRONG, left_out
+from downbeat.data.states import LINE, UNKNOWN, state_text
 from downbeat.errors import UsageError
 from downbeat.run.estimates import LATENCY, Estimates
-from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment
+from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.show import WIDTH, aligned, wrapped
@@ -172,9 +173,8 @@ def machine_lines(experiment: Medians, states: Mapping[LaunchKey, str], frame: p
     every = sorted({launch.ranks for launch in experiment.launches})
     ranks = f"{', '.join(map(str, every))} {'rank' if every == [1] else 'ranks'}"
     kinds = len({launch.configuration for launch in experiment.launches})
-    dates = [datetime.fromisoformat(str(one["date"])) for one in contexts if "date" in one]
-    span = (max(dates) - min(dates)).total_seconds() if dates else 0.0
-    within = f" within {duration_text(span)}" if span else ""
+    span = span_of(contexts)
+    within = f" within {duration_text(span)}" if span > 0 else ""
     of = f" of {kinds} configurations" if kinds > 1 else ""
     what = (
         f"simulated on {place.partition(', ')[0]}{', ...)' if ', ' in place else ''}"
@@ -272,8 +272,7 @@ def verdict_lines(
     rows, few = shown_rows(compared, every_state)
     if factor != SYNCHRONIZER and (rows[SYNCHRONIZER] == COMMON_START).any():
         rows = rows[rows[SYNCHRONIZER] == COMMON_START]
-    known = {*main, *((ranks, ANY) for ranks, _ in main)}  # where states are too different to be matched
-    mine = rows if every_state else in_states(rows, known)
+    mine = rows if every_state else in_states(rows, main)
     if mine.empty:
         mine = rows
     if factor == SYNCHRONIZER:
@@ -284,7 +283,6 @@ def verdict_lines(
         head = [line for one in conclusion(mine) for line in wrapped(str(one).replace("undecided", NOT_DECIDED))]
         head = head or [f"{b} against {a}: no verdict"]
         head += [line for one in states_sentences(compared) for line in wrapped(str(one))]
-        start += " over all states" if (mine[STATE] == ANY).all() else ""
         head.append(f"{b} against {a}{start}, by bytes:")
     names = row_names(mine)
     if every_state and mine[STATE].nunique() > 1:
@@ -385,23 +383,21 @@ def spread_lines(experiment: Experiment, directory: Path, words: tuple[Sequence[
     if simulated or not words[0] or len(experiment.launches) < 2:
         return []
     try:
-        times = [
-            [datetime.fromisoformat(str(one.record[name])).timestamp() for name in ("started", "ended")]
+        busy = sum(
+            (datetime.fromisoformat(str(one.record["ended"])) - datetime.fromisoformat(str(one.record["started"])))
+            / timedelta(seconds=1)
             for one in experiment.launches
-        ]
+        )
     except (KeyError, ValueError):
         return []
-    span = max(end for _, end in times) - min(start for start, _ in times)
-    busy = sum(end - start for start, end in times)
-    if 2 * busy <= span:
+    span, count = span_of(one.context for one in experiment.launches), len(experiment.launches)
+    if not 2 * busy * (count - 1) / count > span:  # which ends at the start of the last launch
         return []
     time = duration_word(next((one for one in SPREAD_OVER if one >= LONGER * span), SPREAD_OVER[-1]))
     target = next(
         path for path in (f"{directory}-{time}{again}" for again in ("", *range(2, 1000))) if not Path(path).exists()
     )
-    said = (
-        f"these {len(times)} launches describe {duration_text(span)} of this machine; for latencies that hold tomorrow:"
-    )
+    said = f"these {count} launches describe {duration_text(span)} of this machine; for latencies that hold tomorrow:"
     again = ["downbeat", "run", *without_options(words[0], REPLACED), "--over", time, "-o", target]
     return [*wrapped(said), f"  {shlex.join([*again, *(['--', *words[1]] if words[1] else [])])}"]
 

@@ -6,24 +6,23 @@ library, a side that is more often in the slow state is slower, whatever launche
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.judging import Judged, Match, Matcher, judge_matches
+from downbeat.comparison.judging import Judged, judge_matches
+from downbeat.comparison.matching import Match, Matcher
 from downbeat.comparison.sides import Sides
-from downbeat.data.cells import ANY, HIGH, LOW, STATE, UNKNOWN, trip_of
+from downbeat.data.cells import STATE
 from downbeat.data.launch_file import IMPLIED
+from downbeat.data.states import UNKNOWN, trip_of
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.statistics.dependence import correlation
 from downbeat.statistics.kinds import Series, resemblance_lines
 from downbeat.statistics.sessions import LOOKED_AT, last_shift, sessions_of, since, trend
-from downbeat.statistics.slow_launches import mcnemar_exact
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import PERCENT, counted
 
@@ -99,86 +98,22 @@ def match_names(matches: Sequence[Match]) -> list[str]:
     return [" ".join(str(one.factors[name]) for name in shown) for one in matches]
 
 
-def across_states(sides: Sides, matches: Sequence[Match]) -> list[Match]:
-    """Returns matches, with one over all launches in place of those in states in which A and B are hardly together.
+def shares_of_states(sides: Sides) -> list[dict[str, object]]:
+    """Launches of A and of B in each state, a dictionary for each configuration; none of the same launches.
 
-    Where no state has five launches of both, only a difference beyond what states make can be told: their round trips
-    are a factor apart, and so is at most what is measured in them.
+    Without a test: states last for many launches, so that equal shares would be called different in 22 to 50 %.
     """
-    if sides.past is not None or not {LOW, HIGH} <= set(sides.a):
-        return list(matches)
-    key = [name for name in sides.key if name != STATE]
-    by_cell: dict[tuple[object, ...], list[Match]] = {}
-    for one in matches:
-        by_cell.setdefault(tuple(one.factors[name] for name in key), []).append(one)
-    apart = {cell: group for cell, group in by_cell.items() if any(one.factors.get(STATE) for one in group)}
-    wanted = {cell for cell, group in apart.items() if not any(enough(one) for one in group)}
-    if not wanted:
-        return list(matches)
-    rows = [
-        {cell: some for cell, some in side.groupby(key, sort=False) if cell in wanted} for side in (sides.a, sides.b)
-    ]
-    found: list[Match] = []
-    for cell, group in by_cell.items():
-        if cell not in wanted or any(cell not in side for side in rows):
-            found += group
-            continue
-        a, b = (side[cell][side[cell][LOW] > 0] for side in rows)  # of others the state is not known
-        both = pd.concat([a, b])
-        factors = dict(zip(key, cell, strict=True)) | {STATE: ANY}
-        match = Matcher(sides.column, paired=False).launches(factors, a, b, "")
-        beyond = float(both[HIGH].max() / both[LOW].min()) if len(both) else 1.0
-        usable = not match.obstacle and min(len(match.a), len(match.b)) >= FEWEST_LAUNCHES and beyond > 1
-        found += [dataclasses.replace(match, beyond=beyond)] if usable else group
-    return found
-
-
-def enough(match: Match) -> bool:
-    """Whether a match has launches enough for a verdict."""
-    return not match.obstacle and min(len(match.a), len(match.b)) >= FEWEST_LAUNCHES
-
-
-@dataclass(frozen=True)
-class Shares:
-    """In how many launches A and B were in each state, under one configuration.
-
-    Attributes:
-        of: values of the factors of a launch that both sides share.
-        states: their names, by round trip.
-        a: launches of A in each.
-        b: of B.
-        p_value: that both are in the slower states equally often, of launches that took turns (McNemar 1947), for each
-            border between two states; the smallest, corrected for their number. NaN of two experiments: states last for
-            many launches, so that equal shares would be called different in 22 to 50 %.
-    """
-
-    of: tuple[object, ...]
-    states: tuple[str, ...]
-    a: tuple[int, ...]
-    b: tuple[int, ...]
-    p_value: float
-
-
-def shares_of_states(sides: Sides) -> list[Shares]:
-    """Returns the shares of states of A and B for each configuration; none where both are of the same launches."""
     if sides.history_is_a or (sides.same and sides.compared.isdisjoint(LAUNCH_FACTORS)):
         return []
     common = [name for name in LAUNCH_FACTORS if name not in sides.compared and name in sides.key]
-    found = []
-    of_sides = [launch_states(cells, common) for cells in (sides.a, sides.b)]
-    for of in dict.fromkeys([*of_sides[0], *of_sides[1]]):
-        a, b = (one.get(of, {}) for one in of_sides)
-        states = sorted({*a.values(), *b.values()}, key=trip_of)
-        if len(states) < 2 or not a or not b:
-            continue
-        of_a, of_b = (tuple(list(side.values()).count(state) for state in states) for side in (a, b))
-        p_value = math.nan
-        if sides.paired:
-            places = [[states.index(side[launch]) for launch in a if launch in b] for side in (a, b)]
-            slower = [[[place >= i for place in side] for side in places] for i in range(1, len(states))]
-            p_value = min(1.0, len(slower) * min(mcnemar_exact(*both) for both in slower))
-        found.append(Shares(of, tuple(states), of_a, of_b, p_value))
-    return found
+    states_a, states_b = (launch_states(cells, common) for cells in (sides.a, sides.b))
+    shares: list[dict[str, object]] = []
+    for configuration in states_a:
+        a, b = (list(side.get(configuration, {}).values()) for side in (states_a, states_b))
+        states = sorted({*a, *b}, key=trip_of)
+        if len(states) > 1 and a and b:
+            shares.append({"states": states, "a": list(map(a.count, states)), "b": list(map(b.count, states))})
+    return shares
 
 
 def launch_states(cells: pd.DataFrame, common: Sequence[str]) -> dict[tuple[object, ...], dict[object, str]]:
@@ -215,13 +150,7 @@ def over_all_states(sides: Sides, margin: float, confidence: float) -> dict[str,
 
 
 def independent_lines(judged: Sequence[Judged], in_pairs: bool) -> list[str]:
-    """Returns lines on cells whose launches are not compared as the others, in pairs or within a state."""
-    comparisons = [one.comparison for one in judged if one.comparison]
-    across = sum(one.beyond > 1 for one in comparisons)
-    alone = sum(not one.paired and one.beyond == 1 for one in comparisons)
+    """A line on cells whose launches are not compared in pairs, as the others are."""
+    alone = sum(not one.comparison.paired for one in judged if one.comparison)
     few = f"fewer than {FEWEST_LAUNCHES} pairs in their state: launches compared as independent"
-    none = f"state {ANY}: {counted(across, 'cell')} with no state in which both sides have {FEWEST_LAUNCHES} launches"
-    return [
-        *([f"{counted(alone, 'cell')} with {few}"] if alone and in_pairs else []),
-        *([f"{none}; only what exceeds the factor between states is a difference"] if across else []),
-    ]
+    return [f"{counted(alone, 'cell')} with {few}"] if alone and in_pairs else []

@@ -12,12 +12,13 @@ from downbeat.comparison.judging import Judged, rule_of
 from downbeat.comparison.kinds import history_lines, notes_on_kinds
 from downbeat.comparison.settings import context_differences, value_of
 from downbeat.comparison.sides import SESSION, Side, Sides
-from downbeat.data.cells import states_line
+from downbeat.data.states import states_line
 from downbeat.run import trial
 from downbeat.run.experiment import Experiment, span_of
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.statistics.sessions import false_verdicts
 from downbeat.statistics.slow_launches import unseen_share
+from downbeat.text import PERCENT
 
 # The attributes of the context that a factor changes.
 VARIANT = (
@@ -123,18 +124,17 @@ def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
         # With two modes of sessions, 8 to 12 % of equal cells are called different by a history of 5 in one of them.
         missed = f"; {sessions} can miss what {100 * unseen_share(sessions):.0f} % of sessions do" if sessions else ""
         return f"A and B differ in time and circumstances no more than the experiments of the history do{missed}"
-    shares = [
-        false_verdicts(one.error, one.freedom, SESSION_DEVIATION, rule_of(one, len(comparisons)))
-        for one in comparisons
-        if one.tested
-    ]
-    price = (
-        f"; if sessions deviated by {100 * SESSION_DEVIATION:g} %, {100 * np.median(shares):.0f} % of"
-        f" identical cells would be called faster or slower ({100 * SESSION_DEVIATION:g} % is assumed: --history has"
-        " this machine's)"
-        if shares
-        else ""
-    )
+    tested = [one for one in comparisons if one.tested]
+    price = ""
+    if tested:
+        rule = rule_of(tested, len(comparisons))
+        error, freedom = [one.error for one in tested], [one.freedom for one in tested]
+        share = np.median(false_verdicts(error, freedom, SESSION_DEVIATION, rule))
+        price = (
+            f"; if sessions deviated by {PERCENT * SESSION_DEVIATION:g} %, {PERCENT * share:.0f} % of identical cells"
+            f" would be called faster or slower ({PERCENT * SESSION_DEVIATION:g} % is assumed: --history has this"
+            " machine's)"
+        )
     return f"the machine did not change between A and B{price} (docs/compare.md)"
 
 

@@ -68,7 +68,7 @@ def comparison_sheet(frame: pd.DataFrame, every_state: bool = False) -> Sheet:
         ("", method_text(frame)),
     ]
     return cells_sheet(
-        frame, head, [*slow_lines(frame), *open_lines(frame), *few, *about["notes"], *standing_lines(frame)]
+        frame, head, [*slow_launches_line(frame), *open_lines(frame), *few, *about["notes"], *standing_lines(frame)]
     )
 
 
@@ -161,13 +161,11 @@ def states_sentences(frame: pd.DataFrame) -> list[Sentence]:
         for one in about["shares"][:1]
         for state, in_a, in_b in list(zip(one["states"], one["a"], one["b"], strict=True))[1:]
     ]
-    p_value = about["shares"][0]["p_value"] if states else math.nan
     counts = {verdict: overall[verdict] for verdict in VERDICT_ORDER if verdict in overall}
     one_cell = sum(counts.values()) == 1
     verdicts = [verdict if one_cell else f"{count} {verdict}" for verdict, count in counts.items()]
     ratios = {"ratio": overall["ratio"], "low": overall["ratio_low"], "high": overall["ratio_high"]}
-    p_text = f"{p_value:.2g}" if math.isfinite(p_value) else ""
-    return [Sentence("within_states", {"a": a, "b": b, "states": states, "p": p_text, "verdicts": verdicts, **ratios})]
+    return [Sentence("within_states", {"a": a, "b": b, "states": states, "verdicts": verdicts, **ratios})]
 
 
 def from_common_start(frame: pd.DataFrame) -> pd.DataFrame:
@@ -239,8 +237,8 @@ def standing_lines(frame: pd.DataFrame) -> list[str]:
     return [unseen_text(int(fewest), frame.attrs.get("span", math.nan))] if fewest > 0 else []
 
 
-def slow_lines(frame: pd.DataFrame) -> list[str]:
-    """Returns how many launches of A and of B are slow in the cell where that differs most; nothing where none is.
+def slow_launches_line(frame: pd.DataFrame) -> list[str]:
+    """Counts the slow launches of A and of B in the cell where they differ most; nothing where there are none.
 
     The p-value is corrected for the cells with slow launches, from which this one is picked (Bonferroni).
     """
@@ -252,9 +250,9 @@ def slow_lines(frame: pd.DataFrame) -> list[str]:
     )
     row, (a, b) = most.iloc[0], heads_of(frame)
     name = " ".join(printable(word(row[factor])) for factor in sheet_factors(frame))
-    in_b, in_a = (f"{int(row[f'slow_{side}'])} of {int(row[f'launches_{side}'])}" for side in "ba")
-    p_value = min(1.0, len(some) * float(row["slow_p_value"]))
-    return [f"{SLOW_LAUNCHES}: {name}, {in_b} with {b}, {in_a} with {a} (p = {p_value:.2g})"]
+    (in_b, of_b), (in_a, of_a) = ((int(row[f"slow_{side}"]), int(row[f"launches_{side}"])) for side in "ba")
+    counts = f"{b} {in_b}{f' of {of_b}' if of_b != of_a else ''}, {a} {in_a} of {of_a}"
+    return [f"{SLOW_LAUNCHES}: {name}, {counts} (p = {min(1.0, len(some) * float(row['slow_p_value'])):.2g})"]
 
 
 def side_text(name: str, where: dict[str, object], launches: pd.Series[int], unit: str = "launch") -> str:
@@ -292,24 +290,29 @@ def method_text(frame: pd.DataFrame) -> str:
 
 
 def open_lines(frame: pd.DataFrame) -> list[str]:
-    """Returns why cells are undecided or unmatched, a line for each reason."""
+    """Says why cells are undecided or unmatched: a line on those that more launches help, one for each other reason."""
     shown = sheet_factors(frame)
     open_ = frame[frame["verdict"].isin(["undecided", UNMATCHED])]
+    helped = open_["reason"].isin(MORE_LAUNCHES)
     lines = []
-    for (verdict, why), rows in open_.groupby(["verdict", "reason"], sort=False):
+    for (verdict, why), rows in open_[~helped].groupby(["verdict", "reason"], sort=False):
         # Before lines are wrapped, which makes spaces of what control characters are.
-        names = [printable(" ".join(word(row[name]) for name in shown)) for _, row in rows.iterrows()]
-        many = len(names) > MOST_NAMED or why in MORE_LAUNCHES or len(names) == len(frame)
-        which = f"{len(names)} cells" if many and len(names) > 1 else ", ".join(names)
-        lines.append(f"{verdict}, {why}: {which}")
-    power = open_[np.isfinite(open_["detectable_ratio"]) & open_["reason"].isin(MORE_LAUNCHES)]
-    if not len(power):
+        names = [printable(" ".join(map(word, values))) for values in zip(*(rows[name] for name in shown), strict=True)]
+        many = len(names) > MOST_NAMED or 1 < len(names) == len(frame)
+        lines.append(f"{verdict}, {why}: {f'{len(names)} cells' if many else ', '.join(names)}")
+    rows = open_[helped]
+    if rows.empty:
         return lines
-    if power["launches_needed"].notna().all():
-        fewest = int(power[["launches_a", "launches_b"]].min(axis=1).min())
-        lines.append(next_step(power["launches_needed"], power["launches_alike"], frame.attrs["margin"], fewest))
+    among, few = (int((rows["reason"] == why).sum()) for why in (NOT_AMONG_MANY, FEW_ALIKE))
+    why = f"{len(rows)} undecided"
+    why += f", {among} by Holm's correction" if among else ""
+    why += f", {few} {FEW_ALIKE}" if few else ""
+    if rows["launches_needed"].notna().all():
+        fewest = int(rows[["launches_a", "launches_b"]].min(axis=1).min())
+        margin = frame.attrs["margin"]
+        step = next_step(rows["launches_needed"], rows["launches_alike"], margin, fewest, cells_known=True)
+    elif rows["sessions"].notna().any():
+        step = "more launches do not make up for what differs between sessions: measure A and B in one experiment"
     else:
-        lines.append(
-            "more launches do not make up for what differs between sessions: measure A and B in one experiment"
-        )
-    return lines
+        step = ""
+    return [*lines, f"{why}{': ' if step else ''}{step}"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from downbeat.data.cells import STATE, state_text
+from downbeat.data.cells import STATE
+from downbeat.data.states import state_text
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 

@@ -18,7 +18,6 @@ from downbeat.comparison.questions import AgainstStart, against_start
 from downbeat.comparison.sheet import READINGS
 from downbeat.comparison.summaries import (
     CONFIGURATION,
-    NO_PATTERN,
     REFERENCE,
     SYNCHRONIZATION,
     describe_each,
@@ -26,7 +25,8 @@ from downbeat.comparison.summaries import (
     synchronization,
     value_text,
 )
-from downbeat.data.cells import LINE, PATH, STATE, UNKNOWN, state_text
+from downbeat.data.cells import NO_PATTERN, PATH, STATE
+from downbeat.data.states import LINE, UNKNOWN, state_text
 from downbeat.errors import UsageError
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS

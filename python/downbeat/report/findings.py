@@ -21,7 +21,6 @@ from downbeat.comparison.sheet import MORE_LAUNCHES, READINGS, VERDICT_ORDER, co
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     MEDIAN_LATENCY,
-    NO_PATTERN,
     PANELS,
     REFERENCE,
     all_overlaps,
@@ -32,6 +31,7 @@ from downbeat.comparison.summaries import (
     summarize_groups,
     synchronization,
 )
+from downbeat.data.cells import NO_PATTERN
 from downbeat.report.compared import COMMON, STARTS, Contrast, cell_name, sides_by
 from downbeat.report.page import Fact, Number, span, with_zeros
 from downbeat.run.experiment import Experiment

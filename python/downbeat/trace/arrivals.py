@@ -12,7 +12,7 @@ from downbeat.errors import UsageError
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import counted
 from downbeat.trace.arrived import Arrived, SiteCalls, gaps_of, names_before
-from downbeat.trace.balance import KindTimes, RankTimes, kinds_of, times_of_ranks
+from downbeat.trace.balance import KindTimes, RankTimes, kinds_of_sites, times_of_ranks
 from downbeat.trace.calls import SITE, call_begins, match_arrivals, whole_calls
 from downbeat.trace.causes import (
     LateRanks,
@@ -132,7 +132,7 @@ def find_arrivals(recording: Recording) -> Arrivals:
     found = arrivals_of(recording.records, run, ranks, profile, process_time)
     kinds, by_rank = found.kinds, found.by_rank
     if run > 0:  # else the processes ended before their clocks were known
-        kinds = kinds_of(profile, sums_of_processes(recording, profile), found.rows, run)
+        kinds = kinds_of_sites(profile, sums_of_processes(recording, profile), found.rows, run)
         by_rank = times_of_ranks(found.rows, found.calls, found.sites, run, kinds)
     return replace(
         found,

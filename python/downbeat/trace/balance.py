@@ -83,7 +83,7 @@ def times_of_ranks(rows: Arrived, calls: SiteCalls, sites: Estimates, run: float
     return RankTimes.of_frame(table.rename_axis("rank").reset_index())
 
 
-def kinds_of(profile: Profile, sums: Sums, rows: Arrived, run: float) -> KindTimes:
+def kinds_of_sites(profile: Profile, sums: Sums, rows: Arrived, run: float) -> KindTimes:
     """Time in calls of MPI.
 
     When calls of other kinds than collectives were is not recorded. So where threads are in calls at once, the times of
