@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar, dataclass_transform
 
@@ -90,11 +91,20 @@ class Table:
         )
 
     @classmethod
+    @functools.cache
+    def types(cls) -> dict[str, type]:
+        """The types of the values in each column, of numpy, or Words."""
+        hints = typing.get_type_hints(cls)
+        return {
+            each.name: Words if hints[each.name] is Words else typing.get_args(typing.get_args(hints[each.name])[1])[0]
+            for each in cls.columns()
+        }
+
+    @classmethod
     def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
         """The table of rows that have a value of each column; of no rows, an empty table."""
         values = list(rows)
-        fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
-        return cls(**{each.name: array_of([row[each.name] for row in values], str(each.type)) for each in fields})
+        return cls(**{name: array_of([row[name] for row in values], kind) for name, kind in cls.types().items()})
 
     @classmethod
     def of_frame(cls, frame: pd.DataFrame) -> Self:
@@ -171,12 +181,9 @@ def values_of(frame: pd.DataFrame, declared: dataclasses.Field[Any]) -> NDArray[
     return frame[declared.name].to_numpy()
 
 
-DTYPES = {"Floats": np.float64, "Ints": np.int64, "Flags": np.bool_, "Texts": np.object_}
-
-
-def array_of(values: Sequence[Any], kind: str) -> Any:  # noqa: ANN401, an array, or Words
-    """Values as a column of a type, which is a name in this module."""
-    return Words(values) if kind == "Words" else np.array(values, dtype=DTYPES[kind])
+def array_of(values: Sequence[Any], kind: type) -> Any:  # noqa: ANN401, an array, or Words
+    """Values as a column of a type of `Table.types`."""
+    return Words(values) if kind is Words else np.array(values, dtype=kind)
 
 
 def values_in(series: pd.Series) -> Any:  # noqa: ANN401, an array, or Words

@@ -43,13 +43,7 @@ def fields(**names: str) -> list[tuple[str, str]]:
 
 
 TABLES = {
-    "maps": np.dtype(
-        [
-            (name, "f8" if Clocks.__annotations__[name] == "Floats" else "i8")
-            for name in Clocks.__annotations__
-            if name != "rank"
-        ]
-    ),
+    "maps": np.dtype([(name, kind) for name, kind in Clocks.types().items() if name != "rank"]),
     "communicators": np.dtype(
         [
             *fields(u8="identity", i4="size rank", u1="inter second abroad", V1="unused"),

@@ -77,8 +77,8 @@ class Filling:
     """
 
     def __init__(self, most: int) -> None:
-        self.columns = {each.name: np.empty(most, dtype=each.dtype or np.float64) for each in Records.columns()}
-        self.words = {name: Vocabulary() for name, kind in Records.__annotations__.items() if kind == "Words"}
+        self.columns = {each.name: np.empty(most, dtype=each.dtype or "f8") for each in Records.columns()}
+        self.words = {name: Vocabulary() for name, kind in Records.types().items() if kind is Words}
         self.words["kind"].codes(CALL_KINDS)
         self.rows = 0
 
