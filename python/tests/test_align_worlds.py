@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from align_worlds import DAY, EPOCH, Run, World, files_apart, some_world
 from downbeat.align.bounds import limits_between, reach
-from downbeat.align.call_order import agreed, contradicted, doubtful, place
+from downbeat.align.call_order import agreed, contradicted, doubtful, match_by_order
 from downbeat.align.calls import MOST_RATE
 from downbeat.align.clocks import Aligned, align_json, align_traces, calls_of
 from downbeat.align.matching import Floats
@@ -170,7 +170,7 @@ def test_files_that_have_no_call_in_common_have_no_bound() -> None:
         world = replace(some_world(np.random.default_rng(seed), 2), ranks=2, always=(0, 0.0), pauses=(), sequence=())
         half = min(world.steps, 200) // 2
         run = Run(seed, replace(world, steps=2 * half, files=((0, half), (half, 2 * half))))
-        assert place(run.traces[0].calls[0], run.traces[1].calls[0]) is None
+        assert match_by_order(run.traces[0].calls[0], run.traces[1].calls[0]) is None
 
 
 def test_a_few_calls_are_placed_rightly_or_not_at_all() -> None:
@@ -180,7 +180,7 @@ def test_a_few_calls_are_placed_rightly_or_not_at_all() -> None:
         calls = int(random.integers(1, 12))
         shift, late = int(random.integers(0, calls // 2 + 1)), 10 ** random.uniform(4, 7)
         world = World(ranks=2, steps=30, late=late, files=((0, calls), (shift, shift + calls)), sequence=())
-        row = place(*(trace.calls[0] for trace in Run(seed, world).traces))
+        row = match_by_order(*(trace.calls[0] for trace in Run(seed, world).traces))
         if row is not None:
             assert calls > 1, seed
             known = np.flatnonzero(row >= 0)

@@ -1,8 +1,12 @@
-"""Clocks from the ends of collectives of all ranks: these end together, to within what the calls themselves show."""
+"""Clocks by a Kalman filter and Rauch-Tung-Striebel smoother over the ends of collectives of all ranks.
+
+Ranks leave such a collective together, on average, to within the scatter that its calls show.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +24,11 @@ LEAST_ENDS = 5
 CLOSE = 1.0  # in standard deviations: values further away count less (Huber 1964)
 
 
-class Ends:
-    """Lines through the differences of ends.
+class ClockFilter:
+    """The offsets of clocks by the ends of calls.
 
     Attributes:
-        found: offset and expected error of each rank and node, ns, and whether a rank has any.
+        latest: the last result of `estimate`.
         shown: of each rank: times of ends on its clock, and offsets that they show, ns.
     """
 
@@ -48,10 +52,12 @@ class Ends:
             if len(rows):
                 first = np.flatnonzero(np.diff(of[rows], prepend=-1))
                 self.calls.append((mine, leave[rows], of[rows][first], first, group.unsure))
-        self.found: tuple[Floats, Floats, NDArray[np.bool_]]
+        self.latest: tuple[Floats, Floats, NDArray[np.bool_]]
 
     def estimate(self, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Returns `found`: ranks are placed one after the other, those first that share most calls with placed ones.
+        """Offset and expected error of each rank and node, ns, and whether ends show these of a rank.
+
+        Ranks follow one after the other, those first that share most calls with known ones.
 
         Args:
             cuts: of each rank and node: its clock may have been set there.
@@ -59,7 +65,7 @@ class Ends:
         ranks = len(self.resolution)
         value, error = np.zeros((ranks, len(self.nodes))), np.zeros((ranks, len(self.nodes)))
         placed, sure = np.arange(ranks) == 0, np.ones(ranks, dtype=bool)
-        told = np.ones(ranks, dtype=bool)
+        measured = np.ones(ranks, dtype=bool)
         while True:
             shared = np.zeros((2, ranks))
             for mine, leave, _, _, unsure in self.calls:
@@ -76,15 +82,15 @@ class Ends:
             value[new], error[new], shown = self.placed(new, placed & (sure | bool(trust)), value, error, cuts)
             placed |= new
             sure &= ~new | (trust == 0)
-            told[new] = shown
+            measured[new] = shown
         error[~sure] = value[~placed] = error[~placed] = np.nan
-        self.found = value, error, placed & sure & told
-        return value.copy(), error.copy(), placed & sure & told
+        self.latest = value, error, placed & sure & measured
+        return value.copy(), error.copy(), placed & sure & measured
 
     def placed(
         self, new: NDArray[np.bool_], known: NDArray[np.bool_], value: Floats, error: Floats, cuts: NDArray[np.bool_]
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Returns new ranks against the median of known ones: offsets, expected errors, whether calls show an error."""
+        """New ranks against the median of known ones: offsets, expected errors, whether calls show an error."""
         columns = np.flatnonzero(new)
         place = np.full(len(new), -1)
         place[columns] = np.arange(len(columns))
@@ -122,7 +128,9 @@ class Ends:
                     weight[row, nodes] += np.add.reduceat(counts, first)
                     total[row, nodes] += np.add.reduceat(np.nan_to_num(counts * rest), first)
             with np.errstate(invalid="ignore", divide="ignore"):
-                line, variance, factor = self.follow(line + total / weight, noise[:, None] / weight, cuts[new])
+                line, variance, factor = follow(
+                    self.nodes, self.curve, line + total / weight, noise[:, None] / weight, cuts[new]
+                )
             held = np.sqrt(1.0 - np.minimum(variance / np.maximum(noise, 1e-9)[:, None], 0.98))
         base = error[known].max(axis=0) if known.any() else 0.0
         with np.errstate(invalid="ignore"):
@@ -138,92 +146,141 @@ class Ends:
                 variance[row] = np.maximum(variance[row], missed.mean())
         return line, np.hypot(factor * np.sqrt(variance), base), shown
 
-    def follow(self, measured: Floats, variance: Floats, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats, float]:
-        """Returns clocks at the nodes that follow the measurements there, their variances, and a factor for errors.
 
-        A Kalman smoother (Rauch, Tung and Striebel 1965): a rate changes as a random walk of at most the wander. The
-        errors are those that measurements have that were left out.
+class States(NamedTuple):
+    """The state of each clock at each node, shape (node, rank): mean and covariance; NaN where it is not known.
 
-        Args:
-            measured: of each rank and node, ns; NaN: nothing.
-            variance: ns^2; inf: nothing.
-            cuts: see `estimate`.
-        """
-        ranks, count = measured.shape
-        there = np.isfinite(measured) & np.isfinite(variance) & ~cuts
-        step = np.diff(self.nodes, prepend=self.nodes[0])
-        x, s = np.full((count, ranks), np.nan), np.zeros((count, ranks))
-        a, b, c = np.zeros((count, ranks)), np.zeros((count, ranks)), np.zeros((count, ranks))
-        ahead = np.zeros((5, count, ranks))
-        started = np.zeros(ranks, dtype=bool)
-        for k in range(count):
-            h = step[k]
-            grow = (self.curve * 1.6) ** 2 * h * max(h, STEADY_NS) / 2.0
-            if k:
-                x[k], s[k] = x[k - 1] + h * s[k - 1], s[k - 1]
-                a[k] = a[k - 1] + 2 * h * b[k - 1] + h * h * c[k - 1] + grow * h * h / 3.0
-                b[k] = b[k - 1] + h * c[k - 1] + grow * h / 2.0
-                c[k] = c[k - 1] + grow
-            ahead[:, k] = x[k], s[k], a[k], b[k], c[k]
-            started &= ~cuts[:, k]
-            here, value, noise = there[:, k], measured[:, k], variance[:, k]
-            begin = here & ~started
-            x[k, begin], s[k, begin], a[k, begin], b[k, begin] = value[begin], 0.0, noise[begin], 0.0
-            c[k, begin] = USUAL_RATE**2
-            more = here & started
-            gain_x, gain_s = a[k, more] / (a[k, more] + noise[more]), b[k, more] / (a[k, more] + noise[more])
-            rest = value[more] - x[k, more]
-            x[k, more] += gain_x * rest
-            s[k, more] += gain_s * rest
-            c[k, more] -= gain_s * b[k, more]
-            b[k, more] *= 1.0 - gain_x
-            a[k, more] *= 1.0 - gain_x
-            started |= here
-            x[k, ~started] = np.nan
-        for k in range(count - 2, -1, -1):
-            h = step[k + 1]
-            px, ps, pa, pb, pc = ahead[:, k + 1]
-            det = pa * pc - pb * pb
-            back = ~np.isnan(x[k]) & ~np.isnan(px) & ~cuts[:, k + 1] & (det > 0)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                fa, fb, fc = a[k], b[k], c[k]
-                ra, rb = fa + h * fb, fb + h * fc  # P F^T = [[ra, fb], [rb, fc]]
-                g = np.array([[ra * pc - fb * pb, fb * pa - ra * pb], [rb * pc - fc * pb, fc * pa - rb * pb]]) / det
-                dx, ds = x[k + 1] - px, s[k + 1] - ps
-                da, db, dc = a[k + 1] - pa, b[k + 1] - pb, c[k + 1] - pc
-                new = (
-                    x[k] + g[0, 0] * dx + g[0, 1] * ds,
-                    s[k] + g[1, 0] * dx + g[1, 1] * ds,
-                    fa + g[0, 0] ** 2 * da + 2 * g[0, 0] * g[0, 1] * db + g[0, 1] ** 2 * dc,
-                    fb + g[0, 0] * g[1, 0] * da + (g[0, 0] * g[1, 1] + g[0, 1] * g[1, 0]) * db + g[0, 1] * g[1, 1] * dc,
-                    fc + g[1, 0] ** 2 * da + 2 * g[1, 0] * g[1, 1] * db + g[1, 1] ** 2 * dc,
-                )
-            for old, value in zip((x, s, a, b, c), new, strict=True):
-                old[k] = np.where(back, value, old[k])
-            early = np.isnan(x[k]) & ~np.isnan(x[k + 1])
-            x[k, early] = x[k + 1, early] - h * s[k + 1, early]
-            s[k, early], c[k, early] = s[k + 1, early], c[k + 1, early]
-            a[k, early] = (a[k + 1] - 2 * h * b[k + 1] + h * h * c[k + 1])[early]
-            b[k, early] = (b[k + 1] - h * c[k + 1])[early]
-        a, x = np.maximum(a.T, 0.0), x.T
-        # Blocks of bins against the line that would be there without them: what its error is to be multiplied by.
+    The offset is what has to be added to the clock. Its derivative is the rate.
+    """
+
+    offset: Floats  # ns
+    rate: Floats  # 1
+    variance: Floats  # of the offset, ns^2
+    covariance: Floats  # of offset and rate, ns
+    rate_variance: Floats  # 1
+
+
+def follow(
+    nodes: Floats, curve: float, measured: Floats, noise: Floats, cuts: NDArray[np.bool_]
+) -> tuple[Floats, Floats, float]:
+    """Clocks that follow measurements of their offsets, the variances of these estimates, and a factor for errors.
+
+    Rauch, Tung and Striebel 1965: a Kalman filter forward in time, a smoother back. The rate is a random walk of at
+    most the wander. The factor is what measurements that were left out miss the line by.
+
+    Args:
+        nodes: times, ns.
+        curve: largest second derivative of a clock, halved, 1/ns.
+        measured: offset of each rank at each node, ns; NaN: nothing.
+        noise: variance of each, ns^2; inf: nothing.
+        cuts: of each rank and node: its clock may have been set there.
+    """
+    there = np.isfinite(measured) & np.isfinite(noise) & ~cuts
+    states = smoothed(*filtered(nodes, curve, measured, noise, there, cuts), np.diff(nodes), cuts)
+    offset, variance = states.offset.T, np.maximum(states.variance.T, 0.0)
+    return offset, variance, error_factor(offset, variance, measured, noise, there)
+
+
+def filtered(
+    nodes: Floats, curve: float, measured: Floats, noise: Floats, there: NDArray[np.bool_], cuts: NDArray[np.bool_]
+) -> tuple[States, States]:
+    """The states by the measurements up to each node, and those predicted by the measurements before it."""
+    ranks, count = measured.shape
+    x, v, xx, xv, vv = States(np.full((count, ranks), np.nan), *(np.zeros((count, ranks)) for _ in range(4)))
+    predicted = States(*np.zeros((5, count, ranks)))
+    started = np.zeros(ranks, dtype=bool)
+    for k, h in enumerate(np.diff(nodes, prepend=nodes[0])):
+        grow = (curve * 1.6) ** 2 * h * max(h, STEADY_NS) / 2.0  # of the variance of the rate
+        if k:
+            x[k], v[k] = x[k - 1] + h * v[k - 1], v[k - 1]
+            xx[k] = xx[k - 1] + 2 * h * xv[k - 1] + h * h * vv[k - 1] + grow * h * h / 3.0
+            xv[k] = xv[k - 1] + h * vv[k - 1] + grow * h / 2.0
+            vv[k] = vv[k - 1] + grow
+        for known, value in zip(predicted, (x, v, xx, xv, vv), strict=True):
+            known[k] = value[k]
+        started &= ~cuts[:, k]
+        begin, more = there[:, k] & ~started, there[:, k] & started
+        x[k, begin], v[k, begin], xx[k, begin] = measured[begin, k], 0.0, noise[begin, k]
+        xv[k, begin], vv[k, begin] = 0.0, USUAL_RATE**2
+        gain_x, gain_v = (each[k, more] / (xx[k, more] + noise[more, k]) for each in (xx, xv))
+        innovation = measured[more, k] - x[k, more]
+        x[k, more] += gain_x * innovation
+        v[k, more] += gain_v * innovation
+        vv[k, more] -= gain_v * xv[k, more]
+        xv[k, more] *= 1.0 - gain_x
+        xx[k, more] *= 1.0 - gain_x
+        started |= there[:, k]
+        x[k, ~started] = np.nan
+    return States(x, v, xx, xv, vv), predicted
+
+
+def smoothed(states: States, predicted: States, steps: Floats, cuts: NDArray[np.bool_]) -> States:
+    """The states by all measurements; before the first one, on the line from there back.
+
+    Args:
+        states: from `filtered`; they are changed.
+        predicted: likewise.
+        steps: from node to node, ns.
+        cuts: as in `follow`.
+    """
+    x, v, xx, xv, vv = states
+    for k in range(len(steps) - 1, -1, -1):
+        h = steps[k]
+        px, pv, pxx, pxv, pvv = (each[k + 1] for each in predicted)
+        det = pxx * pvv - pxv * pxv
+        back = ~np.isnan(x[k]) & ~np.isnan(px) & ~cuts[:, k + 1] & (det > 0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            counts = np.where(there, 1.0 / variance, 0.0)
-            block = np.minimum(np.cumsum(counts, axis=1) / counts.sum(axis=1, keepdims=True), 0.9999) * BLOCKS
-            which = np.nan_to_num(block).astype(np.int64) + BLOCKS * np.arange(ranks)[:, None]
-            sums = [
-                np.bincount(which.ravel(), np.where(there, one, 0.0).ravel(), ranks * BLOCKS)
-                for one in (counts, counts * (measured - x), counts * a)
-            ]
-            share = sums[2]  # of what the line itself owes to the block
-            squares = (sums[1] / sums[0]) ** 2 / (1.0 / sums[0] - sums[2] / sums[0])
-            squares = np.minimum(squares[(sums[0] > 0) & (share < 0.8)], 25.0)
-        factor = np.sqrt(squares.mean()) if len(squares) > 2 else 1.0
-        return x, a, 1.05 * max(float(factor), LEAST_FACTOR)
+            fxx, fxv, fvv = xx[k], xv[k], vv[k]
+            rx, rv = fxx + h * fxv, fxv + h * fvv  # P F^T = [[rx, fxv], [rv, fvv]]
+            # Gain: P F^T times the inverse of the predicted covariance.
+            g = np.array([[rx * pvv - fxv * pxv, fxv * pxx - rx * pxv], [rv * pvv - fvv * pxv, fvv * pxx - rv * pxv]])
+            g /= det
+            dx, dv = x[k + 1] - px, v[k + 1] - pv
+            dxx, dxv, dvv = xx[k + 1] - pxx, xv[k + 1] - pxv, vv[k + 1] - pvv
+            new = (
+                x[k] + g[0, 0] * dx + g[0, 1] * dv,
+                v[k] + g[1, 0] * dx + g[1, 1] * dv,
+                fxx + g[0, 0] ** 2 * dxx + 2 * g[0, 0] * g[0, 1] * dxv + g[0, 1] ** 2 * dvv,
+                fxv + g[0, 0] * g[1, 0] * dxx + (g[0, 0] * g[1, 1] + g[0, 1] * g[1, 0]) * dxv + g[0, 1] * g[1, 1] * dvv,
+                fvv + g[1, 0] ** 2 * dxx + 2 * g[1, 0] * g[1, 1] * dxv + g[1, 1] ** 2 * dvv,
+            )
+        for each, value in zip(states, new, strict=True):
+            each[k] = np.where(back, value, each[k])
+        early = np.isnan(x[k]) & ~np.isnan(x[k + 1])
+        x[k, early] = x[k + 1, early] - h * v[k + 1, early]
+        v[k, early], vv[k, early] = v[k + 1, early], vv[k + 1, early]
+        xx[k, early] = (xx[k + 1] - 2 * h * xv[k + 1] + h * h * vv[k + 1])[early]
+        xv[k, early] = (xv[k + 1] - h * vv[k + 1])[early]
+    return states
+
+
+def error_factor(offset: Floats, variance: Floats, measured: Floats, noise: Floats, there: NDArray[np.bool_]) -> float:
+    """The factor between true and expected errors: blocks of bins against the line that would be there without them.
+
+    Args:
+        offset: of the line, of each rank and node, ns.
+        variance: of it, ns^2.
+        measured: as in `follow`, and likewise the next one.
+        noise: likewise.
+        there: where there are measurements.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = np.where(there, 1.0 / noise, 0.0)
+        block = np.minimum(np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True), 0.9999) * BLOCKS
+        which = np.nan_to_num(block).astype(np.int64) + BLOCKS * np.arange(len(offset))[:, None]
+        # The last one: what the line itself owes to the block.
+        weight, rest, share = (
+            np.bincount(which.ravel(), np.where(there, each, 0.0).ravel(), len(offset) * BLOCKS)
+            for each in (weights, weights * (measured - offset), weights * variance)
+        )
+        squares = (rest / weight) ** 2 / (1.0 / weight - share / weight)
+        squares = np.minimum(squares[(weight > 0) & (share < 0.8)], 25.0)
+    factor = np.sqrt(squares.mean()) if len(squares) > 2 else 1.0
+    return 1.05 * max(float(factor), LEAST_FACTOR)
 
 
 def middle_of(values: Floats) -> Floats:
-    """Returns the median of the known values of each row."""
+    """The median of the known values of each row."""
     if values.shape[1] == 1:
         return values[:, 0]
     ordered = np.sort(values, axis=1)  # NaN last

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from downbeat.align.call_order import place
+from downbeat.align.call_order import match_by_order
 from downbeat.align.calls import Calls, Integers, RankTrace
 from downbeat.data.collectives import collectives
 from downbeat.text import counted
@@ -195,7 +195,7 @@ def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integ
             known = [one for one in order if keys[one] is not None][:REFERENCES]
             for one in (one for one in order if keys[one] is None):
                 for other in known:
-                    placed = place(members[other][1], members[one][1])
+                    placed = match_by_order(members[other][1], members[one][1])
                     theirs = keys[other]
                     assert theirs is not None
                     key = None if placed is None else np.where(placed >= 0, theirs[placed], -1)
