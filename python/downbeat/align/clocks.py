@@ -296,13 +296,7 @@ def late_or_slow(aligned: Aligned) -> Arrivals:
 
 
 def records_of(aligned: Aligned, group: GroupCalls, place: int) -> Records:
-    """The calls of a rank, as if libdownbeat-preload had recorded them; times are ns after the origin of the axis.
-
-    Args:
-        aligned: the clocks.
-        group: of the calls.
-        place: of the rank in it.
-    """
+    """The calls of a rank, as if libdownbeat-preload had recorded them; times are ns after the origin of the axis."""
     there, rank = ~group.missing[:, place], int(group.ranks[place])
     origin = int(aligned.axis_of(int(group.ranks[0])).origin[0])  # axes may be days apart
     entry, hard, error = aligned.correct(rank, group.entry[there, place])

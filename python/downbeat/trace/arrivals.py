@@ -220,14 +220,7 @@ def arrivals_of(
 
 
 def with_last(estimates: Estimates, name: Texts, causes: SiteCauses, rows: Arrived) -> Sites:
-    """Call sites with the rank that causes most waiting there; where there is none, with the quickest rank.
-
-    Args:
-        estimates: of the sites.
-        name: of each.
-        causes: most waiting first.
-        rows: of all processes.
-    """
+    """Call sites with the rank that causes most waiting there; where there is none, with the quickest rank."""
     sites, first = np.unique(causes.site, return_index=True)
     last_rank, calls, wait = np.full(len(estimates), -1), np.zeros(len(estimates)), np.zeros(len(estimates))
     last_rank[sites], calls[sites], wait[sites] = causes.rank[first], causes.calls[first], causes.wait[first]
@@ -247,13 +240,7 @@ def with_last(estimates: Estimates, name: Texts, causes: SiteCauses, rows: Arriv
 
 
 def summarize_phases(phases: Phases, sites: Sites, causes: SiteCauses) -> PhaseTimes:
-    """The phases of a program.
-
-    Args:
-        phases: of each process.
-        sites: of the run.
-        causes: at these.
-    """
+    """The phases of a program."""
     rows = []
     for path in dict.fromkeys(phases.phase.tolist()):
         its, within = phases[phases.phase == path], in_phase(sites.phase, path)

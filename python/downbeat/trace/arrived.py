@@ -88,13 +88,7 @@ def place_names(operation: Texts | Words, kind: Texts | Words, names: Texts) -> 
 
 
 def names_before(before: Ints, records: Records, names: Mapping[tuple[str, int], str]) -> Words:
-    """The name of the collective before, as in `place_names`.
-
-    Args:
-        before: index of its record; -1: none.
-        records: of all calls.
-        names: of module and offset.
-    """
+    """The name of the collective before, as in `place_names`."""
     codes = np.zeros(len(records), dtype=np.int64)
     for name in PLACE:
         values = getattr(records, name)

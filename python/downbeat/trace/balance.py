@@ -88,12 +88,6 @@ def kinds_of_sites(profile: Profile, sums: Sums, rows: Arrived, run: float) -> K
 
     When calls of other kinds than collectives were is not recorded. So where threads are in calls at once, the times of
     these kinds are reduced until all of a rank's fit into the run.
-
-    Args:
-        profile: in process time.
-        sums: likewise.
-        rows: of all processes.
-        run: duration, s.
     """
     seen = np.isin(np.arange(len(profile)), rows.row)
     frame = profile.frame("rank", "calls").assign(
@@ -138,10 +132,6 @@ def least_in_messages(by_rank: RankTimes, kinds: KindTimes) -> LeastInMessages |
     """The rank that spends least time in messages: the late one, as all others wait. None: no messages, or one rank.
 
     Messages are added up by rank. So a rank is late only if it has as many calls, and is longer outside of MPI instead.
-
-    Args:
-        by_rank: times of all ranks.
-        kinds: of their calls.
     """
     messages = by_rank.point_to_point
     if len(by_rank) < 2 or not len(kinds) or not messages.sum() > 0:

@@ -84,13 +84,7 @@ def ratio(part: NDArray[Any], whole: NDArray[Any], otherwise: float) -> Floats:
 
 
 def costs_of_calls(rows: Arrived, calls: SiteCalls, sites: Estimates) -> Costs:
-    """The calls in which it is known whom ranks wait for.
-
-    Args:
-        rows: of all processes.
-        calls: of these rows.
-        sites: of the run.
-    """
+    """The calls in which it is known whom ranks wait for."""
     known = np.flatnonzero((rows.wait > 0) & (rows.cause >= 0))
     waiting = pd.DataFrame({"wait": rows.own_wait[known], "each": rows.wait[known]})
     sums = waiting.groupby([rows.call[known], rows.cause[known]], sort=False).agg({"wait": "sum", "each": "mean"})
@@ -199,14 +193,7 @@ def where_before(rank: int, costs: Costs, rows: Arrived, places: Texts) -> dict[
 
 
 def late_ranks_of(costs: Costs, rows: Arrived, sites: Estimates, names: Texts) -> LateRanks:
-    """The ranks that others wait for, and where the first ones were before.
-
-    Args:
-        costs: of calls.
-        rows: of all processes.
-        sites: of the run.
-        names: of these.
-    """
+    """The ranks that others wait for, and where the first ones were before."""
     causes = summarize_causes(costs)
     places = place_names(sites.operation, sites.kind, names)
     where = [

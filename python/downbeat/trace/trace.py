@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from downbeat.tables import Table
 from downbeat.text import counted, number_text
 from downbeat.trace.arrivals import find_arrivals
 from downbeat.trace.file import room_lines
 from downbeat.trace.recording import Recording, open_recording
+
+
+class frame_of:  # noqa: N801, used like property
+    """A table of a recording as an attribute of Trace: a frame of pandas."""
+
+    def __init__(self, table: Callable[[Recording], Table], meaning: str) -> None:
+        self.table = table
+        self.__doc__ = meaning
+
+    def __get__(self, trace: Trace, _owner: type) -> pd.DataFrame:
+        return self.table(trace.recording).frame()
 
 
 class Trace:
@@ -48,20 +61,14 @@ class Trace:
         found = find_arrivals(self.recording)
         return found.rows.frame().assign(name=found.sites.name[found.rows.site])
 
-    @property
-    def processes(self) -> pd.DataFrame:
-        """A row per process: `Processes`."""
-        return self.recording.processes.frame()
-
-    @property
-    def clocks(self) -> pd.DataFrame:
-        """A row per process and clock synchronization: `Clocks`."""
-        return self.recording.clocks.frame()
-
-    @property
-    def communicators(self) -> pd.DataFrame:
-        """A row per process and communicator: `Communicators`."""
-        return self.recording.communicators.frame()
+    processes = frame_of(lambda recording: recording.processes, "A row per process: `Processes`.")
+    clocks = frame_of(lambda recording: recording.clocks, "A row per process and clock synchronization: `Clocks`.")
+    communicators = frame_of(lambda recording: recording.communicators, "A row per process and communicator.")
+    starts = frame_of(lambda recording: recording.starts, "Samples after barriers with a common start: `Starts`.")
+    phases = frame_of(lambda recording: recording.phases, "A row per process and phase of MPI_Pcontrol: `Phases`.")
+    profile = frame_of(lambda recording: recording.profile, "All calls of the run, added up: `Profile`.")
+    sums = frame_of(lambda recording: recording.sums, "Time in all calls of MPI, a row per process and kind: `Sums`.")
+    records = frame_of(lambda recording: recording.records, "A row per collective and process: `Records`.")
 
     @property
     def members(self) -> dict[str, tuple[int, ...]]:
@@ -69,34 +76,9 @@ class Trace:
         return self.recording.members
 
     @property
-    def starts(self) -> pd.DataFrame:
-        """Samples after barriers with a common start: `Starts`."""
-        return self.recording.starts.frame()
-
-    @property
-    def phases(self) -> pd.DataFrame:
-        """A row per process and phase of MPI_Pcontrol: `Phases`."""
-        return self.recording.phases.frame()
-
-    @property
-    def profile(self) -> pd.DataFrame:
-        """All calls of the run, added up: `Profile`."""
-        return self.recording.profile.frame()
-
-    @property
     def sampled(self) -> bool:
         """Whether `records` are a sample of the calls."""
         return self.recording.sampled
-
-    @property
-    def sums(self) -> pd.DataFrame:
-        """Time in all calls of MPI, a row per process and kind: `Sums`."""
-        return self.recording.sums.frame()
-
-    @property
-    def records(self) -> pd.DataFrame:
-        """A row per collective and process, by rank and time of entry: `Records`; a sample, if `sampled`."""
-        return self.recording.records.frame()
 
 
 def open_trace(path: str | Path, job: str | None = None, most: int | None = None, own_clocks: bool = False) -> Trace:
