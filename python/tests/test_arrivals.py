@@ -22,10 +22,11 @@ from downbeat.trace.patterns import MOST_LINES, REPRESENTATIVES, export_text, re
 from downbeat.trace.phases import Phases
 from downbeat.trace.pictures import STRETCHES
 from downbeat.trace.profile import Profile
-from downbeat.trace.recording import Processes, Recording, Sums
+from downbeat.trace.recording import Processes, Recording, Sums, open_recording
 from downbeat.trace.records import Records
 from downbeat.trace.sites import absent_modules, short_line, site_names
 from downbeat.trace.verdict import arrival_sentences, site_sentences
+from launch_files import packed
 
 US = 1e-6
 RUN = 1.0  # s
@@ -494,3 +495,14 @@ def test_the_page_stays_small_however_many_calls_there_are() -> None:
     assert spread["p100_us"].max() == pytest.approx(late.max() / US)
     assert spread["p50_us"].median() == pytest.approx(1.0, rel=0.1)
     assert len(render_page(page)) < 1e6
+
+
+def test_a_program_that_ended_before_its_clocks_were_known_has_no_times(tmp_path: Path) -> None:
+    tables = {
+        name: np.zeros(int(name in ("communicators", "sites", "profile")), dtype) for name, dtype in TABLES.items()
+    }
+    (tmp_path / "job.trace").write_bytes(packed(0, tables) + packed(1, tables))
+    found = find_arrivals(open_recording(tmp_path / "job.trace"))
+    assert (found.run, len(found.kinds), len(found.by_rank)) == (0.0, 0, 0)
+    assert "nothing to say" in render_arrivals(found, None, "")
+    assert "nothing to say" in render_page(make_page(found, "Arrivals", None))

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.tables import Words
 from downbeat.trace.arrivals import find_arrivals, of_phase
 from downbeat.trace.clocks import Clocks, expected_errors, global_times
 from downbeat.trace.command import Setter
@@ -28,7 +27,7 @@ from downbeat.trace.phases import Phases, ended_names, mixed_calls, phase_paths,
 from downbeat.trace.start import preloaded
 from downbeat.trace.trace import open_trace
 from launch_files import packed
-from test_arrivals import US, call, recording_of, with_tables
+from test_arrivals import US, call, recording_of, records_of, with_tables
 
 
 def clocks_of(ticks: list[int], times: list[float], bound: float, growth: float) -> Clocks:
@@ -208,7 +207,7 @@ def test_numbers_beyond_the_table_are_damage(phases: list[tuple[object, ...]], u
 
 
 def test_ranks_in_different_phases_are_said() -> None:
-    phases: Words = Words(["a", "a", "", "b"])
+    phases = records_of(call([0] * 4, [1] * 4, phase=["a", "a", "", "b"])).phase
     ranks = np.array([0, 1, 0, 1])
     (said,) = mixed_calls(phases, ranks, np.array([0, 2]))
     assert said.startswith("in 1 call ranks are in different phases, e.g. rank 0 in no phase, rank 1 in 'b'")

@@ -73,8 +73,9 @@ WHERE = [each.name for each in LateRanks.columns() if each not in Causes.columns
 
 def group_sums(values: Floats, groups: Ints, count: int) -> Floats:
     """The sum of the values of each of `count` groups."""
-    sums: Floats = pd.Series(values).groupby(groups).sum().reindex(range(count), fill_value=0.0).to_numpy(dtype=float)
-    return sums
+    sums = pd.Series(values).groupby(groups).sum().reindex(range(count), fill_value=0.0)
+    result: Floats = np.asarray(sums, dtype=np.float64)
+    return result
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any], otherwise: float) -> Floats:
