@@ -87,11 +87,6 @@ static int exchange(struct db_state *state, struct start *start, int *needs) {
     return MPI_SUCCESS;
 }
 
-static int gather(struct db_state *state, struct start *start) {
-    start->all = (struct db_report){0};
-    return db_gather_reports(state, &start->local, &start->all);
-}
-
 /* What the next call needs process 0 for, whatever processes report then. */
 static int needs_left(const struct db_state *state, const struct start *start) {
     return (state->transport.kind == DB_TRANSPORT_MESSAGES ? DB_NEED_LINES : 0) |
@@ -155,7 +150,7 @@ static int agree_on_deadline(struct db_state *state, struct start *start) {
         if (phase == DB_EXCHANGE)
             DB_TRY(exchange(state, start, &needs));
         else if (phase == DB_GATHER)
-            DB_TRY(gather(state, start));
+            DB_TRY(db_gather_reports(state, &start->local, &start->all));
         else if (phase == DB_DECIDE)
             DB_TRY(decide(state, start, &needs));
         else
