@@ -47,7 +47,6 @@ static void set_deadline(struct db_state *state, const struct db_report *all, st
 struct start {
     int64_t arrived; /* reading: when this process came or, if clocks were synchronized, when that was over */
     struct db_report local;
-    struct db_report all; /* at process 0: the maxima of all processes */
     struct db_decision decision;
     enum db_phase decided_in; /* DB_EXCHANGE, or DB_DECIDE */
     int synchronized;
@@ -88,16 +87,14 @@ static int exchange(struct db_state *state, struct start *start, int *needs) {
 }
 
 /* What the next call needs process 0 for, whatever processes report then. */
-static int needs_left(const struct db_state *state, const struct start *start) {
+static int needs_left(const struct db_state *state, const struct db_report *all, int synchronize) {
     return (state->transport.kind == DB_TRANSPORT_MESSAGES ? DB_NEED_LINES : 0) |
-           (state->settings.slack->judge != NULL ? DB_NEED_SLACK : 0) |
-           (start->all.due && !start->decision.synchronize ? DB_NEED_SYNC : 0) | db_waiting_need(state, &start->all);
+           (state->settings.slack->judge != NULL ? DB_NEED_SLACK : 0) | (all->due && !synchronize ? DB_NEED_SYNC : 0) |
+           db_waiting_need(state, all);
 }
 
 /* Process 0 decides on a deadline, or that clocks are synchronized first (Schuchart 2023, Alg. 1). */
-static void decide_first(struct db_state *state, struct start *start) {
-    const struct db_report *all = &start->all;
-    struct db_decision *decision = &start->decision;
+static void decide_first(struct db_state *state, const struct db_report *all, struct db_decision *decision) {
     *decision = (struct db_decision){.lateness_ns = all->lateness_ns,
                                      .tolerance_ns = state->thresholds.tolerance_ns,
                                      .invalid = all->invalid != 0,
@@ -108,20 +105,21 @@ static void decide_first(struct db_state *state, struct start *start) {
     int missed = db_slack_judge(state->slack, all->invalid != 0);
     if (missed || (all->due && db_schedule_allows(state, (enum db_due)all->due)))
         decision->synchronize = db_schedule_depth(state);
-    decision->needs = needs_left(state, start);
+    decision->needs = needs_left(state, all, decision->synchronize);
     if (decision->synchronize)
         decision->tolerance_ns = db_tolerance_next(state, (double)all->error_ns);
 }
 
-static int decide(struct db_state *state, struct start *start, int *needs) {
+/* `all`: at process 0, the maxima of all reports. */
+static int decide(struct db_state *state, const struct db_report *all, struct start *start, int *needs) {
     struct db_decision *decision = &start->decision;
     if (state->rank == 0) {
         if (start->synchronized)
             decision->synchronize = 0;
         else
-            decide_first(state, start);
+            decide_first(state, all, decision);
         if (!decision->synchronize)
-            set_deadline(state, &start->all, decision);
+            set_deadline(state, all, decision);
     }
     DB_TRY(db_spread_decision(state, decision));
     if (decision->tolerance_ns != state->thresholds.tolerance_ns)
@@ -142,6 +140,8 @@ static int synchronize(struct db_state *state, struct start *start) {
 static int agree_on_deadline(struct db_state *state, struct start *start) {
     start->arrived = db_clock_read(&state->clocks.clock);
     start->local = report_of(state, start->arrived);
+    start->synchronized = 0;
+    struct db_report all = {0};
     enum db_phase phase = db_phase_after(DB_RELEASED, state->call.needs);
     while (phase != DB_WAIT) {
         int needs = 0;
@@ -149,9 +149,9 @@ static int agree_on_deadline(struct db_state *state, struct start *start) {
         if (phase == DB_EXCHANGE)
             DB_TRY(exchange(state, start, &needs));
         else if (phase == DB_GATHER)
-            DB_TRY(db_gather_reports(state, &start->local, &start->all));
+            DB_TRY(db_gather_reports(state, &start->local, &all));
         else if (phase == DB_DECIDE)
-            DB_TRY(decide(state, start, &needs));
+            DB_TRY(decide(state, &all, start, &needs));
         else
             DB_TRY(synchronize(state, start));
         phase = db_phase_after(phase, needs);
@@ -167,7 +167,7 @@ static int harmonize(struct db_state *state, double delay, const void *caller, i
         pass_observation(state); /* if the last call left no time for it */
         db_slack_adapt(state->slack);
     }
-    struct start start = {0};
+    struct start start;
     DB_TRY(agree_on_deadline(state, &start));
     const struct db_decision *decision = &start.decision;
 
