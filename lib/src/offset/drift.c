@@ -123,7 +123,8 @@ static double slope_error(double slope, const struct db_slopes *possible, const 
 }
 
 /* Among this few points a clock that jumped looks like a rate that is not known yet, so earlier ones confine nothing.
- * Measurement: 1,200 random conditions (make bench-scale); */
+ * Measurement: 1,200 random conditions (make bench-scale). Half and twice:
+ * same. */
 #define FEW_TO_CONFINE 8
 
 /* The bound of the line's error at `time`: each point confines it there, and from there on the slope's error does. */

@@ -17,7 +17,7 @@ static const char *check(const struct db_node *self) {
 }
 
 /* Once a round trip has come this close to the best known of the pair, more exchanges would not narrow the interval
- * much. Choice; */
+ * much. Choice; half of the 10 %: 23 % more time in synchronizations; twice: same. */
 #define GOOD_RTT 1.1
 
 static int measure(const struct db_node *self, const struct db_asker *asker, struct db_pair *pair,

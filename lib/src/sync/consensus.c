@@ -26,11 +26,12 @@ static double median(const double values[], int count) {
  * keeps all of it, sum(s) = 1, and sum(s^2) of the rest, which is their own. Derivation: the error of a difference of
  * two like clocks is half of either. */
 #define COMMON 0.5
-/* The least weight of an outlier's rate, so that weights never add up to 0. Choice; */
+/* The least weight of an outlier's rate, so that weights never add up to 0. Choice; half and twice: same. */
 #define LEAST_TRUST 0.01
-/* Variance of a rate, (1e-12)^2: no oscillator is known better, and an error of 0 has a finite weight. Choice; */
+/* Variance of a rate, (1e-12)^2: no oscillator is known better, and an error of 0 has a finite weight. Choice; half and
+ * twice: same. */
 #define LEAST_RATE_VARIANCE 1e-24
-/* Iterations of the robust mean: each weighs by the distance from the one before. Choice; */
+/* Iterations of the robust mean: each weighs by the distance from the one before. Choice; half and twice: same. */
 #define MEANS 5
 
 /* Weight of an opinion at this distance, 1 to 0. */
