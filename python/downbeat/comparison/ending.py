@@ -49,10 +49,10 @@ from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.tables import Flags
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, duration_text, duration_word, evenly, printable
 
-LINES = 23  # and one that says where all was written
-TABLE_ROWS, MOST_SIZES = 5, 6
+LINES = 23  # of a terminal's 24; one says where all was written
+TABLE_ROWS, MOST_SIZES = 5, 6  # fit in 80 columns
 LEAST_VERDICTS = 3  # lines, however many others there are
-MOST_WARNINGS = 5
+MOST_WARNINGS = 5  # lines
 LONGEST_NAME = 44  # of a row
 # Times over which the last line spreads launches, s: the first that is so much longer than they took in a row.
 SPREAD_OVER, LONGER = (1800.0, 7200.0, 6 * 3600.0, 24 * 3600.0, 7 * 24 * 3600.0), 5

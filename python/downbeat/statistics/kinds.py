@@ -17,7 +17,7 @@ from downbeat.text import counted
 
 RESEMBLE = "launches resemble the one before"
 SLOW_LAUNCHES = f"slow launches ({SLOW:g} times typical)"
-CORRELATED = 0.05  # share of experiments with independent launches that are said to be correlated
+CORRELATED = 0.05  # usual; the share of experiments with independent launches that are said to be correlated
 
 
 @dataclass(frozen=True)

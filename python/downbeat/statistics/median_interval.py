@@ -15,7 +15,7 @@ from downbeat.statistics.series import LEFT_BY_INTERPOLATION, autocorrelation, e
 
 LEAST_PER_BLOCK = 4  # samples: with fewer the share below the median can take too few values
 ENOUGH_BLOCKS = 5  # also show the effect of autocorrelation, if independent; with both, intervals are too wide
-RELATED_ENDS = 0.5  # of the mean square of differences of unrelated values: blocks begin where the one before ended
+RELATED_ENDS = 0.5  # choice, as bench/src/rules; of the mean square of differences of unrelated values: blocks begin where the one before ended
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from downbeat.statistics.distributions import normal_cdf
 
-# With more pairs, or more values on both sides together, the normal approximation is good enough.
+# Pairs, and values on both sides together; beyond, the normal approximation. At half no verdict changes (simulated).
 MOST_EXACT = 100
 MOST_EXACT_SUM = 60
 # Logarithms of ratios that differ by less are equal: the rest is rounding, and would break ties.

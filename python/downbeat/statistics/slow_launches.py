@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from downbeat.text import duration_text
 
-SLOW = 1.3  # times the typical launch: beyond what launches of one kind deviate by, below what states differ by
-UNSEEN = 0.05  # the probability with which a kind of `unseen_share` is missed
+SLOW = 1.3  # times the typical launch; choice between the deviation of launches, to 1.1, and of states, from 1.5
+UNSEEN = 0.05  # usual (rule of three); the probability with which a kind of `unseen_share` is missed
 WHERE = "docs/statistics.md"  # where the standing line is explained
 
 

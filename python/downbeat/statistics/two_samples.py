@@ -17,8 +17,8 @@ from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_r
 from downbeat.text import PERCENT
 
 Floats = NDArray[np.float64]
-LARGEST = 100.0  # logarithm of a drift in words
-DRIFT = 1.2  # from here on, times the error of independent launches, a reason names the drift
+LARGEST = 100.0  # logarithm of a drift in words: exp does not overflow
+DRIFT = 1.2  # times the error of independent launches, from which a reason names the drift; 1.1, 1.4: 1 % of reasons
 
 
 def compare_independent(

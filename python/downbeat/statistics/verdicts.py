@@ -19,9 +19,9 @@ Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 
 FEWEST_LAUNCHES = 5  # on either side: with 4 pairs no signed-rank test has a p-value below 0.125
 FEWEST_SESSIONS = 5  # of a history: with 4, its t interval is 1.6 times as wide as with many
-FEWEST_ALIKE = 10  # for equivalence: 5 launches leave a mode of 45 % of launches unseen, 10 one of 26 %
+FEWEST_ALIKE = 10  # choice: 5 launches leave a mode of 45 % unseen, 10 one of 26 %; 5, 20: 0.5, 1 % of verdicts
 MARGIN = 0.02  # what sessions on one machine deviate by, if nothing changes (docs/ci.md)
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # usual
 # Tolerance for a ratio that is computed by logarithms: one at the margin is within it, whatever the unit.
 ROUNDING = 1e-12
 
