@@ -38,7 +38,7 @@ class AgainstStart:
 
 
 def numbered(experiment: Experiment) -> pd.DataFrame:
-    """Returns the cells that are judged, ready to be matched, with `line`, the name of their start."""
+    """The cells that are judged, ready to be matched, with `line`, the name of their start."""
     cells = judged_cells(experiment)
     return cells.assign(
         counts=True,
@@ -77,12 +77,12 @@ def against_start(experiment: Experiment) -> list[AgainstStart]:
 
 
 def sizes(frame: pd.DataFrame) -> pd.Series[str]:
-    """Returns for each row its size as the end of a cell's name, nothing where the operation has none."""
+    """The size of each row as the end of a cell's name, nothing where the operation has none."""
     return pd.Series([f", {value_text('size', size)}" if size else "" for size in frame["size"]], index=frame.index)
 
 
 def slower_algorithms(cells: pd.DataFrame, fastest: pd.Series[str]) -> dict[str, set[str]]:
-    """Returns for each `panel` the algorithms that are significantly slower than the fastest.
+    """The algorithms that are significantly slower than the fastest, by `panel`.
 
     The same launches have shown which is the fastest, and the luckiest is easily better than its equals. So all pairs
     of algorithms in all panels are judged together, and those with the fastest looked up: the stated error holds for

@@ -19,25 +19,25 @@ MOST_OPERATIONS = 12
 
 
 def measured_cells(experiment: Experiment) -> pd.DataFrame:
-    """Returns the rows that have valid samples and right results, of one state of the machine each."""
+    """The rows that have valid samples and right results, of one state of the machine each."""
     cells = experiment.cells
     return cells[(cells["valid_count"] > 0) & ~cells["status"].isin((WRONG, CHANGED))]
 
 
 def plain_cells(experiment: Experiment) -> pd.DataFrame:
-    """Returns those of them that are of the operation alone, without planned delays or computation."""
+    """Those of the operation alone, without planned delays or computation."""
     cells = measured_cells(experiment)
     return cells[(cells["pattern"] == NO_PATTERN) & (cells["computation"] == 0)]
 
 
 def judged_cells(experiment: Experiment) -> pd.DataFrame:
-    """Returns those of the plain ones that a verdict may rest on (`countable`); pictures show the others as well."""
+    """Those of the plain ones that a verdict may rest on (`countable`); pictures show the others as well."""
     cells = plain_cells(experiment)
     return cells[countable(cells)]
 
 
 def by_operation(cells: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Returns the operations that get a picture of their own, with their rows: the first `MOST_OPERATIONS`."""
+    """The operations that get a picture of their own, with their rows: the first `MOST_OPERATIONS`."""
     for operation in cells["operation"].unique()[:MOST_OPERATIONS]:
         yield str(operation), cells[cells["operation"] == operation]
 
@@ -51,13 +51,13 @@ PANELS = ("library", "ranks", "environment", "variant", "datatype", "size", "sta
 
 
 def synchronization(frame: pd.DataFrame) -> pd.Series[str]:
-    """Returns for each row how its start was made, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
+    """The start of each row, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
     names = start_names(*(frame[name] for name in SYNCHRONIZATION))
     return pd.Series(names, index=frame.index, dtype=object)
 
 
 def describe(frame: pd.DataFrame, factors: Sequence[str]) -> pd.Series[str]:
-    """Returns for each row the values of the factors that vary in the frame: `mpich, 4 ranks, 64K bytes`."""
+    """The values of the factors that vary in the frame, for each row: `mpich, 4 ranks, 64K bytes`."""
     varying = [name for name in factors if frame[name].nunique() > 1]
     texts = [[value_text(name, value) for value in frame[name]] for name in varying]
     return pd.Series(
@@ -66,7 +66,7 @@ def describe(frame: pd.DataFrame, factors: Sequence[str]) -> pd.Series[str]:
 
 
 def describe_each(frame: pd.DataFrame, first: str, factors: Sequence[str]) -> pd.Series[str]:
-    """Returns for each row the value of one factor, and of those others that vary among the rows which share it."""
+    """The value of one factor, and of those others that vary among the rows which share it, for each row."""
     texts = pd.Series("", index=frame.index, dtype=object)
     for value, group in frame.groupby(first, sort=False):
         rest = describe(group, factors)
@@ -75,7 +75,7 @@ def describe_each(frame: pd.DataFrame, first: str, factors: Sequence[str]) -> pd
 
 
 def value_text(factor: str, value: object) -> str:
-    """Returns a factor's value in words that need no heading."""
+    """A factor's value in words that need no heading."""
     if factor == "size":
         return f"{bytes_text(float(str(value)))} bytes" if value else "no message"
     if factor == "ranks":
@@ -97,7 +97,7 @@ DEFINITIONS = {"overlap_osu": "OSU", "overlap_imb": "IMB", "overlap_window": "fr
 
 
 def all_overlaps(experiment: Experiment) -> pd.DataFrame:
-    """Returns the cells that compute, with `DEFINITIONS` as shares; empty where nothing was measured so."""
+    """The cells that compute, with `DEFINITIONS` as shares; empty where nothing was measured so."""
     cells = experiment.cells
     if not set(DEFINITIONS) <= set(cells):
         return pd.DataFrame()
@@ -132,7 +132,7 @@ def late_launches(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def positive_interval(values: Sequence[float] | pd.Series[float], hidden: float = 0.0) -> Interval:
-    """Returns the typical launch with its 95 % interval; NaN where a value is missing or not positive.
+    """The typical launch with its 95 % interval; NaN where a value is missing or not positive.
 
     `hidden` is how much all values may be off together, as by the step of a clock.
     """
@@ -143,7 +143,7 @@ def positive_interval(values: Sequence[float] | pd.Series[float], hidden: float 
 
 
 def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
-    """Returns the mean over launches with its 95 % interval by Student's t, for what can be zero or negative.
+    """The mean over launches with its 95 % interval by Student's t, for what can be zero or negative.
 
     A single launch has no interval: its ends are NaN, as all is where a value is missing.
     """
@@ -156,7 +156,7 @@ def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
 
 
 def summarize_groups(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
-    """Returns a row per group with `estimate`, `low`, `high` (the typical launch) and `launches`.
+    """A row per group with `estimate`, `low`, `high` (the typical launch) and `launches`.
 
     Intervals are wider by what the step of the clock hides of a metric, else by the column `<column>_hidden`.
     """
@@ -170,7 +170,7 @@ def summarize_groups(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.
 
 
 def typical_values(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """Returns the typical launch of each column, a row per group in the order of `summarize_groups`.
+    """The typical launch of each column, a row per group in the order of `summarize_groups`.
 
     NaN where a value of a group is missing or not positive.
     """
@@ -179,5 +179,4 @@ def typical_values(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str
 
 
 def typical_value(values: pd.Series[float]) -> float:
-    """Returns the typical launch; NaN where a value is missing or not positive."""
     return positive_interval(values).estimate

@@ -14,7 +14,7 @@ import pandas as pd
 
 from downbeat.comparison.compare import comparison_of
 from downbeat.comparison.compared import READINGS, UNMATCHED, Compared
-from downbeat.comparison.ending import main_states, state_names
+from downbeat.comparison.ending import main_states
 from downbeat.comparison.questions import AgainstStart, against_start
 from downbeat.comparison.summaries import (
     CONFIGURATION,
@@ -26,7 +26,7 @@ from downbeat.comparison.summaries import (
     value_text,
 )
 from downbeat.data.cells import NO_PATTERN, PATH, STATE
-from downbeat.data.states import LINE, UNKNOWN, state_text
+from downbeat.data.states import LINE, MESSAGE, state_text
 from downbeat.errors import UsageError
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -134,7 +134,7 @@ def sides_by(experiment: Experiment, factor: str, cells: pd.DataFrame) -> Contra
     rows, tables = [], {}
     for side in sides[1 : 1 + MOST_SIDES]:
         try:
-            table = comparison_of(experiment, where_a={factor: sides[0]}, where_b={factor: side})  # judged as elsewhere
+            table = comparison_of(experiment, where=({factor: sides[0]}, {factor: side}))  # judged as elsewhere
         except UsageError:  # they share no cell
             continue
         for name, value in among.items():
@@ -188,15 +188,11 @@ def state_lines(cells: pd.DataFrame) -> list[str]:
     named = cells[cells[STATE] != ""]
     found = []
     for _, group in named.groupby([name for name in ("ranks", PATH) if name in named], sort=False):
-        names = state_names(list(group[STATE].unique()))
-        what = "a cache line" if PATH not in group or group[PATH].iloc[0] == LINE else "a message"
-        for state, count in group[STATE].astype(str).value_counts().items():
-            rows = group[group[STATE] == state]
+        what = LINE if PATH not in group or group[PATH].iloc[0] == LINE else MESSAGE
+        for state, rows in group.groupby(STATE, sort=False):
             launches = len(rows.drop_duplicates([*LAUNCH_FACTORS, "launch"]))
             deepest = rows.groupby([*LAUNCH_FACTORS])["launch"].nunique().max()
-            name = names.get(str(state), "state unknown")
-            text = f"{name} of this machine ({what} takes {state_text(str(state))})"
-            text = f"unknown state of this machine (no reading of {what})" if state == UNKNOWN else text
             few = ": too few for verdicts" if deepest < FEWEST_LAUNCHES else ""
-            found.append((int(count), f"{text}, {counted(launches, 'launch')}{few}"))
+            text = f"state {state_text(str(state))} of this machine ({what}), {counted(launches, 'launch')}{few}"
+            found.append((len(rows), text))
     return [text for _, text in sorted(found, key=lambda one: -one[0])]

@@ -38,7 +38,7 @@ def effective_launches(series: ArrayLike) -> float:
 
 
 def error_of_mean(series: NDArray[np.float64]) -> tuple[float, float]:
-    """Returns the standard error of a mean over launches and its degrees of freedom; NaN and 0 of a single one."""
+    """The standard error of a mean over launches and its degrees of freedom; NaN and 0 of a single one."""
     if series.size < 2:
         return math.nan, 0.0
     worth = effective_launches(series)
@@ -58,7 +58,7 @@ def correlation(series: ArrayLike, level: float) -> float:
 
 
 def resemblance_p(series: ArrayLike) -> float:
-    """Returns the p-value that launches, in their order, do not resemble the one before; NaN of fewer than five."""
+    """The p-value that launches, in their order, do not resemble the one before; NaN of fewer than five."""
     values = rounded(series)
     if values.size < FEWEST_IN_ORDER:
         return math.nan
@@ -66,6 +66,6 @@ def resemblance_p(series: ArrayLike) -> float:
 
 
 def rounded(series: ArrayLike) -> NDArray[np.float64]:
-    """Returns deviations from the mean of logarithms, without the last digits, by which equal launches would differ."""
+    """Deviations from the mean of logarithms, without the last digits, by which equal launches would differ."""
     values = np.asarray(series, dtype=float)
     return np.round(values - values.mean(), DECIMALS) if values.size else values

@@ -167,7 +167,7 @@ class Spread:
 
         Args:
             logs: the true mean of logarithms, shape (n,), or a number; None: that they show equal sides to be so.
-            launches: whose mean has the error, that of one launch being `error`; None: as many as there are.
+            launches: of which one has the error `error`; None: as many as there are.
             freedom: of the estimate that these launches will make, shape (n,).
         """
         shares = np.empty(self.error.size)

@@ -33,7 +33,7 @@ class VarianceComponents:
     within: float
 
     def of_median(self, repetitions: int) -> float:
-        """Returns the variance of the logarithm of a launch's median over so many samples."""
+        """The variance of the logarithm of a launch's median."""
         return self.between + self.within / repetitions
 
 
@@ -50,7 +50,7 @@ class Split:
     components: VarianceComponents
 
     def launches_for(self, width: float, confidence: float = 0.95) -> int:
-        """Returns how many launches narrow the interval of the typical launch to a width, if normal.
+        """The number of launches that narrow the interval of the typical launch to a width, if normal.
 
         Args:
             width: of the whole interval, as share of the estimate: 0.02 is +-1 %; larger than 0.
