@@ -15,6 +15,7 @@ from downbeat.comparison.compared import Compared
 from downbeat.comparison.judging import count_tests, judge_matches, verdicts_of
 from downbeat.comparison.matching import ONLY_IN, Matcher
 from downbeat.comparison.notes import assumption, over_all_states, remarks_on, shares_of_states, shorter_span
+from downbeat.comparison.sheet import ComparisonFrame
 from downbeat.comparison.sides import Side, sides_of
 from downbeat.data.cells import STATISTICS
 from downbeat.data.metrics import METRICS
@@ -68,7 +69,10 @@ def compare(
         UsageError: unknown metric, statistic, factor or value, or no cell in common.
     """
     rule = Rule(metric, statistic, margin, confidence)
-    return comparison_of(a, b, history=history, where=(where_a or {}, where_b or {}), rule=rule).frame()
+    frame = comparison_of(a, b, history=history, where=(where_a or {}, where_b or {}), rule=rule).frame()
+    shown = ComparisonFrame(frame)
+    shown.attrs = frame.attrs
+    return shown
 
 
 @dataclass(frozen=True)

@@ -76,15 +76,6 @@ class Verdicts(Table):
 UNITS = Units(FACTOR_UNITS | {each.name: each.unit for each in Verdicts.columns() if each.unit == "s"})
 
 
-class ComparisonFrame(pd.DataFrame):
-    """The verdicts for users of pandas; a notebook shows it as the command prints it."""
-
-    def _repr_html_(self) -> str:
-        from downbeat.comparison.sheet import comparison_sheet
-
-        return comparison_sheet(self).html()
-
-
 @dataclass(frozen=True)
 class Compared:
     """Verdicts with what they are about.
@@ -157,7 +148,7 @@ class Compared:
                 columns[each.name] = (
                     values.astype(int) if each.unit in NUMBERS and np.isfinite(values).all() else values
                 )
-        frame = ComparisonFrame({name: columns[name] for name in (*self.factors, *columns)})
+        frame = pd.DataFrame({name: columns[name] for name in (*self.factors, *columns)})
         frame.attrs.update(self.about(), units=UNITS)
         return frame
 
