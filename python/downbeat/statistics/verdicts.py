@@ -169,6 +169,9 @@ def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
     Args:
         comparisons: those of the cells of two experiments, as a rule.
+
+    Returns:
+        The comparisons with their verdicts, in their order.
     """
     tested = [one.p_value if one.tested else math.nan for one in comparisons]
     return [
