@@ -95,9 +95,8 @@ class Table:
         Yields:
             The key, of several keys a tuple of them, and its rows.
         """
-        frame = pd.DataFrame({i: pd.Series(key, dtype=getattr(key, "dtype", object)) for i, key in enumerate(keys)})
-        for key, rows in frame.groupby(list(frame), sort=False, dropna=False).indices.items():
-            yield key, self[np.asarray(rows)]
+        for key, rows in grouped(*keys):
+            yield key, self[rows]
 
     def replaced(self, **columns: NDArray[Any]) -> Self:
         """The same rows with other values in some columns."""
@@ -135,6 +134,13 @@ class Wide(Table):
     def frame(self) -> pd.DataFrame:
         """The frame for users of pandas."""
         return self.source
+
+
+def grouped(*keys: Iterable[Any]) -> Iterator[tuple[Any, Ints]]:
+    """The numbers of the rows with equal keys, as `Table.groups` has them."""
+    frame = pd.DataFrame({i: pd.Series(key, dtype=getattr(key, "dtype", object)) for i, key in enumerate(keys)})
+    for key, rows in frame.groupby(list(frame), sort=False, dropna=False).indices.items():
+        yield key, np.asarray(rows)
 
 
 def values_of(frame: pd.DataFrame, declared: dataclasses.Field[Any]) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from downbeat.statistics.series import LEFT_BY_INTERPOLATION
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, Wide, column
 
 OK = "ok"
@@ -35,6 +36,11 @@ class Summaries(Table):
     p99_s: Floats = column("99 % of the samples are below", "s")
     max_s: Floats = column("largest", "s")
     step_s: Floats = column("step of the clock in samples of the metric; 0 where none is known", "s")
+
+    @property
+    def hidden_s(self) -> Floats:
+        """How much the step of the clock may change each median, s (`hidden_by_step`)."""
+        return self.step_s * LEFT_BY_INTERPOLATION
 
 
 class Cells(Wide):
