@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+import typing
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self, dataclass_transform
 
 import numpy as np
@@ -76,6 +77,20 @@ class Table:
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
         return tuple(
             Column(each.name, each.metadata["meaning"], each.metadata["unit"]) for each in fields if each.metadata
+        )
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Sequence[object]]) -> Self:
+        """The table of rows, values in the order of the columns."""
+        fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
+        types = typing.get_type_hints(cls)
+        columns = list(zip(*rows, strict=True)) or [()] * len(fields)
+        dtypes = [typing.get_args(typing.get_args(types[each.name])[1])[0] for each in fields]
+        return cls(
+            **{
+                each.name: np.array(values, dtype=dtype)
+                for each, values, dtype in zip(fields, columns, dtypes, strict=True)
+            }
         )
 
     @classmethod

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from downbeat.data.cell_summaries import hidden_by_step
 from downbeat.data.cells import CHANGED, NO_PATTERN, USUAL, WRONG, countable, start_names
@@ -131,7 +132,7 @@ def late_launches(cells: pd.DataFrame) -> pd.DataFrame:
     return late[[*keys, "pattern", "place", "delay", "time", "time_without", "benefit", "share"]]
 
 
-def positive_interval(values: Sequence[float] | pd.Series[float], hidden: float = 0.0) -> Interval:
+def positive_interval(values: ArrayLike, hidden: float = 0.0) -> Interval:
     """Returns the typical launch with its 95 % interval; NaN where a value is missing or not positive.
 
     `hidden` is how much all values may be off together, as by the step of a clock.

@@ -15,7 +15,7 @@ from downbeat.comparison.settings import LIBRARY_SETTING, context_differences
 from downbeat.comparison.sides import names_of_history
 from downbeat.comparison.tables import place_of
 from downbeat.data.launch_file import open_launch, open_netcdf
-from downbeat.errors import UsageError, reading
+from downbeat.errors import UsageError
 from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
 from downbeat.report.conditions import distinct, launches_section, library_text, machine_section, measured_section
 from downbeat.report.findings import answer_of, skew_fact, start_text
@@ -200,16 +200,14 @@ def differences_between(experiments: Sequence[Experiment]) -> Iterator[str]:
 def part_of(source: Source, prefix: str) -> Contribution:
     """Returns what a page has of a source; `prefix` begins the titles of its sections."""
     if isinstance(source, Tuned):
-        with reading(source.path / RECORD_FILE):
-            return Contribution(*tuned_page(source, prefix))
+        return Contribution(*tuned_page(source, prefix))
     return contribution_of(source, prefix) if isinstance(source, Experiment) else file_sections(source, prefix)
 
 
 def where_and_when(source: Source) -> str:
     """Returns the end of a title: host and day of the first launch."""
     if isinstance(source, Tuned):
-        with reading(source.path / RECORD_FILE):
-            return f", {source.record['host']}, {source.record['written'][:10]}"
+        return f", {source.record.host}, {source.record.written[:10]}"
     context = source.launches[0].context if isinstance(source, Experiment) else source.attrs
     hosts = [line.partition(":")[0] for line in str(context.get("hosts", "")).splitlines()]
     place = place_of(context)[0] if hosts else ""

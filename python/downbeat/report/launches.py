@@ -200,7 +200,8 @@ def median_and_quartiles(group: Bins) -> tuple[Floats, Floats, Floats, Floats]:
     for one in kept:
         here = group[group.bin == one]
         rows[:, one - min(kept)] = np.median(here.time_s), *np.quantile(here.relative, [0.5, 0.25, 0.75])
-    return tuple(rows)  # type: ignore[return-value]
+    time, middle, first_quarter, last_quarter = rows
+    return time, middle, first_quarter, last_quarter
 
 
 def draw_run_times(experiment: Experiment) -> list[Picture]:
@@ -225,9 +226,8 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     limits = (min(low / AXIS_MARGIN, LEAST_LOW), max(high * AXIS_MARGIN, LEAST_HIGH))
     for title, group in numbers.groups(numbers.configuration):
         launches = [one for _, one in group.groups(group.launch)]
-        look = {"color": GRAY, "marker": NO_MARKER, "width": 0.6}
         shown = sorted(launches, key=lambda one: int(one.launch[0]))[: MOST_GRAY if several else 0]
-        lines = [Line("a launch", one.time_s, one.relative, **look) for one in shown]  # type: ignore[arg-type]
+        lines = [Line("a launch", one.time_s, one.relative, color=GRAY, marker=NO_MARKER, width=0.6) for one in shown]
         time, middle, first_quarter, last_quarter = median_and_quartiles(group)
         label = "median over launches" if several else "the launch"
         # Markers, for a bin between two gaps has no line.
