@@ -143,7 +143,7 @@ def positive_interval(values: ArrayLike, hidden: float = 0.0) -> Interval:
     return typical_interval(numbers, hidden=hidden)
 
 
-def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
+def mean_interval(values: ArrayLike) -> Interval:
     """Returns the mean over launches with its 95 % interval by Student's t, for what can be zero or negative.
 
     A single launch has no interval: its ends are NaN, as all is where a value is missing.

@@ -66,6 +66,9 @@ class Cells(Wide):
     error_bound: Floats = column("bound of the error of the global clock", "s", missing=np.nan)
     valid_count: Ints = column("valid samples", "1", missing=0)
     rejected: Ints = column("samples that failed to start together, or ended late", "1", missing=0)
+    overlap_osu: Floats = column("overlap with computation, as OSU defines it", "1", missing=np.nan)
+    overlap_imb: Floats = column("overlap with computation, as IMB defines it", "1", missing=np.nan)
+    overlap_window: Floats = column("overlap with computation, from the common start", "1", missing=np.nan)
     wall_time: Floats = column("time for which the cell was measured", "s", missing=np.nan)
     canary_path: Texts = column("what the round trips around its blocks were of", missing="")
 

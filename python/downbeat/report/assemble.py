@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import pandas as pd
 
 from downbeat.comparison.settings import LIBRARY_SETTING, context_differences
 from downbeat.comparison.sides import names_of_history
@@ -42,7 +41,7 @@ FIRST = (draw_contrast, draw_starts)  # are in sections of their own
 def skews(data: xr.Dataset) -> Sentence:
     """Says how far apart ranks leave which synchronizer."""
     medians = data["skew_median"].to_series().dropna()
-    return skew_fact(pd.DataFrame({"low": medians, "high": medians}), float(data["error_bound"].max()))
+    return skew_fact({str(line): (skew, skew) for line, skew in medians.items()}, float(data["error_bound"].max()))
 
 
 def schemes(data: xr.Dataset) -> Sentence:
@@ -270,7 +269,7 @@ def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
     first = (*latency_pictures(contrast), *ratio_pictures(contrast))
     barrier = ratio_pictures(starts) if starts is not contrast else []
     rest = tuple(picture for draw in OF_EXPERIMENTS if draw not in FIRST for picture in draw(experiment))
-    number, states = counted(len(warnings), "warning"), state_lines(experiment.cells)
+    number, states = counted(len(warnings), "warning"), state_lines(experiment.cell_table)
     before = [*states[1:], *([f"{number}, below the pictures."] if warnings else [])]
     lines = (Fact("before you rely on it", "; ".join(before)),) if before else ()
     definitions = tuple((fact.about, fact.text) for fact in answer.found)
