@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,16 +20,22 @@ from downbeat.comparison.ranges import verdict_ranges
 from downbeat.comparison.sheet import MORE_LAUNCHES, READINGS, VERDICT_ORDER, conclusion
 from downbeat.comparison.summaries import (
     CONFIGURATION,
-    MEDIAN_LATENCY,
     PANELS,
     REFERENCE,
-    describe,
-    summarize_groups,
 )
-from downbeat.data.cells import NO_PATTERN
+from downbeat.data.cells import NO_PATTERN, Cells
 from downbeat.report.compared import COMMON, STARTS, Contrast, cell_name, plain_cells, sides_by
 from downbeat.report.page import Fact, Number, span, with_zeros
-from downbeat.report.rows import Latencies, late_cells, latencies, overlapping, typical_median
+from downbeat.report.rows import (
+    Latencies,
+    ShownCells,
+    described_cells,
+    late_cells,
+    latencies,
+    overlapping,
+    shown,
+    typical_median,
+)
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.sentences import Sentence
@@ -45,49 +52,51 @@ MOST_PARAGRAPHS = 2  # more synchronizers than these share a paragraph
 
 def algorithm_facts(experiment: Experiment) -> list[Sentence]:
     """Says which algorithms are the fastest, how sure that is, and after which synchronizers others look so."""
-    cells = numbered(experiment)
-    several = [
-        (str(operation), frame.assign(panel=describe(frame, PANELS)))
-        for operation, frame in cells.groupby("operation", sort=False)
-        if frame["algorithm"].nunique() > 1
+    judged = Cells.of(numbered(experiment))
+    groups = {str(name): group for name, group in judged.groups(judged.operation) if len(set(group.algorithm)) > 1}
+    facts = [
+        algorithm_fact(name, shown(group, group.started_by, described_cells(group, PANELS)))
+        for name, group in list(groups.items())[:MOST_NAMED_OPERATIONS]
     ]
-    facts = [algorithm_fact(operation, frame) for operation, frame in several[:MOST_NAMED_OPERATIONS]]
-    if len(several) > MOST_NAMED_OPERATIONS:
-        facts.append(Sentence("more_algorithms", {"operations": len(several) - MOST_NAMED_OPERATIONS}))
+    if len(groups) > MOST_NAMED_OPERATIONS:
+        facts.append(Sentence("more_algorithms", {"operations": len(groups) - MOST_NAMED_OPERATIONS}))
     return facts
 
 
-def algorithm_fact(operation: str, frame: pd.DataFrame) -> Sentence:
-    """Says it of one operation, whose cases are in `panel` and whose starts are in `line`."""
-    latency = summarize_groups(frame, ("panel", "line", "algorithm"), MEDIAN_LATENCY)
-    latency = latency.dropna(subset=["estimate"]).sort_values("estimate", kind="stable")
-    lowest = latency.drop_duplicates(["panel", "line"]).set_index(["line", "panel"])["algorithm"]
-    of_lines = {str(line): group.value_counts(sort=False) for line, group in lowest.groupby(level="line", sort=False)}
+def algorithm_fact(operation: str, cells: ShownCells) -> Sentence:
+    """The fastest algorithms of one operation, by panel and line."""
+    latency = latencies(cells, METRIC)
+    latency = latency[~np.isnan(latency.median_us)]
+    latency = latency[np.argsort(latency.median_us, kind="stable")]
+    lowest: dict[str, dict[str, str]] = {}  # algorithm by line and panel
+    for line, panel, algorithm in zip(latency.line, latency.panel, latency.algorithm, strict=True):
+        lowest.setdefault(line, {}).setdefault(panel, algorithm)
     values: dict[str, object] = {
         "operation": operation,
         "lowest": [
-            {"algorithm": str(name), "cases": int(cases), "line": line}
-            for line, counts in of_lines.items()
-            if line == REFERENCE or REFERENCE not in of_lines
-            for name, cases in counts.items()
+            {"algorithm": name, "cases": cases, "line": line}
+            for line, of_line in lowest.items()
+            if line == REFERENCE or REFERENCE not in lowest
+            for name, cases in Counter(of_line.values()).items()
         ],
     }
-    if REFERENCE not in of_lines:
+    if REFERENCE not in lowest:
         return Sentence("algorithms_unknown", values)
-    fastest = lowest.loc[REFERENCE]
-    slower = slower_algorithms(frame[frame["line"] == REFERENCE], fastest)
-    others = latency[latency["line"] == REFERENCE].groupby("panel")["algorithm"].nunique() - 1
-    deceived: dict[str, int] = {}
-    harmed = 0
-    for line, panel, algorithm in lowest.reset_index().itertuples(index=False, name=None):
-        if panel in fastest.index and algorithm != fastest[panel]:
-            deceived[line] = deceived.get(line, 0) + 1
-            harmed += algorithm in slower[panel]
+    fastest = lowest[REFERENCE]
+    slower = slower_algorithms(cells[cells.line == REFERENCE].frame(), fastest)
+    reference = latency[latency.line == REFERENCE]
+    others = {panel: len(set(group.algorithm)) - 1 for panel, group in reference.groups(reference.panel)}
+    wrong = [
+        (line, panel, algorithm)
+        for line, of_line in lowest.items()
+        for panel, algorithm in of_line.items()
+        if panel in fastest and algorithm != fastest[panel]
+    ]
     values |= {
         "cases": len(fastest),
-        "sure": sum(len(slower[panel]) == others[panel] > 0 for panel in fastest.index),
-        "deceived": [{"line": line, "cases": cases} for line, cases in deceived.items()],
-        "harmed": harmed,
+        "sure": sum(len(slower[panel]) == others[panel] > 0 for panel in fastest),
+        "deceived": [{"line": line, "cases": cases} for line, cases in Counter(one[0] for one in wrong).items()],
+        "harmed": sum(algorithm in slower[panel] for _, panel, algorithm in wrong),
     }
     return Sentence("algorithms", values)
 
