@@ -13,6 +13,7 @@ import numpy as np
 from downbeat.comparison.settings import LIBRARY_SETTING, context_differences
 from downbeat.comparison.sides import names_of_history
 from downbeat.comparison.tables import place_of
+from downbeat.data.clock_files import DriftingPairs, Schemes, SynchronizerSkews, TripPairs
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
 from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
@@ -40,60 +41,61 @@ FIRST = (draw_contrast, draw_starts)  # are in sections of their own
 
 def skews(data: xr.Dataset) -> Sentence:
     """Says how far apart ranks leave which synchronizer."""
-    medians = data["skew_median"].to_series().dropna()
-    return skew_fact({str(line): (skew, skew) for line, skew in medians.items()}, float(data["error_bound"].max()))
+    skews_of = SynchronizerSkews.of(data)
+    pairs = zip(skews_of.synchronizer, skews_of.skew_median, strict=True)
+    return skew_fact(
+        {line: (skew, skew) for line, skew in pairs if not np.isnan(skew)}, np.nanmax(skews_of.error_bound)
+    )
 
 
 def schemes(data: xr.Dataset) -> Sentence:
     """Says which of the schemes with the smallest errors is the quickest."""
     if "true_max" not in data and str(data.attrs.get("clock_domains")) == "1":
         return Sentence("one_clock", {})
-    kind, error = ("true error", "true_max") if "true_max" in data else ("measured offset", "offset_max")
-    wait = float(data["wait"].max())
-    errors = data[error].sel(wait=wait).to_series().dropna()
-    durations = data["duration_median"].to_series()[errors.index]
+    table = Schemes.of(data)
+    kind, by_wait = table.errors
+    waits = data.wait.to_numpy()
+    error = by_wait[:, int(waits.argmax())]
+    table, error = table[~np.isnan(error)], error[~np.isnan(error)]
 
-    def of(scheme: str) -> dict[str, object]:
-        return {"scheme": scheme, "error": float(errors[scheme]), "duration": float(durations[scheme])}
+    def of(row: int) -> dict[str, object]:
+        return {"scheme": table.scheme[row], "error": float(error[row]), "duration": float(table.duration_median[row])}
 
+    good = np.flatnonzero(error <= AS_GOOD * error.min())
+    outside = table.outside.max() if len(table) and table.outside.ndim > 1 else np.nan
     values = {
-        "wait": f"{wait:g}",
+        "wait": f"{float(waits.max()):g}",
         "kind": kind,
-        "best": of(str(durations[errors <= AS_GOOD * errors.min()].idxmin())),
-        "quickest": of(str(durations.idxmin())),
-        "outside": float(data["outside"].max()) if "outside" in data else None,
+        "best": of(int(good[np.nanargmin(table.duration_median[good])])),
+        "quickest": of(int(np.nanargmin(table.duration_median))),
+        "outside": None if np.isnan(outside) else float(outside),
     }
     return Sentence("schemes", values)
 
 
 def drifts(data: xr.Dataset) -> Sentence:
     """Says how fast the clocks of each pair drift apart, and what a straight line is worth."""
+    table, times = DriftingPairs.of(data), data.time.to_numpy()
+    columns = (table.pair, table.skew, table.beyond_bounds, table.residual_max, table.prediction_error)
     pairs = [
         {
-            "pair": str(data["pair"].to_numpy()[place]),
-            "skew": f"{float(data['skew'][place]) * MICROSECONDS:+.3g}",
-            "unsure": not beyond_bounds(data, place),
-            "residual": float(data["residual_max"][place]),
-            "error": abs(float(data["prediction_error"][place])),
+            "pair": str(pair),
+            "skew": f"{float(skew) * MICROSECONDS:+.3g}",
+            "unsure": not beyond,
+            "residual": float(residual),
+            "error": abs(float(error)),
         }
-        for place in range(data.sizes["pair"])
+        for pair, skew, beyond, residual, error in zip(*columns, strict=True)
     ]
-    return Sentence("drift", {"seconds": digits(float(data["time"].max() - data["time"].min())), "pairs": pairs})
-
-
-def beyond_bounds(data: xr.Dataset, place: int) -> bool:
-    """Returns whether a pair drifted farther than both offsets of a drift may be wrong by."""
-    drift, bound = (data[name][place].to_numpy() for name in ("drift", "offset_bound"))
-    return bool((np.abs(drift) > bound + bound[0]).any())
+    return Sentence("drift", {"seconds": digits(float(times.max() - times.min())), "pairs": pairs})
 
 
 def round_trips(data: xr.Dataset) -> Sentence:
     """Says how long round trips take."""
-    numbers = {"least": "rtt_min", "median": "rtt_median", "p99": "rtt_p99"}
+    table = TripPairs.of(data)
     pairs = [
-        {"pair": str(data["pair"].to_numpy()[place])}
-        | {name: float(data[variable][place]) for name, variable in numbers.items()}
-        for place in range(data.sizes["pair"])
+        {"pair": str(pair), "least": float(least), "median": float(median), "p99": float(p99)}
+        for pair, least, median, p99 in zip(table.pair, table.rtt_min, table.rtt_median, table.rtt_p99, strict=True)
     ]
     return Sentence("round_trips", {"samples": data.sizes["sample"], "pairs": pairs})
 

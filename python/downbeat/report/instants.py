@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.summaries import mean_interval, value_text
+from downbeat.data.clock_files import SynchronizerSkews
 from downbeat.data.exit_patterns import exit_pattern
 from downbeat.data.launch_file import open_samples
 from downbeat.data.netcdf import NetcdfFile
@@ -155,7 +156,6 @@ def time_limits(bars: Bars) -> tuple[float, float] | None:
     return left, end + 0.03 * (end - left)
 
 
-SKEW_QUANTILES = ("p5", "p25", "median", "p75", "p95", "p99")
 # A stamp is a reading of a clock with steps of this order; smaller differences mean nothing.
 RESOLUTION_US = 1e-3
 SKEW_CAPTION = (
@@ -202,10 +202,10 @@ def draw_skew_file(data: xr.Dataset) -> list[Picture]:
     """Draws the exit skews that `downbeat-bench skew` recorded."""
     if "skew_median" not in data:
         return []
-    names = [*(f"skew_{name}" for name in SKEW_QUANTILES), "error_bound"]
-    columns = [data[name].to_numpy() * MICROSECONDS for name in names]
-    lines = data["synchronizer"].to_numpy()
-    rows = [("", *row) for row in zip(lines, *columns, strict=True)]
+    of = SynchronizerSkews.of(data)
+    times = (of.skew_p5, of.skew_p25, of.skew_median, of.skew_p75, of.skew_p95, of.skew_p99, of.error_bound)
+    columns = [one * MICROSECONDS for one in times]
+    rows = [("", *row) for row in zip(of.synchronizer, *columns, strict=True)]
     return [skew_picture(Skews.of_rows(rows), "over valid samples")]
 
 
@@ -278,12 +278,11 @@ def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
     """Draws when each rank leaves, from a file of `downbeat-bench skew`; the intervals are over samples."""
     if "exit_mean" not in data or data.sizes["rank"] < FEWEST_SKEW_RANKS:
         return []
-    data = data.transpose("synchronizer", "rank", ...)
-    mean, half = (data[name].to_numpy() * MICROSECONDS for name in ("exit_mean", "exit_half"))
+    of = SynchronizerSkews.of(data)
+    mean, half = of.exit_mean * MICROSECONDS, of.exit_half * MICROSECONDS
     points = [(line, rank) for line, rank in np.ndindex(mean.shape) if not np.isnan(mean[line, rank])]
-    names = data["synchronizer"].to_numpy()
     rows = [
-        ("", str(names[at[0]]), at[1], mean[at], np.maximum(mean[at] - half[at], 0.0), mean[at] + half[at])
+        ("", of.synchronizer[at[0]], at[1], mean[at], np.maximum(mean[at] - half[at], 0.0), mean[at] + half[at])
         for at in points
     ]
     return [pattern_picture(Pattern.of_rows(rows))]
