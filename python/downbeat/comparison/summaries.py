@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from downbeat.data.cells import USUAL, countable, start_names
 from downbeat.run.experiment import Experiment
 from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.location import Interval, typical_interval
+from downbeat.tables import Texts
 from downbeat.text import bytes_text
 
 # With a picture or two for each of more, a page takes minutes to draw and megabytes to keep.
@@ -43,13 +44,21 @@ def synchronization(frame: pd.DataFrame) -> pd.Series[str]:
     return pd.Series(names, index=frame.index, dtype=object)
 
 
+def described(factors: Mapping[str, Iterable[object]]) -> Texts:
+    """For each row the values of the factors that vary: `mpich, 4 ranks, 64K bytes`.
+
+    Args:
+        factors: their values by name, at least one, a value for each row.
+    """
+    every = {name: list(values) for name, values in factors.items()}
+    texts = [[value_text(name, one) for one in values] for name, values in every.items() if len(set(values)) > 1]
+    rows = len(next(iter(every.values())))
+    return np.array([", ".join(row) for row in zip(*texts, strict=True)] if texts else [""] * rows, dtype=object)
+
+
 def describe(frame: pd.DataFrame, factors: Sequence[str]) -> pd.Series[str]:
-    """Returns for each row the values of the factors that vary in the frame: `mpich, 4 ranks, 64K bytes`."""
-    varying = [name for name in factors if frame[name].nunique() > 1]
-    texts = [[value_text(name, value) for value in frame[name]] for name in varying]
-    return pd.Series(
-        [", ".join(row) for row in zip(*texts, strict=True)] if varying else "", index=frame.index, dtype=object
-    )
+    """Returns for each row the values of the factors that vary in the frame (`described`)."""
+    return pd.Series(described({name: frame[name] for name in factors}), index=frame.index, dtype=object)
 
 
 def describe_each(frame: pd.DataFrame, first: str, factors: Sequence[str]) -> pd.Series[str]:

@@ -13,6 +13,7 @@ from downbeat.comparison.summaries import (
     DEFINITIONS,
     PANELS,
     REFERENCE,
+    described,
     mean_interval,
     positive_interval,
 )
@@ -35,7 +36,6 @@ from downbeat.report.rows import (
     Latencies,
     ShownCells,
     by_operation,
-    described,
     described_cells,
     late_cells,
     latencies,

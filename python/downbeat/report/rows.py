@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,25 +11,13 @@ from downbeat.comparison.summaries import (
     CONFIGURATION,
     MOST_OPERATIONS,
     SYNCHRONIZATION,
+    described,
     positive_interval,
-    value_text,
 )
 from downbeat.data.cells import NO_PATTERN, Cells, Summaries
 from downbeat.statistics.location import Interval
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS
-
-
-def described(factors: Mapping[str, Sequence[object]]) -> Texts:
-    """For each row the values of the factors that vary: `mpich, 4 ranks, 64K bytes`.
-
-    Args:
-        factors: their values by name, one for each row.
-    """
-    varying = {name: values for name, values in factors.items() if len(set(values)) > 1}
-    texts = [[value_text(name, value) for value in values] for name, values in varying.items()]
-    rows = len(next(iter(factors.values())))
-    return np.array([", ".join(row) for row in zip(*texts, strict=True)] if texts else [""] * rows, dtype=object)
 
 
 def described_cells(cells: Table, factors: Sequence[str]) -> Texts:
