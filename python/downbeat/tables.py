@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import typing
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Self, dataclass_transform
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self, dataclass_transform, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Texts = NDArray[np.object_]  # of str
+# The type of an array, and the value that stands for none.
+TYPES: dict[object, tuple[Any, object]] = {
+    Floats: (np.float64, np.nan),
+    Ints: (np.int64, 0),
+    Flags: (np.bool_, False),
+    Texts: (np.object_, ""),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +79,7 @@ class Table:
         return type(self)(**{each.name: getattr(self, each.name)[rows] for each in self.columns()})
 
     @classmethod
+    @functools.cache
     def columns(cls) -> tuple[Column, ...]:
         """The declared columns, in their order."""
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
@@ -80,18 +88,20 @@ class Table:
         )
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Sequence[object]]) -> Self:
-        """The table of rows, values in the order of the columns."""
-        fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
-        types = typing.get_type_hints(cls)
-        columns = list(zip(*rows, strict=True)) or [()] * len(fields)
-        dtypes = [typing.get_args(typing.get_args(types[each.name])[1])[0] for each in fields]
-        return cls(
-            **{
-                each.name: np.array(values, dtype=dtype)
-                for each, values, dtype in zip(fields, columns, dtypes, strict=True)
-            }
-        )
+    def of_rows(cls, rows: Sequence[Mapping[str, object]]) -> Self:
+        """A table of dictionaries; a value that a row lacks is NaN, 0, false or empty, by the type of its column."""
+        types, columns = get_type_hints(cls), {}
+        for each in cls.columns():
+            dtype, missing = TYPES[types[each.name]]
+            columns[each.name] = np.array([row.get(each.name, missing) for row in rows], dtype)
+        return cls(**columns)
+
+    @classmethod
+    def of_tuples(cls, rows: Iterable[Sequence[object]]) -> Self:
+        """A table of rows, values in the order of the columns."""
+        names, types = [each.name for each in cls.columns()], get_type_hints(cls)
+        values = list(zip(*rows, strict=True)) or [()] * len(names)
+        return cls(**{name: np.array(each, TYPES[types[name]][0]) for name, each in zip(names, values, strict=True)})
 
     @classmethod
     def joined(cls, tables: Iterable[Self]) -> Self:

@@ -15,6 +15,8 @@
 #include "clock/wait.h"
 #include "sync/consensus.h"
 
+#include <stdlib.h>
+
 enum { RADIX, ROUNDS, OVER, PARTNERS, OFFSET };
 
 static const Downbeat_parameter parameters[] = {
@@ -253,7 +255,7 @@ static int exchange_opinions(struct consultation *consultation, int partners) {
     int sent = consultation->count;
     consultation->count = 0;
     int code = db_partners(group, partners, hear_opinion, consultation);
-    for (int i = 0; i < sent; ++i) { /* whatever has failed: what they send is on the stack */
+    for (int i = 0; i < sent; ++i) { /* whatever has failed: what they send is freed afterwards */
         int one = db_complete(&group->channel, &consultation->sending[i]);
         code = code == MPI_SUCCESS ? one : code;
     }
@@ -287,13 +289,14 @@ static int agree_with_partners(struct consultation *consultation, int partners, 
     return MPI_SUCCESS;
 }
 
-static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
+static int consult(struct consultation *consultation, const struct db_node *self, const struct db_sync_group *group,
+                   struct db_clock_map *map) {
     const struct db_sync_group lasting = db_sync_lasting(group);
     int rounds = db_whole(self, ROUNDS);
     int partners = db_whole(self, PARTNERS);
     int64_t begin = db_clock_read(group->clock);
     struct round round = {.self = self, .group = &lasting, .map = *map};
-    struct consultation consultation = {.round = &round};
+    consultation->round = &round;
     for (int i = 0; i < rounds; ++i) {
         if (i > 0 && db_number(self, OVER) > 0.0) {
             double due_ns = db_number(self, OVER) * 1e9 * i / (rounds - 1);
@@ -302,12 +305,19 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
         }
         round.last = i == rounds - 1;
         DB_TRY(db_tree_wide(group, db_whole(self, RADIX), learn, teach, &round));
-        DB_TRY(db_partners(&lasting, partners, compare_with_partner, &consultation));
+        DB_TRY(db_partners(&lasting, partners, compare_with_partner, consultation));
     }
     *map = round.map;
-    consultation.opinions[0].map = db_sync_from_local(&lasting, &round.map);
-    consultation.opinions[0].prior = round.map.uncertainty;
-    return agree_with_partners(&consultation, partners, map);
+    consultation->opinions[0].map = db_sync_from_local(&lasting, &round.map);
+    consultation->opinions[0].prior = round.map.uncertainty;
+    return agree_with_partners(consultation, partners, map);
+}
+
+static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
+    struct consultation *consultation = calloc(1, sizeof *consultation); /* 18 KB: a thread's stack may have 16 */
+    int code = consultation != NULL ? consult(consultation, self, group, map) : MPI_ERR_NO_MEM;
+    free(consultation);
+    return code;
 }
 
 const struct db_sync_type db_sync_disciplined = {

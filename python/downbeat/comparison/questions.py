@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from downbeat.comparison.conditions import COMMON_START
-from downbeat.comparison.judging import Match, Matcher, judge_matches
+from downbeat.comparison.judging import judge_matches
+from downbeat.comparison.matching import Match, Matcher
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     MEDIAN_LATENCY,

@@ -40,7 +40,7 @@ def draw_drift(data: xr.Dataset) -> list[Picture]:
     if not {"drift", "residual"} <= set(data.data_vars):
         return []
     pairs, times = DriftingPairs.of(data), data.time.to_numpy().astype(float)
-    numbers = DriftPoints.of_rows(
+    numbers = DriftPoints.of_tuples(
         (pair, times[at], *(one[row, at] * MICROSECONDS for one in (pairs.drift, pairs.residual, pairs.offset_bound)))
         for row, pair in enumerate(pairs.pair)
         for at in np.flatnonzero(~np.isnan(pairs.drift[row]))
@@ -92,7 +92,7 @@ def draw_pareto(data: xr.Dataset) -> list[Picture]:
         known = ~np.isnan(x) & ~np.isnan(y)
         x, y, names = x[known], y[known], schemes.scheme[known]
         front = pareto_front(x, y)
-        group = SchemePoints.of_rows(zip([wait] * len(x), names, x, y, front, strict=True))
+        group = SchemePoints.of_tuples(zip([wait] * len(x), names, x, y, front, strict=True))
         shown = np.flatnonzero(front)[np.argsort(x[front], kind="stable")]
         lines = [
             Line("", x[~front], y[~front], color=GRAY, style="", marker=0),
@@ -157,7 +157,7 @@ def draw_round_trips(data: xr.Dataset) -> list[Picture]:
         return []
     pairs = TripPairs.of(data)
     lefts, widths = pairs.histogram_left * MICROSECONDS, pairs.histogram_width * MICROSECONDS
-    numbers = Bins.of_rows(
+    numbers = Bins.of_tuples(
         (pair, lefts[row, bin_], widths[row], pairs.histogram_count[row, bin_])
         for row, pair in enumerate(pairs.pair)
         for bin_ in np.flatnonzero(~np.isnan(lefts[row]) & ~np.isnan(pairs.histogram_count[row]) & (widths[row] > 0))

@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from downbeat.comparison.compare import compare
+from downbeat.comparison.compare import comparison_of
+from downbeat.comparison.compared import READINGS, UNMATCHED, Compared
 from downbeat.comparison.ending import main_states, state_names
-from downbeat.comparison.judging import UNMATCHED
 from downbeat.comparison.questions import AgainstStart, against_start
-from downbeat.comparison.sheet import READINGS
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     REFERENCE,
@@ -69,7 +67,7 @@ class Contrast:
         start: what all sides start from; empty if starts are compared.
         cells: plain cells of the sides; `line`: their side.
         ratios: of each cell and side other than the first to the first.
-        tables: by side, the result of `compare`, of the main state; empty if starts are compared.
+        tables: by side, the verdicts of the main state; empty if starts are compared.
         judged: cells of the main state against the common start, if starts are compared.
     """
 
@@ -78,7 +76,7 @@ class Contrast:
     start: str
     cells: ShownCells
     ratios: Ratios
-    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    tables: Mapping[str, Compared] = field(default_factory=dict)
     judged: tuple[AgainstStart, ...] = ()
 
     @property
@@ -128,7 +126,7 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
     rest = [name for name in CONFIGURATION if name not in (factor, STATE)]
     named = shown(cells, lines, described_operations(cells, rest), in_main_state(cells))
     among = {name: getattr(cells, name)[0] for name in SYNCHRONIZATION} if factor != STARTS else {}
-    found = Contrast(factor, sides, "" if factor == STARTS else first, named, Ratios.of_rows([]))
+    found = Contrast(factor, sides, "" if factor == STARTS else first, named, Ratios.of_tuples([]))
     place = places_of(named, rest)
     if factor == STARTS:
         judged = [one for one in against_start(experiment) if place(one.factors)]
@@ -149,19 +147,17 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
             for where in [place(one.factors)]
             if where and where.main
         )
-        return dataclasses.replace(found, ratios=Ratios.of_rows(rows), judged=kept)
+        return dataclasses.replace(found, ratios=Ratios.of_tuples(rows), judged=kept)
     rows, tables = [], {}
     for side in sides[1 : 1 + MOST_SIDES]:
         try:
-            table = compare(experiment, where_a={factor: sides[0]}, where_b={factor: side})  # judged as elsewhere
+            table = comparison_of(experiment, where_a={factor: sides[0]}, where_b={factor: side})  # judged as elsewhere
         except UsageError:  # they share no cell
             continue
-        about = table.attrs
         for name, value in among.items():
-            table = table[table[name] == value] if name in table else table
-        table.attrs = about
-        table = table[table["verdict"] != UNMATCHED]
-        cells_of_table = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+            table = table.within(name, value)
+        table = table[table.verdicts.verdict != UNMATCHED]
+        cells_of_table = [{str(name): value for name, value in row.items()} for row in table.frame().to_dict("records")]
         kept_rows = [place(row) for row in cells_of_table]
         for row, where in zip(cells_of_table, kept_rows, strict=True):
             if where:
@@ -172,8 +168,8 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
                 )
         main = [where is not None and where.main for where in kept_rows]
         if any(main):
-            tables[side] = table[main]
-    return dataclasses.replace(found, ratios=Ratios.of_rows(rows), tables=tables)
+            tables[side] = table[np.array(main)]
+    return dataclasses.replace(found, ratios=Ratios.of_tuples(rows), tables=tables)
 
 
 class Where(NamedTuple):

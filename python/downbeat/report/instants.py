@@ -73,7 +73,7 @@ def sample_bars(file: NetcdfFile, sample: int, line: str, which: str) -> Bars:
         for phase, begin, end in zip(PHASES, borders, borders[1:], strict=False):
             if end > begin:
                 rows.append((line, which, rank, phase, (begin - start) * MICROSECONDS, (end - start) * MICROSECONDS))
-    return Bars.of_rows(rows)
+    return Bars.of_tuples(rows)
 
 
 class Chosen(Table):
@@ -102,7 +102,7 @@ def chosen_samples(launch: Launch) -> Chosen:
             # The first of several patterns, algorithms: `none` and `default` stand first.
             row = (operation, cells.size[cell], starts[cell], middle, int(ordered[-1]))
             rows.setdefault((operation, starts[cell]), row)
-    return Chosen.of_rows(list(rows.values()))
+    return Chosen.of_tuples(list(rows.values()))
 
 
 def draw_timelines(experiment: Experiment) -> list[Picture]:
@@ -195,7 +195,7 @@ def draw_skews(experiment: Experiment) -> list[Picture]:
         medians = [float(pd.Series(one).median()) for one in quantiles]
         bound = float(pd.Series(cells.error_bound[group]).max())
         rows.append((*key, *(one * MICROSECONDS for one in (*medians, bound))))
-    return [skew_picture(Skews.of_rows(rows), OF_CELLS)]
+    return [skew_picture(Skews.of_tuples(rows), OF_CELLS)]
 
 
 def draw_skew_file(data: xr.Dataset) -> list[Picture]:
@@ -206,7 +206,7 @@ def draw_skew_file(data: xr.Dataset) -> list[Picture]:
     times = (of.skew_p5, of.skew_p25, of.skew_median, of.skew_p75, of.skew_p95, of.skew_p99, of.error_bound)
     columns = [one * MICROSECONDS for one in times]
     rows = [("", *row) for row in zip(of.synchronizer, *columns, strict=True)]
-    return [skew_picture(Skews.of_rows(rows), "over valid samples")]
+    return [skew_picture(Skews.of_tuples(rows), "over valid samples")]
 
 
 def skew_picture(numbers: Skews, meaning: str) -> Picture:
@@ -271,7 +271,7 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
         # Nobody leaves before the first.
         ends = (interval.estimate, float(np.maximum(0.0, interval.low)), interval.high)
         rows.append((names[configuration], line, rank, *(end * MICROSECONDS for end in ends)))  # type: ignore[index]
-    return [pattern_picture(Pattern.of_rows(rows))]
+    return [pattern_picture(Pattern.of_tuples(rows))]
 
 
 def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
@@ -285,7 +285,7 @@ def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
         ("", of.synchronizer[at[0]], at[1], mean[at], np.maximum(mean[at] - half[at], 0.0), mean[at] + half[at])
         for at in points
     ]
-    return [pattern_picture(Pattern.of_rows(rows))]
+    return [pattern_picture(Pattern.of_tuples(rows))]
 
 
 def pattern_picture(numbers: Pattern) -> Picture:

@@ -313,7 +313,7 @@ def overlap_picture(cells: Cells, operation: str) -> Picture:
             interval = mean_interval(getattr(group, name))
             shares = (interval.estimate, interval.low, interval.high)
             rows.append((*key, definition, *(PERCENT * share for share in shares)))
-    numbers = Overlaps.of_rows(rows)
+    numbers = Overlaps.of_tuples(rows)
     values = np.array([numbers.overlap_percent, numbers.low_percent, numbers.high_percent])
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     limits = (max(low - 5, LOWEST_PERCENT), min(high + 5, HIGHEST_PERCENT))
@@ -382,7 +382,7 @@ def delays_of(late: LateCells) -> Delays:
         overlaps = map(mean_interval, (group.benefit, group.share))
         ends = [end for each in overlaps for end in (each.estimate, each.low, each.high)]
         rows.append((panel, pattern, *(one * MICROSECONDS for one in times), *ends, len(group)))
-    return Delays.of_rows(rows)
+    return Delays.of_tuples(rows)
 
 
 def draw_late_arrival(experiment: Experiment) -> list[Picture]:

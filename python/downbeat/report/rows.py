@@ -102,7 +102,7 @@ def latencies(cells: ShownCells, metric: str) -> Latencies:
         typical = [positive_interval(one).estimate for one in rest]
         times = [one * MICROSECONDS for one in (*ends, *typical)]
         rows.append((*key, *times[:3], median.count, *times[3:]))
-    return Latencies.of_rows(rows)
+    return Latencies.of_tuples(rows)
 
 
 class LateCells(Table):

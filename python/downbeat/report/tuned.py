@@ -181,7 +181,7 @@ def candidates_of(record: Record) -> Candidates:
                 fast, low, high = inverted(against.ratio)
                 chosen = cell.in_rules == one.algorithm
                 rows.append((*where, one.algorithm, fast, low, high, against.verdict, chosen, one.rejected))
-    return Candidates.of_rows(rows)
+    return Candidates.of_tuples(rows)
 
 
 def inverted(ratio: Ends) -> tuple[float, float, float]:
@@ -220,7 +220,7 @@ def gains_of(record: Record) -> Gains:
         verdict = one.gain.verdict if one.gain else "not measured"
         second = f"{one.runner_up.algorithm} {1 / one.runner_up.ratio:.2f}"
         rows.append((rule.collective, rule.ranks, rule.sizes, rule.algorithm, fast, low, high, verdict, second, proof))
-    return Gains.of_rows(rows)
+    return Gains.of_tuples(rows)
 
 
 def draw_choices(record: Record) -> list[Picture]:
