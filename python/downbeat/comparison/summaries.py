@@ -58,7 +58,8 @@ def described(factors: Mapping[str, Iterable[object]]) -> Texts:
 
 def describe(frame: pd.DataFrame, factors: Sequence[str]) -> pd.Series[str]:
     """Returns for each row the values of the factors that vary in the frame (`described`)."""
-    return pd.Series(described({name: frame[name] for name in factors}), index=frame.index, dtype=object)
+    texts = described({name: frame[name] for name in factors}) if factors else ""
+    return pd.Series(texts, index=frame.index, dtype=object)
 
 
 def describe_each(frame: pd.DataFrame, first: str, factors: Sequence[str]) -> pd.Series[str]:
