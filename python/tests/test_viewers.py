@@ -123,7 +123,7 @@ def test_calls_between_two_groups_are_matched_nowhere(tmp_path: Path, abroad: in
     trace = open_trace(tmp_path / "trace" / "job")
     assert trace.records["size"].unique().tolist() == trace.profile["size"].dropna().unique().tolist() == [2 - abroad]
     assert trace.records["beyond"].unique().tolist() == [abroad]
-    assert find_arrivals(trace).sites["sampled"].sum() == (0 if abroad else 6)
+    assert find_arrivals(trace.recording).sites.sampled.sum() == (0 if abroad else 6)
     with pytest.raises(UsageError, match="12 collectives between two groups"):
         read_all([tmp_path / "trace" / "job"])
     kineto = json.loads(gzip.decompress((export(tmp_path, "kineto", "out") / "rank-1.json.gz").read_bytes()))
