@@ -241,11 +241,14 @@ static struct chunk *chunks;
 static struct known *table;
 static int entries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-PER_THREAD struct known cache[CACHED];
-PER_THREAD struct {
-    const void *address;
-    int is_binding;
-} callers[CACHED];
+struct caches {
+    struct known sites[CACHED];
+    struct {
+        const void *address;
+        int is_binding;
+    } callers[CACHED];
+};
+PER_THREAD struct caches *caches;
 
 static uint64_t mixed(uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
@@ -340,17 +343,19 @@ static int is_binding(const void *address) {
 
 const void *python_frame_caller(const void *address) {
     unsigned slot = (unsigned)(((uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U) >> 32) % CACHED;
-    if (callers[slot].address != address) {
-        callers[slot].is_binding = is_binding(address);
-        callers[slot].address = address;
+    if (caches == NULL && !thread_memory((void **)(void *)&caches, sizeof *caches))
+        return address;
+    if (caches->callers[slot].address != address) {
+        caches->callers[slot].is_binding = is_binding(address);
+        caches->callers[slot].address = address;
     }
-    if (!callers[slot].is_binding)
+    if (!caches->callers[slot].is_binding)
         return address;
     struct instruction running = running_instruction();
     if (running.code == NULL)
         return address;
     uint64_t key = key_of(running);
-    struct known *cached = &cache[(key >> 32) % CACHED];
+    struct known *cached = &caches->sites[(key >> 32) % CACHED];
     if (cached->key != key) {
         const struct python_site *site = find_known(key, running);
         if (site == NULL)

@@ -102,9 +102,12 @@ class Table:
 
     @classmethod
     def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
-        """The table of rows that have a value of each column; of no rows, an empty table."""
-        values = list(rows)
-        return cls(**{name: array_of([row[name] for row in values], kind) for name, kind in cls.types().items()})
+        """The table of dictionaries; a value that a row lacks is NaN, 0, false or empty, by the type of its column."""
+        values, columns = list(rows), {}
+        for name, kind in cls.types().items():
+            missing = np.nan if issubclass(kind, np.floating) else "" if kind in (np.object_, Words) else 0
+            columns[name] = array_of([row.get(name, missing) for row in values], kind)
+        return cls(**columns)
 
     @classmethod
     def of_frame(cls, frame: pd.DataFrame) -> Self:

@@ -22,7 +22,7 @@ FAST, SLOW = 56e-9, 300e-9
 def cells(medians: np.ndarray, slow: np.ndarray | None = None, **factors: object) -> pd.DataFrame:
     """Returns a cell of each launch, medians in s; `slow`: in which the machine was in its slow state."""
     trips = np.full(len(medians), FAST) if slow is None else np.where(slow, SLOW, FAST)
-    usual = dict.fromkeys(FACTORS, "x") | {"size": 8, "ranks": 2, "computation": 0.0}
+    usual = dict.fromkeys(FACTORS, "x") | {"size": 8, "ranks": 2, "computation": 0.0, "largest_delay": 0.0}
     rows = [
         {**usual, **factors, "launch": launch, "status": "ok", "error_bound": 0.0, "latency_avg_median": median,
          "canary_low": trip, "canary_high": trip, "canary_path": "cache line"}

@@ -1,7 +1,7 @@
 """Verdicts on matches, of `compare`, `run`, `report` and `tune`.
 
-Cells are matched, then all matches of one question are judged together: that is the family over which Holm's procedure
-corrects. docs/statistics.md lists the families:
+All matches of one question are judged together: that is the family over which Holm's procedure corrects.
+docs/statistics.md lists the families:
 
     compare, the end of run, report    all cells of one pair of values that have enough launches
     report: algorithms                 all pairs of algorithms, in all cases of one operation, from a common start
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from downbeat.comparison.compared import UNMATCHED, Verdicts
 from downbeat.comparison.matching import ONLY_IN, Match
 from downbeat.statistics.hodges_lehmann import one_sample
 from downbeat.statistics.power import VerdictRule, detectable_ratio, launches_alike, launches_needed
@@ -26,7 +27,7 @@ from downbeat.statistics.slow_launches import unseen_share
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, judge_together
 from downbeat.tables import Floats
 
-UNMATCHED = "unmatched"
+EFFECT = 1.05  # the difference for which `launches_needed` is given: what a tuned algorithm is to gain at least
 
 
 @dataclass(frozen=True)
@@ -38,67 +39,42 @@ class Judged:
 
     @property
     def verdict(self) -> str:
-        """The verdict on B: faster, slower, equivalent, undecided, or unmatched."""
+        """Of B: faster, slower, equivalent, undecided, or unmatched."""
         if self.comparison:
             return self.comparison.verdict
         return UNMATCHED if self.match.obstacle.startswith(ONLY_IN) else "undecided"
 
     @property
     def reason(self) -> str:
-        """The reason of the verdict, in words."""
+        """Of the verdict, in words."""
         return self.comparison.reason if self.comparison else self.match.obstacle
 
 
 def judge_matches(matches: Sequence[Match], margin: float = MARGIN, confidence: float = CONFIDENCE) -> list[Judged]:
     """Judges matches as one question; an obstacle is not a test."""
-    found = iter(judge_together([one.compared(margin, confidence) for one in matches if not one.obstacle]))
-    return [Judged(one, None if one.obstacle else next(found)) for one in matches]
-
-
-EFFECT = 1.05  # the difference for which `launches_needed` is given
-VERDICT_NUMBERS = (
-    "a",
-    "b",
-    "launches_a",
-    "launches_b",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "p_value",
-    "adjusted_p_value",
-    "rank_p_value",
-    "clock_uncertainty",
-    "detectable_ratio",
-    "launches_needed",
-    "launches_alike",
-    "sessions",
-    "session_deviation",
-    "slow_a",
-    "slow_b",
-    "slow_p_value",
-    "unseen",
-)
+    judged = iter(judge_together([one.compared(margin, confidence) for one in matches if not one.obstacle]))
+    return [Judged(one, None if one.obstacle else next(judged)) for one in matches]
 
 
 def count_tests(judged: Sequence[Judged]) -> int:
-    """Returns how many comparisons Holm's correction counts."""
+    """The number of comparisons that Holm's correction counts."""
     return sum(one.comparison.tested for one in judged if one.comparison)
 
 
-def rows_of_verdicts(judged: Sequence[Judged]) -> list[dict[str, object]]:
-    """Returns a row per cell: factors, `VERDICT_NUMBERS`, `verdict` and `reason`."""
-    blank = dict.fromkeys(VERDICT_NUMBERS, math.nan)
+def verdicts_of(judged: Sequence[Judged]) -> Verdicts:
+    """A table of cells that were judged together."""
     powers = iter(powers_of([one.comparison for one in judged if one.comparison], count_tests(judged)))
-    return [
-        {
-            **one.match.factors,
-            **blank,
-            **({**verdict_numbers(one.match, one.comparison), **next(powers)} if one.comparison else {}),
-            "verdict": one.verdict,
-            "reason": one.reason,
-        }
-        for one in judged
-    ]
+    return Verdicts.of_rows(
+        [
+            {
+                **one.match.factors,
+                **({**numbers_of(one.match, one.comparison), **next(powers)} if one.comparison else {}),
+                "verdict": one.verdict,
+                "reason": one.reason,
+            }
+            for one in judged
+        ]
+    )
 
 
 def rule_of(comparisons: Sequence[Comparison], tests: int) -> VerdictRule:
@@ -109,7 +85,7 @@ def rule_of(comparisons: Sequence[Comparison], tests: int) -> VerdictRule:
 
 
 def powers_of(comparisons: Sequence[Comparison], tests: int) -> list[dict[str, float]]:
-    """Returns the power of comparisons that one rule judges: what they detect, and what more launches would show.
+    """The power of comparisons among so many tests: `detectable_ratio`, `launches_needed` and `launches_alike`.
 
     It is that with Holm's correction at its strictest. Launches do not help against what differs between sessions.
     """
@@ -129,27 +105,18 @@ def powers_of(comparisons: Sequence[Comparison], tests: int) -> list[dict[str, f
     return [dict(zip(names, each, strict=True)) for each in numbers]
 
 
-def verdict_numbers(match: Match, one: Comparison) -> dict[str, object]:
-    """Returns the numbers of a cell, without its power."""
+def numbers_of(match: Match, one: Comparison) -> dict[str, float]:
+    """The numbers of a cell by the columns of `Verdicts`, but for its power."""
     a, b = (typical(side, match.history is not None) for side in (match.a, match.b))
-    slow_a, slow_b, slow_p_value = match.slow()
+    ratio, slow = one.ratio, match.slow()
+    names = ("p_value", "adjusted_p_value", "rank_p_value", "session_deviation")
     return {
-        "a": a,
-        "b": b,
-        "launches_a": one.launches[0],
-        "launches_b": one.launches[1],
-        "ratio": one.ratio.estimate,
-        "ratio_low": one.ratio.low,
-        "ratio_high": one.ratio.high,
-        "p_value": one.p_value,
-        "adjusted_p_value": one.adjusted_p_value,
-        "rank_p_value": one.rank_p_value,
+        **{"a": a, "b": b, "launches_a": one.launches[0], "launches_b": one.launches[1]},
+        **{"ratio": ratio.estimate, "ratio_low": ratio.low, "ratio_high": ratio.high},
+        **{name: getattr(one, name) for name in names},
         "clock_uncertainty": match.uncertainty,
         "sessions": math.nan if one.sessions is None else one.sessions,
-        "session_deviation": one.session_deviation,
-        "slow_a": slow_a,
-        "slow_b": slow_b,
-        "slow_p_value": slow_p_value,
+        **dict(zip(("slow_a", "slow_b", "slow_p_value"), slow, strict=True)),
         "unseen": unseen_share(min(one.launches[match.history_is_a :])),
     }
 

@@ -10,7 +10,6 @@ from downbeat.data.cells import CHANGED, HIGH, LOW, OK, PATH, STATE
 from downbeat.text import NANOSECONDS, counted
 
 UNKNOWN = "unknown"  # value where there are several, and the cell has no reading
-ANY = "any"  # value where launches are compared across states
 SAME_STATE = 1.5  # round trips that differ by no more are of one state
 LINE, MESSAGE = "cache line", "message"
 

@@ -117,6 +117,9 @@ def power(ratio: float, deviation: float, launches: int, paired: bool, rule: Ver
         launches: of each, or pairs; 2 at least.
         paired: whether they are pairs.
         rule: that the difference must meet.
+
+    Returns:
+        A probability.
     """
     error = np.array([[deviation / math.sqrt(launches)]])
     free = freedom_of(np.array([launches]), np.array([paired]))

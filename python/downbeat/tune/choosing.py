@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.judging import judge_matches
-from downbeat.comparison.kinds import notes_on_kinds
 from downbeat.comparison.matching import Match, Matcher, launches_text
+from downbeat.comparison.notes import notes_on_kinds
 from downbeat.data.cells import WRONG, left_out
 from downbeat.run.plan import Plan
 from downbeat.statistics.kinds import Series, slow_lines
