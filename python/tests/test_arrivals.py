@@ -416,7 +416,7 @@ def test_each_row_of_the_map_is_at_its_rank() -> None:
     page = make_page(find_arrivals(recording_of(*some_calls())), "Arrivals", None)
     (picture,) = (one for part in page.sections for one in part.pictures if one.name == "lateness-1")
     (mesh,) = (each for each in picture.figure.axes[0].collections if isinstance(each, QuadMesh))
-    assert mesh.get_coordinates()[:, 0, 1].tolist() == [-0.5, 0.5, 1.5, 2.5]
+    assert np.asarray(mesh.get_coordinates())[:, 0, 1].tolist() == [-0.5, 0.5, 1.5, 2.5]
 
 
 def test_the_output_fits_80_columns_and_has_the_baseline() -> None:
