@@ -55,8 +55,8 @@ def test_offsets_and_variances_are_those_of_least_squares_over_all_states(seed: 
 
 
 def test_before_the_first_measurement_the_line_goes_back_and_the_variance_grows() -> None:
-    nodes: Floats = np.arange(10) * 1e9
-    measured: Floats = np.where(np.arange(10) < 4, np.nan, 2e-6 * nodes)[None]
+    nodes: Floats = np.arange(10, dtype=np.float64) * 1e9
+    measured: Floats = np.where(nodes < 4e9, np.nan, 2e-6 * nodes)[None]
     offset, variance, _ = follow(nodes, CURVE, measured, np.ones((1, 10)), np.zeros((1, 10), dtype=bool))
     assert offset[0] == pytest.approx(2e-6 * nodes, abs=3.0)
     assert (np.diff(variance[0, :5]) < 0).all()
