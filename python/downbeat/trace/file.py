@@ -49,7 +49,7 @@ TABLES = {
     ),
     "communicators": np.dtype(
         [
-            *fields(u8="identity", i4="size rank", u1="inter second abroad", V1="unused"),
+            *fields(u8="identity", i4="size rank", u1="inter second has_outside_members", V1="unused"),
             *fields(u4="first_row", u1="freed pinned", S70="name"),
         ]
     ),

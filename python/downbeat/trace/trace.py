@@ -46,7 +46,7 @@ def processes_of(sections: Iterable[Section]) -> dict[int, tuple[int, int]]:
         for one in section.tables["communicators"]:
             number = int(one["identity"])
             groups.setdefault(number, {})[int(one["second"])] = int(one["size"])
-            beyond[number] = beyond.get(number, False) or bool(one["abroad"])
+            beyond[number] = beyond.get(number, False) or bool(one["has_outside_members"])
             if one["inter"]:
                 inter.add(number)
     found = {}
