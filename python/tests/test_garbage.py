@@ -179,8 +179,8 @@ def read_trace(path: Path) -> None:
 
 def read_arrivals(path: Path) -> None:
     trace = downbeat.open_trace(path.parent)
-    trace_lines(trace, path.parent)
-    render_arrivals(find_arrivals(trace), None, "")
+    trace_lines(trace.recording, path.parent)
+    render_arrivals(find_arrivals(trace.recording), None, "")
 
 
 def make_kept_build(directory: Path) -> Path:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from downbeat.statistics.location import typical_interval
 from downbeat.statistics.power import VerdictRule, detectable_ratio, launches_needed, power
+from downbeat.statistics.sampling import Z, ratio_error, total_error, weighted_quantiles
 from downbeat.statistics.two_samples import compare_paired
 from downbeat.statistics.variance_components import (
     Split,
@@ -16,7 +17,6 @@ from downbeat.statistics.variance_components import (
     variance_components,
 )
 from downbeat.statistics.verdicts import Comparison
-from downbeat.trace.sites import Z, ratio_error, total_error, weighted_quantiles
 from numpy.typing import NDArray
 from scipy import integrate, stats
 

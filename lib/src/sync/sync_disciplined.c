@@ -72,10 +72,12 @@ static struct db_offset against_local(const struct db_sync_group *group, const s
     return seen;
 }
 
-/* As often as a reference with few to serve has time for: the interval that all exchanges allow narrows with each. */
+/* As often as a reference with few to serve has time for: the interval that all exchanges allow narrows with each.
+ * Choice; */
 #define MOST_REPETITIONS 24
 /* On a slow network, more synchronizations say more than more repetitions: they also show what the clocks do. So
- * they take no longer than this with all that a reference serves, or this part of the time since the last one. */
+ * they take no longer than this with all that a reference serves, or this part of the time since the last one.
+ * Choice: less than the 1 % of all time that schedule.c allows; */
 #define LONGEST_NS 5e6
 #define LONGEST_SHARE 0.008
 
@@ -202,7 +204,7 @@ static int compare_with_partner(int partner, int number, int asks, void *argumen
 
 #define OPINION_WORDS ((int)(sizeof(struct db_opinion) / sizeof(int64_t)))
 
-/* Earlier than a map was made, no less is unknown than as long after it. */
+/* Uncertainty is symmetric in time: extrapolating backward is as bad as forward. */
 static struct db_uncertainty apart_from(const struct db_uncertainty *then, double ns) {
     return db_uncertainty_after(then, fabs(ns));
 }
@@ -262,7 +264,7 @@ static int exchange_opinions(struct consultation *consultation, int partners) {
     return code;
 }
 
-/* Rounds of means: what one process finds has reached all by then. */
+/* Rounds of means. Derivation: with 24 partners of each process, an opinion has reached 24^4 processes. */
 #define MEANS 4
 
 /* The global clock that all partners agree on. Process 0's stays as it is. */

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pandas as pd
 
+from downbeat.data.collectives import ROOTED
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import replacing, zipped
 from downbeat.text import exact_microseconds
@@ -34,7 +35,6 @@ TORCH = {
     "reduce_scatter_block": "reduce_scatter",
     "scatter": "scatter",
 }
-TORCH_ROOTED = ("broadcast", "gather", "reduce", "scatter")
 MOST_LISTED = 30  # ranks of a group; PyTorch shortens longer lists
 WAIT = "MPI_Wait"  # one name: those that one call completes have the same stamps, and no order
 NO_ROOT = 2**32 - 1
@@ -156,12 +156,13 @@ def complete_communicators(members: dict[str, tuple[int, ...]]) -> dict[str, tup
 def kineto_events(span: Span, pid: int, number: int, members: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     """Yields the events of a call."""
     record, group = span.record, str(span.record.communicator)
-    said = TORCH.get(str(record.operation), f"MPI_{str(record.operation).capitalize()}")
+    operation = str(record.operation)
+    name = TORCH.get(operation, f"MPI_{operation.capitalize()}")
     size = 0 if pd.isna(record.bytes) else int(record.bytes)
-    rooted = said in TORCH_ROOTED and not pd.isna(record.root)
+    rooted = operation in TORCH and operation in ROOTED and not pd.isna(record.root)
     arguments: dict[str, object] = {
         "External id": number,
-        "Collective name": said,
+        "Collective name": name,
         "dtype": "Byte",
         "In msg nelems": size,
         "Out msg nelems": size,
@@ -179,9 +180,9 @@ def kineto_events(span: Span, pid: int, number: int, members: tuple[int, ...]) -
     end = span.returned if later else span.exit
     yield slice_of("record_param_comms", span.entry, end, {"cat": "cpu_op", "pid": pid, "tid": span.thread}, arguments)
     if not later:
-        told = f"mpi:{said.replace('all', 'all_', 1) if said in ('allreduce', 'allgather') else said}"
+        label = f"mpi:{name.replace('all', 'all_', 1) if name in ('allreduce', 'allgather') else name}"
         place = {"cat": "user_annotation", "pid": pid, "tid": span.thread}
-        yield slice_of(told, span.entry, end, place, arguments)
+        yield slice_of(label, span.entry, end, place, arguments)
 
 
 def torch_list(ranks: tuple[int, ...]) -> str:
