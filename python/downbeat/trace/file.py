@@ -46,7 +46,7 @@ TABLES = {
     "maps": np.dtype([(name, kind) for name, kind in Clocks.types().items() if name != "rank"]),
     "communicators": np.dtype(
         [
-            *fields(u8="identity", i4="size rank", u1="inter second abroad", V1="unused"),
+            *fields(u8="identity", i4="size rank", u1="inter second has_outside_members", V1="unused"),
             *fields(u4="first_row", u1="freed pinned", S70="name"),
         ]
     ),
