@@ -26,7 +26,7 @@ from downbeat.trace.page import make_page, render_arrivals
 from downbeat.trace.phases import Phases, ended_names, mixed_calls, phase_paths, phase_problems
 from downbeat.trace.start import preloaded
 from downbeat.trace.trace import open_trace
-from launch_files import packed
+from launch_files import packed, write_trace
 from test_arrivals import US, call, recording_of, records_of, with_tables
 
 
@@ -270,6 +270,18 @@ def test_one_synchronization(away: float, correlation: float, ns_per_tick: float
     distance = abs(away)
     walked = draw.normal(0, np.sqrt(WALK * distance**3 / 3), DRAWN)
     assert found == pytest.approx(np.std(offset + slope * distance + walked), rel=0.02)
+
+
+def test_samples_after_barriers_are_added_up_over_processes(tmp_path: Path) -> None:
+    (row,) = open_trace(write_trace(tmp_path / "job.trace")).starts.to_dict("records")
+    assert [row[name] for name in ("operation", "kind", "size_up_to")] == ["allreduce", "blocking", 8]
+    assert [row[name] for name in ("barrier_module", "barrier_offset", "communicator")] == [
+        "/nowhere/app",
+        16,
+        "MPI_COMM_WORLD",
+    ]
+    assert [row[name] for name in ("ranks", "samples", "valid", "unresolved")] == [2, 100, 100, 0]
+    assert row["mean_s"] == row["valid_mean_s"] == pytest.approx(2e-6)
 
 
 def test_files_of_the_version_before_can_be_read(tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ import pandas as pd
 from downbeat.errors import reading
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.trace.clocks import NS
-from downbeat.trace.file import Section, name_text, text
+from downbeat.trace.file import CALL_KINDS, Section, name_text, text
 
 
 class Starts(Table):
     """Samples after barriers with a common start, by operation, size class and barrier; NaN where none is resolved."""
 
     operation: Texts = column("the operation after the barrier")
-    kind: Ints = column("its kind, an index of CALL_KINDS")
+    kind: Texts = column("blocking, nonblocking or persistent")
     size_up_to: Ints = column("largest size of the class", "B")
     barrier_offset: Ints = column("return address of the barrier in its module", "B")
     barrier_module: Texts = column("path of the module that calls the barrier")
@@ -61,6 +61,7 @@ def starts_of(sections: Sequence[Section]) -> Starts:
             )
             names = {
                 "operation": np.array(section.operations, dtype=object)[table["operation"]],
+                "kind": np.array(CALL_KINDS, dtype=object)[table["kind"]],
                 "size_up_to": table["size"],
                 "barrier_module": [text(name) for name in site["module"]],
                 "barrier_file": [PurePath(text(name)).name for name in site["module"]],
