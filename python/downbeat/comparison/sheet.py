@@ -35,7 +35,6 @@ NO_DIFFERENCE = (NOT_SIGNIFICANT, NOT_AMONG_MANY)
 MORE_LAUNCHES = (*NO_DIFFERENCE, FEW_ALIKE)  # are what would help
 MOST_NAMED = 3  # cells of one reason; of more their number
 LONGEST_NAME = 14  # of a value that heads a column
-NOT_TIMES = ("exit_skew", "end_skew", "imbalance_worst", "imbalance_mean")  # metrics: less of them is not faster
 # Columns of a comparison: as many as fit, from the first of these lists that does.
 SHEET_COLUMNS = (
     ("a", "b", "ratio", "interval", "verdict"),
@@ -135,7 +134,7 @@ def conclusion(frame: pd.DataFrame) -> list[Sentence]:
         values = {"a": a, "b": b, "metric": metric, "cells": len(cells), "ratio": ratio, "low": low, "high": high}
         if are_readings(frame):
             return [Sentence("reads", values)]
-        if metric in NOT_TIMES:
+        if not METRICS[metric].is_time:
             return [Sentence("times_that", values)]
         if verdicts == {"faster"}:  # the faster one comes first
             values |= {"a": b, "b": a, "ratio": 1 / ratio, "low": 1 / high, "high": 1 / low}
