@@ -14,12 +14,16 @@
  *     double time = MPI_Wtime() - begin;      // use it only if flag was 1 on every process
  *
  * How it works. The processes of a communicator agree on a global clock: that of process 0. Every other process knows
- * its offset and rate against it, the error to be expected, and a hard bound of it. In each call the processes agree on
- * a deadline slightly in the future; the distance to it is the slack, which adapts up and down. Where processes share
- * memory, all exchange the times at which they came, and each computes the same deadline: the last of these times plus
- * the slack. Elsewhere, and where process 0 has to decide something, all report to process 0, which chooses the deadline
- * and broadcasts it. Every process waits for the deadline. Because clocks drift, they are synchronized again when the
- * expected error or its bound have grown too large, but never just because a deadline was missed.
+ * its offset and rate against it, the error to be expected, and a hard bound of it. A call has these phases:
+ *
+ *     1. Exchange.     Where processes share memory, from the 17th call on, all exchange their times of arrival. Each
+ *                      computes the same deadline: the last arrival plus the slack, which adapts up and down. Then 5.
+ *     2. Gather.       Elsewhere, and if any process needs a decision of process 0, all report to process 0.
+ *     3. Decide.       Process 0 broadcasts a deadline, now plus the slack, and then 5; or that clocks come first.
+ *     4. Synchronize.  Clocks drift: they are synchronized when the expected error or its bound have grown too large,
+ *                      but never just because a deadline was missed. Then 2.
+ *     5. Wait.         Every process waits until its copy of the global clock shows the deadline.
+ *     6. Released.     The call returns with its flag. How it went travels with the next call.
  *
  * All state belongs to the communicator: a private duplicate carries the library's messages, so they never match those
  * of the application, and is freed with the communicator. The first collective call on a communicator (MPIX_Harmonize,
@@ -154,8 +158,8 @@ int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound);
  *   IN   comm   communicator (handle)
  *   OUT  error  seconds, one standard deviation: the true error is within it in 68 %, within twice of it in 95 % of all
  *               cases. Path asymmetry that differs from path to path is in it from 32 clocks on (docs/clocks.md); with
- *               fewer, 1.2 % of a round trip and what is seen to move stand for it; what all paths of a process
- *               share is not in it (double)
+ *               fewer, 1.2 % of a round trip and the observed movement of the path stand for it; what all paths of a
+ *               process share is not in it (double)
  *
  * Local. 0 on process 0. With sync=disciplined, an estimate from all that is known of the clocks. With other schemes the
  * standard deviation of an error that lies anywhere within the error bound. */

@@ -26,19 +26,19 @@ static struct db_state state_at_rest(void) {
                              .thresholds.target_error_ns = INFINITY};
 }
 
-static int wants_after(const struct db_state *state, double ns) {
-    now = llrint(ns / state->clocks.clock.ns_per_tick);
-    return db_schedule_wants(state);
+static enum db_due due_after(struct db_state *state, double ns) {
+    db_schedule_look_again(state); /* the test has changed something */
+    return db_schedule_due(state, llrint(ns / state->clocks.clock.ns_per_tick));
 }
 
 static void age_is_limited(void) {
     struct db_state state = state_at_rest();
     state.thresholds.max_age_ns = 5e9;
-    CHECK(!wants_after(&state, 5e9));
-    CHECK(wants_after(&state, 5e9 + 1.0));
+    CHECK(!due_after(&state, 5e9));
+    CHECK(due_after(&state, 5e9 + 1.0));
     state.syncs.last.ticks = 2000; /* 1 us */
-    CHECK(!wants_after(&state, 5e9 + 1000.0));
-    CHECK(wants_after(&state, 5e9 + 1001.0));
+    CHECK(!due_after(&state, 5e9 + 1000.0));
+    CHECK(due_after(&state, 5e9 + 1001.0));
 }
 
 /* 100 ns from the beginning, and 1 ns more each millisecond. */
@@ -48,15 +48,15 @@ static void bound_may_grow_by_a_quarter(void) {
     state.clocks.map.growth = 1e-6;
     state.syncs.last.bound_ns = 100.0;
     state.settings.max_error_ns = 110.0;
-    CHECK(!wants_after(&state, 24e6));
-    CHECK(wants_after(&state, 26e6));
+    CHECK(!due_after(&state, 24e6));
+    CHECK(due_after(&state, 26e6));
     state.settings.max_error_ns = 250.0;
-    CHECK(!wants_after(&state, 149e6));
-    CHECK(wants_after(&state, 151e6));
+    CHECK(!due_after(&state, 149e6));
+    CHECK(due_after(&state, 151e6));
     state.settings.slack = &db_slack_published; /* by age alone */
-    CHECK(!wants_after(&state, 1e9));
+    CHECK(!due_after(&state, 1e9));
     state.thresholds.max_age_ns = 1e9;
-    CHECK(wants_after(&state, 1.1e9));
+    CHECK(due_after(&state, 1.1e9));
 }
 
 /* 10 ns from the beginning, 10 sqrt(2) ns after 0.1 s. */
@@ -66,11 +66,11 @@ static void expected_error_may_grow_by_half(void) {
     state.clocks.map.uncertainty = (struct db_uncertainty){.offset = 100.0, .rate = 1e-14};
     state.syncs.last.deviation_ns = 10.0;
     state.thresholds.target_error_ns = 12.0;
-    CHECK(!wants_after(&state, 0.11e9)); /* 14.9 ns */
-    CHECK(wants_after(&state, 0.113e9)); /* 15.1 ns */
+    CHECK(!due_after(&state, 0.11e9)); /* 14.9 ns */
+    CHECK(due_after(&state, 0.113e9)); /* 15.1 ns */
     state.thresholds.target_error_ns = 20.0;
-    CHECK(!wants_after(&state, 0.17e9)); /* 19.7 ns */
-    CHECK(wants_after(&state, 0.175e9)); /* 20.2 ns */
+    CHECK(!due_after(&state, 0.17e9)); /* 19.7 ns */
+    CHECK(due_after(&state, 0.175e9)); /* 20.2 ns */
 }
 
 /* A path of the tree may serve 256 in all. */
@@ -104,7 +104,7 @@ static void slow_trees_become_deeper(void) {
 static int allowed_after(struct db_state *state, double ns, double due_sync_ns) {
     now = llrint(ns / state->clocks.clock.ns_per_tick);
     state->syncs.due_ns = due_sync_ns;
-    return db_schedule_allows(state, DB_WANTED);
+    return db_schedule_allows(state, DB_DUE);
 }
 
 /* Where its flag would be 0: in doubt, or with an error that a synchronization makes small enough. */
@@ -114,37 +114,37 @@ static void what_flags_need_may_take_longer(void) {
     state.clocks.map.bound_ns = 1e6;
     state.syncs.last.deviation_ns = 5.0;
     state.thresholds.flag_error_ns = 10.5;
-    CHECK_THAT(wants_after(&state, 1e3), ==, 0);
+    CHECK_THAT(due_after(&state, 1e3), ==, 0);
     state.thresholds.flag_error_ns = 9.5;
-    CHECK_THAT(wants_after(&state, 1e3), ==, DB_NEEDED);
+    CHECK_THAT(due_after(&state, 1e3), ==, DB_URGENT);
     state.syncs.last.deviation_ns = 9.6; /* no better after one: several may be */
-    CHECK_THAT(wants_after(&state, 1e3), ==, DB_NEEDED);
+    CHECK_THAT(due_after(&state, 1e3), ==, DB_URGENT);
     CHECK(db_schedule_unsure(&state, 2000));
-    state.syncs.doubt = 1e-6;
-    CHECK_THAT(wants_after(&state, 1e3), ==, DB_NEEDED);
+    state.contradiction.unresolved = 1;
+    CHECK_THAT(due_after(&state, 1e3), ==, DB_URGENT);
     state.settings.slack = &db_slack_published; /* as who asks for an age */
-    CHECK_THAT(wants_after(&state, 1e3), ==, 0);
+    CHECK_THAT(due_after(&state, 1e3), ==, 0);
     state.settings.slack = &db_slack_auto;
     state.settings.max_age_ns = 1e9;
-    CHECK_THAT(wants_after(&state, 1e3), ==, 0);
+    CHECK_THAT(due_after(&state, 1e3), ==, 0);
     state.settings.max_age_ns = 0.0;
 
     /* An old comparison is needed where age counts in the flag. */
     state.settings.slack = &db_slack_auto;
-    state.syncs.doubt = 0.0;
+    state.contradiction.unresolved = 0;
     state.thresholds.flag_error_ns = 10.5;
     state.thresholds.max_age_ns = 1e9;
-    CHECK_THAT(wants_after(&state, 1.1e9), ==, DB_WANTED);
+    CHECK_THAT(due_after(&state, 1.1e9), ==, DB_DUE);
     CHECK(!db_schedule_unsure(&state, llrint(3e9)));
     state.thresholds.trust_ns = 1.2e9;
-    CHECK_THAT(wants_after(&state, 1.1e9), ==, DB_NEEDED);
+    CHECK_THAT(due_after(&state, 1.1e9), ==, DB_URGENT);
     CHECK(!db_schedule_unsure(&state, llrint(2.3e9)) && db_schedule_unsure(&state, llrint(2.5e9))); /* 0.5 ns each */
 }
 
 static int needed_after(struct db_state *state, double ns, double due_ns) {
     now = llrint(ns / state->clocks.clock.ns_per_tick);
     state->syncs.due_ns = due_ns;
-    return db_schedule_allows(state, DB_NEEDED);
+    return db_schedule_allows(state, DB_URGENT);
 }
 
 /* 10 % of the first two seconds, then 1 % of what follows; after a clock was set, two such seconds more, but not again

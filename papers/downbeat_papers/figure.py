@@ -20,6 +20,7 @@ from downbeat_papers.results import Results, SeriesError
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
+FOLDER = Path(__file__).parent / "figures"
 PAPERS = {
     "schuchart2023": "Schuchart, Hunold, Bosilca: MPI Process Synchronization in Space and Time. EuroMPI 2023",
     "hunold2015": "Hunold, Carpen-Amarie: On the Impact of Synchronizing Clocks and Processes on Benchmarking MPI "
@@ -33,9 +34,21 @@ WORDS = {"fig": "Fig.", "tab": "Table", "sec": "section"}
 # What a figure takes from the one that it is `like`: whole fields, and the entries that its own tables lack.
 SHARED = (
     *("setup", "needs", "shows", "kind", "operation", "all_nodes", "size", "samples", "bin", "window_us", "caption"),
-    *("late", "shorter", "sizes"),
+    *("late", "shorter", "sizes", "simulated", "effect"),
 )
 TABLES = ("measures", "timelines")
+# What an entry, or the one that it is `like`, must have, with a word on what is valid.
+NEEDED = {
+    "title": "a text",
+    "setup": "a text",
+    "reports": "a text",
+    "needs": "a text",
+    "shows": "a text, or texts by conditions of the site",
+    "kind": 'a module of kinds/ and a class, as "clocks.Pareto"',
+    "claims": "a list, which may be empty",
+    "simulated": "why it is not, or { system, ranks, paper }",
+    "effect": "what the paper reports, [{ columns of cells, factor }], or a name in tests/statistics/worlds.py",
+}
 ROMAN = {"1": "I", "2": "II"}  # Niethammer 2016 numbers its tables so
 
 
@@ -68,6 +81,15 @@ class Configured(Protocol):
         """Says which configuration is measured, and judged."""
 
 
+@dataclass(frozen=True)
+class System:
+    """The simulated cluster of a figure: its platform, and numbers of ranks."""
+
+    platform: str  # as large as the paper's
+    ranks: tuple[int, ...]  # by default: as many as take minutes
+    paper: str  # the paper's numbers of ranks, in words
+
+
 @dataclass(frozen=True, eq=False)
 class Figure:
     """A figure or table of a paper, or a section that has none.
@@ -81,6 +103,10 @@ class Figure:
         can_show: the part that a site shows, by conditions of the site; the first that is met counts.
         kind: runs, measures and pictures.
         claims: of the paper.
+        simulated: its cluster, or the reason why it is not simulated; of the figure that has the data.
+        effect: what the paper reports, for launches that are made up: factors by columns of cells, with the `column`
+            that they are of, latencies by default, and of two factors the first for sizes up to 1 KiB; or the name of
+            the function that makes up launches.
         data: another figure, whose launches it is drawn from; empty: it has its own.
         lacks: says which library is missing where nothing can be launched.
         tables: of the paper that belong to it.
@@ -94,6 +120,8 @@ class Figure:
     needs: str
     can_show: Mapping[str, str]
     kind: Kind
+    simulated: System | str
+    effect: str | Sequence[Mapping[str, Any]]
     claims: tuple[Claim, ...] = ()
     data: str = ""
     lacks: str = "an MPI library"
@@ -158,31 +186,51 @@ def kind_of(name: str) -> Callable[..., Kind]:
     return found
 
 
-def figures_of(paper: str) -> Iterator[Figure]:
+def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
     """Reads the figures of a paper.
 
     `[texts]` are what setups share, `[shared]` claims by name. A figure that is `like` another one has the entries of
     that one which it does not have itself.
+
+    Raises:
+        UsageError: a figure lacks one of `NEEDED`, or names an unknown system.
     """
-    path = Path(__file__).parent / "figures" / f"{paper}.toml"
-    entries: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
-    texts, shared = entries.pop("texts", {}), entries.pop("shared", {})
+    path = folder / f"{paper}.toml"
+    text = path.read_text(encoding="utf-8")
+    entries: dict[str, dict[str, Any]] = tomllib.loads(text)
+    texts, shared, systems = (entries.pop(name, {}) for name in ("texts", "shared", "systems"))
+
+    def refusal(number: str, why: str) -> UsageError:
+        line = text.partition(f"\n[{number}]\n")[0].count("\n") + 2
+        return UsageError(f"{path.name}, line {line}: {paper}-{number} {why}")
+
     whole: dict[str, dict[str, Any]] = {"": {}}
     for number, own in entries.items():
         inherited = whole[own.pop("like", "")]
         entry = {name: inherited[name] for name in SHARED if name in inherited} | own
         entry |= {name: inherited[name] | own.get(name, {}) for name in TABLES if name in inherited}
         whole[number] = dict(entry)
-        shows, data, also = entry.pop("shows"), entry.pop("data", ""), entry.pop("also", ())
+        data, also = entry.pop("data", ""), entry.pop("also", ())
+        for name, valid in NEEDED.items():
+            if name not in entry and not (name == "simulated" and data):
+                raise refusal(number, f"has no '{name}'; give {valid}")
+        simulated = entry.pop("simulated", "")
+        if not isinstance(simulated, str):
+            try:
+                simulated = System(noisy(systems[simulated["system"]]), tuple(simulated["ranks"]), simulated["paper"])
+            except KeyError as error:
+                raise refusal(number, f"is simulated without {error}; systems are {', '.join(systems)}") from None
+        shows = entry.pop("shows")
         claims = [shared[one] if isinstance(one, str) else one for one in entry.pop("claims")]
         tables = [
             Table(one["title"], pd.DataFrame(one["rows"], columns=one["columns"])) for one in entry.pop("table", [])
         ]
-        fixed = {name: entry.pop(name) for name in ("title", "needs", "reports", "lacks") if name in entry}
+        fixed = {name: entry.pop(name) for name in ("title", "needs", "reports", "lacks", "effect") if name in entry}
         yield Figure(
             name=f"{paper}-{number}",
             setup=entry.pop("setup").format(**texts),
             can_show={"any": shows} if isinstance(shows, str) else shows,
+            simulated=simulated,
             claims=tuple(Claim(*one) for one in claims),
             data=f"{paper}-{data}" if data and "-" not in data else data,
             tables=tuple(tables),
@@ -190,6 +238,15 @@ def figures_of(paper: str) -> Iterator[Figure]:
             **fixed,
             kind=kind_of(entry.pop("kind"))(**entry),
         )
+
+
+# A network and processors that are not quiet; clocks are within 10 ppm, which is the default of all platforms.
+NOISE = "overhead=200ns,jitter=100ns,tail=1us,tail_share=1e-3,late=2us,late_share=1e-3"
+
+
+def noisy(platform: str) -> str:
+    """A platform with `NOISE`."""
+    return f"{platform.removesuffix(')')},{NOISE})"
 
 
 FIGURES: dict[str, Figure] = {figure.name: figure for paper in PAPERS for figure in figures_of(paper)}

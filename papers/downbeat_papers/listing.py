@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Callable, Iterable
 
 from downbeat_papers.figure import Figure, own_data
-from downbeat_papers.simulated import REFUSED, SYSTEMS
 from downbeat_papers.site import Site
 
 WIDTH = 80
@@ -30,12 +29,12 @@ def listing(figures: Iterable[Figure], site_of: Callable[[Figure], Site | None])
     for figure in figures:
         site, source = site_of(figure), own_data(figure)
         if not site:
-            entries += wrapped(f"{figure.name}: not simulated, {REFUSED[figure.name]}", "", INDENT)
+            entries += wrapped(f"{figure.name}: not simulated, {source.simulated}", "", INDENT)
             continue
         entries += wrapped(f"{figure.name}: {figure.title}", "", INDENT)
         needs, here, processor = f"needs {figure.needs}", figure.shows(site), ""
-        if site.simulated:
-            needs, here = f"paper {SYSTEMS[source.name].paper}", f"{site.listed} ranks {site.place}"
+        if site.paper:
+            needs, here = f"paper {site.paper}", f"{site.listed} ranks {site.place}"
             processor = " of one processor"
         texts = [needs, f"here  {here}"]
         if runs := figure.runs(site):

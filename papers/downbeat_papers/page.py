@@ -14,8 +14,7 @@ import pandas as pd
 from downbeat.report.conditions import UNCHECKED, clock_check_text
 from downbeat.report.page import Fact, Page, PageSection, Table
 from downbeat.report.style import Picture
-from downbeat.run.job import RANKS, nodes_for, with_numbers
-from downbeat.run.simulation import without_seed
+from downbeat.run.simulation import model_lines, platforms_of
 from downbeat.sentences import listed
 from downbeat.text import counted
 
@@ -88,16 +87,12 @@ def test_of(judged: Judged) -> tuple[str, str]:
 
 
 def command(run: Run, site: Site) -> str:
-    """Returns the command of a run; a simulated one works in a checkout."""
+    """Returns the command of a run."""
     words = [*run.operations]
     for name, value in run.options.items():
         words += [f"--{name}", value] if value else [f"--{name}"]
     variables = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
-    if site.simulated:
-        start = ["tools/launch", "--simulate", site.platform_for(run.per_node(site)), "-n", str(run.ranks)]
-        return " ".join([*variables, shlex.join([*start, "build/simgrid/bin/downbeat-bench", *words])])
-    launcher = with_numbers(site.launcher_of(run.library) or f"mpirun -n {RANKS}", run.ranks, run.per_node(site))
-    return " ".join([*variables, launcher, "downbeat-bench", shlex.join(words)])
+    return " ".join([*variables, site.command(run.library, run.ranks, run.per_node(site), words)])
 
 
 def figure_shown(figure: Figure, results: Results) -> Shown:
@@ -119,7 +114,10 @@ def figure_shown(figure: Figure, results: Results) -> Shown:
             f"{site.all_cores} cores, so times contain the wait for a core and show a direction at best. More cores, "
             "or --ranks, help",
         )
-    warnings += simulated_on(results) or elsewhere(results)
+    # The table of runs has the number of ranks of a node.
+    contexts = (data.attrs for label in results.have() for data in results.datasets(label))
+    platforms = dict.fromkeys(re.sub(r"ranks_per_node=\d+, ", "", one) for one in platforms_of(contexts))
+    warnings += tuple(model_lines(platforms)) or elsewhere(results)
     if site.launches == 1:
         warnings += ("a single launch has no known error, so no claim can be decided; use --launches 5 or more",)
     if site.quick:
@@ -153,7 +151,7 @@ def laid_out(
 ) -> Shown:
     """Lays out a section: a picture, the paper's statement beside ours, claims, two lines, the rest, details."""
     configured = f" {figure.kind.configured(site)}" if isinstance(figure.kind, Configured) else ""
-    prose = (f"The paper measured: {figure.setup}", f"What {here(site)} can show: {figure.shows(site)}.{configured}")
+    prose = (f"The paper measured: {figure.setup}", f"What {site.here} can show: {figure.shows(site)}.{configured}")
     claims = (claims_table(judged),) if judged else ()
     parts = (
         PageSection("", beside=(("The paper", figure.reports), ("Here", found)), tables=claims),
@@ -167,41 +165,13 @@ def laid_out(
 def row_of(run: Run, results: Results) -> dict[str, object]:
     """Returns a row about a run: on how many nodes, and with whose clocks, according to its first launch."""
     site, per_node = results.site, run.per_node(results.site)
-    where: dict[str, object] = {"MPI library": run.library}
-    if site.simulated:
-        each = f"up to {per_node} ranks each" if per_node > 1 else "one rank each"
-        nodes = f"{nodes_for(run.ranks, per_node)} of {site.nodes} nodes"
-        where = {"simulated on": f"{site.platform.partition('(')[0]}, {nodes}, {each}"}
+    where = site.where(run.library, run.ranks, per_node)
     launches = results.launches.get(run.label, ())
     seen: dict[str, object] = {"nodes": "", "clocks": ""}
     if launches:
         data = results.datasets(run.label)[0]
         seen = {"nodes": nodes_seen(data), "clocks": clocks_seen(data)}
     return {"run": run.label, **where, "ranks": run.ranks, **seen, "launches": len(launches)}
-
-
-def here(site: Site) -> str:
-    """Describes the machine of the launches."""
-    if site.simulated:
-        return "this simulation"
-    return "this machine" if site.one_machine else "this job"
-
-
-def simulated_on(results: Results) -> tuple[str, ...]:
-    """Says that nothing was measured, and on which clusters it was simulated."""
-    if not results.site.simulated:
-        return ()
-    # The table of runs has the number of ranks of a node.
-    platforms = dict.fromkeys(
-        re.sub(r"ranks_per_node=\d+,", "", without_seed(str(data.attrs["simulated"])))
-        for label in results.have()
-        for data in results.datasets(label)
-    )
-    return tuple(
-        f"simulated, not measured, on {platform.replace(',', ', ')}: numbers are those of this model of a cluster, and "
-        "of no machine; docs/simulation.md says what the model has"
-        for platform in platforms
-    )
 
 
 def elsewhere(results: Results) -> tuple[str, ...]:
@@ -267,26 +237,19 @@ def failed_figure(figure: Figure, site: Site, error: Exception) -> Shown:
     return laid_out(figure, site, "Failed; see the warning.", (warning,))
 
 
-SIMULATED = "Simulated, not measured: numbers are those of a model of a cluster, and of no machine."
-
-
 def whole_page(figures: Sequence[Shown], site: Site) -> Page:
-    """Puts figures together; of simulated ones each has a cluster of its own."""
+    """Puts figures together; each may have a site of its own."""
     one = len(figures) == 1
     title = figures[0].figure.reference if one else f"{len(figures)} figures of the papers"
     of_each = f"up to {site.launches} launches of each configuration"
-    how = f"Measured {site.place} with {site.listed} ranks, {of_each}, under {', '.join(site.benches)}."
-    clocks = f"Figures about clocks: {site.clocks}. Where ranks are compared one by one, at most {site.sample} are."
-    if site.simulated:
-        how = f"Simulated, {of_each}, with delays and clocks of their own."
-        clocks = "True time is known: true errors and true skews are beside measured ones, and decide."
+    how, clocks = site.described(of_each)
     papers = dict.fromkeys(PAPERS[shown.figure.name.partition("-")[0]] for shown in figures)
     every = [judged for shown in figures for judged in shown.judged]
     return Page(
-        title=f"{title}, {'simulated' if site.simulated else 'measured here'}",
+        title=f"{title}, {site.verb}",
         byline=how,
         found=(Fact("", f"{verdicts(every).capitalize()}."),),
-        lead=(SIMULATED,) if site.simulated else (),
+        lead=site.lead,
         sections=(
             *(shown.section for shown in figures),
             PageSection("How claims are judged", (RULE, clocks, f"Sources: {'; '.join(papers)}.")),

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from downbeat.errors import DownbeatError
 from downbeat.run import directory as places
+from downbeat.run.durations import LEAST_LIMIT, PATIENCE
 from downbeat.run.execute import adopt, execute
 from downbeat.run.experiment import Launch, open_experiment
-from downbeat.run.plan import Environment, Library, Measurement, Plan
+from downbeat.run.plan import Environment, Measurement, Plan
 from downbeat.run.progress import watcher
-from downbeat.run.simulation import LEAST_LIMIT, PATIENCE
 
 from downbeat_papers.figure import Figure
 from downbeat_papers.results import Results
@@ -28,7 +28,7 @@ def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
     return Plan(
         name=f"{figure.name} {run.label}",
         measurement=Measurement(run.operations, dict(run.options)),
-        libraries=(placed_library(run, site),),
+        libraries=(site.library(run.library, run.per_node(site)),),
         ranks=(run.ranks,),
         environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
         launches=run.launches(site),
@@ -36,14 +36,6 @@ def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
         timeout=LEAST_LIMIT + PATIENCE * run.seconds,
         seed=SEED,
     )
-
-
-def placed_library(run: Run, site: Site) -> Library:
-    """Returns the MPI library of a run, and how and where it starts programs."""
-    bench = site.benches[run.library]
-    if site.simulated:
-        return Library(run.library, bench, simulate=site.platform_for(run.per_node(site)))
-    return Library(run.library, bench, site.launcher_of(run.library), ranks_per_node=run.per_node(site))
 
 
 def missing(figure: Figure, run: Run, site: Site, directory: Path) -> int:

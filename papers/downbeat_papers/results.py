@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.data.cells import VERDICTS, sample_metrics, summarize_cells
+from downbeat.data.cell_summaries import summarize_cells
 from downbeat.data.launch_file import open_launch
+from downbeat.data.samples import VERDICTS, sample_metrics
 from downbeat.errors import DownbeatError
 from downbeat.run.experiment import Launch
 from downbeat.text import MICROSECONDS

@@ -8,16 +8,10 @@ of a cluster have clocks of their own, which are compared as they are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from downbeat.run.simulation import (
-    nonblocking_seconds,
-    sample_messages,
-    sample_seconds,
-    simulated_seconds,
-    start_seconds,
-)
+from downbeat.run.durations import sample_seconds
 
 from downbeat_papers.site import CROWDED_TOLERANCE, Site
 
@@ -34,8 +28,8 @@ CHECK_EXCHANGES = 10
 CHECK_SECONDS = 1e-3  # to measure the clock offset of one rank
 # Ranks of a node share its clock, and one of them synchronizes for all. In the papers every process does.
 EACH = {"DOWNBEAT_SHARE": "never"}
-# In a simulation each exchange takes time, and none is disturbed by a busy processor: fewer do.
-SIMULATED_FIT = "fit=100,offset=mean_rtt(exchanges=10)"
+# Where exchanges are exact (Site), fewer do.
+FEW_FIT = "fit=100,offset=mean_rtt(exchanges=10)"
 
 
 @dataclass(frozen=True)
@@ -96,11 +90,9 @@ def operation_run(
         **(options or {}),
     }
     samples = len(operations) * (1 + sync.count(",")) * factors * repetitions
-    if site.simulated:
-        seconds = simulated_seconds(ranks, samples * sample_messages(ranks, operations))
-        seconds += samples * nonblocking_seconds(ranks, operations)
-    else:
-        seconds = start_seconds(ranks) + samples * (CROWDED_SAMPLE_SECONDS if crowded else sample_seconds(ranks))
+    seconds = site.launch_seconds(
+        ranks, samples * (CROWDED_SAMPLE_SECONDS if crowded else sample_seconds(ranks)), samples, operations
+    )
     return Run(
         label,
         library,
@@ -165,7 +157,7 @@ def clock_run(
 
     Clocks are made as the validation clock takes them, if any are; with `each` every process synchronizes by itself.
     Synchronizations take some `seconds` without measuring how exact they are, which is done after each of the `waits`.
-    A rank has some `exchanges` in a synchronization by each of the schemes, summed, which is what simulating takes.
+    A rank has some `exchanges` in a synchronization by each of the schemes, summed.
     """
     options = {"schemes": schemes, "waits": waits, "repetitions": str(repetitions), "seed": "1"}
     checked = ranks - 1
@@ -174,17 +166,14 @@ def clock_run(
         checked = min(site.sample, ranks - ranks // 2)
         options["sample"] = str(checked)
     checks = checked * repetitions * (1 + waits.count(",")) * (1 + schemes.count(","))
-    run = Run(
+    messages = 2 * (ranks * repetitions * exchanges + checks * CHECK_EXCHANGES)
+    return Run(
         f"n{ranks}",
         site.main(),
         ranks,
         ("clock",),
         options,
-        seconds=start_seconds(ranks) + seconds + CHECK_SECONDS * checks,
+        seconds=site.launch_seconds(ranks, seconds + CHECK_SECONDS * checks, messages=messages),
         variables=made(site, clocks) | (EACH if each else {}),
         ranks_per_node=site.spread(ranks),
     )
-    if not site.simulated:
-        return run
-    messages = 2 * (ranks * repetitions * exchanges + checks * CHECK_EXCHANGES)
-    return replace(run, seconds=simulated_seconds(ranks, messages))

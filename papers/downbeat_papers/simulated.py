@@ -1,75 +1,111 @@
-"""Which figures are drawn from simulated clusters, of which size, and why others are not."""
+"""Sites that are simulated: a figure's own cluster, or the one that a user asks for."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from downbeat.errors import UsageError
-from downbeat.run.bench import find_bench
-from downbeat.run.simulation import SIMULATOR, SpecificationError, parse_platform
+from downbeat.run.job import nodes_for
+from downbeat.run.plan import Library
+from downbeat.run.planning import find_simulator
+from downbeat.run.simulation import SIMULATOR, Platform, SpecificationError, parse_platform, simulated_seconds
+from downbeat.text import counted
 
-from downbeat_papers.figure import Figure, own_data
+from downbeat_papers.figure import Figure, System, own_data
 from downbeat_papers.site import SAMPLE, Site
 
 LAUNCHES = 3  # with delays and clocks of their own; less differs between them than on a machine
-# A network and processors that are not quiet; clocks are within 10 ppm, which is the default of all platforms.
-NOISE = "overhead=200ns,jitter=100ns,tail=1us,tail_share=1e-3,late=2us,late_share=1e-3"
+
+
+SIMULATED_REPETITIONS = 20  # at most; each takes simulating
+# Algorithms of MVAPICH2, which the simulator has beside Open MPI's, for these collectives.
+MVAPICH, COPIED = "mvapich2", ("reduce", "bcast")
 
 
 @dataclass(frozen=True)
-class System:
-    """A simulated figure: its cluster, and numbers of ranks."""
+class SimulatedSite(Site):
+    """A simulated cluster.
 
-    platform: str  # as large as the paper's
-    ranks: tuple[int, ...]  # by default: as many as take minutes
-    paper: str  # the paper's numbers of ranks, in words
+    Attributes:
+        platform: with every parameter.
+    """
 
+    platform: str = ""
 
-HAWK = f"fat-tree(nodes=128,ranks_per_node=128,{NOISE})"
-TUWIEN = f"fat-tree(nodes=32,ranks_per_node=16,{NOISE})"
-VSC3 = f"fat-tree(nodes=16,{NOISE})"
-FOUR = f"fat-tree(nodes=4,{NOISE})"
-TWO_NODES = f"fat-tree(nodes=2,ranks_per_node=24,{NOISE})"
-ODIN = f"fat-tree(nodes=128,{NOISE})"  # a clock for each rank, as the tree of the figure takes them
-HORNET = f"fat-tree(nodes=512,ranks_per_node=32,{NOISE})"
-NODES_OF_HAWK = "128 to 16384 on 1 to 128 nodes"
-UP_TO_16K = "up to 16384"
+    node_word = "simulated node"
+    linear = "linear"
+    sizes = "4,64,1K,16K,256K"  # each takes minutes
+    exact = True
+    verb = "simulated"
+    lead = ("Simulated, not measured: numbers are those of a model of a cluster, and of no machine.",)
+    here = "this simulation"
+    one_machine = False
+    remarks: ClassVar[Mapping[str, str]] = {
+        "matrix": " Simulated: the simulator's copies of Open MPI's algorithms.",
+        "lines": " Simulated: all algorithms are the simulator's; that of MPICH (for MVAPICH2) is the one that "
+        "MVAPICH2 has, knomial that of MVAPICH2, too, with radix 4; Open MPI's default is its binomial tree.",
+    }
 
-# By the figure that has the data.
-SYSTEMS: Mapping[str, System] = {
-    "schuchart2023-fig1": System(HAWK, (16,), "16"),
-    "schuchart2023-fig2": System(HAWK, (128,), "128 on one node"),
-    "schuchart2023-fig3": System(HAWK, (16, 64, 128, 256, 512, 1024, 2048), "up to 16384 on 128 nodes"),
-    **{f"schuchart2023-{name}": System(HAWK, (128,), "128 on one node") for name in ("fig6", "fig9", "fig12", "sec66")},
-    **{f"schuchart2023-{name}": System(HAWK, (1024,), "16384 on 128 nodes") for name in ("fig7", "fig10", "fig13")},
-    **{f"schuchart2023-fig{number}": System(HAWK, (128, 256, 512, 1024), NODES_OF_HAWK) for number in (8, 11, 14)},
-    "schuchart2023-fig15": System(HAWK, (128, 256, 512, 1024, 2048), NODES_OF_HAWK),
-    "hunold2015-fig3": System(VSC3, (16,), "16 on 16 nodes"),
-    "hunold2015-fig8": System(TUWIEN, (2, 4, 8, 16, 32, 64), "1 to 32, and 16 on each of 1 to 32 nodes"),
-    "hunold2015-fig9": System(TUWIEN, (128,), "512 on 32 nodes"),
-    "hunold2015-fig10": System(TUWIEN, (64,), "512 on 32 nodes"),
-    **{f"hoefler2008-{name}": System(FOUR, (4,), "4, a model") for name in ("fig1", "fig2")},
-    "hoefler2008-fig3": System(ODIN, (128,), "4, a model"),
-    "hoefler2008-fig8": System(ODIN, (2, 4, 8, 16, 32, 64, 128), "128"),
-    **{f"niethammer2016-{name}": System(TWO_NODES, (48,), "24 to 48 on 2 nodes") for name in ("fig2", "fig3")},
-    "niethammer2016-fig5": System(HORNET, (16, 32, 64, 128), UP_TO_16K),
-    **{f"niethammer2016-{name}": System(HORNET, (8, 16, 32, 48), UP_TO_16K) for name in ("fig7", "fig11")},
-    "niethammer2016-fig15": System(HORNET, (32, 64, 128, 256), UP_TO_16K),
-}
+    @property
+    def topology(self) -> str:
+        return self.platform.partition("(")[0]
 
-TWO_LIBRARIES = "it compares MPI libraries, and none is simulated"
-DRIFTS = "it is about clocks that drift over thousands of calls, and no more than 20 are simulated"
-NETWORKS = "it is about the noise of real networks and clocks"
-# By name.
-REFUSED: Mapping[str, str] = {
-    **{f"hunold2015-{name}": DRIFTS for name in ("fig1", "fig7", "fig11")},
-    "hunold2015-fig2": "it is about what benchmarks report, not about size",
-    **{f"hunold2015-{name}": TWO_LIBRARIES for name in ("fig4", "fig5")},
-    **{f"hunold2015-{name}": NETWORKS for name in ("fig6", "sec6")},
-    **{f"hoefler2008-{name}": NETWORKS for name in ("fig4", "fig5", "fig6")},
-    "niethammer2016-tab2": NETWORKS,
-}
+    @property
+    def placed(self) -> bool:
+        return self.ranks_per_node > 0
+
+    @property
+    def place(self) -> str:
+        each = counted(self.ranks_per_node, "rank")
+        return f"on {counted(self.nodes, self.node_word)} ({self.topology}), {each} each"
+
+    @property
+    def clocks(self) -> str:
+        return f"simulated nodes' clocks, within {parse_platform(self.platform).values['skew'] * 1e6:g} ppm"
+
+    def described(self, each: str) -> tuple[str, str]:
+        return (
+            f"Simulated, {each}, with delays and clocks of their own.",
+            "True time is known: true errors and true skews are beside measured ones, and decide.",
+        )
+
+    def where(self, library: str, ranks: int, per_node: int) -> dict[str, object]:  # noqa: ARG002
+        each = f"up to {per_node} ranks each" if per_node > 1 else "one rank each"
+        return {"simulated on": f"{self.topology}, {nodes_for(ranks, per_node)} of {self.nodes} nodes, {each}"}
+
+    def command(self, library: str, ranks: int, per_node: int, words: Sequence[str]) -> str:  # noqa: ARG002
+        start = ["tools/launch", "--simulate", self.platform_for(per_node), "-n", str(ranks)]  # in a checkout
+        return shlex.join([*start, "build/simgrid/bin/downbeat-bench", *words])
+
+    def library(self, name: str, per_node: int) -> Library:
+        return Library(name, self.benches[name], simulate=self.platform_for(per_node))
+
+    def choices(self, collective: str, algorithms: list[str]) -> list[str]:
+        if collective in COPIED:
+            return [*algorithms, MVAPICH]
+        return algorithms if collective == "allreduce" else ["default"]
+
+    def launch_seconds(
+        self,
+        ranks: int,
+        measuring: float = 0.0,  # noqa: ARG002
+        samples: float = 0.0,
+        operations: Sequence[str] = (),
+        messages: float = 0.0,
+    ) -> float:
+        return simulated_seconds(ranks, samples, operations, messages)
+
+    def repetitions(self, usual: int) -> int:
+        return super().repetitions(min(usual, SIMULATED_REPETITIONS))
+
+    def platform_for(self, per_node: int) -> str:
+        """The platform with so many ranks per node; 0: as it is."""
+        platform = parse_platform(self.platform)
+        values = {**platform.values, "ranks_per_node": float(per_node or platform.ranks_per_node)}
+        return str(Platform(platform.topology, values))
 
 
 def check_simulated(figures: Sequence[Figure]) -> None:
@@ -79,10 +115,19 @@ def check_simulated(figures: Sequence[Figure]) -> None:
         UsageError: one cannot; the line says why, and which can.
     """
     for figure in figures:
-        if own_data(figure).name not in SYSTEMS:
-            raise UsageError(
-                f"{figure.name} is not simulated: {REFUSED[figure.name]}; --list --simulate shows those that are"
-            )
+        simulated_system(figure)
+
+
+def simulated_system(figure: Figure) -> System:
+    """Returns the simulated cluster of a figure.
+
+    Raises:
+        UsageError: it has none; the line says why, and which figures have one.
+    """
+    simulated = own_data(figure).simulated
+    if isinstance(simulated, str):
+        raise UsageError(f"{figure.name} is not simulated: {simulated}; --list --simulate shows those that are")
+    return simulated
 
 
 def simulated_site(
@@ -92,13 +137,13 @@ def simulated_site(
     launches: int = LAUNCHES,
     quick: bool = False,
     sample: int = SAMPLE,
-) -> Site:
+) -> SimulatedSite:
     """Returns the cluster that is simulated for a figure: its own, or a platform and numbers of ranks in place of it.
 
     Raises:
         UsageError: a platform that cannot be, fewer than two ranks, or more than it has room for; no simulator.
     """
-    system = SYSTEMS[own_data(figure).name]
+    system = simulated_system(figure)
     try:
         cluster = parse_platform(platform or system.platform)
     except SpecificationError as error:
@@ -115,9 +160,9 @@ def simulated_site(
             f"--ranks {counts[-1]}: {cluster.nodes} simulated nodes of {cluster.ranks_per_node} have room for "
             f"{cluster.ranks}; --platform changes that"
         )
-    return Site(
+    return SimulatedSite(
         0,
-        {SIMULATOR: find_bench(SIMULATOR)},
+        {SIMULATOR: find_simulator()},
         tuple(counts),
         launches,
         quick,
@@ -125,5 +170,6 @@ def simulated_site(
         ranks_per_node=cluster.ranks_per_node,
         made_clocks=False,
         sample=sample,
+        paper=system.paper,
         platform=str(cluster),
     )

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import functools
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from downbeat.errors import UsageError
 from downbeat.run.bench import built, find_any_bench, library_of, srun_launcher
 from downbeat.run.bench_options import launcher_at
-from downbeat.run.job import Job, job_of, nodes_for, places_ranks
+from downbeat.run.durations import start_seconds
+from downbeat.run.job import RANKS, Job, job_of, nodes_for, places_ranks, with_numbers
 from downbeat.run.libraries import LIBRARIES
+from downbeat.run.plan import Library
 from downbeat.run.planning import check_placing
-from downbeat.run.simulation import SIMULATOR, Platform, parse_platform
 from downbeat.text import counted, evenly, split_list
 
-# The collectives that are simulated are Open MPI's.
-OPEN_MPI = ("openmpi", "openmpi5", SIMULATOR)
+OPEN_MPI = ("openmpi", "openmpi5", "simgrid")  # SimGrid's collectives are copies of Open MPI's
 # MVAPICH2 and Cray MPI, which the papers use, are made of MPICH. MPICH 5 comes first: of the two it alone leaves the
 # processor to others while it waits (docs/install.md).
 MPICH = ("mpich5", "mpich")
 # Ranks that share processors start when the kernel lets them, not within the usual half microsecond.
 CROWDED_TOLERANCE = "1e-4"  # s
 CLOCKS = MADE, REAL = ("made", "real")  # that figures about clocks compare
-SIMULATED_REPETITIONS = 20  # at most; each takes simulating
 # Most ranks that are compared one by one: 1 % of the paper's 16384 (Schuchart 2023, section 6.5).
 SAMPLE = 128
 
@@ -45,7 +46,6 @@ class Site:
         ranks_per_node: the most that a node gets; 0: as the launcher does it, which is not known.
         made_clocks: whether figures about clocks give ranks clocks of their own; else the nodes' clocks are compared.
         sample: of ranks that are compared one by one, so many at most.
-        platform: the simulated cluster, with every parameter; "": a machine.
         seconds: over which clocks are watched as they drift; 0: what the figure has.
         published: whether `MPIX_Harmonize` is measured as its paper has it, too.
     """
@@ -60,25 +60,63 @@ class Site:
     ranks_per_node: int = 0
     made_clocks: bool = True
     sample: int = SAMPLE
-    platform: str = ""
     seconds: float = 0.0
     published: bool = False
 
+    # What another kind of site has in place of these.
+    node_word: ClassVar[str] = "node"
+    linear: ClassVar[str] = "basic_linear"  # name of the broadcast from the root to each
+    sizes: ClassVar[str] = "4,16,64,256,1K,4K,16K,64K,256K,1M"  # of figures over message sizes
+    exact: ClassVar[bool] = False  # no busy processor disturbs an exchange, and each takes long to make: few do
+    verb: ClassVar[str] = "measured here"
+    lead: ClassVar[tuple[str, ...]] = ()  # of a page
+    remarks: ClassVar[Mapping[str, str]] = {"matrix": "", "lines": ""}  # for captions
+    paper: str = ""  # the paper's numbers of ranks, in words, where a site has them
+
     @property
-    def simulated(self) -> bool:
-        """Whether nothing is measured, but simulated."""
-        return bool(self.platform)
+    def here(self) -> str:
+        """What the site is called in a sentence."""
+        return "this machine" if self.one_machine else "this job"
+
+    def described(self, each: str) -> tuple[str, str]:
+        """How figures were measured, and whose clocks, in sentences."""
+        return (
+            f"Measured {self.place} with {self.listed} ranks, {each}, under {', '.join(self.benches)}.",
+            f"Figures about clocks: {self.clocks}. Where ranks are compared one by one, at most {self.sample} are.",
+        )
+
+    def where(self, library: str, ranks: int, per_node: int) -> dict[str, object]:  # noqa: ARG002
+        """Where a run was, as columns of a table."""
+        return {"MPI library": library}
+
+    def command(self, library: str, ranks: int, per_node: int, words: Sequence[str]) -> str:
+        """The command that starts a run; `words`: arguments of downbeat-bench."""
+        launcher = with_numbers(self.launcher_of(library) or f"mpirun -n {RANKS}", ranks, per_node)
+        return f"{launcher} downbeat-bench {shlex.join(words)}"
+
+    def library(self, name: str, per_node: int) -> Library:
+        """An MPI library, and how it starts programs here."""
+        return Library(name, self.benches[name], self.launcher_of(name), ranks_per_node=per_node)
+
+    def choices(self, collective: str, algorithms: list[str]) -> list[str]:  # noqa: ARG002
+        """The algorithms of Open MPI that can be chosen, of some."""
+        return algorithms
+
+    def launch_seconds(
+        self,
+        ranks: int,
+        measuring: float = 0.0,
+        samples: float = 0.0,  # noqa: ARG002
+        operations: Sequence[str] = (),  # noqa: ARG002
+        messages: float = 0.0,  # noqa: ARG002
+    ) -> float:
+        """The time of a launch, roughly, which measures for some seconds, or as its samples and messages take."""
+        return start_seconds(ranks) + measuring
 
     @property
     def one_machine(self) -> bool:
         """Whether all ranks are on this machine, and read its one clock."""
-        return self.nodes == 1 and not self.simulated
-
-    def platform_for(self, per_node: int) -> str:
-        """Returns the simulated cluster with so many ranks per node; 0: as it is."""
-        platform = parse_platform(self.platform)
-        values = {**platform.values, "ranks_per_node": float(per_node or platform.ranks_per_node)}
-        return str(Platform(platform.topology, values))
+        return self.nodes == 1
 
     @property
     def node(self) -> int:
@@ -120,7 +158,7 @@ class Site:
     @property
     def placed(self) -> bool:
         """Whether a run can say how many ranks each of several nodes gets."""
-        return (self.nodes > 1 or self.simulated) and self.ranks_per_node > 0
+        return self.nodes > 1 and self.ranks_per_node > 0
 
     def spread(self, ranks: int) -> int:
         """Returns the most ranks that a node gets if all nodes get some; 0: as the launcher does it."""
@@ -137,10 +175,6 @@ class Site:
     @property
     def place(self) -> str:
         """Where ranks run."""
-        if self.simulated:
-            topology = self.platform.partition("(")[0]
-            each = counted(self.ranks_per_node, "rank")
-            return f"on {counted(self.nodes, 'simulated node')} ({topology}), {each} each"
         if self.nodes == 1:
             return f"on {self.cores} cores"
         if not self.nodes:
@@ -162,7 +196,7 @@ class Site:
     def each_alone(self) -> str:
         if not self.placed or self.nodes == 1:
             return f"{self.full} ranks{self.at}"
-        return f"{self.alone} ranks, each on a{' simulated' * self.simulated} node of its own"
+        return f"{self.alone} ranks, each on a {self.node_word} of its own"
 
     @property
     def on_node(self) -> str:
@@ -184,8 +218,6 @@ class Site:
     @property
     def clocks(self) -> str:
         """Which clocks figures about clocks compare."""
-        if self.simulated:
-            return f"simulated nodes' clocks, within {parse_platform(self.platform).values['skew'] * 1e6:g} ppm"
         return "each rank's clock is made different, within 8 ppm" if self.made_clocks else "the nodes' own clocks"
 
     def want(self, what: str) -> str:
@@ -219,12 +251,11 @@ class Site:
     @property
     def linear_broadcast(self) -> str:
         """The choice of the linear broadcast of Hoefler's models, where the library is known."""
-        return f"bcast={'linear' if self.simulated else 'basic_linear'}" if self.main() in OPEN_MPI else ""
+        return f"bcast={self.linear}" if self.main() in OPEN_MPI else ""
 
     def repetitions(self, usual: int) -> int:
         """Returns how often a sample is taken."""
-        most = min(usual, SIMULATED_REPETITIONS) if self.simulated else usual
-        return min(most, 5) if self.quick else most
+        return min(usual, 5) if self.quick else usual
 
     def worth(self, ranks: int) -> str:
         """Describes where so many ranks run here."""
@@ -232,7 +263,7 @@ class Site:
             return f"{ranks} ranks on {self.all_cores} cores, so that times contain the wait for a core"
         if not self.placed:
             return f"{ranks} ranks, a core each" if self.nodes == 1 else f"{ranks} ranks {self.place}"
-        nodes = counted(nodes_for(ranks, self.ranks_per_node), "simulated node" if self.simulated else "node")
+        nodes = counted(nodes_for(ranks, self.ranks_per_node), self.node_word)
         return f"{ranks} ranks on {nodes}"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from downbeat.data.cells import VERDICTS
+from downbeat.data.samples import VERDICTS
 from downbeat.run.experiment import Launch
 from downbeat_papers.claims import Finding, Measure, evidence_of
 from downbeat_papers.figure import FIGURES

@@ -11,21 +11,21 @@ import pytest
 from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
 from downbeat.run.bench import built
-from downbeat.run.libraries import SimulatorsMessages
-from downbeat.run.simulation import SIMULATOR, nonblocking_seconds, platform_object
+from downbeat.run.simulation import SIMULATOR, SimulatorsMessages, nonblocking_seconds, platform_object
 from downbeat_command import downbeat
 from downbeat_papers import simulated
-from downbeat_papers.figure import FIGURES, own_data
+from downbeat_papers.figure import FIGURES, System, own_data
 from downbeat_papers.listing import estimated_seconds
 from downbeat_papers.page import figure_shown
 from downbeat_papers.perform import perform, plan_of
 from downbeat_papers.results import Results
-from downbeat_papers.simulated import REFUSED, SYSTEMS, check_simulated, simulated_site
+from downbeat_papers.simulated import check_simulated, simulated_site
 
 pytestmark = pytest.mark.thorough
 needs_simgrid = pytest.mark.skipif(
     not (shutil.which("smpirun") and platform_object() and built(SIMULATOR)), reason="run 'make build MPI=simgrid'"
 )
+SIMULATED = [name for name, figure in FIGURES.items() if not figure.data and isinstance(figure.simulated, System)]
 SMALL = "fat-tree(nodes=4,ranks_per_node=4,jitter=100ns,overhead=200ns)"
 
 
@@ -42,12 +42,12 @@ def simulated_launches(
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sites need a program, even where it does not run."""
-    monkeypatch.setattr(simulated, "find_bench", lambda _: "bench")
+    monkeypatch.setattr(simulated, "find_simulator", lambda: "bench")
 
 
 def test_every_figure_is_simulated_or_says_why_not() -> None:
     for name, figure in FIGURES.items():
-        assert (own_data(figure).name in SYSTEMS) != (name in REFUSED), name
+        assert own_data(figure).simulated, name
     with pytest.raises(UsageError, match="hunold2015-fig5 is not simulated: it compares MPI libraries"):
         check_simulated([FIGURES["hunold2015-fig5"]])
 
@@ -55,14 +55,14 @@ def test_every_figure_is_simulated_or_says_why_not() -> None:
 @pytest.mark.usefixtures("bench")
 def test_no_simulated_figure_takes_more_than_half_an_hour() -> None:
     scaling = {f"schuchart2023-{name}" for name in ("fig6", "fig7", "fig9", "fig10", "fig12", "fig13", "sec66")}
-    assert scaling | {"hoefler2008-fig3"} < set(SYSTEMS)
-    for name in SYSTEMS:
+    assert scaling | {"hoefler2008-fig3"} < set(SIMULATED)
+    for name in SIMULATED:
         assert 0 < estimated_seconds(FIGURES[name], simulated_site(FIGURES[name], [])) < 1800, name
 
 
 @pytest.mark.usefixtures("bench")
 def test_a_figure_is_simulated_on_the_papers_system_and_nothing_speaks_of_cores() -> None:
-    for name in SYSTEMS:
+    for name in SIMULATED:
         site = simulated_site(FIGURES[name], [])
         runs = FIGURES[name].runs(site)
         assert runs

@@ -132,7 +132,7 @@ void call_record(struct call *call, int64_t bytes, int root) {
                                     .sequence = call->sequence,
                                     .round = call->round,
                                     .root = root_of(call, root),
-                                    .row = recording_row_number(call->row),
+                                    .row = call->row->number,
                                     .elsewhere = short_ticks(elsewhere),
                                     .thread = (uint16_t)thread_number,
                                     .level = (uint8_t)level};

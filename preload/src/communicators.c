@@ -126,14 +126,14 @@ static uint64_t next_of(uint64_t key) {
 static void keep_name(struct trace_communicator *entry, const char *name) {
     static const char more[] = "...";
     const size_t room = sizeof entry->name;
-    size_t length = strnlen(name, room);
-    memcpy(entry->name, name, length < room ? length + 1 : room);
-    if (length < room)
-        return;
-    length = room - sizeof more;
-    while (length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80) /* within a character */
-        --length;
-    memcpy(entry->name + length, more, sizeof more);
+    const size_t length = strnlen(name, room);
+    size_t kept = length < room ? length : room - sizeof more;
+    while (length == room && kept > 0 && ((unsigned char)name[kept] & 0xc0) == 0x80) /* within a character */
+        --kept;
+    memset(entry->name, 0, room);
+    memcpy(entry->name, name, kept);
+    if (length == room)
+        memcpy(entry->name + kept, more, sizeof more);
 }
 
 /* Fills in the record of a communicator. `origin` is what all processes know of how it was made; 0: nothing. */
@@ -191,7 +191,7 @@ static struct comm *attached_comm(MPI_Comm handle, uint64_t origin) {
 }
 
 /* No lock is held while the handle may be invalid: an error handler may leave this function. */
-static struct comm *find_comm(MPI_Comm handle, uint64_t origin) {
+__attribute__((noinline)) static struct comm *find_comm(MPI_Comm handle, uint64_t origin) {
     void *value = NULL;
     int attached = 0;
     FRAME(frame);

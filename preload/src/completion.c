@@ -92,7 +92,12 @@ static struct expected *remember(MPI_Request request, const struct call *call) {
             one = malloc(sizeof *one);
     }
     if (one != NULL) {
-        *one = (struct expected){.request = request, .call = *call};
+        one->request = request; /* field by field: clearing all of it takes as long as a timestamp */
+        one->call = *call;
+        one->persistent = 0;
+        one->round = IDLE;
+        one->doubtful = 0;
+        one->made = NULL;
         gone = link_last(one);
         RECORDING_ADD32(outstanding, 1);
     }
@@ -194,14 +199,14 @@ static void end_thread(void *anything) {
 
 static void make_ends(void) { ends_known = pthread_key_create(&ends, end_thread) == 0; }
 
-/* Returns whether this thread may own something: its end will give it back. */
-static int may_own(void) {
-    if (!owner) {
-        pthread_once(&ends_made, make_ends);
-        owner = ends_known && pthread_setspecific(ends, &buckets) == 0; /* any pointer but NULL */
-    }
+static int become_owner(void) {
+    pthread_once(&ends_made, make_ends);
+    owner = ends_known && pthread_setspecific(ends, &buckets) == 0; /* any pointer but NULL */
     return owner;
 }
+
+/* Whether this thread may own something: its end will give it back. */
+static int may_own(void) { return owner || become_owner(); }
 
 static void give_back(struct expected *one) {
     RECORDING_ADD32(outstanding, -1);
@@ -249,7 +254,7 @@ static void complete(struct expected *one, int64_t begin, int64_t now, int toget
         call->exit = now;
         elsewhere = 0;
         if (call->row != NULL)
-            RECORDING_ADD(call->row->waits, (now - begin) / together);
+            RECORDING_ADD(call->row->waits, together == 1 ? now - begin : (now - begin) / together);
         if (call->record != NULL) {
             call->record->waited = begin;
             call->record->together = (uint16_t)(together < UINT16_MAX ? together : UINT16_MAX);
@@ -310,8 +315,10 @@ static void complete_all(int requests, struct expected **all, int64_t begin, int
         int code = REAL(Name) arguments;                                                                               \
         int own = leave_expecting(frame);                                                                              \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
-        if (one != NULL && own)                                                                                        \
-            complete_all(1, &one, begin, now, code, done);                                                             \
+        if (one != NULL && own && code == MPI_SUCCESS && (done))                                                       \
+            complete(one, begin, now, 1);                                                                              \
+        else if (one != NULL && own)                                                                                   \
+            put_back(one, code != MPI_SUCCESS);                                                                        \
         return code;                                                                                                   \
     }
 

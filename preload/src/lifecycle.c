@@ -32,7 +32,7 @@ static int directory_made;
 static char job[64];
 
 void say(const char *format, ...) {
-    char text[1024];
+    char text[SETTINGS_PROBLEM_SIZE + 2 * SITE_TEXT_SIZE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);

@@ -10,6 +10,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* What files of this library share is reached without a table of addresses, and may be inlined. */
+#pragma GCC visibility push(hidden)
+
 #ifdef OMPI_MAJOR_VERSION
 #define OPEN_MPI 1
 #else
@@ -51,7 +54,7 @@ extern _Thread_local __attribute__((tls_model("initial-exec"))) uintptr_t inside
 #define FRAME(name)                                                                                                    \
     __asm__ volatile(".cfi_personality 0x1b, frame_unwound");                                                          \
     const uintptr_t name = (uintptr_t)__builtin_frame_address(0)
-__attribute__((visibility("hidden"))) int frame_unwound(int version, int actions, uint64_t class, void *exception,
+int frame_unwound(int version, int actions, uint64_t class, void *exception,
                                                         void *context);
 
 /* Finds out which frames were left. Returns whether the program's call still is on its way. */
@@ -148,6 +151,7 @@ struct comm {
     int inter;
     int everyone; /* has all processes of MPI_COMM_WORLD */
     int together; /* its barriers have a common start */
+    int mixed;    /* processes have disagreed on that */
     struct waiting_sample *waiting;
 };
 
@@ -279,10 +283,6 @@ void clocks_end(void);
 /* After a blocking collective on all processes: synchronizes if it is time. */
 void clocks_after_collective(void);
 
-/* What `downbeat timebase` calls, see there. */
-int downbeat_preload_begin(void);
-int downbeat_preload_sample(int more, double seconds);
-
 /* --- starts.c */
 
 /* Whether this barrier and all later ones on its communicator have a common start: once all of its processes want it.
@@ -303,5 +303,11 @@ void starts_forget(struct comm *comm);
 
 /* The program ends: no more verdicts will be known. */
 void starts_end(void);
+
+#pragma GCC visibility pop
+
+/* clocks.c: what `downbeat timebase` calls, see there. */
+int downbeat_preload_begin(void);
+int downbeat_preload_sample(int more, double seconds);
 
 #endif

@@ -119,8 +119,6 @@ struct trace_row *recording_row(const struct trace_row *key) {
     return row;
 }
 
-uint32_t recording_row_number(const struct trace_row *row) { return row->number; }
-
 /* Adds a row to that of all freed communicators of as many ranks, and gives its place back. */
 static void fold(struct trace_row *row) {
     uint32_t number = row->number;

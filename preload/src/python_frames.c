@@ -15,128 +15,135 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- CPython 3.11, 64 bits: Include/cpython/{pystate,code,unicodeobject}.h, Include/internal/pycore_frame.h. The GIL
- * is the rule there, and builds that trace references, whose objects begin differently, are told by a symbol. */
+/* --- CPython on 64-bit machines: Include/cpython/{pystate,code,unicodeobject,bytesobject}.h and
+ * Include/internal/pycore_frame.h. */
 
-struct object {
-    intptr_t references;
-    const void *type;
+#define TYPE 8  /* of each object, as what follows */
+#define SIZE 16 /* of code in instructions of 2 bytes, of bytes, and of texts in characters */
+#define TEXT_STATE 32
+#define BYTES_CONTENT 32
+#define INSTRUCTION 56 /* of a frame: the one that runs, or one of its caches */
+#define CODE_FILE 112
+#define CODE_NAME 128 /* qualified */
+#define CODE_LINES 136
+
+/* Offsets that differ between versions; `tests/preload/test_python_programs.py` runs each of them that is installed. */
+struct layout {
+    unsigned version; /* 0x030b: 3.11 */
+    int c_frame;      /* in the state of a thread: a pointer to the structure with the frame; -1: it has the frame */
+    int frame, code, first_line, instructions;
+    int ascii, wide; /* characters of a text that is ASCII, and of another one */
 };
-
-struct sized_object {
-    struct object object;
-    intptr_t size;
+static const struct layout layouts[] = {
+    {.version = 0x030b,
+     .c_frame = 56,
+     .frame = 8,
+     .code = 32,
+     .first_line = 72,
+     .instructions = 184,
+     .ascii = 48,
+     .wide = 72},
+    {.version = 0x030c,
+     .c_frame = 56,
+     .frame = 0,
+     .code = 0,
+     .first_line = 68,
+     .instructions = 192,
+     .ascii = 40,
+     .wide = 56},
+    {.version = 0x030d,
+     .c_frame = -1,
+     .frame = 72,
+     .code = 0,
+     .first_line = 68,
+     .instructions = 200,
+     .ascii = 40,
+     .wide = 56},
 };
+/* Builds whose objects begin differently: those that trace references, and those without the GIL. */
+static const char *const other_builds[] = {"PyModule_Create2TraceRefs", "_Py_MergeZeroLocalRefcount"};
 
-struct bytes_object {
-    struct sized_object head;
-    intptr_t hash;
-    unsigned char content[];
-};
-
-struct text_object {
-    struct object object;
-    intptr_t length; /* characters */
-    intptr_t hash;
-    uint32_t state;
-    const void *wide;
-    unsigned char ascii[]; /* if all characters are */
-};
-#define TEXT_KIND(state) ((state) >> 2 & 7U) /* bytes of a character */
-#define TEXT_COMPACT(state) ((state) >> 5 & 1U)
-#define TEXT_ASCII(state) ((state) >> 6 & 1U)
-#define TEXT_OTHERS 24 /* bytes between the head and characters that are not ASCII */
-
-struct code_object {
-    struct sized_object head; /* size in instructions of 2 bytes */
-    const void *constants, *names, *exceptions;
-    int flags;
-    short warm_up, line_size;
-    int arguments, positional, keywords, stack, first_line, locals_plus, locals, plain_cells, cells, free_variables;
-    const void *local_names, *local_kinds;
-    const struct text_object *file, *name, *qualified_name;
-    const struct bytes_object *lines;
-    const void *weak_references, *code, *line_array;
-    int first_traceable;
-    const void *extra;
-    unsigned char instructions[];
-};
-
-struct frame {
-    const void *function, *globals, *builtins, *locals;
-    const struct code_object *code;
-    const void *frame_object;
-    const struct frame *previous;
-    const unsigned char *instruction; /* or the one before the next */
-};
-
-struct c_frame {
-    uint8_t tracing;
-    const struct frame *current;
-};
-
-struct thread_state {
-    const void *previous, *next, *interpreter;
-    int initialized, is_static, recursion[3], tracing[2];
-    const struct c_frame *frame;
-};
-
-_Static_assert(offsetof(struct code_object, instructions) == 184 && offsetof(struct text_object, ascii) == 48 &&
-                   offsetof(struct thread_state, frame) == 56 && offsetof(struct frame, instruction) == 56,
-               "as on 64-bit machines");
-
-#define VERSION_KNOWN 0x030b /* 3.11 */
-
-static const struct thread_state *(*this_thread)(void); /* NULL: no Python, or one that is not known */
+static const struct layout *layout; /* NULL: no Python, or one that is not known */
+static const char *(*this_thread)(void);
 static const void *code_type, *text_type, *bytes_type;
 static pthread_once_t looked_for = PTHREAD_ONCE_INIT;
 
+static const char *pointer_at(const char *object, int offset) {
+    const char *value;
+    memcpy(&value, object + offset, sizeof value);
+    return value;
+}
+
+static size_t size_of(const char *object) { return (size_t)(uintptr_t)pointer_at(object, SIZE); }
+
+static int is_of_type(const char *object, const void *type) {
+    return object != NULL && pointer_at(object, TYPE) == type;
+}
+
 static void look_for_python(void) {
+    if (sizeof(void *) != 8)
+        return;
     const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version");
     code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
     text_type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
     bytes_type = dlsym(RTLD_DEFAULT, "PyBytes_Type");
-    if (version == NULL || *version >> 16 != VERSION_KNOWN || code_type == NULL || text_type == NULL ||
-        bytes_type == NULL || dlsym(RTLD_DEFAULT, "PyModule_Create2TraceRefs") != NULL)
-        return;
     *(void **)(void *)&this_thread = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    if (version == NULL || code_type == NULL || text_type == NULL || bytes_type == NULL || this_thread == NULL)
+        return;
+    for (size_t i = 0; i < sizeof other_builds / sizeof *other_builds; ++i)
+        if (dlsym(RTLD_DEFAULT, other_builds[i]) != NULL)
+            return;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; ++i)
+        if (layouts[i].version == *version >> 16)
+            layout = &layouts[i];
 }
 
-/* The frame that runs in this thread, or NULL. */
-static const struct frame *running_frame(void) {
+/* A place in a program. */
+struct instruction {
+    const char *code;
+    size_t offset; /* bytes */
+};
+
+/* What runs in this thread; code is NULL if that is not known. */
+static struct instruction running_instruction(void) {
+    static const struct instruction none = {NULL, 0};
     pthread_once(&looked_for, look_for_python);
-    const struct thread_state *thread = this_thread != NULL ? this_thread() : NULL;
-    const struct frame *frame = thread != NULL && thread->frame != NULL ? thread->frame->current : NULL;
-    if (frame == NULL || frame->code == NULL)
-        return NULL;
-    const struct code_object *code = frame->code;
-    if (code->head.object.type != code_type || code->file->object.type != text_type ||
-        code->lines->head.object.type != bytes_type || frame->instruction < code->instructions ||
-        frame->instruction >= code->instructions + 2 * code->head.size)
-        return NULL;
-    return frame;
+    const char *state = layout != NULL ? this_thread() : NULL;
+    if (state != NULL && layout->c_frame >= 0)
+        state = pointer_at(state, layout->c_frame);
+    const char *frame = state != NULL ? pointer_at(state, layout->frame) : NULL;
+    const char *code = frame != NULL ? pointer_at(frame, layout->code) : NULL;
+    if (!is_of_type(code, code_type) || !is_of_type(pointer_at(code, CODE_FILE), text_type) ||
+        !is_of_type(pointer_at(code, CODE_LINES), bytes_type))
+        return none;
+    size_t offset = (size_t)(pointer_at(frame, INSTRUCTION) - (code + layout->instructions));
+    return offset < 2 * size_of(code) ? (struct instruction){code, offset} : none;
 }
 
 /* --- files and lines */
 
-static const unsigned char *characters_of(const struct text_object *text, size_t *bytes) {
-    *bytes = (size_t)text->length * (TEXT_ASCII(text->state) ? 1 : TEXT_KIND(text->state));
-    return text->ascii + (TEXT_ASCII(text->state) ? 0 : TEXT_OTHERS);
+/* Bytes of a character, and where they begin. */
+static unsigned characters_of(const char *text, const char **first) {
+    uint32_t state;
+    memcpy(&state, text + TEXT_STATE, sizeof state);
+    unsigned is_ascii = state >> 6 & 1U;
+    *first = text + (is_ascii ? layout->ascii : layout->wide);
+    return is_ascii ? 1 : state >> 2 & 7U;
 }
 
 /* As UTF-8; the end of a long one, which says more than its beginning. */
-static void copy_text(char *target, size_t size, const struct text_object *text) {
-    size_t bytes;
-    const unsigned char *from = characters_of(text, &bytes);
-    unsigned width = TEXT_ASCII(text->state) ? 1 : TEXT_KIND(text->state);
-    char *whole = malloc(4 * (size_t)text->length + 1);
+static void copy_text(char *target, size_t size, const char *text) {
+    const char *from;
+    unsigned width = characters_of(text, &from);
+    size_t length = size_of(text);
+    char *whole = malloc(4 * length + 1);
     size_t used = 0;
     target[0] = '\0';
     if (whole == NULL)
         return;
-    for (intptr_t i = 0; i < text->length; ++i) {
+    for (size_t i = 0; i < length; ++i) {
         uint32_t c = 0;
-        memcpy(&c, from + (size_t)i * width, width);
+        memcpy(&c, from + i * width, width);
         if (c < 0x80) {
             whole[used++] = (char)c;
         } else if (c < 0x800) {
@@ -161,10 +168,10 @@ static void copy_text(char *target, size_t size, const struct text_object *text)
     free(whole);
 }
 
-static unsigned read_varint(const struct bytes_object *table, intptr_t *at) {
+static unsigned read_varint(const unsigned char **at, const unsigned char *end) {
     unsigned value = 0;
-    for (unsigned shift = 0; *at < table->head.size && shift < 32; shift += 6) {
-        unsigned char byte = table->content[(*at)++];
+    for (unsigned shift = 0; *at < end && shift < 32; shift += 6) {
+        unsigned char byte = *(*at)++;
         value |= (byte & 63U) << shift;
         if ((byte & 64U) == 0)
             break;
@@ -172,24 +179,36 @@ static unsigned read_varint(const struct bytes_object *table, intptr_t *at) {
     return value;
 }
 
-/* The line of the instruction at an offset, in bytes; 0: it has none (Objects/locations.md of CPython). */
-static int line_at(const struct code_object *code, intptr_t offset) {
-    const struct bytes_object *table = code->lines;
-    int line = code->first_line;
-    intptr_t end = 0;
-    for (intptr_t at = 0; at < table->head.size;) {
-        unsigned char first = table->content[at++];
+static const unsigned char *lines_of(const char *code, size_t *bytes) {
+    const char *lines = pointer_at(code, CODE_LINES);
+    *bytes = size_of(lines);
+    return (const unsigned char *)lines + BYTES_CONTENT;
+}
+
+static int first_line_of(const char *code) {
+    int line;
+    memcpy(&line, code + layout->first_line, sizeof line);
+    return line;
+}
+
+/* The line of an instruction; 0: it has none (Objects/locations.md of CPython). */
+static int line_of(struct instruction instruction) {
+    size_t bytes;
+    const unsigned char *at = lines_of(instruction.code, &bytes), *end = at + bytes;
+    int line = first_line_of(instruction.code);
+    for (size_t covered = 0; at < end;) {
+        unsigned char first = *at++;
         unsigned kind = first >> 3 & 15U;
         if (kind == 13 || kind == 14) { /* a difference with a sign in the last bit */
-            unsigned value = read_varint(table, &at);
+            unsigned value = read_varint(&at, end);
             line += (value & 1U) != 0 ? -(int)(value >> 1) : (int)(value >> 1);
         } else if (kind >= 10 && kind <= 12) {
             line += (int)kind - 10;
         }
-        while (at < table->head.size && (table->content[at] & 128U) == 0) /* columns */
+        while (at < end && (*at & 128U) == 0) /* columns */
             ++at;
-        end += 2 * ((intptr_t)(first & 7U) + 1);
-        if (offset < end)
+        covered += 2 * ((first & 7U) + (size_t)1);
+        if (instruction.offset < covered)
             return kind == 15 ? 0 : line;
     }
     return 0;
@@ -222,18 +241,22 @@ static struct chunk *chunks;
 static struct known *table;
 static int entries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-PER_THREAD struct known cache[CACHED];
-PER_THREAD struct {
-    const void *address;
-    int is_binding;
-} callers[CACHED];
+struct caches {
+    struct known sites[CACHED];
+    struct {
+        const void *address;
+        int is_binding;
+    } callers[CACHED];
+};
+PER_THREAD struct caches *caches;
 
 static uint64_t mixed(uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
     return hash ^ hash >> 32;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const unsigned char *bytes, size_t size) {
+static uint64_t hash_bytes(uint64_t hash, const void *from, size_t size) {
+    const unsigned char *bytes = from;
     uint64_t word = 0;
     for (; size >= sizeof word; bytes += sizeof word, size -= sizeof word) {
         memcpy(&word, bytes, sizeof word);
@@ -245,18 +268,20 @@ static uint64_t hash_bytes(uint64_t hash, const unsigned char *bytes, size_t siz
 }
 
 /* All that file and line follow from: memory that other code had before may be at the same address. */
-static uint64_t key_of(const struct code_object *code, intptr_t offset) {
+static uint64_t key_of(struct instruction instruction) {
+    const char *file = pointer_at(instruction.code, CODE_FILE), *characters;
+    unsigned width = characters_of(file, &characters);
     size_t bytes;
-    const unsigned char *file = characters_of(code->file, &bytes);
-    uint64_t hash = mixed((uint64_t)offset, (uint64_t)code->first_line);
-    hash = hash_bytes(hash, file, bytes);
-    return hash_bytes(hash, code->lines->content, (size_t)code->lines->head.size) | 1;
+    const unsigned char *lines = lines_of(instruction.code, &bytes);
+    uint64_t hash = mixed(instruction.offset, (uint64_t)first_line_of(instruction.code));
+    hash = hash_bytes(hash, characters, width * size_of(file));
+    return hash_bytes(hash, lines, bytes) | 1;
 }
 
 /* The site of a file and line; the same for all code that was compiled of it. NULL: no memory. */
-static const struct python_site *find_place(const struct code_object *code, int line) {
+static const struct python_site *find_place(const char *code, int line) {
     struct python_site wanted = {.line = line};
-    copy_text(wanted.file, sizeof wanted.file, code->file);
+    copy_text(wanted.file, sizeof wanted.file, pointer_at(code, CODE_FILE));
     for (const struct chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
         for (int i = 0; i < chunk->used; ++i)
             if (chunk->sites[i].line == line && strcmp(chunk->sites[i].file, wanted.file) == 0)
@@ -269,13 +294,13 @@ static const struct python_site *find_place(const struct code_object *code, int 
         more->used = 0;
         chunks = more;
     }
-    copy_text(wanted.function, sizeof wanted.function, code->qualified_name);
+    copy_text(wanted.function, sizeof wanted.function, pointer_at(code, CODE_NAME));
     struct python_site *site = &chunks->sites[chunks->used++];
     *site = wanted;
     return site;
 }
 
-static const struct python_site *find_known(uint64_t key, const struct code_object *code, intptr_t offset) {
+static const struct python_site *find_known(uint64_t key, struct instruction instruction) {
     pthread_mutex_lock(&lock);
     if (table == NULL)
         table = calloc(KNOWN, sizeof *table);
@@ -286,8 +311,8 @@ static const struct python_site *find_known(uint64_t key, const struct code_obje
     if (table != NULL && table[place].key == key) {
         site = table[place].site;
     } else {
-        int line = line_at(code, offset);
-        site = line > 0 ? find_place(code, line) : NULL;
+        int line = line_of(instruction);
+        site = line > 0 ? find_place(instruction.code, line) : NULL;
         if (table != NULL && site != NULL && entries < KNOWN / 2) {
             ++entries;
             table[place] = (struct known){key, site};
@@ -318,18 +343,21 @@ static int is_binding(const void *address) {
 
 const void *python_frame_caller(const void *address) {
     unsigned slot = (unsigned)(((uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U) >> 32) % CACHED;
-    if (callers[slot].address != address) {
-        callers[slot].is_binding = is_binding(address);
-        callers[slot].address = address;
-    }
-    const struct frame *frame = callers[slot].is_binding ? running_frame() : NULL;
-    if (frame == NULL)
+    if (caches == NULL && !thread_memory((void **)(void *)&caches, sizeof *caches))
         return address;
-    intptr_t offset = frame->instruction - frame->code->instructions;
-    uint64_t key = key_of(frame->code, offset);
-    struct known *cached = &cache[(key >> 32) % CACHED];
+    if (caches->callers[slot].address != address) {
+        caches->callers[slot].is_binding = is_binding(address);
+        caches->callers[slot].address = address;
+    }
+    if (!caches->callers[slot].is_binding)
+        return address;
+    struct instruction running = running_instruction();
+    if (running.code == NULL)
+        return address;
+    uint64_t key = key_of(running);
+    struct known *cached = &caches->sites[(key >> 32) % CACHED];
     if (cached->key != key) {
-        const struct python_site *site = find_known(key, frame->code, offset);
+        const struct python_site *site = find_known(key, running);
         if (site == NULL)
             return address;
         *cached = (struct known){key, site};

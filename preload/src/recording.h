@@ -11,6 +11,8 @@
 #include <x86intrin.h>
 #endif
 
+#pragma GCC visibility push(hidden) /* as in preload.h */
+
 /* Creates the file. Without `records` there is room for tables alone. `threaded`: several threads record at once.
  * Returns 0, or an errno. */
 int recording_open(const char *path, int world_rank, int world_size, int64_t records, int threaded);
@@ -65,9 +67,6 @@ double recording_tick_ns(void);
  * need be. Never NULL. */
 struct trace_row *recording_row(const struct trace_row *key);
 
-/* Its number in the file. */
-uint32_t recording_row_number(const struct trace_row *row);
-
 /* A record to fill in, of a call of this level, which the row keeps; or NULL: there is no room, which is counted. */
 struct trace_record *recording_take(struct trace_row *row, int level);
 
@@ -96,5 +95,7 @@ uint32_t recording_phases(void);
 /* Appends what is in a process's file, without the room that it did not use, to an open file. Returns 0, or an errno.
  */
 int recording_append(int target, const char *path);
+
+#pragma GCC visibility pop
 
 #endif

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#pragma GCC visibility push(hidden) /* as in preload.h */
+
 /* In the order of the file, and of the header's fields. */
 enum table {
     MAPS_TABLE,
@@ -86,5 +88,7 @@ void signals_release(const struct held_signals *held);
 
 /* profile.c: gives the place of a freed communicator back, unless a record, a call or a start needs it. */
 void profile_release(uint32_t number);
+
+#pragma GCC visibility pop
 
 #endif

@@ -166,15 +166,24 @@ static void add_sample(struct waiting_sample *waiting) {
     waiting->unresolved_ns = ns;
 }
 
-/* Says once why a barrier has no common start although some processes want one. */
-static void say_mixed(const struct call *call, const int lowest[2]) {
-    char site[SITE_TEXT_SIZE];
-    if (call->comm->rank != lowest[0] || !first_of_job("mixed"))
+/* Says once why a barrier has no common start although some processes want one. Collective: the process that says it
+ * hears where another one calls from. */
+static void say_mixed(const struct call *call, int refusing, int wanting) {
+    struct comm *comm = call->comm;
+    char own_site[SITE_TEXT_SIZE];
+    char site[SITE_TEXT_SIZE] = "";
+    if (comm->mixed)
         return;
-    site_text(site, call->address);
-    say("the barrier at %s gets no common start: rank %d of %d calls it from the executable, but rank %d from a "
-        "library, or after MPI_Pcontrol(0); --callers all harmonizes barriers of libraries, too",
-        site, lowest[1], call->comm->size, lowest[0]);
+    comm->mixed = 1;
+    if (comm->rank == wanting)
+        site_text(site, call->address);
+    PMPI_Bcast(site, SITE_TEXT_SIZE, MPI_CHAR, wanting, comm->handle);
+    if (comm->rank != refusing || !first_of_job("mixed"))
+        return;
+    site_text(own_site, call->address);
+    say("a barrier of %d ranks gets no common start: its rank %d calls it from the executable, at %s, but its rank %d "
+        "from a library, or after MPI_Pcontrol(0), at %s; --callers all harmonizes barriers of libraries, too",
+        comm->size, wanting, site, refusing, own_site);
 }
 
 int starts_agree(const struct call *call, int wanted, int *code) {
@@ -196,7 +205,7 @@ int starts_agree(const struct call *call, int wanted, int *code) {
         return 0;
     comm->together = lowest[0];
     if (!comm->together && lowest[2] != INT_MAX)
-        say_mixed(call, lowest + 1);
+        say_mixed(call, lowest[1], lowest[2]);
     return comm->together;
 }
 

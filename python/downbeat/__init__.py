@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from downbeat.comparison.compare import compare as compare
-    from downbeat.data.cells import sample_metrics as sample_metrics
-    from downbeat.data.cells import summarize_cells as summarize_cells
+    from downbeat.data.cell_summaries import summarize_cells as summarize_cells
     from downbeat.data.launch_file import open_launch as open_launch
+    from downbeat.data.samples import sample_metrics as sample_metrics
     from downbeat.report.pictures import Experiment as Experiment
     from downbeat.report.pictures import open_experiment as open_experiment
     from downbeat.trace.trace import Trace as Trace
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 # Loaded on first use: the launcher wrapper is in this package too, and runs where nothing else is installed.
 _HOMES = {
     "open_launch": "downbeat.data.launch_file",
-    "sample_metrics": "downbeat.data.cells",
-    "summarize_cells": "downbeat.data.cells",
+    "sample_metrics": "downbeat.data.samples",
+    "summarize_cells": "downbeat.data.cell_summaries",
     "compare": "downbeat.comparison.compare",
     "Experiment": "downbeat.report.pictures",
     "open_experiment": "downbeat.report.pictures",

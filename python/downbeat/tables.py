@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from typing import Any, Self, dataclass_transform
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self, dataclass_transform, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Texts = NDArray[np.object_]  # of str
+# The type of an array, and the value that stands for none.
+TYPES: dict[object, tuple[Any, object]] = {
+    Floats: (np.float64, np.nan),
+    Ints: (np.int64, 0),
+    Flags: (np.bool_, False),
+    Texts: (np.object_, ""),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,9 +39,15 @@ class Column:
     unit: str = ""
 
 
-def column(meaning: str, unit: str = "") -> Any:  # noqa: ANN401, the type is that of the annotation
-    """Declares a column of a Table; the annotation beside it is its type."""
-    return dataclasses.field(metadata={"meaning": meaning, "unit": unit})
+def column(meaning: str, unit: str = "", missing: object = None) -> Any:  # noqa: ANN401, the annotation's type
+    """Declares a column of a Table; the annotation beside it is its type.
+
+    Args:
+        meaning: in docs and lists.
+        unit: "s", "B", "1"; empty where the values have none.
+        missing: the value of all rows of a frame without the column, for `Wide.of`; None: it must have the column.
+    """
+    return dataclasses.field(metadata={"meaning": meaning, "unit": unit, "missing": missing})
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(column,))
@@ -65,10 +79,22 @@ class Table:
         return type(self)(**{each.name: getattr(self, each.name)[rows] for each in self.columns()})
 
     @classmethod
+    @functools.cache
     def columns(cls) -> tuple[Column, ...]:
         """The declared columns, in their order."""
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
-        return tuple(Column(each.name, each.metadata["meaning"], each.metadata["unit"]) for each in fields)
+        return tuple(
+            Column(each.name, each.metadata["meaning"], each.metadata["unit"]) for each in fields if each.metadata
+        )
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Mapping[str, object]]) -> Self:
+        """A table of dictionaries; a value that a row lacks is NaN, 0, false or empty, by the type of its column."""
+        types, columns = get_type_hints(cls), {}
+        for each in cls.columns():
+            dtype, missing = TYPES[types[each.name]]
+            columns[each.name] = np.array([row.get(each.name, missing) for row in rows], dtype)
+        return cls(**columns)
 
     @classmethod
     def joined(cls, tables: Iterable[Self]) -> Self:
@@ -78,6 +104,19 @@ class Table:
             **{each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in cls.columns()}
         )
 
+    def groups(self, *keys: Iterable[Any]) -> Iterator[tuple[Any, Self]]:
+        """The rows with equal keys, by the first occurrence of these.
+
+        Args:
+            keys: arrays with a value for each row, columns or others; two NaN are equal.
+
+        Yields:
+            The key, of several keys a tuple of them, and its rows.
+        """
+        frame = pd.DataFrame({i: pd.Series(key, dtype=getattr(key, "dtype", object)) for i, key in enumerate(keys)})
+        for key, rows in frame.groupby(list(frame), sort=False, dropna=False).indices.items():
+            yield key, self[np.asarray(rows)]
+
     def replaced(self, **columns: NDArray[Any]) -> Self:
         """The same rows with other values in some columns."""
         return dataclasses.replace(self, **columns)  # type: ignore[type-var]
@@ -85,3 +124,40 @@ class Table:
     def frame(self) -> pd.DataFrame:
         """The table for users of pandas; the arrays are not copied where pandas can share them."""
         return pd.DataFrame({each.name: getattr(self, each.name) for each in self.columns()})
+
+
+class Wide(Table):
+    """A table made of a frame that has more columns than are declared, as files of other versions do.
+
+    Attributes:
+        source: the frame: rows and columns in its order, `attrs` too.
+    """
+
+    source: pd.DataFrame = dataclasses.field()
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Self:
+        """The table of a frame.
+
+        Raises:
+            KeyError: it lacks a column that has no value for `missing`.
+        """
+        return cls(source=frame, **{one.name: values_of(frame, one) for one in dataclasses.fields(cls) if one.metadata})
+
+    def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
+        """The rows that a slice, an array of numbers or one of flags selects, in its order."""
+        return type(self)(
+            source=self.source.iloc[rows], **{each.name: getattr(self, each.name)[rows] for each in self.columns()}
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """The frame for users of pandas."""
+        return self.source
+
+
+def values_of(frame: pd.DataFrame, declared: dataclasses.Field[Any]) -> NDArray[Any]:
+    """The values of a declared column in a frame."""
+    missing = declared.metadata["missing"]
+    if declared.name not in frame and missing is not None:
+        return np.full(len(frame), missing, dtype=object if isinstance(missing, str) else None)
+    return frame[declared.name].to_numpy()

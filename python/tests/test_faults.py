@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 from downbeat import files
 from downbeat.commands.report import report
-from downbeat.data.cells import read_samples
+from downbeat.data.samples import read_samples
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json
 from downbeat.report.page import Page, PageSection, Table, picture_svg, write_page
@@ -119,7 +119,7 @@ def test_what_a_run_that_was_cut_short_did_not_write_is_no_number(tmp_path: Path
     assert all(np.isnan(data[name]).all() for name in ("status", "requested", "wall_time", "calls"))
     assert data["size"].to_numpy().tolist() == [8, 8]
     assert downbeat.summarize_cells(path)["wall_time"].isna().all()
-    assert read_samples(path)["latency_avg"].max() == pytest.approx(2e-6)
+    assert read_samples(path).metric("latency_avg").max() == pytest.approx(2e-6)
     done = run_downbeat("report", path, "-o", "a.html", where=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")

@@ -12,12 +12,12 @@ import pytest
 from downbeat.errors import UsageError
 from downbeat.run.bench_launch import launch_command
 from downbeat.run.bench_options import launcher_at
+from downbeat.run.durations import LEAST_LIMIT
 from downbeat.run.execute import ranks_here
 from downbeat.run.job import Job, job_of
 from downbeat.run.libraries import LIBRARIES, Places
 from downbeat.run.plan import LaunchKey, Library, Measurement, Plan
 from downbeat.run.planning import check_placing, default_ranks
-from downbeat.run.simulation import LEAST_LIMIT
 
 SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "4", "SLURM_JOB_CPUS_PER_NODE": "48(x3),32", "SLURM_NTASKS": "128"}
 PLACED = "srun -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}"

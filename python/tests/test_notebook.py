@@ -17,8 +17,8 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
+from downbeat.comparison.compared import Compared
 from downbeat.comparison.questions import against_start
-from downbeat.comparison.sheet import verdict_words
 from downbeat.comparison.summaries import summarize_groups
 from downbeat.comparison.tables import experiment_record
 from downbeat.errors import UsageError
@@ -222,6 +222,6 @@ def test_one_direction(experiment: downbeat.Experiment, run: Run) -> None:
 def test_one_word(experiment: downbeat.Experiment) -> None:
     few = downbeat.Experiment(experiment.path, "e", experiment.launches[:4], None, ())
     compared = downbeat.compare(few, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "mpi_barrier"})
-    words = [*verdict_words(compared), *starts_of(few).ratios["verdict"]]
+    words = [*map(Compared.of(compared).word, compared["verdict"]), *starts_of(few).ratios["verdict"]]
     assert [*compared["verdict"], *words] == ["undecided"] * 3
     assert compared["ratio_low"].iloc[0] > 1

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 from downbeat.comparison.summaries import MOST_OPERATIONS, describe, describe_each, synchronization
-from downbeat.data import cells
-from downbeat.data.cells import exit_pattern
+from downbeat.data import exit_patterns
+from downbeat.data.exit_patterns import exit_pattern
 from downbeat.report.clock_pictures import draw_drift, draw_edges, draw_pareto, draw_round_trips, pareto_front
 from downbeat.report.compared import contrast_of, state_lines
 from downbeat.report.drawing import make_picture, numbers_of
@@ -172,9 +172,9 @@ def test_exit_pattern_is_each_ranks_mean_after_the_first(tmp_path: Path, monkeyp
     one = Cell(entry + np.array([0, 10 * US, 0]), entry + 1, verdict=[0, 0, 1], delay=[0, 10 * US, 0])
     experiment = write_experiment(tmp_path, [[one, cell(1, operation="reduce", ranks=3, skew_us=0)]])
     expected = pytest.approx([0.5e-6, 1.5e-6, 2e-6, 0, 0, 0], abs=1e-12)
-    assert exit_pattern(experiment.launches[0].path)["exit"].tolist() == expected
-    monkeypatch.setattr(cells, "CHUNK_BYTES", 1)
-    assert exit_pattern(experiment.launches[0].path)["exit"].tolist() == expected
+    assert exit_pattern(experiment.launches[0].path).exit_s.tolist() == expected
+    monkeypatch.setattr(exit_patterns, "CHUNK_BYTES", 1)
+    assert exit_pattern(experiment.launches[0].path).exit_s.tolist() == expected
     (picture,) = draw_patterns(experiment)
     # Two cells behind the same synchronizer: what follows it does not matter.
     assert line(picture.panels[0], "harmonize") == ([0, 1, 2], pytest.approx([0.25, 0.75, 1.0], abs=1e-6))

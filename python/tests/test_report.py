@@ -20,7 +20,7 @@ import pytest
 import xarray as xr
 from downbeat.cli import app
 from downbeat.comparison.compare import compare
-from downbeat.comparison.effort import next_step
+from downbeat.comparison.facts import next_step
 from downbeat.comparison.questions import against_start
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.comparison.summaries import plain_cells

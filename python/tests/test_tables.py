@@ -1,8 +1,9 @@
 """Record types are checked where they are made, and keep their rows together."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from downbeat.tables import Column, Floats, Ints, Table, column
+from downbeat.tables import Column, Floats, Ints, Table, Texts, Wide, column
 
 
 class Waits(Table):
@@ -41,3 +42,33 @@ def test_a_column_is_replaced_and_the_table_stays() -> None:
     before = waits(3, 1)
     after = before.replaced(waited=np.zeros(2))
     assert (list(before.waited), list(after.waited), list(after.rank)) == ([1.5, 0.5], [0.0, 0.0], [3, 1])
+
+
+def test_rows_with_equal_keys_are_grouped_in_the_order_of_their_first_occurrence() -> None:
+    table = waits(3, 1, 3, 2)
+    assert [(key, list(group.waited)) for key, group in table.groups(table.rank)] == [
+        (3, [1.5, 1.5]),
+        (1, [0.5]),
+        (2, [1.0]),
+    ]
+    parity = table.groups(table.rank % 2, np.array(["a", "b", "a", "a"], dtype=object))
+    assert [(key, list(group.rank)) for key, group in parity] == [((1, "a"), [3, 3]), ((1, "b"), [1]), ((0, "a"), [2])]
+    assert [len(group) for _, group in table.groups(np.array([np.nan, 1.0, np.nan, 2.0]))] == [2, 1, 1]
+
+
+class Launches(Wide):
+    """The launches of a file."""
+
+    number: Ints = column("from 1")
+    library: Texts = column("MPI library", missing="")
+
+
+def test_a_frame_with_more_columns_than_are_declared_keeps_them() -> None:
+    frame = pd.DataFrame({"other": [0.1, 0.2, 0.3], "number": [1, 2, 3]})
+    frame.attrs["units"] = {"other": "s"}
+    table = Launches.of(frame)[np.array([False, True, True])]
+    assert (list(table.number), list(table.library)) == ([2, 3], ["", ""])
+    assert list(table.frame()["other"]) == [0.2, 0.3]
+    assert table.frame().attrs == frame.attrs
+    with pytest.raises(KeyError, match="number"):
+        Launches.of(frame.drop(columns="number"))

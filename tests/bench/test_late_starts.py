@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from conftest import ONE_LIBRARY, Bench, read_dataset, read_records
-from downbeat.data.cells import summarize_cells
+from downbeat.data.cell_summaries import summarize_cells
 
 # Rank 0 sets a start 300 us ahead as soon as it is through, and is in time; rank 1, whose calls take 500 us, is 200 us
 # later each time, until the ranks gather for the next batch.

@@ -28,10 +28,10 @@ def program(mpi: str, name: str) -> str:
 
 
 def run_traced(
-    directory: Path, mpi: str, words: Sequence[str], *options: str, **variables: str
+    directory: Path, mpi: str, words: Sequence[str], *options: str, ranks: int = 2, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program by `downbeat trace` into a directory."""
-    launcher, env = launcher_words(mpi, 2)
+    launcher, env = launcher_words(mpi, ranks)
     clean = {name: value for name, value in env.items() if not name.startswith("DOWNBEAT_")}
     command = [sys.executable, "-m", "downbeat", "trace", "-o", str(directory), "--mpi", mpi, *options, "--"]
     return subprocess.run(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import shutil
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,10 +18,29 @@ pytestmark = pytest.mark.thorough
 
 PROGRAM = Path(__file__).resolve().parent / "python_sites.py"
 DEBIAN_PYTHON = "/usr/bin/python3"
+
+
+def other_python(version: str) -> object:
+    """A parameter: an interpreter of another version that has mpi4py, if there is one on PATH."""
+    path = shutil.which(f"python{version}")
+    known = (
+        path is not None
+        and subprocess.run([path, "-c", "import mpi4py"], check=False, capture_output=True).returncode == 0
+    )
+    skipped = pytest.mark.skipif(not known, reason=f"no python{version} with mpi4py on PATH")
+    return pytest.param("openmpi", path or "", id=f"openmpi-{version}", marks=skipped)
+
+
 PYTHONS = pytest.mark.parametrize(
     ("mpi", "python"),
-    [("openmpi", sys.executable), ("openmpi", DEBIAN_PYTHON), ("openmpi5", sys.executable), ("mpich5", sys.executable)],
-    ids=["openmpi", "openmpi-debian", "openmpi5", "mpich5"],
+    [
+        pytest.param("openmpi", sys.executable, id="openmpi"),
+        pytest.param("openmpi", DEBIAN_PYTHON, id="openmpi-debian"),
+        pytest.param("openmpi5", sys.executable, id="openmpi5"),
+        pytest.param("mpich5", sys.executable, id="mpich5"),
+        other_python("3.12"),
+        other_python("3.13"),
+    ],
 )
 
 
@@ -28,7 +49,7 @@ def traced_python(
 ) -> tuple[downbeat.Trace, str]:
     """Runs a program of mpi4py that is to succeed; returns what was recorded, and what it printed."""
     libmpi = linked_mpi(str(ROOT / "build" / mpi / "lib" / "libdownbeat.so"))
-    chosen = {"MPI4PY_LIBMPI": str(libmpi)} if python == sys.executable else {}
+    chosen = {"MPI4PY_LIBMPI": str(libmpi)} if python != DEBIAN_PYTHON else {}
     program = ["env", f"PYTHONPATH={ROOT / 'python'}:{path}", python, *words]
     done = run_traced(directory, mpi, program, *options, **chosen)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from downbeat.comparison.judging import Judged, Match, judge_matches
-from downbeat.comparison.kinds import notes_on_kinds
+from downbeat.comparison.judging import Judged, judge_matches
+from downbeat.comparison.matching import Match
+from downbeat.comparison.notes import notes_on_kinds
 
 from benchmarks.promises import Promise, at_most, by_chance
 from tests.statistics import kinds

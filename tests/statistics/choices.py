@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
-from downbeat.comparison.summaries import NO_PATTERN
+from downbeat.data.cells import NO_PATTERN
 from downbeat.run.plan import DEFAULT_ENVIRONMENT
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median
 from downbeat.tune.choosing import Prices, choose, compare_choices, kinds_of_choice, other_choices

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from downbeat.comparison.effort import next_step
+from downbeat.comparison.facts import MORE_LAUNCHES, next_step
 from downbeat.comparison.judging import powers_of
-from downbeat.comparison.sheet import MORE_LAUNCHES
 from downbeat.data.cells import STEP
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION
 from downbeat.statistics.two_samples import compare_independent, compare_paired

@@ -13,7 +13,8 @@ import pandas as pd
 from downbeat.comparison.compare import compare
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.comparison.tables import experiment_sheet, summarize_launches
-from downbeat.data.cells import HIGH, LINE, LOW, PATH, with_states
+from downbeat.data.cells import HIGH, LOW, PATH
+from downbeat.data.states import LINE, with_states
 from downbeat.errors import UsageError
 from downbeat.run.experiment import FACTORS, Experiment, Launch
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN

@@ -22,7 +22,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from downbeat.data.cells import HIGH, LOW, names_of_classes
+from downbeat.data.cells import HIGH, LOW
+from downbeat.data.states import names_of_classes
 from downbeat.run.experiment import open_experiment
 from scipy import stats
 

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from downbeat.comparison.compare import compare
-from downbeat.data.cells import HIGH, LOW, PATH, with_states
+from downbeat.data.cells import HIGH, LOW, PATH
+from downbeat.data.states import with_states
 from downbeat.errors import UsageError
 
 from benchmarks.promises import at_least, at_most, by_chance

@@ -1,8 +1,8 @@
 """Worlds of the papers' figures: what `downbeat reproduce` would find on disk, with the truth known.
 
 A figure says what its runs measure. From that all cells, files and series are made up, log-normal over launches; with
-`EFFECTS`, what the paper reports, or with `WITHOUT`, in which no claim is true: nothing, where it has no entry. Where
-the structure of the data is the point, `shapes` makes them.
+the `effect` of the figure's file, what the paper reports, or with `WITHOUT`, in which no claim is true: nothing, where
+it has no entry. Where the structure of the data is the point, `shapes` makes them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 import xarray as xr
+from downbeat.comparison.conditions import factor_number
 from downbeat.run.experiment import Launch
-from downbeat.text import name_of, split_list
+from downbeat.text import name_of, seconds_of, split_list
 from downbeat_papers.figure import FIGURES, own_data
-from downbeat_papers.kinds.cells import Cells
+from downbeat_papers.kinds.cells import Cells, ReduceMatrix
 from downbeat_papers.kinds.clocks import FITTED, NODES, PLAIN, SCHEMES, TREE, steps
 from downbeat_papers.kinds.late_arrival import LateArrival
 from downbeat_papers.kinds.scaling import Scaling, with_lines
@@ -34,7 +35,6 @@ Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 RANKS = (2, 4, 8, 16)
 DEVIATION = 0.05  # of launches, and of cells within a launch
 US = 1e-6
-UNITS = {"us": "e-6", "ms": "e-3", "s": ""}
 # Columns of cells that figures show; each cell takes 1 us by any of them.
 COLUMNS = (
     *(LATENCY, MEDIAN, "max_of_means", "latency_max_median", "latency_observed_median", "global_time_median"),
@@ -127,13 +127,13 @@ Factor: TypeAlias = float | Callable[[pd.DataFrame], "pd.Series[float] | Floats"
 Effect: TypeAlias = tuple[Where, str, Factor]  # which cells, which column ("": latencies), times what
 
 
-def bytes_of(text: str) -> int:
-    return int(text.rstrip("KM")) * {"K": 1024, "M": 1 << 20}.get(text[-1], 1)
-
-
-def seconds_of(text: str) -> float:
-    number = text.rstrip("smu")
-    return float(number + UNITS[text[len(number) :]])
+def sizes_of(text: str) -> list[int]:
+    """Returns message sizes, of ranges such as "8:1K" each power of two."""
+    sizes = []
+    for word in split_list(text):
+        first, last = (int(factor_number("size", one or "0")) for one in word.partition(":")[::2])
+        sizes += [first << step for step in range(last.bit_length() - first.bit_length() + 1)] if last else [first]
+    return sizes
 
 
 FACTORS = [
@@ -152,7 +152,7 @@ def cells_of(run: Run) -> pd.DataFrame:
     for word in run.operations:
         operation = name_of(word)
         sized = operation not in ("nothing", "barrier", "ibarrier")
-        sizes = [bytes_of(one) for one in split_list(options.get("sizes", "8"))] if sized else [0]
+        sizes = sizes_of(options.get("sizes", "8")) if sized else [0]
         owner, _, names = options.get("algorithm", "").partition("=")
         algorithms = split_list(names) if owner == operation else ["default"]
         timings = split_list(options.get("timing", "per_call"))
@@ -231,16 +231,7 @@ def cell_world(name: str) -> World:
     return world
 
 
-LOWEST, HIGHEST = 0.6, 1.8  # delta of the rooted MPI_Reduce on one node (Schuchart 2023, Fig. 6)
-# Delta of the figures on message sizes: by algorithm, of small and of large messages; 1 elsewhere.
-DELTAS: Mapping[int, Mapping[str, tuple[float, float]]] = {
-    6: {"linear": (LOWEST, LOWEST), "binomial": (HIGHEST, HIGHEST)},
-    7: {"linear": (0.09, 0.5), "binomial": (10, 2), "mpich": (2, 1)},
-    9: {"mpich": (1 / 9, 1.1), "default": (1.2, 1.2), "knomial": (1.2, 1.2)},
-    10: {"mpich": (1 / 9, 1.1)},
-    12: {"nonoverlapping": (HIGHEST, HIGHEST)},
-    13: {"mpich": (0.2, 0.8), "nonoverlapping": (0.8, 0.2)},
-}
+HIGHEST = 1.8  # delta of the rooted MPI_Reduce on one node (Schuchart 2023, Fig. 6)
 AFTER = {"synchronizer": BARRIER}
 UNAFFECTED = HIGHEST**0.5  # the most that counts as unaffected
 
@@ -265,38 +256,6 @@ PROCESSES: list[Effect] = [
     ({**AFTER, "line": "knomial"}, LATENCY, rough(4 / 1.5)),
     ({"line": "mpich"}, LATENCY, lambda rows: np.where(rows["synchronizer"] == BARRIER, 0.4, MORE)),
 ]
-LATE = {"operation": "bcast", "size": 8, "pattern": "one_late(rank=15)"}
-EFFECTS: Mapping[str, Sequence[Effect]] = {
-    "schuchart2023-fig1": [({"barrier_algorithm": "double_ring"}, LATENCY, 3.6)],
-    "schuchart2023-fig2": [
-        ({"algorithm": algorithm, "barrier_algorithm": barrier, **AFTER}, "", time)
-        for algorithm, times in FIGURES["schuchart2023-fig2"].kind.paper.items()  # type: ignore[attr-defined]
-        for barrier, time in zip(FIGURES["schuchart2023-fig2"].kind.columns, times, strict=True)  # type: ignore[attr-defined]
-    ],
-    **{
-        f"schuchart2023-fig{number}": [({**AFTER, "line": line}, "", of_sizes(*two)) for line, two in lines.items()]
-        for number, lines in DELTAS.items()
-    },
-    **{f"schuchart2023-fig{number}": PROCESSES for number in (8, 11, 14)},
-    "schuchart2023-sec66": [],
-    "hunold2015-fig2": [({"timing": "batch"}, "", 0.5)],
-    "hunold2015-fig5": [({"library": "mpich5", **AFTER}, "", 1.5)],
-    "hoefler2008-fig1": [
-        ({"operation": "bcast", "calls": [3, 10, 100]}, "latency_max_median", 0.5),
-        ({"operation": "bcast"}, "latency_observed_median", 0.4),
-    ],
-    "hoefler2008-fig2": [
-        (LATE, "latency_observed_median", 0.3),
-        ({"operation": "bcast"}, "end_skew_median", 5.0),
-        ({"synchronizer": "none"}, "imbalance_worst_median", 5.0),
-    ],
-    "hoefler2008-fig3": [
-        ({"synchronizer": "linear"}, "exit_skew_median", 5.0),
-        ({"synchronizer": ["linear", "harmonize(after=linear)"]}, MEDIAN, 1.5),
-    ],
-    "niethammer2016-fig2": [],
-    "niethammer2016-fig3": [({"synchronizer": "roundtime(lead=1ms)"}, "exit_skew_median", 0.25)],
-}
 # Only figures whose claims say that something does not happen.
 WITHOUT: Mapping[str, Sequence[Effect]] = {
     "schuchart2023-fig12": [({**AFTER, "line": ["default", "mpich"]}, "", UNAFFECTED)],
@@ -305,13 +264,25 @@ WITHOUT: Mapping[str, Sequence[Effect]] = {
 }
 
 
+def effect_of(column: str = "", factor: float | Sequence[float] = 1.0, **where: Any) -> Effect:  # noqa: ANN401
+    """Returns an effect as a figure's file has it."""
+    return where, column, of_sizes(*factor) if isinstance(factor, list) else float(factor)  # type: ignore[arg-type]
+
+
 def effects_of(name: str) -> list[Effect]:
     """Returns what the paper reports; algorithms of Open MPI are 1.5 times apart, MPICH is as fast as its default."""
-    kind, effects = FIGURES[name].kind, list(EFFECTS[name])
-    if isinstance(kind, Scaling) and EFFECTS[name] is not PROCESSES:
+    kind, declared = FIGURES[name].kind, FIGURES[name].effect
+    if declared == "processes":
+        return PROCESSES
+    if isinstance(kind, ReduceMatrix):
+        return [
+            ({"algorithm": algorithm, "barrier_algorithm": barrier, **AFTER}, "", time)
+            for algorithm, times in kind.paper.items()
+            for barrier, time in zip(kind.columns, times, strict=True)
+        ]
+    effects = [effect_of(**one) for one in declared]  # type: ignore[arg-type]
+    if isinstance(kind, Scaling):
         effects += [({"line": line}, "", 1.5**place) for place, line in enumerate(kind.algorithms, 1)]
-    if name == "schuchart2023-fig13":
-        effects.append(({"line": "mpich"}, "", MORE))  # and slower from the common start
     return effects
 
 
@@ -459,52 +430,67 @@ def shaped(name: str, make: Callable[..., Any]) -> World:
     return world
 
 
-WORLDS: Mapping[str, World] = {
-    **{name: cell_world(name) for name in EFFECTS},
-    "schuchart2023-fig3": skews,
-    "schuchart2023-fig15": clock_world(
-        "schuchart2023-fig15",
-        durations=lambda maker, run, _: maker.pick(200e-6 * 1.3 ** np.log2(run.ranks), 0.02),
-    ),
-    "schuchart2023-fig16": clock_world("schuchart2023-fig16", lambda maker, *_: maker.pick(0.3, 1.0)),
-    "hunold2015-fig1": time_world(
-        "hunold2015-fig1", lambda maker, label: (20, maker.pick(3 if label == "fixed" else 1, 0))
-    ),
-    "hunold2015-fig3": time_world("hunold2015-fig3", lambda *_: (100, 0), local=0.7),
-    "hunold2015-fig4": exits,
-    "hunold2015-fig7": time_world("hunold2015-fig7", rising),
-    "hunold2015-fig8": clock_world("hunold2015-fig8", directly_after),
-    "hunold2015-fig9": clock_world(
-        "hunold2015-fig9",
-        lambda maker, _, scheme, wait: (
-            50.0
-            if name_of(scheme) in SCHEMES[:2]
-            else maker.pick((1 + wait / 2) / (2 if name_of(scheme) == "jk" else 1), 50)
+# Worlds of one figure each, by its effect.
+MADE: Mapping[str, Mapping[str, World]] = {
+    "clocks": {
+        "schuchart2023-fig15": clock_world(
+            "schuchart2023-fig15",
+            durations=lambda maker, run, _: maker.pick(200e-6 * 1.3 ** np.log2(run.ranks), 0.02),
         ),
-    ),
-    "hunold2015-fig10": clock_world(
-        "hunold2015-fig10",
-        lambda maker, _, scheme, __: of_pareto(maker, scheme, error=True),
-        lambda maker, _, scheme: of_pareto(maker, scheme, error=False),
-        lambda maker: maker.pick(20, 80),
-    ),
-    "hunold2015-fig11": time_world("hunold2015-fig11", rising),
-    "hoefler2008-fig8": clock_world(
-        "hoefler2008-fig8",
-        durations=lambda maker, run, scheme: (
-            1e-3 * (1.0 if scheme == TREE else maker.pick((run.ranks - 1) / steps(run.ranks), 1.0))
+        "schuchart2023-fig16": clock_world("schuchart2023-fig16", lambda maker, *_: maker.pick(0.3, 1.0)),
+        "hunold2015-fig8": clock_world("hunold2015-fig8", directly_after),
+        "hunold2015-fig9": clock_world(
+            "hunold2015-fig9",
+            lambda maker, _, scheme, wait: (
+                50.0
+                if name_of(scheme) in SCHEMES[:2]
+                else maker.pick((1 + wait / 2) / (2 if name_of(scheme) == "jk" else 1), 50)
+            ),
         ),
-    ),
-    **{name: shaped(name, trips) for name in ("hoefler2008-fig4", "hoefler2008-fig6")},
-    "hunold2015-sec6": shaped("hunold2015-sec6", fits),
-    "niethammer2016-tab2": shaped("niethammer2016-tab2", offsets),
-    **{
-        f"niethammer2016-fig{number}": shaped(f"niethammer2016-fig{number}", late_arrivals)
-        for number in (5, 6, 7, 8, 10, 11, 12, 13, 14, 16)
+        "hunold2015-fig10": clock_world(
+            "hunold2015-fig10",
+            lambda maker, _, scheme, __: of_pareto(maker, scheme, error=True),
+            lambda maker, _, scheme: of_pareto(maker, scheme, error=False),
+            lambda maker: maker.pick(20, 80),
+        ),
+        "hoefler2008-fig8": clock_world(
+            "hoefler2008-fig8",
+            durations=lambda maker, run, scheme: (
+                1e-3 * (1.0 if scheme == TREE else maker.pick((run.ranks - 1) / steps(run.ranks), 1.0))
+            ),
+        ),
+    },
+    "run_times": {
+        "hunold2015-fig1": time_world(
+            "hunold2015-fig1", lambda maker, label: (20, maker.pick(3 if label == "fixed" else 1, 0))
+        ),
+        "hunold2015-fig3": time_world("hunold2015-fig3", lambda *_: (100, 0), local=0.7),
+        "hunold2015-fig7": time_world("hunold2015-fig7", rising),
+        "hunold2015-fig11": time_world("hunold2015-fig11", rising),
+    },
+    "skews": {
+        "schuchart2023-fig3": skews,
+    },
+    "exits": {
+        "hunold2015-fig4": exits,
     },
 }
+CELLS = ("matrix", "processes")  # of `effects_of`
+SHAPES = {each.__name__: each for each in (trips, fits, offsets, late_arrivals, drifts)}
+
+
+def world_of(name: str) -> World:
+    """Returns the world of a figure, by its effect."""
+    effect = FIGURES[name].effect
+    if not isinstance(effect, str) or effect in CELLS:
+        return cell_world(name)
+    return shaped(name, SHAPES[effect]) if effect in SHAPES else MADE[effect][name]
+
+
 # Drifts of one machine are made, not found; that an operation "scales well" is not a number.
 WITHOUT_CLAIMS: Mapping[str, World] = {
-    **{name: shaped(name, drifts) for name in ("hunold2015-fig6", "hoefler2008-fig5")},
-    **{f"niethammer2016-fig{number}": shaped(f"niethammer2016-fig{number}", late_arrivals) for number in (9, 15)},
+    name: world_of(name)
+    for name, figure in FIGURES.items()
+    if figure.effect == "drifts" or all(claim.test.startswith("show") for claim in figure.claims)
 }
+WORLDS: Mapping[str, World] = {name: world_of(name) for name in FIGURES if name not in WITHOUT_CLAIMS}

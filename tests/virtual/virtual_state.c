@@ -207,7 +207,7 @@ static void sum_up(struct run *run) {
         for (int k = 0; k < oscillator->turn_count; ++k)
             mark_blind(run, &oscillator->turns[k]);
         outcome->late += run->states[i].counters.late_arrivals + run->states[i].counters.late_exits;
-        outcome->contradictions += run->states[i].syncs.contradictions;
+        outcome->contradictions += run->states[i].contradiction.count;
         outcome->unsure += run->states[i].counters.unsure_clocks;
     }
     outcome->depth = first->syncs.depth;

@@ -305,7 +305,7 @@ void warn_of_states(const Context &context, const std::vector<CellResult> &resul
         }
     }
     std::ranges::sort(readings);
-    // States are parted by gaps, as python/downbeat/data/cells.py has it: on a busy machine readings spread without
+    // States are parted by gaps, as python/downbeat/data/states.py has it: on a busy machine readings spread without
     // one.
     const auto gap =
         std::ranges::adjacent_find(readings, [](double below, double above) { return above > same_state * below; });

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#define DB_MAX_PARAMETERS 6
+#define DB_MAX_PARAMETERS 6 /* the most that a component has */
 
 struct db_node;
 

@@ -11,14 +11,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define DB_MAILBOX_WORDS 7
+/* Standard: a line of x86-64 and of most AArch64 processors; the round takes one word of it. */
 #define DB_CACHE_LINE 64
+#define DB_MAILBOX_WORDS 7
 
 struct db_mailbox {
     /* Processors fetch lines in pairs. */
     _Alignas(2 * DB_CACHE_LINE) _Atomic uint32_t round;
     int64_t words[DB_MAILBOX_WORDS];
-    _Alignas(DB_CACHE_LINE) _Atomic uint32_t sleepers; /* written by who sleeps alone, so in a line of its own */
+    _Alignas(DB_CACHE_LINE) _Atomic uint32_t sleepers; /* only sleeping processes write it, so it has its own line */
 };
 
 /* Writes the words of a round. `channel`: that of the processes that wait, for their patience. */

@@ -11,11 +11,10 @@
  * or for a process without a processor. A process that only yields would slow down the round trips of the pair whose
  * turn it is; so it naps, longer and longer. Without yields it polls for about 1 ms first: a nap costs more than any
  * message, and on a loaded machine processes get their processors at scheduler ticks, mostly the same ones. */
+/* About DB_AWAY_NS (decision.h), at the 50 ns of MPI_Test. Depends on the machine. */
 #define POLLS_BEFORE_NAPS 20000
-#define YIELDS_BEFORE_NAPS 500
-#define SHORTEST_NAP_NS 50000
-#define LONGEST_NAP_NS 800000
-/* A look for a loss takes longer than a poll. Counted over calls: a synchronization has thousands of short waits. */
+/* A look for a loss takes longer than a poll. Counted over calls: a synchronization has thousands of short waits.
+ * Choice: some 50 us; at half and twice, a loss is noticed that much sooner or later. */
 #define POLLS_PER_LOOK 1000
 #define YIELDS_PER_LOOK 50
 static _Thread_local unsigned polls_since_look;
@@ -32,8 +31,8 @@ static int is_lost(const struct db_watched *watched, enum db_patience patience, 
 int db_await(MPI_Request *request, enum db_patience patience, MPI_Comm comm, const struct db_watched *watched) {
     if (patience == DB_BLOCK && watched == NULL)
         return MPI_Wait(request, MPI_STATUS_IGNORE);
-    const unsigned before_naps = patience == DB_YIELD ? YIELDS_BEFORE_NAPS : POLLS_BEFORE_NAPS;
-    long nap_ns = SHORTEST_NAP_NS;
+    const unsigned before_naps = patience == DB_YIELD ? DB_YIELDS_BEFORE_SLEEP : POLLS_BEFORE_NAPS;
+    long nap_ns = DB_SHORTEST_SLEEP_NS;
     for (unsigned polls = 0;; ++polls) {
         int done;
         DB_TRY(MPI_Test(request, &done, MPI_STATUS_IGNORE));
@@ -44,7 +43,7 @@ int db_await(MPI_Request *request, enum db_patience patience, MPI_Comm comm, con
             db_loss_revoke(comm); /* which completes the request, with an error */
         if (naps) {
             nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
-            nap_ns = 2 * nap_ns < LONGEST_NAP_NS ? 2 * nap_ns : LONGEST_NAP_NS;
+            nap_ns = 2 * nap_ns < DB_LONGEST_SLEEP_NS ? 2 * nap_ns : DB_LONGEST_SLEEP_NS;
         } else if (patience == DB_YIELD) {
             sched_yield();
         }

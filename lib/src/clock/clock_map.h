@@ -15,7 +15,7 @@ struct db_uncertainty {
     double cross;  /* ns */
     double rate;   /* relative^2 */
     double walk;   /* relative^2 per ns */
-    double unseen; /* ns^2, on top: what no exchange shows, so that nothing is gained by another one */
+    double unseen; /* ns^2, on top: path asymmetry, which no exchange reveals, so another one gains nothing */
 };
 
 struct db_clock_map {
@@ -24,8 +24,8 @@ struct db_clock_map {
     int64_t global_ns;  /* ... the global clock shows this */
     double ns_per_tick; /* and rises by this much per tick */
     double bound_ns;    /* of the error of global_ns */
-    double growth;      /* by which the bound grows per ns from then on, ... */
-    double ramp;        /* ... and by which that growth grows per ns, because frequencies change */
+    double growth;      /* of the bound per ns from then on */
+    double ramp;        /* second derivative of the bound, per ns^2: frequencies wander */
     struct db_uncertainty uncertainty;
 };
 
@@ -95,7 +95,7 @@ static inline double db_map_deviation_ns(const struct db_clock_map *map, int64_t
     return db_map_deviation_with_ns(map, ticks, 0.0);
 }
 
-/* The expected error: likewise, with what no exchange shows. */
+/* Expected error (1 sigma, ns), including path asymmetry, which no exchange can reveal. */
 static inline double db_map_expected_ns(const struct db_clock_map *map, int64_t ticks) {
     return db_map_deviation_with_ns(map, ticks, map->uncertainty.unseen);
 }

@@ -16,7 +16,8 @@ static double drawn(uint64_t seed, int64_t ticks) {
     return (double)(db_mix(z) >> 11) * 0x1p-53;
 }
 
-/* A clock built on this one waits again for what it rounded off; that does not count as a wait. */
+/* A clock built on this one waits again for what it rounded off; that does not count as a wait. Choice: far above a
+ * rounding, far below a slack; half and twice do the same. */
 #define LEAST_NS 50
 
 /* Some waits end late, as if the kernel had preempted the process; the host's properties say how many, and by how much.

@@ -14,7 +14,7 @@
 #define SINES 3
 #define TWO_PI 6.283185307179586
 
-/* Incommensurable, from the length of a few resynchronizations to that of a long benchmark. */
+/* Choice: incommensurable, from the length of a few resynchronizations to that of a long benchmark. */
 static const double period_ns[SINES] = {1.7e9, 7.3e9, 31.1e9};
 
 struct db_validation_clock {

@@ -5,12 +5,15 @@
 #include <sched.h>
 #include <time.h>
 
-/* A sleep ends late by the kernel's timer slack (50 us unless changed) and a wake-up. */
+/* Standard: Linux ends a sleep up to 50 us late (timer_slack_ns, prctl(2)); as much again for the wake-up. Choice;
+ * half: some sleeps end after the deadline; twice: 0.1 ms more are spun or yielded. */
 #define SLEEP_MARGIN_NS 100000.0
-/* A yield may give a time slice away: the last stretch is spun. */
+/* A yield may give a time slice away: the last stretch is spun. Choice: some 10 yields; half and
+ * twice: not measured. */
 #define YIELD_MARGIN_NS 5000.0
 /* If other programs want the processor, a longer spin may use up the time slice and end late. A process that sleeps
- * keeps its claim to the processor, and wakes early enough to get it back. */
+ * keeps its claim to the processor, and wakes early enough to get it back. Choice, by the 1 to 4 ms of a scheduler's
+ * tick; make bench, rows busy_..., counts what it gains. Half and twice: not measured. */
 #define LONG_WAIT_NS 1000000.0
 #define LONG_WAIT_MARGIN_NS 500000.0
 

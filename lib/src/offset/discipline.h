@@ -8,6 +8,7 @@
 
 #include "offset/drift.h"
 
+/* Offsets of a pair. Choice: the last seconds densely, 100 s sparsely. Half and twice: not measured. */
 #define DB_HISTORY 24
 
 /* Hypotheses of how two oscillators and the path between them behave (discipline.c): the first of them of oscillators
@@ -35,7 +36,7 @@ struct db_history {
 
 #define DB_MAX_PARTNERS 32
 
-/* How far a comparison with a partner is from what all of them agree on. */
+/* Distance of a comparison with a partner from the mean of all. */
 struct db_edge {
     int partner;
     double residual_ns; /* by which the partner's clock seems to be ahead */

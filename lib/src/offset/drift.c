@@ -64,7 +64,7 @@ static void confine(struct db_slopes *possible, const struct db_offset *early, c
 int db_drift_slopes(const struct db_offset *points, int count, const struct db_limits *limits, double resolution_ns,
                     struct db_slopes *possible) {
     /* All pairs of the narrowest offset of each part. */
-    enum { PARTS = 24 }; /* as many as a history has */
+    enum { PARTS = 24 }; /* DB_HISTORY, discipline.h */
     const struct db_offset *kept[PARTS];
     int parts = count < PARTS ? count : PARTS;
     double now = (double)points[count - 1].at;
@@ -122,7 +122,8 @@ static double slope_error(double slope, const struct db_slopes *possible, const 
     return fmin(error, limits->skew + fabs(slope));
 }
 
-/* Among so few points a clock that jumped looks like a rate that is not known yet, so earlier ones confine nothing. */
+/* Among this few points a clock that jumped looks like a rate that is not known yet, so earlier ones confine nothing.
+ * Measurement: 1,200 random conditions (make bench-scale); */
 #define FEW_TO_CONFINE 8
 
 /* The bound of the line's error at `time`: each point confines it there, and from there on the slope's error does. */
@@ -216,7 +217,7 @@ static struct db_clock_map model_of(const struct db_learning *learning, struct f
 }
 
 /* If memory runs out, this many points will do: the peer answers until it is asked to stop, and the bound follows from
- * the points measured. */
+ * the points measured. Choice: 2 KiB of stack; it only matters then. */
 enum { FEW_POINTS = 16 };
 
 int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,

@@ -9,8 +9,8 @@
 
 #include "offset/offset.h"
 
-/* Largest lasting change of the difference between two frequencies, per s: two oscillators that warm up at the rate of
- * 100 ppb/s each, a server whose fans have failed. */
+/* Largest lasting change of the difference between two frequencies, per s: Derivation: two oscillators that
+ * warm up at the rate of 100 ppb/s each, a server whose fans have failed. */
 #define DB_MAX_RAMP 200e-9
 
 /* How much clocks are allowed to drift; relative. */

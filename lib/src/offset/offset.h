@@ -13,11 +13,11 @@
 #include "base/component.h"
 #include "offset/exchange.h"
 
-/* Exchanges per estimate at most, where an estimator keeps them all. */
+/* Exchanges per estimate at most, where an estimator keeps them all. Choice: 10 times the papers' 100. */
 #define DB_MAX_EXCHANGES 1000
 
-/* Timestamps and maps are whole nanoseconds: one of them on either side, one in the map. In addition, a timestamp lags
- * by the clock's resolution, which is assumed to be the same on both sides. */
+/* Derivation: timestamps and maps are whole nanoseconds, one of them on either side, one in the map. In addition, a
+ * timestamp lags by the clock's resolution, which is assumed to be the same on both sides. */
 #define DB_ROUNDING_NS 3.0
 
 /* Knowledge about a pair of processes; empty if zeroed. */
@@ -32,9 +32,9 @@ struct db_offset {
     double offset_ns;
     double lower_ns; /* the offset is between these two, except for drift during the exchanges */
     double upper_ns;
-    double duration_ns; /* from the first to the last exchange */
-    double drift_ns;    /* by which the clocks may have drifted meanwhile; whoever knows their limits sets it ... */
-    double drift_deviation_ns; /* ... and what is to be expected of that */
+    double duration_ns;        /* from the first to the last exchange */
+    double drift_ns;           /* largest drift of the clocks during the exchanges; set by sync/ */
+    double drift_deviation_ns; /* its standard deviation */
     double turn;               /* relative deviation of the frequency by which it may have turned before this offset */
     double deviation_ns;       /* standard deviation of the offsets of the single exchanges */
     double rtt_ns;             /* smallest round trip */

@@ -16,7 +16,8 @@ static const Downbeat_parameter parameters[] = {
     {.name = NULL},
 };
 
-/* Alg. 3, line 3: the connection setup of the first messages is not part of the round trip. */
+/* Hunold 2015, Alg. 3, line 3: the connection setup of the first messages is not part of the round trip. Their number:
+ * choice. */
 #define WARM_UP 5
 
 static int compare_values(const void *a, const void *b) {

@@ -17,7 +17,7 @@ static const char *check(const struct db_node *self) {
 }
 
 /* Once a round trip has come this close to the best known of the pair, more exchanges would not narrow the interval
- * much. */
+ * much. Choice; */
 #define GOOD_RTT 1.1
 
 static int measure(const struct db_node *self, const struct db_asker *asker, struct db_pair *pair,

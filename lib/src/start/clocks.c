@@ -1,5 +1,6 @@
 #include "start/clocks.h"
 
+#include "start/contradiction.h"
 #include "start/known.h"
 #include "start/schedule.h"
 
@@ -47,27 +48,6 @@ static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t gl
     return db_sync_run(&state->settings.sync.nodes[0], &group, &clocks->map);
 }
 
-void db_clocks_contradict(struct db_state *state, double difference) {
-    ++state->syncs.contradictions;
-    state->syncs.doubt = difference;
-    db_schedule_look_again(state);
-    state->syncs.contradicted = fmax(state->syncs.contradicted, difference);
-}
-
-double db_clocks_take_contradiction(struct db_state *state) {
-    double difference = state->syncs.contradicted;
-    state->syncs.contradicted = 0.0;
-    return difference;
-}
-
-/* Two maps of one global clock differ by at most their bounds. If they differ by more, returns the difference in
- * frequency that would explain it, else 0. */
-static double contradiction_of(const struct db_clock_map *before, const struct db_clock_map *after, int64_t ticks) {
-    double apart_ns = fabs((double)(db_map_global_ns(after, ticks) - db_map_global_ns(before, ticks)));
-    double allowed_ns = db_map_bound_ns(before, ticks) + db_map_bound_ns(after, ticks) + DB_ROUNDING_NS;
-    return apart_ns > allowed_ns ? apart_ns / fmax(1.0, db_map_elapsed_ns(before, ticks)) : 0.0;
-}
-
 int db_clocks_synchronize(struct db_state *state) {
     struct db_clock *clock = &state->clocks.clock;
     struct db_clock_map *map = &state->clocks.map;
@@ -97,10 +77,8 @@ int db_clocks_synchronize(struct db_state *state) {
     }
     map->version = before.version + 1;
     if (syncs->last.ticks != 0)
-        contradicted = fmax(contradicted, contradiction_of(&before, map, db_clock_read(clock)));
-    syncs->doubt = 0.0;
-    if (contradicted > 0.0)
-        db_clocks_contradict(state, contradicted);
+        contradicted = fmax(contradicted, db_contradiction_of_maps(&before, map, db_clock_read(clock)));
+    db_contradiction_resolve(state, contradicted);
     ++syncs->count;
     syncs->messages += state->messages - messages;
     syncs->last.ticks = db_clock_read(clock);
@@ -176,7 +154,7 @@ int db_clocks_change(struct db_state *state, struct db_offer *offer) {
     return MPI_SUCCESS;
 }
 
-/* Forgets all other clocks, and makes room to learn of them. Collective. */
+/* Resets the table of remote clocks. Collective. */
 static int forget(struct db_state *state, size_t levels) {
     struct db_clocks *clocks = &state->clocks;
     struct db_reason reason = {""};

@@ -7,8 +7,8 @@
 /* Replaces clock, domains and map. Collective; leaves all as it was if it fails. */
 int db_clocks_change(struct db_state *state, struct db_offer *offer);
 
-/* Forgets what was learned of other clocks, and divides the representatives into levels if the scheme wants them
- * divided. Collective. */
+/* Resets the table of remote clocks, and divides the representatives into levels for schemes that need these.
+ * Collective. */
 int db_clocks_divide(struct db_state *state);
 
 void db_clocks_free(struct db_clocks *clocks);
@@ -19,14 +19,7 @@ int db_clocks_refused_by(const struct db_settings *settings);
 /* Synchronizes the clocks. Collective. */
 int db_clocks_synchronize(struct db_state *state);
 
-/* The same where the library itself finds it due, in a tree of so many levels. */
+/* The same where the library itself finds it due, in a tree of `depth` levels. */
 int db_clocks_synchronize_due(struct db_state *state, int depth);
-
-/* This process's clock did what the limits exclude; a relative difference in frequency would explain it. Flags are 0
- * until a synchronization that nothing contradicts. */
-void db_clocks_contradict(struct db_state *state, double difference);
-
-/* The largest such difference since this was asked last; 0: none. */
-double db_clocks_take_contradiction(struct db_state *state);
 
 #endif

@@ -2,10 +2,11 @@
 
 #include "start/processors.h"
 
-/* No message takes that long: a process had no processor. From then on, until this many calls have gone well,
- * processes sleep while they wait for a message. Two that spin until the other has its turn never meet. */
-#define AWAY_NS 1000000
+/* A message that takes DB_AWAY_NS shows that a process was descheduled. Then wait asleep for this many good calls: two
+ * spinning processes on one processor block each other. Choice; make bench, rows busy_..., counts what it gains; half
+ * and twice: not measured. Depends on the machine, as far as other programs do. */
 #define PATIENT_CALLS 8
+/* Of a new communicator. Choice: processes may still be starting; at half and twice, one trial round less or more. */
 #define FIRST_PATIENT_CALLS 2
 
 int db_gather_reports(struct db_state *state, const struct db_report *mine, struct db_report *all) {
@@ -46,7 +47,7 @@ int db_waiting_begin(struct db_state *state) {
 }
 
 static int was_away(const struct db_report *report) {
-    return report->lag_ns > AWAY_NS || report->lateness_ns > AWAY_NS;
+    return report->lag_ns > DB_AWAY_NS || report->lateness_ns > DB_AWAY_NS;
 }
 
 enum db_patience db_waiting_next(struct db_state *state, const struct db_report *all) {
@@ -60,9 +61,11 @@ enum db_patience db_waiting_next(struct db_state *state, const struct db_report 
     return waiting->patient_calls > 0 ? DB_SLEEP : DB_BLOCK;
 }
 
-int db_waiting_asks(const struct db_state *state, const struct db_report *mine) {
+int db_waiting_need(const struct db_state *state, const struct db_report *report) {
     const struct db_waiting *waiting = &state->waiting;
-    return !waiting->oversubscribed && (was_away(mine) || (state->rank == 0 && waiting->patient_calls > 0));
+    if (waiting->oversubscribed)
+        return 0;
+    return was_away(report) || (state->rank == 0 && waiting->patient_calls > 0) ? DB_NEED_PATIENCE : 0;
 }
 
 void db_waiting_trust(struct db_state *state) {

@@ -34,7 +34,8 @@ static int share(struct db_neighbors *neighbors, const struct db_channel *channe
     *joined = neighbors->segment.memory != NULL;
     if (*joined)
         lay_out(neighbors, place, size);
-    /* All have joined, or given up, before the door is closed, and have said what cache they use. */
+    /* Barrier: the leader may close its descriptor only after every process has mapped the segment, or failed to, and
+     * published its cache. */
     int all = *joined;
     if (code == MPI_SUCCESS)
         code = db_allreduce(channel->comm, &all, 1, MPI_INT, MPI_MIN);

@@ -122,7 +122,7 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
         .late_arrivals = state->counters.late_arrivals,
         .late_exits = state->counters.late_exits,
         .unsure_clocks = state->counters.unsure_clocks,
-        .contradictions = state->syncs.contradictions,
+        .contradictions = state->contradiction.count,
         .unflagged_exits = state->counters.unflagged_exits,
         .invalid_calls = state->counters.invalid_calls,
         .syncs = state->syncs.count,

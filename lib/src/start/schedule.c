@@ -1,82 +1,99 @@
 #include "start/schedule.h"
 
 /* If bound or expected error were large from the beginning, a synchronization pays only once they have grown by these
- * factors. */
+ * factors. Choice; half and twice of the growth: same; published schemes synchronize that much more or less often. */
 #define BOUND_GROWTH 1.25
 #define DEVIATION_GROWTH 1.5
 
-/* The share of all time; how many synchronizations may be spent in advance, so that clocks are known early, and when
- * that is paid back. */
+/* The share of all time. Choice, what users pay; half: 15 % fewer valid starts after the first 2 s; twice: same. */
 #define SHARE 0.01
+/* Synchronizations that may come in advance, so that clocks are known early, and when that is paid back. Choice; half
+ * and twice: same. */
 #define ADVANCE_SYNCS 12.0
 #define PAID_BACK_NS 20e9
-/* The share of time while flags would otherwise be 0, in the beginning and after a clock was set: a flag of 0 costs a
- * call. Clocks that are not known by then are not known sooner by more of the same. A clock that is set again and again
- * gets so much of the time in all. */
-#define NEEDED_SHARE 0.1
+/* The share of time while flags are 0 without a synchronization, in the beginning and after a clock was set: a flag of
+ * 0 costs a call. Choice; half: 3 % fewer valid starts; twice: same. */
+#define URGENT_SHARE 0.1
+/* Clocks that are not known by then are not known sooner by more of the same. Choice; half and twice: same. */
 #define BEGINNING_NS 2e9
-#define BEGINNINGS_NS 4e9
-#define BEGINNINGS_SHARE 0.05
+/* A clock that is set again and again gets this much time of later beginnings: two of them, and a part of all time in
+ * which urgent synchronizations take 0.5 %, half of SHARE. Derived from the others. */
+#define BEGINNINGS_NS (2.0 * BEGINNING_NS)
+#define BEGINNINGS_SHARE (SHARE / (2.0 * URGENT_SHARE))
 /* From one to the next passes at least this part of the time since the beginning, or since a pause of
- * `PAUSE_NS`, unless it costs no more than the share: soon after the last one, hardly more can be known. */
+ * `PAUSE_NS`, unless it costs no more than the share: soon after the last one, hardly more can be known. Choice;
+ * half: 40 % more time for the same starts; twice: 20 % less time, 1 % fewer valid starts. */
 #define SPREAD (1.0 / 16.0)
+/* Within a pause the rates of clocks wander away. Choice; half and twice: same. */
 #define PAUSE_NS 10e9
+/* How long ahead a look at the clock holds. Choice, so that a start need not look; half and twice: same. */
+#define GOOD_NS 1e6
 
 /* If two synchronizations have taken longer than this, the tree may have a level more the next time: one of them may
- * have been interrupted, or have set up connections. */
+ * have been interrupted, or have set up connections. Derivation: more than the 10 ms of MOST_SERVED, so that the first
+ * tree is left alone. */
 #define LONG_SYNC_NS 12e6
-/* How many processes the references on one path of the tree serve in all, before it is known how long that takes: with
- * 10 round trips of 4 us each, 10 ms. */
+/* How many processes the references on one path of the tree serve in all, before it is known how long that takes.
+ * Derivation: with 10 round trips of 4 us each, 10 ms, which is 1 % of the time between comparisons. */
 #define MOST_SERVED 256
+/* A level more pays if it leaves this much of the processes to serve: it adds half a round trip to the bound. Choice;
+ * half and twice of the 30 %: one level less or more for some numbers of processes. */
+#define LEVEL_PAYS 0.7
 
 static double age_ns(const struct db_state *state, int64_t ticks) {
     return (double)(ticks - state->syncs.last.ticks) * state->clocks.clock.ns_per_tick;
 }
 
-int db_schedule_unsure(const struct db_state *state, int64_t ticks) {
-    return state->syncs.doubt > 0.0 || age_ns(state, ticks) > state->thresholds.trust_ns ||
+static int unsure_at(const struct db_state *state, int64_t ticks) {
+    return state->contradiction.unresolved || age_ns(state, ticks) > state->thresholds.trust_ns ||
            db_map_deviation_ns(&state->clocks.map, ticks) > state->thresholds.flag_error_ns;
 }
 
-static int wants_at(const struct db_state *state, int64_t ticks) {
+static enum db_due due_at(const struct db_state *state, int64_t ticks) {
     const struct db_settings *settings = &state->settings;
     double deviation_ns = db_map_deviation_ns(&state->clocks.map, ticks);
     int old = age_ns(state, ticks) > state->thresholds.max_age_ns;
     int untrusted = deviation_ns > state->thresholds.flag_error_ns || (old && isfinite(state->thresholds.trust_ns));
     int own_schedule = settings->slack->age_ns > 0.0 || settings->max_age_ns > 0.0;
-    if (!own_schedule && (state->syncs.doubt > 0.0 || untrusted))
-        return DB_NEEDED;
+    if (!own_schedule && (state->contradiction.unresolved || untrusted))
+        return DB_URGENT;
     if (old)
-        return DB_WANTED;
+        return DB_DUE;
     if (settings->slack->age_ns > 0.0)
-        return 0;
+        return DB_NOT_DUE;
     double bound_ns = fmax(settings->max_error_ns, BOUND_GROWTH * state->syncs.last.bound_ns);
     if (db_map_bound_ns(&state->clocks.map, ticks) > bound_ns)
-        return 1;
-    return deviation_ns > fmax(state->thresholds.target_error_ns, DEVIATION_GROWTH * state->syncs.last.deviation_ns);
+        return DB_DUE;
+    double most_ns = fmax(state->thresholds.target_error_ns, DEVIATION_GROWTH * state->syncs.last.deviation_ns);
+    return deviation_ns > most_ns ? DB_DUE : DB_NOT_DUE;
 }
 
-int db_schedule_wants(const struct db_state *state) { return wants_at(state, db_clock_read(&state->clocks.clock)); }
-
-#define CALM_NS 1e6
-
-static int is_calm(const struct db_state *state, int64_t ticks) {
-    return !wants_at(state, ticks) && !db_schedule_unsure(state, ticks);
+static int is_good_at(const struct db_state *state, int64_t ticks) {
+    return due_at(state, ticks) == DB_NOT_DUE && !unsure_at(state, ticks);
 }
 
-int db_schedule_calm(struct db_state *state, int64_t ticks) {
-    struct db_calm *calm = &state->syncs.calm;
-    if (ticks >= calm->from && ticks <= calm->until)
+/* Whether the clock is neither due nor unsure: looked up, or found for the next GOOD_NS. */
+static int is_good(struct db_state *state, int64_t ticks) {
+    struct db_good *good = &state->syncs.good;
+    if (ticks >= good->from && ticks <= good->until)
         return 1;
-    if (!is_calm(state, ticks))
+    if (!is_good_at(state, ticks))
         return 0;
-    /* Age and bound rise, and the variance is convex: what it is at both ends it is between them. */
-    int64_t until = ticks + (int64_t)(CALM_NS / state->clocks.clock.ns_per_tick);
-    *calm = (struct db_calm){.from = ticks, .until = is_calm(state, until) ? until : ticks};
+    /* Age and bound are monotonic and the variance is convex, so checking both ends covers the interval. */
+    int64_t until = ticks + (int64_t)(GOOD_NS / state->clocks.clock.ns_per_tick);
+    *good = (struct db_good){.from = ticks, .until = is_good_at(state, until) ? until : ticks};
     return 1;
 }
 
-void db_schedule_look_again(struct db_state *state) { state->syncs.calm = (struct db_calm){.from = 1, .until = 0}; }
+enum db_due db_schedule_due(struct db_state *state, int64_t ticks) {
+    return is_good(state, ticks) ? DB_NOT_DUE : due_at(state, ticks);
+}
+
+int db_schedule_unsure(struct db_state *state, int64_t ticks) {
+    return !is_good(state, ticks) && unsure_at(state, ticks);
+}
+
+void db_schedule_look_again(struct db_state *state) { state->syncs.good = (struct db_good){.from = 1, .until = 0}; }
 
 static double served(int depth, int clocks) { return depth * ceil(pow(clocks, 1.0 / depth)); }
 
@@ -89,7 +106,7 @@ int db_schedule_first_depth(int clocks) {
 
 int db_schedule_depth(const struct db_state *state) {
     int depth = state->syncs.depth;
-    int pays = served(depth + 1, state->clocks.domain.count) < 0.7 * served(depth, state->clocks.domain.count);
+    int pays = served(depth + 1, state->clocks.domain.count) < LEVEL_PAYS * served(depth, state->clocks.domain.count);
     int slow = fmin(state->syncs.last.lasted_ns, state->syncs.last.lasted_before_ns) > LONG_SYNC_NS;
     return slow && pays ? depth + 1 : depth;
 }
@@ -110,7 +127,7 @@ void db_schedule_begin_again(struct db_state *state) {
     syncs->beginning.until_ns = until_ns;
 }
 
-int db_schedule_allows(struct db_state *state, int wanted) {
+int db_schedule_allows(struct db_state *state, enum db_due due) {
     if (state->settings.max_age_ns > 0.0 || state->settings.slack->age_ns > 0.0)
         return 1;
     struct db_synchronizations *syncs = &state->syncs;
@@ -125,8 +142,8 @@ int db_schedule_allows(struct db_state *state, int wanted) {
     int beginning = now_ns < until_ns;
     if (beginning)
         syncs->beginning.due_ns = syncs->due_ns;
-    else if (wanted == DB_NEEDED)
+    else if (due == DB_URGENT)
         return syncs->due_ns - syncs->beginning.due_ns <= SHARE * (now_ns - until_ns);
-    double share = wanted == DB_NEEDED ? NEEDED_SHARE : SHARE;
+    double share = due == DB_URGENT ? URGENT_SHARE : SHARE;
     return syncs->due_ns <= share * now_ns + advance_ns;
 }

@@ -100,7 +100,7 @@ static int is_called(const struct db_component *component, struct db_part name, 
     return db_part_is(name, component->described.name);
 }
 
-/* The component of that kind, or the word; NULL, and all names, if there is none. */
+/* The component of that kind, or the word; NULL, and all names, if the name is unknown. */
 static const struct db_component *find_choice(const char *kind, const struct db_component *const *words, int nested,
                                               struct db_part name, char names[NAMES_SIZE]) {
     for (; words != NULL && *words != NULL; ++words)

@@ -3,13 +3,16 @@
 
 #include <math.h>
 
+/* Choice: a twentieth of the tolerance. Half and twice: same. */
 #define TARGET_ERROR_NS 25.0
-/* The longest time between comparisons, however small the expected error: two clocks that begin to warm up by 100 ppb/s
- * are 0.1 us apart then; and the longest time that a clock is trusted if the comparison is late: 0.2 us. */
+/* The longest time between comparisons, however small the expected error. Derivation: two clocks that begin to warm up
+ * by 100 ppb/s each (DB_MAX_RAMP) are 0.1 us apart then; and the longest time that a clock is trusted if the comparison
+ * is late: 0.2 us. Half and twice: same. */
 #define LONGEST_UNCOMPARED_NS 1e9
 #define LONGEST_TRUST_NS 1.5e9
 /* The flag promises the tolerance and one expected error. These must be many expected errors of the clocks: the
- * difference of any two of many processes exceeds 4.5 times either's in one of 10^5 cases. Process 0 has no error. */
+ * difference of any two of many processes exceeds 4.5 times either's in one of 10^5 cases. Process 0 has no error.
+ * Choice, above that; half: exit skew 15 % larger; twice: same. */
 #define ERRORS_PER_TOLERANCE 8.0
 #define ERRORS_PER_TOLERANCE_OF_TWO 5.0
 

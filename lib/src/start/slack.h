@@ -45,6 +45,9 @@ extern const struct db_slack_type db_slack_fixed;
 /* Registry (registry.h) of the controllers that can be chosen by name; the first is the default. */
 extern const void *const db_slack_types[];
 
+/* Calls that a slack follows from, and those of a burst of misses. Choice: a lag of 1 in 100 is in the window some 5
+ * times; half and twice: not measured. Bins: 16 for each power of two up to 2^31 ns, less those below 16 ns
+ * (slack_auto.c). */
 #define DB_SLACK_WINDOW 512
 #define DB_SLACK_RECENT 16
 #define DB_SLACK_BINS 448

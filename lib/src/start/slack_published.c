@@ -21,11 +21,12 @@
 
 #include <math.h>
 
+/* Source: the authors' code, see above; factor and age: Schuchart 2023, Alg. 1, lines 15 and 7. */
 #define FIRST_BROADCASTS 20
 #define FIRST_FACTOR 2.0
 #define MISS_FACTOR 1.5
 #define AGE_NS 1e9
-/* The slack never shrinks, and integers overflow: as large as the largest fixed slack. */
+/* The slack never shrinks, and integers overflow. Derivation: the largest fixed slack (settings.c). */
 #define LONGEST_NS 3600e9
 
 static int begin(struct db_state *state) {

@@ -23,24 +23,18 @@ struct db_waiting {
     int one_node;
     int oversubscribed;
     enum db_patience patience; /* of all channels */
-    int patient_calls;         /* on process 0: to come */
+    int patient_calls;         /* on process 0: calls that have to go well before processes stop sleeping in waits */
 };
 
 struct db_clocks {
     struct db_clock clock;
-    struct db_clock_map local; /* its time since it was opened, at the rate that it was taken to have then */
+    struct db_clock_map local; /* its time since it was opened, at the rate assumed then */
     double local_rate_error;   /* bound of that rate's error, relative */
     struct db_domain domain;
     struct db_clock_map map;
-    struct db_levels levels;        /* where the scheme asks for them */
+    struct db_levels levels;        /* for schemes that need them */
     struct db_histories *histories; /* by level of the scheme; NULL where there is no other clock */
     struct db_pair *pairs;          /* DB_MAX_PAIRS by level, in the same memory */
-};
-
-/* Readings from one to the other: db_schedule_calm. */
-struct db_calm {
-    int64_t from;
-    int64_t until;
 };
 
 struct db_synchronizations {
@@ -53,21 +47,41 @@ struct db_synchronizations {
     } last;
     int depth;     /* levels of the tree, if the scheme can have more or fewer; the same on all processes */
     double due_ns; /* time spent in those that the library itself found due */
+    /* On process 0, in ns since its clock was opened: the time in which urgent ones have a larger share. It begins with
+     * the clock, and again after a contradiction. */
     struct {
-        double from_ns;  /* clocks were known before, and have not been compared since, or one was set */
-        double until_ns; /* of the last beginning after the first: a clock was set */
-        double again_ns; /* in all such */
-        double due_ns;   /* `due_ns` at its end */
+        double from_ns;  /* the last begin, or the first call after a pause without synchronizations */
+        double until_ns; /* the end, after the last contradiction; 0: there was none */
+        double again_ns; /* the sum of all such times after contradictions */
+        double due_ns;   /* `due_ns` of the synchronizations when it ended */
     } beginning;
-    /* A difference in frequency, relative, that would explain what the limits exclude; 0: nothing did. As long as the
-     * last measurement was one (`doubt`), this process does not trust its clock. */
-    double contradicted;
-    double doubt;
-    struct db_calm calm;
-    long long contradictions;
+    /* Readings, both included, between which no synchronization is due and this clock is sure enough for flags; none if
+     * `from` is later than `until`. */
+    struct db_good {
+        int64_t from;
+        int64_t until;
+    } good;
     long long count;
     double spent_ns;
     long long messages;
+};
+
+/* contradiction.c */
+struct db_contradiction {
+    double
+        unreported; /* the largest since this process's last report, as a positive difference in frequency, relative */
+    int unresolved; /* the last synchronization, or what came after it, contradicts this clock: its flags are 0 */
+    int printed;    /* on process 0: one of this communicator was printed */
+    long long count;
+};
+
+/* tolerance=auto, on process 0: tolerance.c */
+struct db_tolerance {
+    /* Positive: synchronizations in a row that left a larger error than flags allow. Negative: as many in a row that
+     * left one small enough for half the tolerance. */
+    int streak;
+    double least_ns; /* the smallest error of a positive streak */
+    int printed;     /* that streak was printed as hopeless */
 };
 
 /* The last call. */
@@ -78,23 +92,17 @@ struct db_call {
     int64_t released; /* readings: when this process was to leave, and did leave */
     int64_t left;
     int invalid;         /* this process's flag was 0 */
-    int settled;         /* the next call needs no decision: db_decision */
-    int asks;            /* or does after all, as this process saw times out of order */
+    int needs;           /* bits of enum db_need that the last decision left open; the same on all processes */
+    int disordered;      /* this process saw times out of order: it needs process 0 in the next call */
     int verdict;         /* on the call before it */
     int64_t lateness_ns; /* of the latest process in that call */
 };
 
-/* On process 0: the decision of the last call, and what the next call reports of it to the slack controller. It does so
- * when process 0 arrives, so that no process waits for it between report and decision. */
+/* On process 0: the last decision, and an observation of the call before it. The slack controller gets it when process
+ * 0 arrives or has time in its wait, so that no process waits for it between report and decision. */
 struct db_root {
-    int64_t decided_ns;
-    int observed; /* 1 if there is an observation */
-    struct db_slack_call observation;
-    int told;         /* whether a contradiction was reported */
-    int unknown;      /* synchronizations in a row that left an expected error too large for flags, ... */
-    int known;        /* ... or one that half the tolerance would do for; ... */
-    double least_ns;  /* ... and the least that the former left */
-    int unknown_told; /* whether the first was reported */
+    int64_t decided_ns;               /* on the global clock */
+    struct db_slack_call observation; /* `given_ns` is 0 if there is none */
 };
 
 struct db_counters {
@@ -120,6 +128,8 @@ struct db_state {
     struct db_waiting waiting; /* decision.c */
     struct db_clocks clocks;   /* clocks.c; also `syncs` */
     struct db_synchronizations syncs;
+    struct db_contradiction contradiction;
+    struct db_tolerance tolerance;
     struct db_call call; /* harmonize.c; also `root` and `counters` */
     struct db_root root;
     struct db_counters counters;
@@ -142,8 +152,8 @@ int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_re
 /* Puts into force a tolerance where the setting leaves it open, and the thresholds that follow. */
 void db_state_tolerate(struct db_state *state, int64_t automatic_ns);
 
-/* Sets up the transport once there were enough calls for it to pay. Collective. */
-int db_state_settle(struct db_state *state);
+/* With transport=auto, shares memory once there were enough calls for it to pay. Collective. */
+int db_state_choose_transport(struct db_state *state);
 
 /* Puts into force what all have agreed to. Collective; changes all or nothing. */
 int db_state_configure(struct db_state *state, struct db_offer *wanted);

@@ -61,7 +61,6 @@ int db_transport_begin(struct db_transport *transport, const struct db_channel *
     if (wanted == DB_TRANSPORT_MESSAGES)
         return MPI_SUCCESS;
     DB_TRY(db_neighbors_find(&transport->neighbors, channel, one_node));
-    transport->tried = 1;
     if (transport->neighbors.nodes == 1 && processes > 1)
         transport->kind = DB_TRANSPORT_SHARED;
     else if (transport->neighbors.nodes < processes && wanted != DB_TRANSPORT_SHARED)
@@ -74,7 +73,7 @@ int db_transport_begin(struct db_transport *transport, const struct db_channel *
 }
 
 void db_transport_free(struct db_transport *transport) {
-    if (transport->tried)
+    if (transport->neighbors.size > 0)
         db_neighbors_free(&transport->neighbors);
     memset(transport, 0, sizeof *transport);
     transport->kind = DB_TRANSPORT_MESSAGES;
@@ -137,9 +136,8 @@ int db_transport_spread(struct db_transport *transport, const struct db_channel 
     return spread_in_node(transport, channel, words, count);
 }
 
-/* Dissemination: each level reads what processes know that are DB_EXCHANGE_REACH times as far away. Who knows the
- * words of all may go on to the next round while others still read this one, but not to the one after: they must have
- * begun the next by then. So lines of even and odd rounds take turns. */
+/* Dissemination: each level reads the words of peers that are DB_EXCHANGE_REACH times as far away. A process may run
+ * one round ahead of its readers, never two. Hence two lines, for even and odd rounds. */
 static int disseminate(struct db_transport *transport, const struct db_channel *channel, int64_t *most, int count) {
     const struct db_neighbors *neighbors = &transport->neighbors;
     const uint32_t round = ++transport->exchanged;

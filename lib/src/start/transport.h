@@ -24,15 +24,13 @@ struct db_branch {
 
 struct db_transport {
     enum db_transport_kind kind;   /* in force: not DB_TRANSPORT_AUTO */
-    int tried;                     /* whether lines were looked for */
-    struct db_neighbors neighbors; /* unless by messages */
+    struct db_neighbors neighbors; /* `size` is 0 until lines are looked for; without memory where none are */
     struct db_branch branch;
     uint32_t round;     /* of reports and decisions */
     uint32_t exchanged; /* rounds of exchanges */
 };
 
-/* Sets up, between so many processes, the transport that is asked for, or, where it cannot be had, messages.
- * Collective. */
+/* Sets up the transport `wanted` between `processes`, or messages where it is not available. Collective. */
 int db_transport_begin(struct db_transport *transport, const struct db_channel *channel, int processes,
                        enum db_transport_kind wanted, int one_node);
 
@@ -43,7 +41,8 @@ void db_transport_free(struct db_transport *transport);
 int db_transport_gather(struct db_transport *transport, const struct db_channel *channel, const int64_t *words,
                         int64_t *result, int count);
 
-/* Process 0's words, everywhere. Follows a gathering: who has sent no report may not have read the last words. */
+/* Process 0's words, everywhere. Must follow a gather: only a process's report proves that it has read the previous
+ * words. */
 int db_transport_spread(struct db_transport *transport, const struct db_channel *channel, int64_t *words, int count);
 
 /* The elementwise maximum of all processes' words, in their place, at every process. Not for DB_TRANSPORT_MESSAGES. */

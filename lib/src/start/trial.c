@@ -2,10 +2,11 @@
 
 #include "start/decision.h"
 
-/* The first are slow. The others are enough for a controller of lags to begin. */
+/* The first are slow. Of the other 15, the median is the basis of the first slack. Choice; half and twice: same. */
 #define COLD_ROUNDS 4
 #define ROUNDS 19
-/* The first are slow, but not slower: in a longer one, a process had no processor. */
+/* The first are slow, but not slower: in a longer one, a process had no processor. Choice: connections are made in less
+ * than 5 ms. Half and twice: same. */
 #define COLD_SHARE 5
 
 /* Process 0 observes the largest lag of the round before, which lasted so long. Returns whether another is to follow.

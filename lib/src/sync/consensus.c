@@ -17,21 +17,23 @@ static double median(const double values[], int count) {
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0;
 }
 
-/* Tukey's biweight: beyond so many standard deviations an opinion does not count. 4.685 keeps 95 % of the efficiency of
- * the mean (Holland and Welsch 1977), 5 somewhat more. */
+/* Tukey's biweight: beyond this many standard deviations an opinion does not count. 4.685 keeps 95 % of the efficiency
+ * of the mean (Holland and Welsch 1977), 5 somewhat more. */
 #define REACH 5.0
 /* From the median distance to the standard deviation of a normal distribution (Rousseeuw and Croux 1993, (1.1)). */
 #define DEVIATIONS_PER_MAD 1.4826
 /* Of the variance of a prior: process 0's part, which is the same in all opinions. The mean of opinions with shares s
- * keeps all of it, sum(s) = 1, and sum(s^2) of the rest, which is their own. */
+ * keeps all of it, sum(s) = 1, and sum(s^2) of the rest, which is their own. Derivation: the error of a difference of
+ * two like clocks is half of either. */
 #define COMMON 0.5
-/* What an outlier's rate still counts, so that weights never add up to 0. */
+/* The least weight of an outlier's rate, so that weights never add up to 0. Choice; */
 #define LEAST_TRUST 0.01
-/* Variance of a rate, (1e-12)^2: no oscillator is known better, and an error of 0 has a finite weight. */
+/* Variance of a rate, (1e-12)^2: no oscillator is known better, and an error of 0 has a finite weight. Choice; */
 #define LEAST_RATE_VARIANCE 1e-24
-#define MEANS 5 /* each weighs by its distance from the one before */
+/* Iterations of the robust mean: each weighs by the distance from the one before. Choice; */
+#define MEANS 5
 
-/* How much an opinion so far away counts: 1 to 0. */
+/* Weight of an opinion at this distance, 1 to 0. */
 static double trust(double apart_ns, double deviation_ns) {
     double share = apart_ns / (REACH * deviation_ns);
     return fabs(share) < 1.0 ? (1.0 - share * share) * (1.0 - share * share) : 0.0;
@@ -126,7 +128,8 @@ static void find_rate(const struct db_opinion opinions[], int count, const struc
     result->map.uncertainty = db_uncertainty_sum(&found, &result->prior);
 }
 
-/* Sets how much comparisons scatter, and adds what the mean leaves of that to the errors to be expected. */
+/* Sets how much comparisons scatter, and adds the variance of their weighted mean (sum of w^2 * variance) to the
+ * expected error. */
 static void find_scatter(const struct db_opinion opinions[], int count, double least_ns2,
                          const struct weighing *weighing, double residuals_ns[DB_MAX_PARTNERS],
                          struct db_opinion *result) {

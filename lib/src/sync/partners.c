@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "base/split_mix.h"
 
-/* With fewer processes the partners would take longer than the tree. */
+/* With fewer processes the partners would take longer than the tree. Choice: more than the 24 partners of
+ * sync=disciplined. */
 #define FEWEST_PROCESSES 32
 
 static int draw_shifts(int size, int count, int shifts[DB_MAX_PARTNERS / 2]) {

@@ -15,6 +15,8 @@
 #include "clock/wait.h"
 #include "sync/consensus.h"
 
+#include <stdlib.h>
+
 enum { RADIX, ROUNDS, OVER, PARTNERS, OFFSET };
 
 static const Downbeat_parameter parameters[] = {
@@ -70,10 +72,12 @@ static struct db_offset against_local(const struct db_sync_group *group, const s
     return seen;
 }
 
-/* As often as a reference with few to serve has time for: the interval that all exchanges allow narrows with each. */
+/* As often as a reference with few to serve has time for: the interval that all exchanges allow narrows with each.
+ * Choice; */
 #define MOST_REPETITIONS 24
 /* On a slow network, more synchronizations say more than more repetitions: they also show what the clocks do. So
- * they take no longer than this with all that a reference serves, or this part of the time since the last one. */
+ * they take no longer than this with all that a reference serves, or this part of the time since the last one.
+ * Choice: less than the 1 % of all time that schedule.c allows; */
 #define LONGEST_NS 5e6
 #define LONGEST_SHARE 0.008
 
@@ -200,7 +204,7 @@ static int compare_with_partner(int partner, int number, int asks, void *argumen
 
 #define OPINION_WORDS ((int)(sizeof(struct db_opinion) / sizeof(int64_t)))
 
-/* Earlier than a map was made, no less is unknown than as long after it. */
+/* Uncertainty is symmetric in time: extrapolating backward is as bad as forward. */
 static struct db_uncertainty apart_from(const struct db_uncertainty *then, double ns) {
     return db_uncertainty_after(then, fabs(ns));
 }
@@ -253,14 +257,14 @@ static int exchange_opinions(struct consultation *consultation, int partners) {
     int sent = consultation->count;
     consultation->count = 0;
     int code = db_partners(group, partners, hear_opinion, consultation);
-    for (int i = 0; i < sent; ++i) { /* whatever has failed: what they send is on the stack */
+    for (int i = 0; i < sent; ++i) { /* whatever has failed: what they send is freed afterwards */
         int one = db_complete(&group->channel, &consultation->sending[i]);
         code = code == MPI_SUCCESS ? one : code;
     }
     return code;
 }
 
-/* Rounds of means: what one process finds has reached all by then. */
+/* Rounds of means. Derivation: with 24 partners of each process, an opinion has reached 24^4 processes. */
 #define MEANS 4
 
 /* The global clock that all partners agree on. Process 0's stays as it is. */
@@ -287,13 +291,14 @@ static int agree_with_partners(struct consultation *consultation, int partners, 
     return MPI_SUCCESS;
 }
 
-static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
+static int consult(struct consultation *consultation, const struct db_node *self, const struct db_sync_group *group,
+                   struct db_clock_map *map) {
     const struct db_sync_group lasting = db_sync_lasting(group);
     int rounds = db_whole(self, ROUNDS);
     int partners = db_whole(self, PARTNERS);
     int64_t begin = db_clock_read(group->clock);
     struct round round = {.self = self, .group = &lasting, .map = *map};
-    struct consultation consultation = {.round = &round};
+    consultation->round = &round;
     for (int i = 0; i < rounds; ++i) {
         if (i > 0 && db_number(self, OVER) > 0.0) {
             double due_ns = db_number(self, OVER) * 1e9 * i / (rounds - 1);
@@ -302,12 +307,19 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
         }
         round.last = i == rounds - 1;
         DB_TRY(db_tree_wide(group, db_whole(self, RADIX), learn, teach, &round));
-        DB_TRY(db_partners(&lasting, partners, compare_with_partner, &consultation));
+        DB_TRY(db_partners(&lasting, partners, compare_with_partner, consultation));
     }
     *map = round.map;
-    consultation.opinions[0].map = db_sync_from_local(&lasting, &round.map);
-    consultation.opinions[0].prior = round.map.uncertainty;
-    return agree_with_partners(&consultation, partners, map);
+    consultation->opinions[0].map = db_sync_from_local(&lasting, &round.map);
+    consultation->opinions[0].prior = round.map.uncertainty;
+    return agree_with_partners(consultation, partners, map);
+}
+
+static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
+    struct consultation *consultation = calloc(1, sizeof *consultation); /* 18 KB: a thread's stack may have 16 */
+    int code = consultation != NULL ? consult(consultation, self, group, map) : MPI_ERR_NO_MEM;
+    free(consultation);
+    return code;
 }
 
 const struct db_sync_type db_sync_disciplined = {

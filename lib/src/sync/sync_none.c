@@ -15,7 +15,7 @@ struct comparison {
     int code;
 };
 
-/* The global clock as seen from what the clocks show. */
+/* The map from absolute readings to the global clock. */
 static struct db_clock_map seen_from_absolute(const struct comparison *comparison) {
     struct db_clock_map seen = *comparison->map;
     seen.ticks = db_map_global_ns(&comparison->absolute, seen.ticks);

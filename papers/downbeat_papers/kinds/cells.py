@@ -188,8 +188,7 @@ class ReduceMatrix(Cells):
         medians = median_and_range(results.cells, cell, MEDIAN)
         title = f"Latency of reductions of 4 bytes after barriers, {results.runs[0].ranks} ranks [us]"
         more = "The column harmonize is not in the paper: what the algorithms take from a common start."
-        if results.site.simulated:
-            more += " Simulated: the simulator's copies of Open MPI's algorithms."
+        more += results.site.remarks["matrix"]
         of_means = (
             "As in the paper what OSU's benchmarks report, the mean over ranks of means over calls; mean and standard "
             f"deviation over launches. {more}"

@@ -24,7 +24,7 @@ from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, some
 from downbeat_papers.kinds.drift import MILLISECONDS
 from downbeat_papers.results import Results
-from downbeat_papers.runs import CLOCKS, SIMULATED_FIT, Run, clock_run
+from downbeat_papers.runs import CLOCKS, FEW_FIT, Run, clock_run
 from downbeat_papers.site import Site
 
 
@@ -279,8 +279,8 @@ PER_NODE = 16  # processes, in part (b)
 SCHEMES = ("skampi", "netgauge", "jk", "hca")
 # Directly after a synchronization it does not matter how long the fit spans.
 SHORT_SCHEMES = "skampi,netgauge,jk(over=0.2),hca(over=0.2)"
-SIMULATED_SCHEMES = f"skampi,netgauge,jk({SIMULATED_FIT},over=1),hca({SIMULATED_FIT},over=1)"
-SIMULATED_EXCHANGES = 2300  # of a rank: two fits, and what comes before them
+FEW_SCHEMES = f"skampi,netgauge,jk({FEW_FIT},over=1),hca({FEW_FIT},over=1)"
+FEW_EXCHANGES = 2300  # of a rank: two fits, and what comes before them
 NODES = "nodes-"  # begins the labels of the runs of part (b)
 ALIKE = "on 2 ranks both learn the same"
 UNPAIRED = "on two ranks a tree is one pair, as skampi's; more need a core each"
@@ -293,10 +293,10 @@ class Offsets:
     """
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        schemes, few = SIMULATED_SCHEMES if site.simulated else SHORT_SCHEMES, 1 if site.quick else 5
+        schemes, few = FEW_SCHEMES if site.exact else SHORT_SCHEMES, 1 if site.quick else 5
 
         def run(ranks: int, **how: Any) -> Run:  # noqa: ANN401
-            made_run = clock_run(site, ranks, schemes, few, few * 0.5 * ranks, exchanges=SIMULATED_EXCHANGES, **how)
+            made_run = clock_run(site, ranks, schemes, few, few * 0.5 * ranks, exchanges=FEW_EXCHANGES, **how)
             return replace(made_run, label=f"{NODES}{made_run.label}") if how else made_run
 
         if not site.made_clocks:
@@ -381,9 +381,9 @@ class OffsetsLater:
         seconds = self.watched(site)
         steps_ = min(MOST_LATER, max(1, round(seconds / 2)))  # the paper looks every 2 s
         waits = ",".join(f"{seconds * step / steps_:g}" for step in range(steps_ + 1))
-        schemes = SIMULATED_SCHEMES if site.simulated else ",".join(SCHEMES)
+        schemes = FEW_SCHEMES if site.exact else ",".join(SCHEMES)
         lasts = SYNCHRONIZING + len(SCHEMES) * seconds
-        return (clock_run(site, site.full, schemes, 1, lasts, waits, SIMULATED_EXCHANGES, each=True),)
+        return (clock_run(site, site.full, schemes, 1, lasts, waits, FEW_EXCHANGES, each=True),)
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
@@ -421,11 +421,11 @@ class OffsetsLater:
 
 # The paper's pairs are (fit points, exchanges); over=0 is back to back, as there.
 FITS = ((100, 30, 0), (500, 30, 0), (1000, 100, 0))
-# In a simulation no busy processor disturbs an exchange, so fewer do; the last over 1 s.
-SIMULATED_FITS = ((20, 10, 0), (100, 10, 0), (100, 30, 0), (100, 10, 1))
-FITTED, SIMULATED_FITTED = (
+# Where exchanges are exact, fewer do; the last over 1 s.
+FEW_FITS = ((20, 10, 0), (100, 10, 0), (100, 30, 0), (100, 10, 1))
+FITTED, FEW_FITTED = (
     [f"(fit={fit},over={over},offset=mean_rtt(exchanges={exchanges}))" for fit, exchanges, over in fits]
-    for fits in (FITS, SIMULATED_FITS)
+    for fits in (FITS, FEW_FITS)
 )
 FITTED.append("")  # the default, over 1 s
 PLAIN = ("skampi", "netgauge")
@@ -476,10 +476,10 @@ class Pareto:
     """Clock offset against the duration of synchronization (Hunold 2015, Fig. 10)."""
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        fitted = SIMULATED_FITTED if site.simulated else FITTED
+        fitted = FEW_FITTED if site.exact else FITTED
         schemes = ",".join([*PLAIN, *(f"{scheme}{parameters}" for scheme in ("jk", "hca") for parameters in fitted)])
         count = 1 if site.quick else 2
-        exchanges = 2 * sum(fit * each for fit, each, _ in SIMULATED_FITS)
+        exchanges = 2 * sum(fit * each for fit, each, _ in FEW_FITS)
         waits = "0.2" if site.quick else "5"
         return (clock_run(site, site.full, schemes, count, count * 9.0, waits, exchanges, each=True),)
 

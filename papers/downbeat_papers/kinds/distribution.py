@@ -14,7 +14,7 @@ import xarray as xr
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
 from downbeat.report.style import Picture
-from downbeat.run.simulation import sample_messages, simulated_seconds, start_seconds
+from downbeat.run.durations import start_seconds
 from downbeat.text import MICROSECONDS
 
 from downbeat_papers.claims import Facts, Measure, Measured, between, each
@@ -26,11 +26,11 @@ from downbeat_papers.site import CROWDED_TOLERANCE, Site
 CALLS = 50  # of each synchronizer, in a launch
 WARMUP = 10  # of downbeat-bench
 ALONE = "alone-"  # begins the labels of runs with one rank on each node
-RESOLUTION = 1e-3  # us, of timestamps; ranks of one simulated node start at the same instant
+RESOLUTION = 1e-3  # us, of timestamps; without delays the ranks of a node start at the same instant
 LESS_SKEW = 100.0  # times, of the common start on the authors' slides
 
 Skews = dict[tuple[str, int], list[np.ndarray]]  # us, of valid samples, a launch each, by synchronizer and ranks
-# Instants of leaving; the same in true time, which a simulation knows; the better of both; and how long each rank was
+# Instants of leaving; the same in true time, where it is known; the better of both; and how long each rank was
 # in the synchronizer, whose range over ranks section 2.2 calls sigma.
 TIMES: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
     "exit": lambda data: data["exit"],
@@ -75,9 +75,7 @@ class ExitSkew:
 
     def run(self, site: Site, label: str, ranks: int, per_node: int) -> Run:
         calls = site.repetitions(CALLS)
-        seconds = start_seconds(ranks) + (1.0 if site.crowded(ranks) else 0.2)
-        if site.simulated:
-            seconds = simulated_seconds(ranks, 2 * (calls + WARMUP) * sample_messages(ranks, ()))
+        seconds = site.launch_seconds(ranks, 1.0 if site.crowded(ranks) else 0.2, samples=2 * (calls + WARMUP))
         options = {"sync": f"{BARRIER},{HARMONIZE}", "repetitions": str(calls), "seed": "1"}
         tolerance = {"DOWNBEAT_TOLERANCE": CROWDED_TOLERANCE} if site.crowded(ranks, per_node) else {}
         return Run(label, site.main(), ranks, ("skew",), options, tolerance, seconds, ranks_per_node=per_node)
@@ -98,7 +96,7 @@ class ExitSkew:
         measured, truth = ranges(results, "exit", filled), self.truth(results)
         skews = truth or measured  # where the truth is known, it is judged
         barrier, common, full = medians(skews, BARRIER), medians(skews, HARMONIZE), results.site.full
-        # Nothing delays messages within a simulated node: its ranks leave at one instant.
+        # Where nothing delays messages within a node, its ranks leave at one instant.
         seen = {n: one for n, one in barrier.items() if not results.site.crowded(n) and min(one) >= RESOLUTION}
         measures: dict[str, Measured] = {
             "alone": alone_on_nodes(results, alone),

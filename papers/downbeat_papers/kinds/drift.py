@@ -13,7 +13,7 @@ import xarray as xr
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Line, Panel, box_of
 from downbeat.report.style import Picture
-from downbeat.run.simulation import start_seconds
+from downbeat.run.durations import start_seconds
 from downbeat.statistics.distributions import t_quantile
 from downbeat.text import MICROSECONDS, evenly
 

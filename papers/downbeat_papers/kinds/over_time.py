@@ -14,7 +14,7 @@ from downbeat.text import MICROSECONDS
 from downbeat_papers.claims import Facts, Measure, Measured
 from downbeat_papers.draw import median_line
 from downbeat_papers.results import Results
-from downbeat_papers.runs import EACH, SIMULATED_FIT, Run, made, operation_run
+from downbeat_papers.runs import EACH, FEW_FIT, Run, made, operation_run
 from downbeat_papers.site import Site
 
 # As SKaMPI and NBCBench: every process by itself and once, however long it takes.
@@ -88,7 +88,7 @@ class OverTime:
             fitted = curve.scheme in ("jk", "hca")
             fit = FIT_SECONDS if fitted else 0.0
             windows = 1.3 * usual * self.window_us * 1e-6 if curve.sync.startswith("window") else 0.0
-            fewer = f"({SIMULATED_FIT},over=1)" if fitted and site.simulated else ""
+            fewer = f"({FEW_FIT},over=1)" if fitted and site.exact else ""
             scheme = {"DOWNBEAT_SYNC": f"{curve.scheme}{fewer}"} if curve.scheme else {}
             run = operation_run(
                 site,

@@ -12,7 +12,7 @@ import xarray as xr
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
 from downbeat.report.style import Picture
-from downbeat.run.simulation import start_seconds
+from downbeat.run.durations import start_seconds
 from downbeat.text import MICROSECONDS
 from numpy.typing import NDArray
 

@@ -46,12 +46,7 @@ STYLES = {BARRIER: ":", HARMONIZE: "--"}  # as in the paper
 SMALL = 1024  # bytes; the text calls messages small without saying where that ends
 # In all figures, the first line in the paper's blue, the second in red.
 DEFAULTS = {"mpich": "MPICH (for MVAPICH2)", "default": "Open MPI default"}
-# Algorithms of MVAPICH2, which the simulator has beside Open MPI's, for these collectives.
-SIMULATED_MVAPICH, SIMULATED = "mvapich2", ("reduce", "bcast")
-SIMULATED_ALGORITHMS = (
-    f" Simulated: all algorithms are the simulator's; that of {DEFAULTS['mpich']} is the one that MVAPICH2 has, "
-    "knomial that of MVAPICH2, too, with radix 4; Open MPI's default is its binomial tree."
-)
+MVAPICH = "mvapich2"  # an algorithm that some sites have beside Open MPI's
 OSU_MAXIMUM = "max_of_means"  # of a cell: the maximum of OSU's benchmarks
 COLUMNS = {"average": (LATENCY, MEDIAN), "maximum": (OSU_MAXIMUM, "latency_max_median")}  # and their medians
 MEANING = {
@@ -70,7 +65,7 @@ def with_lines(cells: pd.DataFrame, collective: str) -> pd.DataFrame:
     """Returns the cells of a collective with the name of their `line`: "mpich", or Open MPI's algorithm."""
     cells = cells[cells["operation"] == collective]
     algorithm = cells["algorithm"].astype(str)
-    mpich = cells["label"].astype(str).str.startswith("mpich") | (algorithm == SIMULATED_MVAPICH)
+    mpich = cells["label"].astype(str).str.startswith("mpich") | (algorithm == MVAPICH)
     return cells.assign(line=algorithm.mask(mpich, "mpich"))
 
 
@@ -104,10 +99,9 @@ class Scaling:
     def there(self, results: Results) -> list[str]:
         """Returns the names of the lines that the launches at hand have."""
         runs = [results.run(label) for label in results.have()]
-        mpich = any(run.label.startswith("mpich") or SIMULATED_MVAPICH in str(run.options) for run in runs)
+        mpich = any(run.label.startswith("mpich") or MVAPICH in str(run.options) for run in runs)
         open_mpi = any(run.label.startswith("openmpi") for run in runs)
-        # A simulation of other collectives has the default alone.
-        only = results.site.simulated and not any("algorithm" in run.options for run in runs)
+        only = not any("algorithm" in run.options for run in runs)
         names = ["default"] if only else [name for name in self.lines if name != "mpich"]
         return ["mpich"] * mpich + names * open_mpi
 
@@ -134,9 +128,7 @@ class Scaling:
         """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
         algorithms = [name for name in self.lines if name != "mpich"]
         open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
-        if site.simulated:
-            algorithms += [SIMULATED_MVAPICH] if collective in SIMULATED else []
-            algorithms = algorithms if collective in (*SIMULATED, "allreduce") else ["default"]
+        algorithms = site.choices(collective, algorithms)
         # MPICH 4 takes some 10 ms per collective where ranks share cores.
         if mpich == "mpich" and site.crowded(ranks):
             mpich = None
@@ -211,10 +203,6 @@ class Scaling:
         return found
 
 
-SIMULATED_SIZES = "4,64,1K,16K,256K"  # each takes minutes
-SIZES = "4,16,64,256,1K,4K,16K,64K,256K,1M"
-
-
 @dataclass(frozen=True)
 class MessageScaling(Scaling):
     """Latency over message sizes, absolute and as ratio delta.
@@ -227,7 +215,7 @@ class MessageScaling(Scaling):
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         ranks = site.most if self.all_nodes else site.node
-        sizes = "4,1K" if site.quick else SIMULATED_SIZES if site.simulated else SIZES
+        sizes = "4,1K" if site.quick else site.sizes
         several = len(self.collectives) > 1
         return tuple(
             run
@@ -305,7 +293,7 @@ class MessageScaling(Scaling):
             b = self.panels(there, *ratios, "size", f"delta = barrier / {shorts_of(whose)[HARMONIZE]}", 1.0, whose)
             more = f"{WHOSE[whose]}."
             more += DATATYPES if "reduce" in collective else ""
-            more += SIMULATED_ALGORITHMS if results.site.simulated else ""
+            more += results.site.remarks["lines"]
             drawn += [
                 make_picture(f"{own}a{whose}", f"{title}{OWN[whose]}: absolute values", of_a + more, a, share_y=True),
                 make_picture(f"{own}b{whose}", f"{title}{OWN[whose]}: ratio", of_b + more, b, share_y=True),
@@ -389,8 +377,8 @@ class ProcessScaling(Scaling):
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         (collective,), site = self.collectives, results.site
-        more = SIMULATED_ALGORITHMS if site.simulated else ""
-        if not site.simulated and site.crowded(site.most):
+        more = site.remarks["lines"]
+        if site.crowded(site.most):
             more = f" Above {site.full} ranks they share cores."
         drawn = []
         for (whose, part), (letter, kind) in product(reversed(self.parts(results).items()), self.shown.items()):

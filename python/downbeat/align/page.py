@@ -80,7 +80,7 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
     """Draws how each clock drifts against the axis, and how well it is known. None: nothing is known."""
     frames = []
     for rank in aligned.ranks["rank"]:
-        times = entries_of(aligned, int(rank))
+        times = entry_times(aligned, int(rank))
         if len(times) < 2 or rank == aligned.axis_of(int(rank)).ranks[0]:
             continue
         at = np.linspace(0, int(times.max() - times.min()), CURVE_POINTS).astype(np.int64) + times.min()
@@ -118,7 +118,7 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
     return Picture("clocks", "Clocks over the run", caption, figure, pd.concat(frames, ignore_index=True))
 
 
-def entries_of(aligned: Aligned, rank: int) -> Integers:
+def entry_times(aligned: Aligned, rank: int) -> Integers:
     """Returns the entries of a rank into all of its calls, ns on its clock."""
     none = [np.empty(0, dtype=np.int64)]
     return np.concatenate(

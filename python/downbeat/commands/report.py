@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -174,18 +175,17 @@ def compare(
     --mark writes B/slower.json if a cell is slower than in the history. Later
     histories leave B out, and say so; remove the file to accept B.
     """
-    from downbeat.comparison.compare import compare as compare_experiments
+    from downbeat.comparison.compare import comparison_of
     from downbeat.comparison.conditions import read_arguments
     from downbeat.comparison.marking import check_markable, mark_lines
-    from downbeat.comparison.sheet import comparison_sheet, write_comparison
-    from downbeat.comparison.shown import shown_rows
+    from downbeat.comparison.sheet import comparison_sheet, shown_rows, write_comparison
     from downbeat.files import is_standard_output
 
     asked = read_arguments(what, history)
     compared = asked.b or asked.a
     if mark:
         check_markable(compared, asked.history)
-    frame = compare_experiments(
+    result = comparison_of(
         asked.a,
         asked.b,
         history=asked.history,
@@ -196,18 +196,18 @@ def compare(
         margin=margin,
         confidence=confidence,
     )
-    frame.attrs["notes"] = [*asked.notes, *frame.attrs["notes"]]
+    result = dataclasses.replace(result, notes=[*asked.notes, *result.notes])
     if not is_standard_output(json):
-        sheet = comparison_sheet(frame, states is States.ALL)
+        sheet = comparison_sheet(result, states is States.ALL)
         print("\n".join(sheet.markdown() if output_format is Format.MARKDOWN else sheet.text()))
     if json:
-        write_comparison(frame, json)
+        write_comparison(result, json)
     if json and not is_standard_output(json):
         print(f"written: {json}")
-    judged, _ = shown_rows(frame, states is States.ALL)
+    judged, _ = shown_rows(result, states is States.ALL)
     for line in mark_lines(compared.path, judged) if mark else ():
         print(line, file=sys.stderr)
-    raise typer.Exit(exit_status(set(judged["verdict"]), fail_on))
+    raise typer.Exit(exit_status(set(judged.verdicts.verdict), fail_on))
 
 
 def exit_status(verdicts: set[str], fail_on: FailOn) -> int:

@@ -75,7 +75,7 @@ def reproduce(
     from downbeat_papers.perform import perform, seconds_left
     from downbeat_papers.results import Results
     from downbeat_papers.simulated import LAUNCHES as SIMULATED_LAUNCHES
-    from downbeat_papers.simulated import SYSTEMS, check_simulated, simulated_site
+    from downbeat_papers.simulated import check_simulated, simulated_site
     from downbeat_papers.site import SAMPLE, Site, parse_ranks, site_at_hand
 
     from downbeat.commands.options import resumable
@@ -107,7 +107,7 @@ def reproduce(
         )
 
     def site_of(figure: Figure) -> Site | None:
-        if not at_hand and own_data(figure).name not in SYSTEMS:
+        if not at_hand and isinstance(own_data(figure).simulated, str):
             return None
         its = at_hand or simulated_site(
             figure, counts, platform, launches or SIMULATED_LAUNCHES, quick, sample or SAMPLE
@@ -134,7 +134,7 @@ def reproduce(
     }
     place = site.place if len({its.place for its in own.values()}) == 1 else "simulated"
     say(f"{counted(len(chosen), 'figure')} {place}, about {duration(sum(left.values()))}")
-    if site.nodes != 1 and not site.simulated:
+    if site.nodes != 1 and not simulated:
         say(f"clocks: {site.clocks}; ranks compared one by one: at most {site.sample}")
     measured: dict[str, Results] = {}
     shown: list[Shown] = []

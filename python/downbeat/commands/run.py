@@ -84,7 +84,7 @@ def run(
         return places.read_plan(place(name)) if (place(name) / places.PLAN).is_file() else None
 
     plan = planned(request, stored)
-    if not any(one.simulate for one in plan.libraries):  # such a program runs under its simulator alone
+    if all(one.runs for one in plan.libraries):
         for program, *arguments in dict.fromkeys(map(plan.program_of, plan.round_order(1))):
             check_arguments(program, arguments)
     if dry_run:
@@ -156,7 +156,7 @@ def crowding(plan: Plan) -> list[str]:
 
     ranks = max(plan.ranks)
     for one in plan.libraries:
-        if one.simulate:
+        if not one.runs:
             continue
         launchers = {variant.launcher or one.launcher for variant in plan.variants}
         for job in map(job_of, sorted(launchers)):

@@ -1,6 +1,6 @@
 """Compares the cells of two experiments, or of two values of a factor in one.
 
-Data flow one way: sides, matched launches, verdicts, notes.
+Four values, each made once of the one before: sides, matched launches, verdicts, notes.
 """
 
 from __future__ import annotations
@@ -9,15 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from downbeat.comparison.judging import Matcher, count_tests, judge_matches, rows_of_verdicts
-from downbeat.comparison.kinds import (
-    across_states,
-    independent_lines,
-    over_all_states,
-    shares_of_states,
-)
-from downbeat.comparison.notes import remarks_on, shorter_span
-from downbeat.comparison.sheet import UNITS, Verdicts
+from downbeat.comparison.compared import Compared
+from downbeat.comparison.judging import count_tests, judge_matches, verdicts_of
+from downbeat.comparison.matching import ONLY_IN, Matcher
+from downbeat.comparison.notes import assumption, over_all_states, remarks_on, shares_of_states, shorter_span
 from downbeat.comparison.sides import Side, sides_of
 from downbeat.data.cells import STATISTICS
 from downbeat.data.metrics import METRICS
@@ -64,59 +59,68 @@ def compare(
         confidence: of the intervals.
 
     Returns:
-        A row per cell: its factors, except the compared ones; `a`, `b` in s: the typical one of `launches_a`,
-        `launches_b` launches (only complete pairs if paired); the typical `ratio` (B / A) with `ratio_low` and
-        `ratio_high`; `p_value`, `adjusted_p_value`, `rank_p_value`; `clock_uncertainty` in s, the most by which
-        the clocks can change b - a, by errors within their bounds or by what their step hides; the interval has it;
-        `detectable_ratio`, detected by these launches with a probability of 0.9, and `launches_needed` to detect 5 %,
-        both with Holm's correction at its strictest; with a history `sessions`, the number of its sessions that have
-        the cell, and `session_deviation`, the standard deviation of logarithms between them; `slow_a`, `slow_b`,
-        launches of 1.3 times the typical one or more, and `slow_p_value`, that they are as frequent on either side;
-        `unseen`, the share of launches that may be slow although none was, if launches are independent; `verdict`
-        ("unmatched" if only one side has the cell) and `reason`. NaN if a cell was not judged.
-        The attributes `.attrs`: `metric`, `statistic`, `margin`, `confidence`, `paired`, `where_a`, `where_b`,
-        `name_a`, `name_b`, `tests` (cells that Holm's correction counts), `span` (from the start of the first launch to
-        that of the last, s; NaN: not known), `shares` (launches of A and B in each state, where they are not the same
-        launches), `overall` (B / A over all launches, where the machine was in several states), `assumes`
-        (assumptions of the verdicts: a line, or empty), `history` (names of its experiments), `history_is_a`, `notes`
-        (lines: exclusions, differences between the contexts of the launches) and `units`.
+        A row per cell, times in s: the columns of `Verdicts`, without the compared factors; NaN if it was not judged.
+        The attributes `.attrs` are those of `Compared`, and `units`.
 
     Raises:
         UsageError: unknown metric, statistic, factor or value, or no cell in common.
     """
+    return comparison_of(
+        a,
+        b,
+        history=history,
+        where_a=where_a,
+        where_b=where_b,
+        metric=metric,
+        statistic=statistic,
+        margin=margin,
+        confidence=confidence,
+    ).frame()
+
+
+def comparison_of(
+    a: Side,
+    b: Side | None = None,
+    *,
+    history: Sequence[Side] | None = None,
+    where_a: Mapping[str, object] | None = None,
+    where_b: Mapping[str, object] | None = None,
+    metric: str = "latency_avg",
+    statistic: str = "median",
+    margin: float = MARGIN,
+    confidence: float = CONFIDENCE,
+) -> Compared:
+    """`compare` for this house."""
     check_numbers(metric, statistic, margin, confidence)
     sides = sides_of(a, b, history, (where_a or {}, where_b or {}), metric, statistic)
     matcher = Matcher(sides.column, sides.paired)
     matches = matcher.cells(None if sides.history_is_a else sides.a, sides.b, sides.key, sides.past)
-    matches = across_states(sides, matches)
-    if all(match.obstacle.startswith("only in") for match in matches):
+    overall = over_all_states(sides, margin, confidence)
+    if overall is None and all(match.obstacle.startswith(ONLY_IN) for match in matches):
         raise UsageError(f"A and B have no cell in common: {sides.mismatch()}")
-    shares = shares_of_states(sides)
     judged = judge_matches(matches, margin, confidence)
-    frame = Verdicts(rows_of_verdicts(judged))
     name_a, name_b = sides.names
-    notes, assumes = remarks_on(sides, matcher.notes(), judged, independent_lines(judged, sides.paired))
-    frame.attrs = {
-        "metric": metric,
-        "statistic": statistic,
-        "margin": margin,
-        "confidence": confidence,
-        "paired": sides.paired,
-        "where_a": sides.values(sides.a),
-        "where_b": sides.values(sides.b),
-        "name_a": name_a,
-        "name_b": name_b,
-        "tests": count_tests(judged),
-        "span": shorter_span(sides),
-        "shares": [{"states": one.states, "a": one.a, "b": one.b, "p_value": one.p_value} for one in shares],
-        "overall": over_all_states(sides, margin, confidence),
-        "assumes": assumes,
-        "history": list(sides.history),
-        "history_is_a": sides.history_is_a,
-        "notes": notes,
-        "units": UNITS,
-    }
-    return frame
+    return Compared(
+        verdicts_of(judged),
+        tuple(sides.key),
+        metric=metric,
+        statistic=statistic,
+        margin=margin,
+        confidence=confidence,
+        paired=sides.paired,
+        where_a=sides.values(sides.a),
+        where_b=sides.values(sides.b),
+        name_a=name_a,
+        name_b=name_b,
+        tests=count_tests(judged),
+        span=shorter_span(sides),
+        shares=shares_of_states(sides),
+        overall=overall,
+        assumes=assumption(sides, judged),
+        history=list(sides.history),
+        history_is_a=sides.history_is_a,
+        notes=remarks_on(sides, matcher.notes(), judged),
+    )
 
 
 def check_numbers(metric: str, statistic: str, margin: float, confidence: float) -> None:

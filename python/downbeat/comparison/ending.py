@@ -13,30 +13,40 @@ import textwrap
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.compare import compare
+from downbeat.comparison.compare import comparison_of
+from downbeat.comparison.compared import Compared
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
-from downbeat.comparison.ranges import NOT_DECIDED, helpful_step, verdict_ranges
-from downbeat.comparison.sheet import conclusion, counted_word, states_sentences
-from downbeat.comparison.shown import shown_rows
+from downbeat.comparison.facts import (
+    BESIDE_NAMES,
+    NOT_DECIDED,
+    by_row,
+    conclusion,
+    helpful_step,
+    states_sentences,
+    verdict_ranges,
+)
+from downbeat.comparison.sheet import shown_rows
 from downbeat.comparison.summaries import MEDIAN_LATENCY, describe_each
 from downbeat.comparison.tables import place_of, summarize_launches
-from downbeat.data.cells import ANY, CHANGED, LINE, PATH, STATE, UNKNOWN, WRONG, left_out, state_text
+from downbeat.data.cells import CHANGED, PATH, STATE, WRONG, left_out
+from downbeat.data.states import LINE, UNKNOWN, state_text
 from downbeat.errors import UsageError
 from downbeat.run.estimates import LATENCY, Estimates
-from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment
+from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.show import WIDTH, aligned, wrapped
 from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.tables import Flags
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, duration_text, duration_word, evenly, printable
 
 LINES = 23  # and one that says where all was written
@@ -47,7 +57,6 @@ LONGEST_NAME = 44  # of a row
 # Times over which the last line spreads launches, s: the first that is so much longer than they took in a row.
 SPREAD_OVER, LONGER = (1800.0, 7200.0, 6 * 3600.0, 24 * 3600.0, 7 * 24 * 3600.0), 5
 REPLACED = ("-o", "--output", "--over", "--interval")  # options of a run
-BESIDE_NAMES = ("operation", "size", STATE)
 
 Sides = tuple[str, str, str]  # a factor, and its values A and B
 RanksState = tuple[object, object]  # a number of ranks, and a state of the machine
@@ -91,7 +100,7 @@ def closing(
     if sides:
         factor, a, b = sides
         try:
-            compared = compare(experiment, where_a={factor: a}, where_b={factor: b})
+            compared = comparison_of(experiment, where_a={factor: a}, where_b={factor: b})
         except UsageError:  # nothing has both, for example because all launches of one variant failed
             compared = None
     states = estimates.states()
@@ -139,10 +148,17 @@ def main_states(frame: pd.DataFrame) -> set[RanksState]:
 
 
 def in_states(frame: pd.DataFrame, states: set[RanksState]) -> pd.DataFrame:
-    """Returns the rows of these states, by their number of ranks; all of a frame that has no states."""
-    if STATE not in frame or "ranks" not in frame:
-        return frame
+    """The rows of these states, by their number of ranks."""
     return frame[[pair in states for pair in zip(frame["ranks"], frame[STATE], strict=True)]]
+
+
+def of_states(compared: Compared, states: set[RanksState]) -> Flags:
+    """The rows of these states, by their number of ranks; all where one of both is compared."""
+    if not {"ranks", STATE} <= set(compared.factors):
+        return np.ones(len(compared), dtype=bool)
+    return np.array(
+        [pair in states for pair in zip(compared.verdicts.ranks.tolist(), compared.verdicts.state, strict=True)]
+    )
 
 
 def of_all_configurations(frame: pd.DataFrame, states: set[RanksState]) -> pd.DataFrame:
@@ -172,9 +188,8 @@ def machine_lines(experiment: Medians, states: Mapping[LaunchKey, str], frame: p
     every = sorted({launch.ranks for launch in experiment.launches})
     ranks = f"{', '.join(map(str, every))} {'rank' if every == [1] else 'ranks'}"
     kinds = len({launch.configuration for launch in experiment.launches})
-    dates = [datetime.fromisoformat(str(one["date"])) for one in contexts if "date" in one]
-    span = (max(dates) - min(dates)).total_seconds() if dates else 0.0
-    within = f" within {duration_text(span)}" if span else ""
+    span = span_of(contexts)
+    within = f" within {duration_text(span)}" if span > 0 else ""
     of = f" of {kinds} configurations" if kinds > 1 else ""
     what = (
         f"simulated on {place.partition(', ')[0]}{', ...)' if ', ' in place else ''}"
@@ -264,46 +279,44 @@ def latency_text(row: pd.Series) -> str:
     return f"{text} +-{f'{half:.0f}' if half >= 0.95 else f'{half:.1f}'}%"
 
 
-def verdict_lines(
-    compared: pd.DataFrame, sides: Sides, main: set[RanksState], every_state: bool, room: int
-) -> list[str]:
-    """Returns what the verdicts say, the sentence first, then by operation and ranges of sizes; in so many lines."""
+def verdict_lines(compared: Compared, sides: Sides, main: set[RanksState], every_state: bool, room: int) -> list[str]:
+    """The verdicts in a sentence, then by operation and ranges of sizes; in at most `room` lines."""
     factor, a, b = sides
     rows, few = shown_rows(compared, every_state)
-    if factor != SYNCHRONIZER and (rows[SYNCHRONIZER] == COMMON_START).any():
-        rows = rows[rows[SYNCHRONIZER] == COMMON_START]
-    known = {*main, *((ranks, ANY) for ranks, _ in main)}  # where states are too different to be matched
-    mine = rows if every_state else in_states(rows, known)
-    if mine.empty:
-        mine = rows
+    common = rows.within(SYNCHRONIZER, COMMON_START)
+    rows = common if len(common) else rows
+    is_main = np.ones(len(rows), dtype=bool) if every_state else of_states(rows, main)
+    is_main = is_main if is_main.any() else ~is_main
+    named, others = rows[is_main], rows[~is_main]
     if factor == SYNCHRONIZER:
         against = "" if a == COMMON_START else f" (against {a})"
         head = [f"what {'MPI_Barrier' if b == BARRIER else b} does to these numbers{against}, by bytes"]
     else:
-        start = " from a common start" if (mine[SYNCHRONIZER] == COMMON_START).all() else ""
-        head = [line for one in conclusion(mine) for line in wrapped(str(one).replace("undecided", NOT_DECIDED))]
+        start = " from a common start" if set(named.verdicts.synchronizer) == {COMMON_START} else ""
+        head = [line for each in conclusion(named) for line in wrapped(str(each).replace("undecided", NOT_DECIDED))]
         head = head or [f"{b} against {a}: no verdict"]
-        head += [line for one in states_sentences(compared) for line in wrapped(str(one))]
-        start += " over all states" if (mine[STATE] == ANY).all() else ""
+        head += [line for each in states_sentences(compared) for line in wrapped(str(each))]
         head.append(f"{b} against {a}{start}, by bytes:")
-    names = row_names(mine)
-    if every_state and mine[STATE].nunique() > 1:
-        names = names + mine[STATE].map(lambda state: f", {state_text(state)}")
-    width = max(len(short(name)) for name in names)
-    tail = [line for one in [*other_lines(rows, mine), *few] for line in wrapped(f"  {one}")]
+    several = every_state and len(set(named.verdicts.state)) > 1
+    groups = [
+        (short(f"{name}, {state_text(state)}" if several else name), group.within(STATE, state) if several else group)
+        for name, group in by_row(named)
+        for state in (dict.fromkeys(group.verdicts.state) if several else ("",))
+    ]
+    width = max(len(name) for name, _ in groups)
+    tail = [line for each in [*other_lines(others), *few] for line in wrapped(f"  {each}")]
     room = max(LEAST_VERDICTS, room - len(head) - len(tail))
 
-    def groups(brief: bool) -> list[list[str]]:
-        found = []
-        for name, of_name in mine.groupby(names, sort=False):
-            of_name.attrs = compared.attrs
-            first = f"  {short(str(name)):<{width}}  "
-            text = "; ".join(verdict_ranges(of_name, brief))
-            found.append(textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first)))
-        return found
+    def lines(brief: bool) -> list[list[str]]:
+        indents = [f"  {name:<{width}}  " for name, _ in groups]
+        texts = ["; ".join(verdict_ranges(group, brief)) for _, group in groups]
+        return [
+            textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent))
+            for indent, text in zip(indents, texts, strict=True)
+        ]
 
-    whole = groups(brief=False)
-    return [*head, *(cut(whole if sum(map(len, whole)) <= room else groups(brief=True), room)), *tail]
+    whole = lines(brief=False)
+    return [*head, *(cut(whole if sum(map(len, whole)) <= room else lines(brief=True), room)), *tail]
 
 
 def cut(groups: Sequence[list[str]], room: int) -> list[str]:
@@ -318,20 +331,17 @@ def cut(groups: Sequence[list[str]], room: int) -> list[str]:
     return kept
 
 
-def other_lines(rows: pd.DataFrame, mine: pd.DataFrame) -> list[str]:
-    """Returns a line for each other state that has enough launches for verdicts."""
-    others = rows.drop(mine.index)
+def other_lines(others: Compared) -> list[str]:
+    """A line for each other state that has enough launches for verdicts."""
     lines = []
-    for state, group in others.groupby(STATE, sort=False) if len(others) else ():
-        group.attrs = rows.attrs
-        counts = Counter(group["verdict"])
-        found = [f"{counts[one]} {counted_word(group, one, counts[one])}" for one in counts]
-        text = ", ".join(found).replace("undecided", NOT_DECIDED)
-        lines.append(f"state {state_text(str(state))}: {text}")
+    for state in dict.fromkeys(others.verdicts.state):
+        counts = Counter(others.within(STATE, state).verdicts.verdict)
+        text = ", ".join(f"{counts[each]} {others.word(each, counts[each])}" for each in counts)
+        lines.append(f"state {state_text(state)}: {text.replace('undecided', NOT_DECIDED)}")
     return lines
 
 
-def warning_lines(frame: pd.DataFrame, compared: pd.DataFrame | None) -> list[str]:
+def warning_lines(frame: pd.DataFrame, compared: Compared | None) -> list[str]:
     """Returns what makes numbers doubtful, each with what to do."""
     found = []
     for status, rows in left_out(frame).items():
@@ -346,7 +356,7 @@ def warning_lines(frame: pd.DataFrame, compared: pd.DataFrame | None) -> list[st
             found.append(f"wrong results of {which} ({where}): do not use the operation; -- --validate repeats it")
         else:
             found.append(f"{status}: {which} ({where}): a quieter machine, or -- --max-attempts")
-    kinds = launch_lines(frame, MEDIAN_LATENCY) if compared is None else compared.attrs["notes"]
+    kinds = launch_lines(frame, MEDIAN_LATENCY) if compared is None else compared.notes
     for line in filter(is_kind_line, kinds):
         said = re.sub(r" \([^)]*\)", "", line).partition(":")[0]  # downbeat compare says it whole
         found.append(f"{said}: spread launches over a longer time (--over)")
@@ -354,7 +364,7 @@ def warning_lines(frame: pd.DataFrame, compared: pd.DataFrame | None) -> list[st
 
 
 def next_steps(
-    plan: Plan, directory: Path, sides: Sides | None, compared: pd.DataFrame | None, every_state: bool = False
+    plan: Plan, directory: Path, sides: Sides | None, compared: Compared | None, every_state: bool = False
 ) -> list[str]:
     """Returns what to do next, commands on lines of their own."""
     step = ""
@@ -385,23 +395,21 @@ def spread_lines(experiment: Experiment, directory: Path, words: tuple[Sequence[
     if simulated or not words[0] or len(experiment.launches) < 2:
         return []
     try:
-        times = [
-            [datetime.fromisoformat(str(one.record[name])).timestamp() for name in ("started", "ended")]
+        busy = sum(
+            (datetime.fromisoformat(str(one.record["ended"])) - datetime.fromisoformat(str(one.record["started"])))
+            / timedelta(seconds=1)
             for one in experiment.launches
-        ]
+        )
     except (KeyError, ValueError):
         return []
-    span = max(end for _, end in times) - min(start for start, _ in times)
-    busy = sum(end - start for start, end in times)
-    if 2 * busy <= span:
+    span, count = span_of(one.context for one in experiment.launches), len(experiment.launches)
+    if not 2 * busy * (count - 1) / count > span:  # which ends at the start of the last launch
         return []
     time = duration_word(next((one for one in SPREAD_OVER if one >= LONGER * span), SPREAD_OVER[-1]))
     target = next(
         path for path in (f"{directory}-{time}{again}" for again in ("", *range(2, 1000))) if not Path(path).exists()
     )
-    said = (
-        f"these {len(times)} launches describe {duration_text(span)} of this machine; for latencies that hold tomorrow:"
-    )
+    said = f"these {count} launches describe {duration_text(span)} of this machine; for latencies that hold tomorrow:"
     again = ["downbeat", "run", *without_options(words[0], REPLACED), "--over", time, "-o", target]
     return [*wrapped(said), f"  {shlex.join([*again, *(['--', *words[1]] if words[1] else [])])}"]
 

@@ -7,11 +7,10 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandas as pd
-
+from downbeat.comparison.compared import Compared
 from downbeat.errors import UsageError
 from downbeat.run import directory as places
-from downbeat.run.experiment import FACTORS, Experiment
+from downbeat.run.experiment import Experiment
 
 NUMBERS = ("a", "b", "ratio", "ratio_low", "ratio_high", "adjusted_p_value")
 SLOWER = "slower"  # the verdict
@@ -29,27 +28,22 @@ def check_markable(experiment: Experiment, history: list[Experiment] | None) -> 
         raise UsageError(f"--mark: '{experiment.path}' is one file; a mark is a file in the directory of an experiment")
 
 
-def mark_lines(directory: Path, cells: pd.DataFrame) -> Iterator[str]:
+def mark_lines(directory: Path, compared: Compared) -> Iterator[str]:
     """Marks an experiment if a cell is slower, and yields what a reader needs to know of its mark.
 
     Args:
         directory: of the experiment.
-        cells: of the result of `compare`, with its attributes.
+        compared: the rows that are shown.
 
     Raises:
         DownbeatError: the mark cannot be written.
     """
     accept = f"to accept it: rm {shlex.quote(str(directory / places.SLOWER))}"
-    slower = cells[cells["verdict"] == SLOWER]
+    slower = compared[compared.verdicts.verdict == SLOWER]
     if len(slower):
-        shown = slower[[name for name in (*FACTORS, *NUMBERS) if name in slower]]
-        places.mark_slower(
-            directory,
-            {
-                **{name: cells.attrs[name] for name in ("metric", "statistic", "margin", "confidence", "history")},
-                "cells": json.loads(shown.to_json(orient="records")),
-            },
-        )
+        cells = slower.frame()[[*slower.factors, *NUMBERS]].to_json(orient="records")
+        about = {name: getattr(slower, name) for name in ("metric", "statistic", "margin", "confidence", "history")}
+        places.mark_slower(directory, {**about, "cells": json.loads(cells)})
         yield f"marked slower, so later histories leave it out; {accept}"
     elif places.is_marked(directory):
         yield f"no cell is slower now, but an earlier comparison marked it; {accept}"

@@ -1,33 +1,34 @@
-"""Notes on a comparison: how the contexts of its launches differ, states, kinds of launches, what it assumes."""
+"""Notes on a comparison: how contexts differ, histories, states of the machine, launches that resemble others."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.judging import Judged, rule_of
-from downbeat.comparison.kinds import history_lines, notes_on_kinds
+from downbeat.comparison.judging import Judged, judge_matches, rule_of
+from downbeat.comparison.matching import Match, Matcher
 from downbeat.comparison.settings import context_differences, value_of
 from downbeat.comparison.sides import SESSION, Side, Sides
-from downbeat.data.cells import states_line
+from downbeat.data.cells import STATE
+from downbeat.data.launch_file import IMPLIED
+from downbeat.data.states import UNKNOWN, states_line, trip_of
 from downbeat.run import trial
 from downbeat.run.experiment import Experiment, span_of
 from downbeat.run.plan import LAUNCH_FACTORS
-from downbeat.statistics.sessions import false_verdicts
+from downbeat.statistics.dependence import correlation
+from downbeat.statistics.kinds import Series, resemblance_lines
+from downbeat.statistics.sessions import LOOKED_AT, false_verdicts, last_shift, sessions_of, since, trend
 from downbeat.statistics.slow_launches import unseen_share
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.text import PERCENT, counted
 
 # The attributes of the context that a factor changes.
 VARIANT = (
-    "mpi_library",
-    "mpi_standard",
-    "environment",
-    "downbeat_version",
-    "git_revision",
-    "compiler",
-    "user_operations",
+    *("mpi_library", "mpi_standard", "environment", "downbeat_version", "git_revision", "compiler", "user_operations"),
 )
 CONTEXT_OF = {
     "library": ("mpi_library", "mpi_standard", "environment"),
@@ -35,14 +36,17 @@ CONTEXT_OF = {
     "ranks": ("hosts",),
     "variant": VARIANT,
 }
-SESSION_DEVIATION = 0.02  # as on a virtual machine; on quiet ones it is 0.002, and only a history tells
+# Measured on a virtual machine; on quiet ones it is 0.002 (five years of PHP's nights), and only a history tells.
+SESSION_DEVIATION = 0.02
+MOST_SHIFTS = 2  # that have a line each
+RESEMBLANCE = 0.001  # level at which a correlation of sessions is said: of many cells some resemble by chance
+GROUP = (*LAUNCH_FACTORS, STATE)
 
 
-def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged], shares: list[str]) -> tuple[list[str], str]:
-    """Returns the notes on a comparison, and what its verdicts assume.
+def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> list[str]:
+    """The notes on a comparison.
 
-    Notes are simulations first, then launches left out, how contexts differ, the history, states, their shares on
-    either side, and kinds of launches.
+    Simulations first, then launches left out, how contexts differ, the history, states, and launches that resemble.
     """
     lines = list(left_out)
     both = ((sides.of_a, sides.a), (sides.of_b, sides.b))
@@ -54,25 +58,29 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged], shar
     for of in {id(of): of for of, _ in both}.values():
         lines += of.lines_on_metric(metric) if isinstance(of, Experiment) else []
     for (of, _), of_side in zip(both, contexts, strict=True):
-        found = simulations(of_side)
+        first = simulations(of_side)
         if "algorithm" in sides.compared and isinstance(of, Experiment):
-            found += [one.seen for one in of.machine if one.check == trial.CHECK]
-        lines = [*(line for line in found if line not in lines), *lines]
+            first += [one.seen for one in of.machine if one.check == trial.CHECK]
+        lines = [*(line for line in first if line not in lines), *lines]
     if sides.past is not None:
         lines += history_notes(sides, contexts[sides.history_is_a], expected)
-    states = states_line(pd.concat([sides.a, sides.b]))
-    within = [f"{states}; compared within each"] if states else []
-    return [*lines, *within, *shares, *history_lines(judged), *notes_on_kinds(judged)], assumption(sides, judged)
+    if states := states_line(pd.concat([sides.a, sides.b])):
+        lines.append(f"{states}; compared within each")
+    alone = sum(not one.comparison.paired for one in judged if one.comparison)
+    if alone and sides.paired:
+        few = f"fewer than {FEWEST_LAUNCHES} pairs in their state: launches compared as independent"
+        lines.append(f"{counted(alone, 'cell')} with {few}")
+    return [*lines, *history_lines(judged), *notes_on_kinds(judged)]
 
 
 def shorter_span(sides: Sides) -> float:
-    """Returns the time that launches cover, `span_of`, of the side where that is shorter."""
+    """The time that launches cover, `span_of`, of the side where that is shorter."""
     both = ((sides.of_a, sides.a), (sides.of_b, sides.b))[sides.history_is_a :]
     return min(span_of(contexts_of(of, cells)) for of, cells in both)
 
 
 def contexts_of(side: Side, cells: pd.DataFrame) -> list[Mapping[str, object]]:
-    """Returns the contexts of the launches that the cells are from; none of a frame."""
+    """The contexts of the launches that the cells are from; none of a frame."""
     if not isinstance(side, Experiment):
         return []
     concerned = set(cells[[*LAUNCH_FACTORS, "launch"]].itertuples(index=False, name=None))
@@ -80,7 +88,7 @@ def contexts_of(side: Side, cells: pd.DataFrame) -> list[Mapping[str, object]]:
 
 
 def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expected: Iterable[str]) -> list[str]:
-    """Returns a line for each part of the context that sessions of a history do not share with B, or with A.
+    """A line for each attribute of the context that sessions of a history do not share with B, or with A.
 
     Args:
         sides: with a history.
@@ -88,23 +96,23 @@ def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expec
         expected: attributes that are to differ, as in `context_differences`.
     """
     of, cells = ("B", sides.b) if sides.history_is_a else ("A", sides.a)
-    part = taking_part(sides.past, cells, sides.key) if sides.past is not None else set()
-    left_out = [name for name in sides.history if name not in part]
+    with_cells = sessions_with(sides.past, cells, sides.key) if sides.past is not None else set()
+    left_out = [name for name in sides.history if name not in with_cells]
     lines = [f"history, without any of the compared cells, left out: {', '.join(left_out)}"] if left_out else []
     if not isinstance(sides.of_b if sides.history_is_a else sides.of_a, Experiment):
         return lines
-    sessions = [one for name, one in sides.history.items() if name in part and isinstance(one, Experiment)]
+    sessions = [one for name, one in sides.history.items() if name in with_cells and isinstance(one, Experiment)]
     contexts = [[launch.context for launch in one.launches] for one in sessions]
-    found = Counter(line for each in contexts for line in context_differences(reference, each, expected))
+    counts = Counter(line for each in contexts for line in context_differences(reference, each, expected))
     return lines + [
         f"{of} and {count} of the {len(sessions)} experiments of its history differ in {line}; its effect"
         " counts as a deviation between sessions"
-        for line, count in found.items()
+        for line, count in counts.items()
     ]
 
 
-def taking_part(past: pd.DataFrame, cells: pd.DataFrame, key: list[str]) -> set[str]:
-    """Returns the names of the sessions that have a cell in common with others, by these factors."""
+def sessions_with(past: pd.DataFrame, cells: pd.DataFrame, key: list[str]) -> set[str]:
+    """The names of the sessions that have a cell in common with others, by these factors."""
     wanted = set(cells[key].itertuples(index=False, name=None))
     return {
         name
@@ -114,31 +122,141 @@ def taking_part(past: pd.DataFrame, cells: pd.DataFrame, key: list[str]) -> set[
 
 
 def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
-    """Returns the assumptions of verdicts; empty for pairs, which need none."""
+    """The assumptions of verdicts; empty for pairs, which need none."""
     if sides.paired:
         return ""
     comparisons = [one.comparison for one in judged if one.comparison]
     if sides.past is not None:
         sessions = max((one.sessions or 0 for one in comparisons), default=0)
         # With two modes of sessions, 8 to 12 % of equal cells are called different by a history of 5 in one of them.
-        missed = f"; {sessions} can miss what {100 * unseen_share(sessions):.0f} % of sessions do" if sessions else ""
+        missed = (
+            f"; {sessions} can miss what {PERCENT * unseen_share(sessions):.0f} % of sessions do" if sessions else ""
+        )
         return f"A and B differ in time and circumstances no more than the experiments of the history do{missed}"
-    shares = [
-        false_verdicts(one.error, one.freedom, SESSION_DEVIATION, rule_of(one, len(comparisons)))
-        for one in comparisons
-        if one.tested
-    ]
-    price = (
-        f"; if sessions deviated by {100 * SESSION_DEVIATION:g} %, {100 * np.median(shares):.0f} % of"
-        f" identical cells would be called faster or slower ({100 * SESSION_DEVIATION:g} % is assumed: --history has"
-        " this machine's)"
-        if shares
-        else ""
-    )
+    tested, price = [one for one in comparisons if one.tested], ""
+    if tested:
+        error, freedom = [one.error for one in tested], [one.freedom for one in tested]
+        shares = false_verdicts(error, freedom, SESSION_DEVIATION, rule_of(tested, len(comparisons)))
+        assumed = f"{PERCENT * SESSION_DEVIATION:g} %"
+        price = (
+            f"; if sessions deviated by {assumed}, {PERCENT * np.median(shares):.0f} % of identical cells would be"
+            f" called faster or slower ({assumed} is assumed: --history has this machine's)"
+        )
     return f"the machine did not change between A and B{price} (docs/compare.md)"
 
 
 def simulations(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """Returns a line for each simulated platform: its numbers are of no machine."""
+    """A line for each simulated platform: its numbers are of no machine."""
     platforms = dict.fromkeys(value_of("simulated", one) for one in contexts if "simulated" in one)
     return [f"simulated, not measured: {platform.replace(',', ', ')}" for platform in platforms]
+
+
+def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[str]:
+    """Lines on the correlation of launches: of pairs of the ratios, else of each side.
+
+    Args:
+        judged: compared together.
+        cells: a name for each; by default the factors that vary.
+    """
+    names = cells or match_names([one.match for one in judged])
+    ratios, medians = [], []
+    for name, one in zip(names, judged, strict=True):
+        match = one.match
+        if one.comparison is None:
+            continue
+        group = tuple(match.factors.get(factor) for factor in GROUP)
+        if one.comparison.paired:
+            ratios.append(Series(name, group, match.launches[0], match.b / match.a))
+            continue
+        sides = (("A", match.a, match.launches[0]), ("B", match.b, match.launches[1]))
+        for side, values, launches in sides[match.history_is_a :]:
+            medians.append(Series(f"{name} of {side}".strip(), (side, *group), launches, values))
+    return [*(f"ratios of pairs: {line}" for line in resemblance_lines(ratios)), *resemblance_lines(medians)]
+
+
+def match_names(matches: Sequence[Match]) -> list[str]:
+    """The operation and size of each match, and the other factors that vary."""
+    names = [name for name in (matches[0].factors if matches else ()) if name not in IMPLIED]
+    shown = [name for name in names if name in ("operation", "size") or len({one.factors[name] for one in matches}) > 1]
+    return [" ".join(str(one.factors[name]) for name in shown) for one in matches]
+
+
+def history_lines(judged: Sequence[Judged]) -> list[str]:
+    """Lines on histories that are not of one kind: shifts of their level, trends, sessions that resemble.
+
+    The session of a shift is counted among those that have the cell.
+    """
+    series = [sessions_of(one.match.history).means for one in judged if one.match.history and one.comparison]
+    used = [means[since(means) :] for means in series]
+
+    def cells(values: Sequence[float]) -> str:
+        return f" in {len(values)} of {counted(len(series), 'cell')}" if len(series) > 1 else ""
+
+    shifts: dict[tuple[int, int], list[float]] = {}
+    for means, those in zip(series, used, strict=True):
+        if shift := last_shift(means[-LOOKED_AT:]):
+            at = max(0, means.size - LOOKED_AT) + shift.at
+            shifts.setdefault((at + 1, those.size), []).append(PERCENT * math.expm1(shift.logs))
+    lines = [
+        f"history: a shift of {np.median(sizes):+.2g} % at session {at}{cells(sizes)}; compared with the {left} since"
+        for (at, left), sizes in sorted(shifts.items(), key=lambda item: -len(item[1]))[:MOST_SHIFTS]
+    ]
+    if slopes := [PERCENT * math.expm1(slope) for slope in map(trend, used) if slope]:
+        lines.append(f"history: a trend of {np.median(slopes):+.2g} % per session{cells(slopes)}")
+    if resembling := [r1 for r1 in (correlation(means, RESEMBLANCE) for means in used) if r1 > 0]:
+        lines.append(
+            f"history: sessions resemble the one before (correlation {np.median(resembling):.1f}){cells(resembling)}; "
+            "intervals may be too narrow"
+        )
+    return lines
+
+
+def shares_of_states(sides: Sides) -> list[dict[str, object]]:
+    """Launches of A and of B in each state, a dictionary for each configuration; none of the same launches.
+
+    Without a test: states last for many launches, so that equal shares would be called different in 22 to 50 %.
+    """
+    if sides.history_is_a or (sides.same and sides.compared.isdisjoint(LAUNCH_FACTORS)):
+        return []
+    common = [name for name in LAUNCH_FACTORS if name not in sides.compared and name in sides.key]
+    states_a, states_b = (launch_states(cells, common) for cells in (sides.a, sides.b))
+    shares: list[dict[str, object]] = []
+    for configuration in states_a:
+        a, b = (list(side.get(configuration, {}).values()) for side in (states_a, states_b))
+        states = sorted({*a, *b}, key=trip_of)
+        if len(states) > 1 and a and b:
+            shares.append({"states": states, "a": list(map(a.count, states)), "b": list(map(b.count, states))})
+    return shares
+
+
+def launch_states(cells: pd.DataFrame, common: Sequence[str]) -> dict[tuple[object, ...], dict[object, str]]:
+    """The state of each launch, that of most of its cells, by the values of factors of launches."""
+    known = cells[~cells[STATE].isin(("", UNKNOWN))]
+    launches: dict[tuple[object, ...], dict[object, str]] = {}
+    for key, states in known.groupby([*LAUNCH_FACTORS, "launch"], sort=False)[STATE]:
+        values = dict(zip(LAUNCH_FACTORS, key[:-1], strict=True))
+        launches.setdefault(tuple(values[name] for name in common), {})[key[-1]] = str(states.mode().iloc[0])
+    return launches
+
+
+def over_all_states(sides: Sides, margin: float, confidence: float) -> dict[str, float] | None:
+    """B / A over all launches, whatever their state; None where the machine was in one state.
+
+    A cell that is equivalent within a state is so only there: B may bring about the slow state.
+
+    Returns:
+        `ratio`, `ratio_low` and `ratio_high`, geometric means over cells; the number of cells with each verdict.
+    """
+    if sides.past is not None or pd.concat([sides.a[STATE], sides.b[STATE]]).nunique() < 2:
+        return None
+    key = [name for name in sides.key if name != STATE]
+    judged = judge_matches(Matcher(sides.column, sides.paired).cells(sides.a, sides.b, key), margin, confidence)
+    comparisons = [one.comparison for one in judged if one.comparison]
+    ratios = [(one.ratio.estimate, one.ratio.low, one.ratio.high) for one in comparisons if one.ratio.low > 0]
+    if not ratios:
+        return None
+    means = np.exp(np.log(np.array(ratios)).mean(axis=0))
+    return {
+        **dict(zip(("ratio", "ratio_low", "ratio_high"), map(float, means), strict=True)),
+        **Counter(one.verdict for one in comparisons),
+    }

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from downbeat.comparison.conditions import COMMON_START
-from downbeat.comparison.judging import Match, Matcher, judge_matches
+from downbeat.comparison.judging import judge_matches
+from downbeat.comparison.matching import Match, Matcher
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     MEDIAN_LATENCY,
@@ -18,7 +19,7 @@ from downbeat.comparison.summaries import (
     synchronization,
     value_text,
 )
-from downbeat.data.cells import hidden_by_step
+from downbeat.data.cell_summaries import hidden_by_step
 from downbeat.run.experiment import FACTORS, Experiment
 from downbeat.statistics.verdicts import Comparison
 

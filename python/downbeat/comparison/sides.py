@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.conditions import select
-from downbeat.data.cells import HIGH, LOW, PATH, STATE, countable, hidden_by_step, states_line, with_states
+from downbeat.data.cell_summaries import hidden_by_step
+from downbeat.data.cells import HIGH, LOW, PATH, STATE, countable
 from downbeat.data.metrics import METRICS
+from downbeat.data.states import states_line, with_states
 from downbeat.errors import UsageError
 from downbeat.run.experiment import FACTORS, Experiment, start_of
 from downbeat.run.plan import LAUNCH_FACTORS

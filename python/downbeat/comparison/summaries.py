@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from downbeat.data.cells import CHANGED, WRONG, countable, hidden_by_step
+from downbeat.data.cell_summaries import hidden_by_step
+from downbeat.data.cells import CHANGED, NO_PATTERN, USUAL, WRONG, countable, start_names
 from downbeat.run.experiment import Experiment
 from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.location import Interval, typical_interval
 from downbeat.text import bytes_text
 
-NO_PATTERN = "none"
 # With a picture or two for each of more, a page takes minutes to draw and megabytes to keep.
 MOST_OPERATIONS = 12
 
@@ -48,22 +48,12 @@ SYNCHRONIZATION = ("synchronizer", "barrier_algorithm", "timing")
 CONFIGURATION = ("library", "ranks", "environment", "variant", "datatype", "algorithm", "state")
 # Factors of the cases in which algorithms are compared.
 PANELS = ("library", "ranks", "environment", "variant", "datatype", "size", "state")
-USUAL = "default"
-PER_CALL = "per_call"
 
 
 def synchronization(frame: pd.DataFrame) -> pd.Series[str]:
     """Returns for each row how its start was made, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
-    return pd.Series(
-        [
-            synchronizer
-            + (f"[{algorithm}]" if algorithm not in (USUAL, "") else "")
-            + (f", {timing}" if timing != PER_CALL else "")
-            for synchronizer, algorithm, timing in zip(*(frame[name] for name in SYNCHRONIZATION), strict=True)
-        ],
-        index=frame.index,
-        dtype=object,
-    )
+    names = start_names(*(frame[name] for name in SYNCHRONIZATION))
+    return pd.Series(names, index=frame.index, dtype=object)
 
 
 def describe(frame: pd.DataFrame, factors: Sequence[str]) -> pd.Series[str]:

@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.data.cells import CHANGED, hidden_by_step, states_line
+from downbeat.data.cell_summaries import hidden_by_step
+from downbeat.data.cells import CHANGED
 from downbeat.data.launch_file import IMPLIED, open_launch, open_netcdf
 from downbeat.data.metrics import METRICS
+from downbeat.data.states import states_line
 from downbeat.errors import reading
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, span_of
 from downbeat.run.libraries import short_version

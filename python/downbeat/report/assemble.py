@@ -13,6 +13,7 @@ import pandas as pd
 
 from downbeat.comparison.settings import LIBRARY_SETTING, context_differences
 from downbeat.comparison.sides import names_of_history
+from downbeat.comparison.tables import place_of
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError, reading
 from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
@@ -211,9 +212,9 @@ def where_and_when(source: Source) -> str:
             return f", {source.record['host']}, {source.record['written'][:10]}"
     context = source.launches[0].context if isinstance(source, Experiment) else source.attrs
     hosts = [line.partition(":")[0] for line in str(context.get("hosts", "")).splitlines()]
-    place = (
-        "simulated" if "simulated" in context else f"{hosts[0]}{' and others' if hosts[1:] else ''}" if hosts else ""
-    )
+    place = place_of(context)[0] if hosts else ""
+    if place == "hosts":
+        place = f"{hosts[0]}{' and others' if hosts[1:] else ''}"
     return f", {place}, {str(context.get('date', ''))[:10]}"
 
 

@@ -9,16 +9,15 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pandas as pd
 
-from downbeat.comparison.compare import compare
+from downbeat.comparison.compare import comparison_of
+from downbeat.comparison.compared import READINGS, UNMATCHED, Compared
 from downbeat.comparison.ending import main_states, state_names
-from downbeat.comparison.judging import UNMATCHED
 from downbeat.comparison.questions import AgainstStart, against_start
-from downbeat.comparison.sheet import READINGS
 from downbeat.comparison.summaries import (
     CONFIGURATION,
-    NO_PATTERN,
     REFERENCE,
     SYNCHRONIZATION,
     describe_each,
@@ -26,7 +25,8 @@ from downbeat.comparison.summaries import (
     synchronization,
     value_text,
 )
-from downbeat.data.cells import LINE, PATH, STATE, UNKNOWN, state_text
+from downbeat.data.cells import NO_PATTERN, PATH, STATE
+from downbeat.data.states import LINE, UNKNOWN, state_text
 from downbeat.errors import UsageError
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -51,7 +51,7 @@ class Contrast:
             and `main`, whether they are of the state of the machine that most cells are of.
         ratios: a row per cell and side other than the first: `line`, `panel`, `operation`, `size`, `state`, `main`,
             `ratio` to the first side with its interval `low` to `high`, `launches`, `verdict`, `reason`.
-        tables: by side, the result of `compare`, of the main state; empty if starts are compared.
+        tables: by side, the verdicts of the main state; empty if starts are compared.
         judged: cells of the main state against the common start, if starts are compared.
     """
 
@@ -60,7 +60,7 @@ class Contrast:
     start: str
     cells: pd.DataFrame
     ratios: pd.DataFrame
-    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    tables: Mapping[str, Compared] = field(default_factory=dict)
     judged: tuple[AgainstStart, ...] = ()
 
     @property
@@ -134,15 +134,13 @@ def sides_by(experiment: Experiment, factor: str, cells: pd.DataFrame) -> Contra
     rows, tables = [], {}
     for side in sides[1 : 1 + MOST_SIDES]:
         try:
-            table = compare(experiment, where_a={factor: sides[0]}, where_b={factor: side})  # judged as elsewhere
+            table = comparison_of(experiment, where_a={factor: sides[0]}, where_b={factor: side})  # judged as elsewhere
         except UsageError:  # they share no cell
             continue
-        about = table.attrs
         for name, value in among.items():
-            table = table[table[name] == value] if name in table else table
-        table.attrs = about
-        table = table[table["verdict"] != UNMATCHED]
-        cells_of_table = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+            table = table.within(name, value)
+        table = table[table.verdicts.verdict != UNMATCHED]
+        cells_of_table = [{str(name): value for name, value in row.items()} for row in table.frame().to_dict("records")]
         kept_rows = [place(row) for row in cells_of_table]
         for row, where in zip(cells_of_table, kept_rows, strict=True):
             if where:
@@ -150,7 +148,7 @@ def sides_by(experiment: Experiment, factor: str, cells: pd.DataFrame) -> Contra
                 launches = min(row["launches_a"], row["launches_b"])
                 rows.append({**row, **where, **ends, "line": side, "launches": launches})
         if any(where.get("main") for where in kept_rows):
-            tables[side] = table[[bool(where.get("main")) for where in kept_rows]]
+            tables[side] = table[np.array([bool(where.get("main")) for where in kept_rows])]
     return dataclasses.replace(found, ratios=pd.DataFrame(rows, columns=RATIO_COLUMNS), tables=tables)
 
 

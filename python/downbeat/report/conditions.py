@@ -16,7 +16,7 @@ from downbeat.report.warnings import first_line
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.machine import settings_of
 from downbeat.run.plan import DEFAULT_VARIANT
-from downbeat.run.simulation import without_seed
+from downbeat.run.simulation import platforms_of
 from downbeat.sentences import listed, time_text
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted
 
@@ -140,9 +140,8 @@ def variables(contexts: Iterable[Mapping[str, object]]) -> list[str]:
 
 def machine_text(contexts: Sequence[Mapping[str, object]]) -> str:
     """Returns hosts, one per line; their load, which differs from launch to launch, as a range."""
-    simulated = distinct(without_seed(str(one["simulated"])) for one in contexts if "simulated" in one)
-    if simulated:
-        return "simulated: " + "\n".join(platform.replace(",", ", ") for platform in simulated)
+    if platforms := platforms_of(contexts):
+        return "simulated: " + "\n".join(platforms)
     hosts: dict[str, list[float]] = {}
     for context in contexts:
         for line in str(context["hosts"]).splitlines():

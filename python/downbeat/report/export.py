@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from downbeat import show
-from downbeat.data.cells import STATISTICS, STEP, check_samples, native, read_samples
+from downbeat.data.cells import STATISTICS, STEP
 from downbeat.data.launch_file import CELL_FACTORS, cell_fields, flags, metrics_of, open_samples, read_cells
 from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import Variable
+from downbeat.data.samples import check_samples, native, read_samples
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -33,11 +34,11 @@ def cells(launch: Launch) -> Iterator[pd.DataFrame]:
 def samples(launch: Launch) -> Iterator[pd.DataFrame]:
     """Yields a row per sample: what its cell is, its verdict, its metrics."""
     measured = read_samples(launch.path)
-    data = pd.DataFrame(measured.columns, index=pd.RangeIndex(len(measured["verdict"]), name="sample"))
-    data["verdict"] = pd.Categorical.from_codes(measured["verdict"], categories=pd.Index(measured.verdicts()))
-    index = data.pop("cell_index").to_numpy()
+    data = measured.frame().drop(columns="cell_index").rename_axis("sample")
+    data["verdict"] = pd.Categorical.from_codes(measured.verdict, categories=pd.Index(measured.verdicts()))
+    index = measured.cell_index
     frame = pd.concat([launch.cells.loc[index, list(CELL_FACTORS)].set_index(data.index), data], axis=1)
-    units = {name: str(said["units"]) for name, said in measured.attributes.items() if "units" in said}
+    units = {str(name): str(said["units"]) for name, said in measured.source.attrs.items() if "units" in said}
     frame.attrs["units"] = Units(units | shared_units(frame.columns, launch.cells))
     yield frame
 

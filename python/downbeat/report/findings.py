@@ -11,17 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.compare import compare
-from downbeat.comparison.effort import next_step
-from downbeat.comparison.ending import in_states, main_states, row_names
+from downbeat.comparison.compare import comparison_of
+from downbeat.comparison.compared import READINGS, Compared
+from downbeat.comparison.ending import main_states, of_states
+from downbeat.comparison.facts import MORE_LAUNCHES, VERDICT_ORDER, by_row, conclusion, next_step, verdict_ranges
 from downbeat.comparison.judging import powers_of
 from downbeat.comparison.questions import AgainstStart, numbered, slower_algorithms
-from downbeat.comparison.ranges import verdict_ranges
-from downbeat.comparison.sheet import MORE_LAUNCHES, READINGS, VERDICT_ORDER, conclusion
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     MEDIAN_LATENCY,
-    NO_PATTERN,
     PANELS,
     REFERENCE,
     all_overlaps,
@@ -32,6 +30,7 @@ from downbeat.comparison.summaries import (
     summarize_groups,
     synchronization,
 )
+from downbeat.data.cells import NO_PATTERN
 from downbeat.report.compared import COMMON, STARTS, Contrast, cell_name, sides_by
 from downbeat.report.page import Fact, Number, span, with_zeros
 from downbeat.run.experiment import Experiment
@@ -158,25 +157,22 @@ def comparison_facts(contrast: Contrast) -> list[Sentence]:
     return [sentence for table in contrast.tables.values() for sentence in conclusion(table)]
 
 
-def range_facts(tables: Mapping[str, pd.DataFrame], prefix: str) -> list[Fact]:
+def range_facts(tables: Mapping[str, Compared], prefix: str) -> list[Fact]:
     """Returns what verdicts of `compare` say of each operation, by ranges of sizes, as the end of a run does."""
-    found = []
-    for side, table in tables.items():
-        for name, rows in table.groupby(row_names(table), sort=False):
-            rows.attrs = table.attrs
-            found.append(Fact(f"{name}, {prefix}{side}", "; ".join(verdict_ranges(rows))))
-    return found[:MOST_RANGES]
+    facts = [
+        Fact(f"{name}, {prefix}{side}", "; ".join(verdict_ranges(rows)))
+        for side, table in tables.items()
+        for name, rows in by_row(table)
+    ]
+    return facts[:MOST_RANGES]
 
 
 def barrier_ranges(experiment: Experiment, starts: Contrast) -> list[Fact]:
     """Returns what the plain barrier does to each operation, in the main state."""
     if not any(one.synchronizer == PLAIN_BARRIER for one in starts.judged):
         return []
-    table = compare(experiment, where_a={STARTS: REFERENCE}, where_b={STARTS: PLAIN_BARRIER})
-    plain = in_states(table, main_states(starts.cells))
-    for name, value in (("pattern", NO_PATTERN), ("computation", 0)):
-        plain = plain[plain[name] == value] if name in plain else plain
-    plain.attrs = table.attrs
+    table = comparison_of(experiment, where_a={STARTS: REFERENCE}, where_b={STARTS: PLAIN_BARRIER})
+    plain = table[of_states(table, main_states(starts.cells))].within("pattern", NO_PATTERN).within("computation", 0)
     return range_facts({PLAIN_BARRIER: plain}, "after ")
 
 

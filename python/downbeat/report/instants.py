@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from downbeat.comparison.summaries import (
-    NO_PATTERN,
     by_operation,
     describe,
     mean_interval,
@@ -19,9 +18,10 @@ from downbeat.comparison.summaries import (
     synchronization,
     value_text,
 )
-from downbeat.data.cells import exit_pattern, native, read_samples
+from downbeat.data.exit_patterns import exit_pattern
 from downbeat.data.launch_file import open_samples
 from downbeat.data.netcdf import NetcdfFile
+from downbeat.data.samples import native, read_samples
 from downbeat.report.drawing import PHASES, make_picture
 from downbeat.report.export import STAMPS
 from downbeat.report.panel import MOST_RANKS, Box, Panel, Timeline, lines_of, rank_step
@@ -82,7 +82,7 @@ def chosen_samples(launch: Launch) -> pd.DataFrame:
     # The first of several patterns, algorithms: `none` and `default` stand first.
     cells = cells.drop_duplicates(["operation", "line"])
     samples = read_samples(launch.path, [DELAY_METRIC])
-    valid, index, time = samples.with_verdict("valid"), samples["cell_index"], samples[DELAY_METRIC]
+    valid, index, time = samples.with_verdict("valid"), samples.cell_index, samples.metric(DELAY_METRIC)
     rows = []
     for cell in cells.to_dict("records"):
         mine = np.flatnonzero(valid & (index == cell["cell"]))
@@ -213,10 +213,10 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
         # Alone, a rank is always the first; of two ranks the exit skew says all.
         if launch.ranks < FEWEST_SKEW_RANKS:
             continue
-        exits = exit_pattern(launch.path)
-        exits = exits[(exits["pattern"] == NO_PATTERN) & (exits["computation"] == 0)]
+        of_launch = exit_pattern(launch.path)
         factors = {name: getattr(launch, name) for name in LAUNCH_FACTORS}
-        frames.append(exits.assign(line=synchronization(exits), launch=launch.number, **factors))
+        frame = of_launch[of_launch.plain].frame().rename(columns={"started_by": "line", "exit_s": "exit"})
+        frames.append(frame.assign(launch=launch.number, **factors))
     exits = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
     if exits.empty:
         return []

@@ -15,7 +15,7 @@ from downbeat.comparison.summaries import (
     synchronization,
     value_text,
 )
-from downbeat.data.cells import read_samples
+from downbeat.data.samples import read_samples
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Band, Line, Panel
 from downbeat.report.style import GRAY, Picture, positions
@@ -121,7 +121,7 @@ def relative_latencies(launch: Launch) -> pd.DataFrame:
     """Returns the valid samples of a launch: `time_s` since the first, `relative`, latency / median of the cell."""
     samples = read_samples(launch.path, [METRIC])
     valid = samples.with_verdict("valid")
-    begin, latency, cell = (samples[name][valid] for name in ("begin", METRIC, "cell_index"))
+    begin, latency, cell = (each[valid] for each in (samples.begin, samples.metric(METRIC), samples.cell_index))
     median = launch.cells[f"{METRIC}_median"].to_numpy()[cell]
     time = begin - begin.min() if len(begin) else begin
     # An operation that takes no time has no ratio.

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from downbeat.comparison.questions import sizes
 from downbeat.comparison.settings import values_among
 from downbeat.comparison.summaries import describe_each, synchronization
-from downbeat.data.cells import CHANGED, states_line
+from downbeat.data.cells import CHANGED
 from downbeat.data.launch_file import CUT_SHORT
+from downbeat.data.states import states_line
 from downbeat.run.experiment import Experiment, launch_lines
 from downbeat.run.plan import LAUNCH_FACTORS
-from downbeat.run.simulation import without_seed
+from downbeat.run.simulation import model_lines, platforms_of
 from downbeat.sentences import listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import counted
@@ -23,7 +24,7 @@ MOST_WARNINGS = 5
 def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
     """Returns the warnings of an experiment, the gravest first: `MOST_WARNINGS` at most; the last may hold several."""
     found = (
-        *simulated(experiment),
+        *(f"{line}." for line in model_lines(platforms_of(launch.context for launch in experiment.launches))),
         *few_launches(experiment),
         *failed_launches(experiment),
         *changing_states(experiment),
@@ -36,20 +37,6 @@ def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
     )
     kept, rest = found[: MOST_WARNINGS - 1], found[MOST_WARNINGS - 1 :]
     return (*kept, *(["\n".join(rest)] if rest else []))
-
-
-def simulated(experiment: Experiment) -> list[str]:
-    """Says that numbers are not those of a machine."""
-    platforms = dict.fromkeys(
-        without_seed(str(launch.context["simulated"]))
-        for launch in experiment.launches
-        if "simulated" in launch.context
-    )
-    return [
-        f"simulated, not measured, on {platform.replace(',', ', ')}: numbers are those of this model of a cluster, and "
-        "of no machine; docs/simulation.md says what the model has."
-        for platform in platforms
-    ]
 
 
 def few_launches(experiment: Experiment) -> list[str]:

@@ -19,7 +19,6 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import locked, write_json
 from downbeat.run.job import NODES, RANKS, RANKS_PER_NODE
 from downbeat.run.libraries import CHECKOUT, LIBRARIES, MpiLibrary, launcher_of, linked_mpi, packaged, packaged_bench
-from downbeat.run.simulation import SIMULATOR
 
 BUILD_RECORD = "build.json"  # in each directory, written when all else is there
 
@@ -123,12 +122,6 @@ def find_bench(name: str) -> str:
         found = packaged_bench()
     if found:
         return found
-    if name == SIMULATOR:
-        raise UsageError(
-            f"the simulator is not built; run {how_to_build(name)}"
-            if (CHECKOUT / "CMakeLists.txt").is_file()
-            else "the simulator is in a checkout of Downbeat alone; run 'make build MPI=simgrid' there"
-        )
     raise UsageError(
         f"found no {BENCH} for {name}; run {how_to_build(name)}, or put it on PATH"
         if name in LIBRARIES

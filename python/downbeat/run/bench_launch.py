@@ -30,7 +30,6 @@ from downbeat.run.launch import EXIT_TIMEOUT, INTERRUPTIONS, wait_for_launcher
 from downbeat.run.libraries import last_line, packaged_bench
 from downbeat.run.machine import Machine
 from downbeat.run.plan import LaunchKey, Library, Plan
-from downbeat.run.simulation import parse_platform
 from downbeat.text import counted
 
 # Variables that MPI libraries, their launchers, batch systems and libdownbeat heed.
@@ -99,12 +98,10 @@ class Ended:
 def start_ranks(library: Library, ranks: int, timeout: float, launcher: str = "") -> list[str]:
     """Returns the command that starts ranks under a library, or another launcher; the program and its words follow."""
     start = [sys.executable, "-m", "downbeat.run.launch"]
-    if library.simulate:
-        start += ["--simulate", library.simulate]
-    elif launcher or library.launcher:
-        start += ["--launcher", launcher or library.launcher]
-    elif library.bench == packaged_bench():  # which is of all libraries
-        start += ["--mpi", library.name]
+    how = library.start(launcher)
+    if not how and library.bench == packaged_bench():  # which is of all libraries
+        how = ["--mpi", library.name]
+    start += how
     if library.ranks_per_node:
         start += ["--ranks-per-node", str(library.ranks_per_node)]
     return [*start, "-n", str(ranks), "--timeout", f"{timeout:g}"]
@@ -118,12 +115,7 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
         key: which launch of it.
         repetitions: in place of those of the plan.
     """
-    library = plan.library(key.library)
-    if library.simulate:
-        # Launches have delays and clocks of their own, as on a machine.
-        platform = parse_platform(library.simulate)
-        seed = int(platform.values["seed"]) + key.number - 1
-        library = dataclasses.replace(library, simulate=str(platform.with_seed(seed)))
+    library = plan.library(key.library).of_launch(key.number)
     start = start_ranks(library, key.ranks, plan.time_limit(key), plan.variant(key.variant).launcher)
     again = ["--repetitions", str(repetitions)] if repetitions else []
     return [*start, *plan.program_of(key), *again, "-o", places.SAMPLES]

@@ -15,8 +15,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from downbeat.data.cells import CHANGED, HIGH, LOW, PATH, STEP, path_of, read_samples, summarize_cells, with_states
+from downbeat.data.cell_summaries import summarize_cells
+from downbeat.data.cells import CHANGED, HIGH, LOW, PATH, STEP
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, open_samples, read_cells
+from downbeat.data.samples import read_samples
+from downbeat.data.states import path_of, with_states
 from downbeat.errors import reading
 from downbeat.files import read_json, write_checked_json
 from downbeat.run import directory as places
@@ -293,7 +296,7 @@ def observe_launch(where: Path, key: LaunchKey) -> dict[str, tuple[np.ndarray, f
     with open_samples(where / places.SAMPLES) as file:
         cells = read_cells(file)
     data = read_samples(where / places.SAMPLES, [LATENCY])
-    index, valid, values = data["cell_index"], data.with_verdict("valid"), data[LATENCY]
+    index, valid, values = data.cell_index, data.with_verdict("valid"), data.metric(LATENCY)
     # Files say no more of time than milliseconds; neither cost is nothing.
     own = max(seconds - float(cells["wall_time"].sum()), 1e-3) / len(cells)
     found = {}

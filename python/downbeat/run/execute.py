@@ -190,8 +190,8 @@ def record_machine(plan: Plan, directory: Path, others: Sequence[Finding]) -> No
     """Writes the findings of `downbeat doctor` before the run, and others."""
     from downbeat.run.doctor import examine
 
-    simulated = any(library.simulate for library in plan.libraries)  # this machine then changes no number
-    found = [] if simulated else examine(ranks_here(plan))
+    here = all(library.runs for library in plan.libraries)  # else this machine changes no number
+    found = examine(ranks_here(plan)) if here else []
     findings = [dataclasses.asdict(finding) for finding in (*found, *others)]
     now = datetime.datetime.now(datetime.UTC).isoformat()
     content = {"schema_version": places.SCHEMA_VERSION, "host": socket.gethostname(), "date": now, "findings": findings}

@@ -14,17 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.data.cells import (
-    HIGH,
-    PATH,
-    STATE,
-    countable,
-    lacks,
-    path_of,
-    sample_metrics,
-    summarize_cells,
-    with_states,
-)
+from downbeat.data.cell_summaries import summarize_cells
+from downbeat.data.cells import HIGH, PATH, STATE, Cells, countable
 from downbeat.data.launch_file import (
     CELL_FACTORS,
     FIRST_METRICS,
@@ -34,6 +25,8 @@ from downbeat.data.launch_file import (
     open_launch,
     open_samples,
 )
+from downbeat.data.samples import lacks, sample_metrics
+from downbeat.data.states import path_of, with_states
 from downbeat.errors import UsageError, reading
 from downbeat.files import read_json
 from downbeat.run import directory as places
@@ -102,6 +95,11 @@ class Launch:
         return summarize_cells(self.path)
 
     @cached_property
+    def cell_table(self) -> Cells:
+        """The cells; the factors of the launch are empty."""
+        return Cells.of(self.cells)
+
+    @cached_property
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics of samples that its file has; an older downbeat-bench knew fewer."""
         with open_samples(self.path) as file:
@@ -162,6 +160,11 @@ class Experiment:
         cells = with_states(pd.concat(frames, ignore_index=True).copy())  # in one piece, whatever some launches lack
         cells.attrs["units"] = shared_units(cells.columns, *frames)
         return cells
+
+    @cached_property
+    def cell_table(self) -> Cells:
+        """The cells of all launches, for the rooms above; `cells` is for users of pandas."""
+        return Cells.of(self.cells)
 
     @cached_property
     def machine(self) -> tuple[Finding, ...]:

@@ -40,13 +40,12 @@ from downbeat.run.libraries import (
     LIBRARIES,
     MpiLibrary,
     Places,
-    SimulatorsMessages,
     forward_messages,
     launcher_of,
     linked_mpi,
 )
 from downbeat.run.mpi_abi import abi_of
-from downbeat.run.simulation import SpecificationError, parse_platform, smpirun_command
+from downbeat.run.simulation import SimulatorsMessages, SpecificationError, parse_platform, smpirun_command
 
 # Open MPI 4's launcher hangs in 1 of 20 launches in which a rank is killed in MPI_Init. So we check for ranks: often
 # until they appear or START_SECONDS pass, then rarely enough not to disturb a measurement.

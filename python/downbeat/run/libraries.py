@@ -279,12 +279,6 @@ MORE_SLOTS = (
     b"--oversubscribe --bind-to none to the launcher's command\n"
 )
 LONGEST_MESSAGE = 40  # lines
-# What SimGrid says of a rank that fails, in a dozen lines. After a deadlock its exit status is 0.
-DEADLOCK = b"Deadlock detected"
-SIMULATORS = re.compile(
-    rb"\[[^]]*\] .*(/CRITICAL\]|is gone\?\?)|Backtrace \(displayed in|  -> +\d|.* --cfg=smpi/|"
-    rb"Execution failed with code (\d+)|(?:Floating point exception|Segmentation fault|Aborted)"
-)
 # Progress of downbeat-bench on standard error.
 PROGRESS = r"downbeat-bench: (?P<progress>(?:about|at least) .* left, \d+ % of .* measured), "
 # srun's last lines after a failed step. The program or Slurm has already printed the reason.
@@ -317,24 +311,6 @@ def forward_messages(source: IO[bytes], target: IO[bytes]) -> None:
                 write(message)
             message = []
     write(message)
-
-
-class SimulatorsMessages:
-    """The simulator's standard error; `failed` holds in a line why the ranks did, if they did."""
-
-    def __init__(self) -> None:
-        self.failed = ""
-
-    def forward(self, source: IO[bytes], target: IO[bytes]) -> None:
-        """Copies what programs say, and keeps what the simulator says of their failure."""
-        for line in source:
-            if DEADLOCK in line:
-                self.failed = "the ranks wait for each other: each for a message that none of them sends"
-            elif not (found := SIMULATORS.match(line)):
-                target.write(line)
-                target.flush()
-            elif found[2] and not self.failed:
-                self.failed = f"a rank failed, with exit status {int(found[2])}"
 
 
 def last_line(path: Path) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from downbeat.run.simulation import time_limit
+from downbeat.run.durations import sample_seconds, start_seconds, time_limit
+from downbeat.run.simulation import seeded, simulated_seconds
 from downbeat.text import counted, name_of, split_list
 
 REPETITIONS = 1000  # of downbeat-bench by default
@@ -43,7 +44,10 @@ class Measurement:
         unbounded = MOST_REPETITIONS if "stop" in self.options else REPETITIONS
         repetitions = int(self.options.get("repetitions", unbounded))
         # Some combinations of factors do not exist: it may be fewer cells.
-        return time_limit(self.operations, len(self.operations) * cells * repetitions, ranks, simulated)
+        samples = len(self.operations) * cells * repetitions
+        if simulated:
+            return time_limit(simulated_seconds(ranks, samples, self.operations))
+        return time_limit(start_seconds(ranks) + samples * sample_seconds(ranks))
 
 
 DEFAULT_SYNC = "mpi_barrier,harmonize"  # of downbeat-bench
@@ -125,6 +129,21 @@ class Library:
     ranks_per_node: int = 0  # the most that a node gets; 0: as the launcher does it
     # The cluster on which programs are simulated, in place of a launcher; "": they run.
     simulate: str = ""
+
+    @property
+    def runs(self) -> bool:
+        """Whether programs run on a machine; else on a simulated cluster."""
+        return not self.simulate
+
+    def start(self, launcher: str = "") -> list[str]:
+        """Options of downbeat.run.launch that say how ranks are started: by another launcher, or this library's."""
+        if self.simulate:
+            return ["--simulate", self.simulate]
+        return ["--launcher", launcher or self.launcher] if launcher or self.launcher else []
+
+    def of_launch(self, number: int) -> Library:
+        """The library as the launch with a number, from 1, has it."""
+        return dataclasses.replace(self, simulate=seeded(self.simulate, number)) if self.simulate else self
 
 
 @dataclass(frozen=True)
@@ -219,7 +238,7 @@ class Plan:
 
     def time_limit(self, key: LaunchKey) -> float:
         """Returns after how many seconds a launch is ended."""
-        simulated = bool(self.library(key.library).simulate)
+        simulated = not self.library(key.library).runs
         return self.timeout or self.measurement_of(key).time_limit(key.ranks, simulated)
 
     def configurations(self) -> list[tuple[object, ...]]:

@@ -8,19 +8,24 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.run.bench import find_any_bench, find_bench, library_of, srun_launcher
+from downbeat.run.bench import (
+    built,
+    find_any_bench,
+    find_bench,
+    how_to_build,
+    installed,
+    library_of,
+    srun_launcher,
+)
 from downbeat.run.bench_options import wrong
 from downbeat.run.job import Job, job_of, places_ranks
 from downbeat.run.launch import cpus_per_core
-from downbeat.run.libraries import LIBRARIES, packaged_bench
+from downbeat.run.libraries import CHECKOUT, LIBRARIES, packaged_bench
 from downbeat.run.plan import Environment, Library, Measurement, Plan, Variant
 from downbeat.run.request import MOST_LAUNCHES, Program, Request
-from downbeat.run.simulation import SIMULATOR, Platform, parse_platform
+from downbeat.run.simulation import SIMULATOR, Platform, options_of, parse_platform
 from downbeat.text import name_of
 
-# Each costs simulation time, and without jitter they are equal.
-SIMULATED_REPETITIONS = "20"
-SIMULATED_WARMUP = "3"  # there is no cache to warm, and a rule that watches samples takes more time than they
 DEFAULT_LAUNCHES, MOST_FOR_WIDTH = 10, 50
 # Spread over a time: from 20 launches on it shows if they resemble the one before.
 MOST_SPREAD, LEAST_SPACING = 20, 30.0  # s
@@ -109,11 +114,7 @@ def bench_options(request: Request) -> dict[str, str]:
     options = {name: value for name, value in own.items() if value} | dict(request.options or {})
     if request.repetitions:
         options["repetitions"] = str(request.repetitions)
-    if request.simulate:
-        if "stop" not in options:
-            options.setdefault("repetitions", SIMULATED_REPETITIONS)
-        options.setdefault("warmup", SIMULATED_WARMUP)
-    return options
+    return options_of(options) if request.simulate else options
 
 
 def default_ranks(job: Job, per_node: int) -> int:
@@ -220,6 +221,21 @@ def check_variants(variants: Sequence[Variant], operations: Sequence[str], libra
             )
 
 
+def find_simulator() -> str:
+    """Returns downbeat-bench of the build for SimGrid.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if found := built(SIMULATOR) or installed(SIMULATOR):
+        return found
+    raise UsageError(
+        f"the simulator is not built; run {how_to_build(SIMULATOR)}"
+        if (CHECKOUT / "CMakeLists.txt").is_file()
+        else "the simulator is in a checkout of Downbeat alone; run 'make build MPI=simgrid' there"
+    )
+
+
 def simulated_library(request: Request) -> Library:
     """Returns the simulator as a plan has it, in place of a library."""
     launchers = (request.launcher, *(one.launcher for one in request.variants or ()))
@@ -228,7 +244,7 @@ def simulated_library(request: Request) -> Library:
             "simulate: what is simulated runs under no MPI library and no launcher, and a platform has ranks_per_node;"
             " leave these out"
         )
-    bench = next(iter((request.bench or {}).values()), "") or find_bench(SIMULATOR)
+    bench = next(iter((request.bench or {}).values()), "") or find_simulator()
     return Library(SIMULATOR, bench, simulate=request.simulate or "")
 
 

@@ -19,7 +19,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from downbeat.data.cells import state_text
+from downbeat.data.states import state_text
 from downbeat.run.bench_launch import ERRORS, Ended
 from downbeat.run.directory import PARTIAL
 from downbeat.run.estimates import CELL_NAMES, CellKey, Estimates, SplitDecision

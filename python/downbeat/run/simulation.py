@@ -1,4 +1,4 @@
-"""Simulated clusters, on which SimGrid's smpirun starts programs, and how long launches take, real or simulated.
+"""Simulated clusters: what they are, how SimGrid's smpirun starts programs on them, and how long that takes.
 
 A cluster is `fat-tree(nodes=1024,jitter=100ns)`; docs/simulation.md says what is simulated. The platform itself is
 bench/smpi/platform.cc, which smpirun loads.
@@ -10,8 +10,9 @@ import dataclasses
 import math
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from downbeat.run.libraries import CHECKOUT
 from downbeat.text import seconds_of, split_list
@@ -198,9 +199,40 @@ def check_shape(topology: str, values: Mapping[str, float]) -> None:
         )
 
 
+REPETITIONS = "20"  # each costs simulation time, and without jitter they are equal
+WARMUP = "3"  # there is no cache to warm, and a rule that watches samples takes more time than they
+
+
+def options_of(options: dict[str, str]) -> dict[str, str]:
+    """Options of downbeat-bench with the defaults of simulations."""
+    repetitions = {} if "stop" in options else {"repetitions": REPETITIONS}
+    return repetitions | {"warmup": WARMUP} | options
+
+
+def seeded(text: str, number: int) -> str:
+    """The platform of a launch, from 1: launches have delays and clocks of their own, as on a machine."""
+    platform = parse_platform(text)
+    return str(platform.with_seed(int(platform.values["seed"]) + number - 1))
+
+
 def without_seed(text: str) -> str:
     """Returns a platform as files have it, without what differs between launches."""
     return re.sub(r",seed=[^,)]*", "", text)
+
+
+def platforms_of(contexts: Iterable[Mapping[str, object]]) -> list[str]:
+    """The platforms of launches, each once, in words; none of launches on machines."""
+    texts = (without_seed(str(one["simulated"])) for one in contexts if "simulated" in one)
+    return [text.replace(",", ", ") for text in dict.fromkeys(texts)]
+
+
+def model_lines(platforms: Iterable[str]) -> list[str]:
+    """Says of each platform that its numbers are not those of a machine."""
+    return [
+        f"simulated, not measured, on {platform}: numbers are those of this model of a cluster, and of no machine; "
+        "docs/simulation.md says what the model has"
+        for platform in platforms
+    ]
 
 
 def platform_object() -> str | None:
@@ -236,53 +268,54 @@ def smpirun_command(platform: Platform, ranks: int, directory: Path) -> list[str
     return [*start, *settings, ERRORS_ALONE]
 
 
-LAUNCH_START_SECONDS = 0.8  # of a launch, before and after it measures
-RANK_START_SECONDS = 4e-3  # and of each rank; launchers start ranks of a node one after another
-# Per sample with its share of warm-up and synchronization; the slowest operations take time for each peer.
-SAMPLE_SECONDS = 60e-6
-PEER_SECONDS = 1e-6
+# What SimGrid says of a rank that fails, in a dozen lines. After a deadlock its exit status is 0.
+DEADLOCK = b"Deadlock detected"
+SIMULATORS = re.compile(
+    rb"\[[^]]*\] .*(/CRITICAL\]|is gone\?\?)|Backtrace \(displayed in|  -> +\d|.* --cfg=smpi/|"
+    rb"Execution failed with code (\d+)|(?:Floating point exception|Segmentation fault|Aborted)"
+)
+
+
+class SimulatorsMessages:
+    """The simulator's standard error; `failed` holds in a line why the ranks did, if they did."""
+
+    def __init__(self) -> None:
+        self.failed = ""
+
+    def forward(self, source: IO[bytes], target: IO[bytes]) -> None:
+        """Copies what programs say, and keeps what the simulator says of their failure."""
+        for line in source:
+            if DEADLOCK in line:
+                self.failed = "the ranks wait for each other: each for a message that none of them sends"
+            elif not (found := SIMULATORS.match(line)):
+                target.write(line)
+                target.flush()
+            elif found[2] and not self.failed:
+                self.failed = f"a rank failed, with exit status {int(found[2])}"
+
+
 # Simulation takes processor time by messages.
 MESSAGE_SECONDS = 30e-6
 SIMULATED_START_SECONDS, SIMULATED_RANK_SECONDS = 1.0, 6e-3
 # SMPI makes a nonblocking collective of messages from each rank to each, and looks for each among all that wait:
 # measured with iallreduce and ialltoall on 32 to 128 ranks.
 NONBLOCKING_SECONDS = 3.3e-8  # of a call, times ranks to the fourth power
-PATIENCE = 10  # times the estimate, for a busy machine
-LEAST_LIMIT = 600.0  # s; a user's own operation may take long
 
 
-def start_seconds(ranks: int) -> float:
-    """Returns the time that a launch takes in addition to measuring."""
-    return LAUNCH_START_SECONDS + RANK_START_SECONDS * ranks
-
-
-def sample_seconds(ranks: int) -> float:
-    """Returns what a sample takes on ranks with a core each."""
-    return SAMPLE_SECONDS + PEER_SECONDS * ranks
-
-
-def simulated_seconds(ranks: int, messages: float) -> float:
-    """Returns what a launch takes that simulates so many messages."""
-    return SIMULATED_START_SECONDS + SIMULATED_RANK_SECONDS * ranks + MESSAGE_SECONDS * messages
+def simulated_seconds(ranks: int, samples: float = 0.0, operations: Sequence[str] = (), messages: float = 0.0) -> float:
+    """The processor time of a launch that simulates samples of operations, and other messages."""
+    messages += samples * sample_messages(ranks, operations)
+    start = SIMULATED_START_SECONDS + SIMULATED_RANK_SECONDS * ranks
+    return start + MESSAGE_SECONDS * messages + samples * nonblocking_seconds(ranks, operations)
 
 
 def sample_messages(ranks: int, operations: Sequence[str]) -> float:
-    """Returns how many messages a sample has, roughly; in alltoall each rank sends to each."""
+    """The messages of a sample, roughly; in alltoall each rank sends to each."""
     trees = 2.0 * ranks * math.log2(ranks)
     return trees + (ranks**2 / 2 if any("alltoall" in one for one in operations) else 0.0)
 
 
 def nonblocking_seconds(ranks: int, operations: Sequence[str]) -> float:
-    """Returns what simulating a sample takes beyond that, on average over the operations."""
+    """The processor time of a sample beside that of its messages, mean over the operations."""
     slow = [one for one in operations if one.startswith(("iall", "ireduce_scatter"))]
-    return NONBLOCKING_SECONDS * ranks**4 * len(slow) / len(operations)
-
-
-def time_limit(operations: Sequence[str], samples: float, ranks: int, simulated: bool = False) -> float:
-    """Returns after how many seconds a launch that takes so many samples counts as hung, by default."""
-    if simulated:
-        seconds = simulated_seconds(ranks, samples * sample_messages(ranks, operations))
-        seconds += samples * nonblocking_seconds(ranks, operations)
-    else:
-        seconds = start_seconds(ranks) + samples * sample_seconds(ranks)
-    return max(LEAST_LIMIT, math.ceil(PATIENCE * seconds))
+    return NONBLOCKING_SECONDS * ranks**4 * len(slow) / max(1, len(operations))

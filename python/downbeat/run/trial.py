@@ -16,9 +16,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from downbeat.data.cells import LINE, MESSAGE, names_of_classes, path_of
 from downbeat.data.launch_file import context_of, names, numbers_in, open_samples
 from downbeat.data.netcdf import NetcdfFile
+from downbeat.data.states import LINE, MESSAGE, names_of_classes, path_of
 from downbeat.errors import UsageError
 from downbeat.run import directory as places
 from downbeat.run.bench_launch import ERRORS, failure_of, launch_command, run_bench, run_in_directory
@@ -52,7 +52,7 @@ def check_choices(plan: Plan) -> list[Finding]:
     chosen = choices_of(plan.measurement.options)
     for key in plan.round_order(1) if chosen else ():
         library = plan.library(key.library)
-        if library.simulate or key.portion > 1:
+        if not library.runs or key.portion > 1:
             continue
         # One launch cannot count several of these, and downbeat-bench refuses other values in the environment.
         fixed = {name for name in chosen if {name, "*"} & set(library.fixed_at_start)}

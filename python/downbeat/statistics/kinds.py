@@ -16,7 +16,7 @@ from downbeat.statistics.slow_launches import SLOW, slow_launches
 from downbeat.text import counted
 
 RESEMBLE = "launches resemble the one before"
-SLOW_LAUNCHES = f"slow launches ({SLOW:g} times the typical one or more)"
+SLOW_LAUNCHES = f"slow launches ({SLOW:g} times typical)"
 CORRELATED = 0.05  # share of experiments with independent launches that are said to be correlated
 
 

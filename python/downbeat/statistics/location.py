@@ -13,6 +13,7 @@ from downbeat.statistics.dependence import error_of_mean
 from downbeat.statistics.distributions import satterthwaite, t_quantile
 from downbeat.statistics.hodges_lehmann import one_sample, two_samples
 
+Scale = tuple[float, float]  # a standard error and its degrees of freedom
 FEWEST_SHOWN = 3  # launches; half the interval of two can be hundreds of percent
 
 
@@ -39,7 +40,7 @@ class Interval:
 
 
 def typical_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float = 0.0) -> Interval:
-    """Returns the typical launch, the pseudo-median of launches on logarithms, with its interval (`typical_of_logs`).
+    """The typical launch, the pseudo-median of launches on logarithms, with its interval (`typical_of_logs`).
 
     A launch counts once, however many samples it has: they all share the deviation of the launch (Hunold 2014). An
     interval from samples pooled over launches would hold the truth once in four times; docs/statistics.md.
@@ -60,8 +61,10 @@ def typical_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float
     return interval_between(*typical_of_logs(logs, confidence), logs.size, hidden)
 
 
-def typical_of_logs(logs: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
-    """Returns the pseudo-median of launches, or of pairs, with its limits; NaN where there are none.
+def typical_of_logs(
+    logs: NDArray[np.float64], confidence: float, scale: Scale | None = None
+) -> tuple[float, float, float]:
+    """The pseudo-median of launches, or of pairs, with its limits; NaN where there are none.
 
     The limits are those of the signed-rank test (`hodges_lehmann.one_sample`), farther from the estimate as Student's
     would be where launches resemble the one before. Where no rank interval has the confidence, below 6 launches at 95
@@ -70,20 +73,22 @@ def typical_of_logs(logs: NDArray[np.float64], confidence: float) -> tuple[float
     Args:
         logs: a logarithm per launch, in their order.
         confidence: of the interval.
+        scale: `error_of_mean` of them, if it is known.
     """
     estimate, low, high = (float(one[0]) for one in one_sample(logs[np.newaxis, :], confidence))
-    error, freedom = error_of_mean(logs)
+    error, freedom = scale or error_of_mean(logs)
     t = t_quantile(freedom, 0.5 + confidence / 2)
     if math.isnan(low):
         mean = float(logs.mean())
         return estimate, mean - t * error, mean + t * error
-    worth = freedom + 1
-    wider = t / t_quantile(logs.size - 1, 0.5 + confidence / 2) * math.sqrt(logs.size / worth)
+    wider = t / t_quantile(logs.size - 1, 0.5 + confidence / 2) * math.sqrt(logs.size / (freedom + 1))
     return estimate, estimate - wider * (estimate - low), estimate + wider * (high - estimate)
 
 
-def shift_of_logs(a: NDArray[np.float64], b: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
-    """Returns the shift from A to B with its limits; NaN where there are none.
+def shift_of_logs(
+    a: NDArray[np.float64], b: NDArray[np.float64], confidence: float, scale: Scale | None = None
+) -> tuple[float, float, float]:
+    """The shift from A to B with its limits; NaN where there are none.
 
     The limits are those of the rank-sum test (`hodges_lehmann.two_samples`), which presumes that both deviate alike.
     They are farther from the estimate where Welch's interval is wider than Student's for equal variances: where the
@@ -94,9 +99,10 @@ def shift_of_logs(a: NDArray[np.float64], b: NDArray[np.float64], confidence: fl
         a: a logarithm per launch of A, in their order.
         b: of B.
         confidence: of the interval.
+        scale: `welch` of both, if it is known.
     """
     estimate, low, high = (float(one[0]) for one in two_samples(a[np.newaxis, :], b[np.newaxis, :], confidence))
-    error, freedom = welch([a, b])
+    error, freedom = scale or welch([error_of_mean(a), error_of_mean(b)])
     half = t_quantile(freedom, 0.5 + confidence / 2) * error
     if math.isnan(low):
         mean = float(b.mean() - a.mean())
@@ -110,12 +116,11 @@ def shift_of_logs(a: NDArray[np.float64], b: NDArray[np.float64], confidence: fl
     return estimate, estimate - wider * (estimate - low), estimate + wider * (high - estimate)
 
 
-def welch(sides: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
-    """Returns the standard error of a difference of means, and its degrees of freedom (Welch 1947)."""
-    parts = [error_of_mean(side) for side in sides]
-    if any(math.isnan(error) for error, _ in parts):
+def welch(scales: Sequence[Scale]) -> Scale:
+    """The standard error of a sum of independent means, and its degrees of freedom (Welch 1947)."""
+    if any(math.isnan(error) for error, _ in scales):
         return math.nan, math.nan
-    return math.hypot(*(error for error, _ in parts)), satterthwaite([(error**2, free) for error, free in parts])
+    return math.hypot(*(error for error, _ in scales)), satterthwaite([(error**2, free) for error, free in scales])
 
 
 def check_confidence(confidence: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -42,14 +43,21 @@ def signed_rank(differences: ArrayLike) -> float:
     doubled = doubled_ranks(np.abs(values))
     if values.size > MOST_EXACT:
         return 2 * normal_cdf(-abs(float(doubled @ np.sign(values))) / float(np.linalg.norm(doubled)))
-    chances = np.ones(1)  # of each sum of the ranks with positive sign, from 0
-    for rank in doubled:
+    chances = signed_rank_chances(tuple(np.sort(doubled).tolist()))
+    positive = int(doubled[values > 0].sum())
+    return min(1.0, 2 * min(float(chances[: positive + 1].sum()), float(chances[positive:].sum())))
+
+
+@functools.lru_cache(maxsize=256)  # without ties all cells with as many pairs have the same
+def signed_rank_chances(ranks: tuple[int, ...]) -> NDArray[np.float64]:
+    """The probability of each sum of the ranks with positive sign, from 0."""
+    chances = np.ones(1)
+    for rank in ranks:
         longer = np.zeros(chances.size + rank)
         longer[: chances.size] += chances / 2
         longer[rank:] += chances / 2
         chances = longer
-    positive = int(doubled[values > 0].sum())
-    return min(1.0, 2 * min(float(chances[: positive + 1].sum()), float(chances[positive:].sum())))
+    return chances
 
 
 def smallest_signed_rank(pairs: int) -> float:
@@ -82,13 +90,19 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
         spread = first.size * second.size / 12 * (size + 1 - (ties**3 - ties).sum() / (size * (size - 1)))
         off = abs(doubled[: first.size].sum() / 2 - first.size * (size + 1) / 2)
         return min(1.0, 2 * normal_cdf((0.5 - off) / math.sqrt(spread)))
-    ways = np.zeros((first.size + 1, doubled.sum() + 1))  # to choose so many of the ranks, by their sum
-    ways[0, 0] = 1
-    for rank in doubled:
-        ways[1:, rank:] += ways[:-1, : ways.shape[1] - rank].copy()
-    chances = ways[first.size] / math.comb(both.size, first.size)
+    chances = rank_sum_chances(first.size, tuple(np.sort(doubled).tolist()))
     seen = int(doubled[: first.size].sum())
     return min(1.0, 2 * min(float(chances[: seen + 1].sum()), float(chances[seen:].sum())))
+
+
+@functools.lru_cache(maxsize=256)
+def rank_sum_chances(chosen: int, ranks: tuple[int, ...]) -> NDArray[np.float64]:
+    """The probability of each sum, from 0, of some ranks that are chosen among all."""
+    ways = np.zeros((chosen + 1, sum(ranks) + 1))
+    ways[0, 0] = 1
+    for rank in ranks:
+        ways[1:, rank:] += ways[:-1, : ways.shape[1] - rank].copy()
+    return np.asarray(ways[chosen] / math.comb(len(ranks), chosen))
 
 
 def smallest_rank_sum(first: int, second: int) -> float:

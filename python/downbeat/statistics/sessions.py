@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from downbeat.statistics.distributions import normal_cdf, satterthwaite, t_quantile, two_sided
 from downbeat.statistics.location import interval_of_logs, logarithms
-from downbeat.statistics.power import VerdictRule, found_share
+from downbeat.statistics.power import LEAST, Floats, Spread, VerdictRule, nodes_of, upper_tail
 from downbeat.statistics.two_samples import compare_independent
 from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_SESSIONS, MARGIN, ROUNDING, Comparison, judge
 
@@ -171,22 +171,28 @@ def sessions_of(history: Sequence[ArrayLike]) -> Sessions:
     )
 
 
-def false_verdicts(error: float, freedom: float, session_deviation: float, rule: VerdictRule) -> float:
-    """Returns how often two experiments of the same thing would be called different if sessions deviated.
+def false_verdicts(error: ArrayLike, freedom: ArrayLike, session_deviation: float, rule: VerdictRule) -> Floats:
+    """The share of experiments of the same thing that would be called different if sessions deviated.
 
     For a test that knows nothing of sessions, as Welch's: the difference of the means has the variance of two sessions
     beside its own, but is divided by its own alone.
 
     Args:
-        error: standard error of the difference of logarithms that the test goes by.
+        error: standard error of the difference of logarithms that the test goes by; a number, or shape (n,).
         freedom: its degrees of freedom; fractions do not count.
         session_deviation: standard deviation of logarithms between sessions.
         rule: that a difference must meet.
+
+    Returns:
+        Shape (n,), or (1,).
     """
-    spread = math.hypot(error, math.sqrt(2) * session_deviation)
-    if spread == 0:
-        return 0.0
-    return float(2 * found_share(0.0, spread, error, max(1, math.floor(freedom)), rule)[0])
+    each = Spread.of(error, freedom, rule)
+    errors = np.maximum(each.error, LEAST)[:, np.newaxis]
+    s, weights = nodes_of(each.freedom)
+    critical = rule.critical(errors, s, each.freedom, np.asarray(each.rule.hidden))[:, 0, :]
+    spread = np.hypot(errors, math.sqrt(2) * session_deviation)
+    shares = 2 * (upper_tail(critical * errors / spread) * weights).sum(axis=1)
+    return np.asarray(np.where(np.hypot(each.error, session_deviation) == 0, 0.0, shares))
 
 
 def compare_across_sessions(

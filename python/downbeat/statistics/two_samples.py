@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from typing import TypedDict
@@ -11,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from downbeat.statistics.dependence import error_of_mean
-from downbeat.statistics.distributions import satterthwaite, two_sided
-from downbeat.statistics.location import interval_between, logarithms, shift_of_logs, typical_of_logs, welch
+from downbeat.statistics.distributions import two_sided
+from downbeat.statistics.location import Scale, interval_between, logarithms, shift_of_logs, typical_of_logs, welch
 from downbeat.statistics.rank_tests import rank_sum, signed_rank, smallest_rank_sum, smallest_signed_rank
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_rule, judge
 from downbeat.text import PERCENT
@@ -51,54 +50,23 @@ def compare_independent(
     """
     check_rule(margin, confidence)
     first, second = logarithms(a), logarithms(b)
-    counts = (first.size, second.size)
-    share = hidden / math.exp(first.mean())
     tested = tested_by_t(
         [first, second], float(second.mean() - first.mean()), extremes(second - first[:, np.newaxis]), margin
     )
+    counts, share = (first.size, second.size), hidden / math.exp(first.mean())
+    shift = shift_of_logs(first, second, confidence, (tested["error"], tested["freedom"]))
     return judge(
         Comparison(
-            ratio=interval_between(*shift_of_logs(first, second, confidence), min(counts), share),
+            ratio=interval_between(*shift, min(counts), share),
             hidden=share,
             rank_p_value=rank_sum(first, second),
             rank_level=max(1 - confidence, smallest_rank_sum(*counts)),
             paired=False,
             launches=counts,
-            deviation=math.hypot(*(error_of_mean(side)[0] * math.sqrt(side.size) for side in (first, second))),
             margin=margin,
             confidence=confidence,
             **tested,
         )
-    )
-
-
-def compare_beyond(
-    a: ArrayLike,
-    b: ArrayLike,
-    factor: float,
-    margin: float = MARGIN,
-    confidence: float = CONFIDENCE,
-    hidden: float = 0.0,
-) -> Comparison:
-    """Compares B with A where something else may make up to a factor between them, as states of the machine do.
-
-    Only a ratio that significantly exceeds the factor is a difference of B and A; the ratio is as it was measured.
-
-    Args:
-        a: as in `compare_independent`.
-        b: likewise.
-        factor: above 1.
-        margin: as in `compare_independent`.
-        confidence: likewise.
-        hidden: likewise.
-    """
-    found = compare_independent(a, b, margin, confidence, hidden)
-    left = math.copysign(max(abs(found.mean) - math.log(factor), 0.0), found.mean)
-    p_value = two_sided(left, found.error, found.freedom)
-    shifted = np.asarray(a, dtype=float) * math.exp(found.mean - left)
-    ranks = rank_sum(np.log(shifted), logarithms(b)) if left else 1.0
-    return judge(
-        dataclasses.replace(found, p_value=p_value, adjusted_p_value=p_value, rank_p_value=ranks, beyond=factor)
     )
 
 
@@ -133,18 +101,19 @@ def compare_paired(
         raise ValueError(f"{first.size} launches and {second.size}; pairs have as many on either side")
     logs, count = second - first, first.size
     share = hidden / math.exp(first.mean())
+    tested = tested_by_t([logs], float(logs.mean()), extremes(logs), margin)
+    typical = typical_of_logs(logs, confidence, (tested["error"], tested["freedom"]))
     return judge(
         Comparison(
-            ratio=interval_between(*typical_of_logs(logs, confidence), count, share),
+            ratio=interval_between(*typical, count, share),
             hidden=share,
             rank_p_value=signed_rank(logs),
             rank_level=max(1 - confidence, smallest_signed_rank(count)),
             paired=True,
             launches=(count, count),
-            deviation=error_of_mean(logs)[0] * math.sqrt(count),
             margin=margin,
             confidence=confidence,
-            **tested_by_t([logs], float(logs.mean()), extremes(logs), margin),
+            **tested,
         )
     )
 
@@ -156,6 +125,7 @@ class Tested(TypedDict):
     p_value: float
     adjusted_p_value: float
     free_p_value: float
+    deviation: float
     error: float
     freedom: float
     drift: str
@@ -179,10 +149,11 @@ def tested_by_t(series: Sequence[Floats], mean: float, ratios: tuple[float, floa
         ratios: the smallest and the largest of them, of logarithms.
         margin: within which a ratio is as good as 1.
     """
-    error, freedom = welch(series)
-    plain, degrees = plain_error(series)
-    nearest = max(ratios[0], -ratios[1])
-    apart = nearest > math.log1p(margin) + max(float(np.ptp(one)) for one in series)
+    scales = [error_of_mean(one) for one in series]
+    error, freedom = welch(scales)
+    plain, degrees = welch([plain_error(one) for one in series])
+    spans = max(float(np.ptp(one)) for one in series)
+    apart = max(ratios[0], -ratios[1]) > math.log1p(margin) + spans
     free = two_sided(mean, plain, degrees)
     p_value = free if apart else two_sided(mean, error, freedom)
     return {
@@ -190,22 +161,22 @@ def tested_by_t(series: Sequence[Floats], mean: float, ratios: tuple[float, floa
         "p_value": p_value,
         "adjusted_p_value": p_value,
         "free_p_value": free,
+        "deviation": math.hypot(*(scale[0] * math.sqrt(one.size) for scale, one in zip(scales, series, strict=True))),
         "error": error,
         "freedom": freedom,
-        "drift": drift_text(series, ratios) if error > DRIFT * plain else "",
+        "drift": drift_text(spans, ratios) if error > DRIFT * plain else "",
     }
 
 
-def plain_error(series: Sequence[Floats]) -> tuple[float, float]:
-    """Returns what `welch` does, of launches that are independent."""
-    if min(one.size for one in series) < 2:
-        return math.nan, math.nan
-    parts = [(float(one.var(ddof=1)) / one.size, float(one.size - 1)) for one in series]
-    return math.sqrt(sum(part for part, _ in parts)), satterthwaite(parts)
+def plain_error(series: Floats) -> Scale:
+    """`error_of_mean` of independent launches."""
+    if series.size < 2:
+        return math.nan, 0.0
+    return float(series.std(ddof=1)) / math.sqrt(series.size), series.size - 1.0
 
 
-def drift_text(series: Sequence[Floats], ratios: tuple[float, float]) -> str:
+def drift_text(spans: float, ratios: tuple[float, float]) -> str:
     """Says how far launches went, and from where to where ratios go."""
-    drift = PERCENT * math.expm1(min(max(float(np.ptp(one)) for one in series), LARGEST))
+    drift = PERCENT * math.expm1(min(spans, LARGEST))
     low, high = (f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.3g}" for ratio in map(math.exp, ratios))
     return f"{drift:.2g} % drift during the run; the difference is {low} to {high} times"

@@ -60,7 +60,6 @@ class Comparison:
         reason: why, in words.
         sessions: of the history that the error is from; None where there is none.
         session_deviation: between these, of logarithms, without what launches explain; NaN without.
-        beyond: a factor that something else than B may make, and that a difference must exceed; 1: nothing does.
         drift: what changed during the run, in words, where launches resemble the one before; empty: nothing.
         free_p_value: what `p_value` would be if no launch resembled the one before.
     """
@@ -83,7 +82,6 @@ class Comparison:
     sessions: int | None = None
     session_deviation: float = math.nan
     hidden: float = 0.0
-    beyond: float = 1.0
     drift: str = ""
     free_p_value: float = math.nan
 
@@ -139,18 +137,16 @@ def verdict_of(one: Comparison) -> tuple[Verdict, str]:
     """Returns the verdict and why."""
     if not one.tested:
         return "undecided", one.lack
-    if one.beyond == 1 and within_margin(one, 0.0):
+    if within_margin(one, 0.0):
         # A session of a history has launches of its own.
         if min(one.launches if one.sessions is None else one.launches[1:]) < FEWEST_ALIKE:
             return "undecided", FEW_ALIKE
         return "equivalent", "the interval is within the margin"
     # Errors of clocks need not average out over launches: they may shift the whole interval.
-    unsure = not (one.ratio.low > one.beyond or one.ratio.high * one.beyond < 1)
+    unsure = not (one.ratio.low > 1 or one.ratio.high < 1)
     if one.hidden and unsure and within_margin(one, one.hidden):
         return "undecided", HIDDEN_MARGIN
     if one.adjusted_p_value > one.level:
-        if one.beyond > 1:
-            return "undecided", f"no state in common, and states alone make a factor of {one.beyond:.2g}"
         if one.p_value <= one.level:
             return "undecided", NOT_AMONG_MANY
         return "undecided", DRIFTS if one.free_p_value <= one.level else NOT_SIGNIFICANT

@@ -11,7 +11,7 @@ import pandas as pd
 
 from downbeat.errors import UsageError
 from downbeat.text import counted
-from downbeat.trace.balance import kinds_of, times_of_ranks
+from downbeat.trace.balance import kinds_of_sites, times_of_ranks
 from downbeat.trace.calls import SITE, call_begins, match_arrivals
 from downbeat.trace.causes import (
     costs_of_calls,
@@ -130,7 +130,7 @@ def find_arrivals(trace: Recorded) -> Arrivals:
     process_time = ProcessTime(trace.records, trace.profile)
     profile = process_time.of_profile(trace.profile, trace.records)
     found = arrivals_of(trace.records, run, int(trace.processes["world_size"].max()), profile, process_time)
-    kinds = kinds_of(profile, sums_of_processes(trace, profile), found.rows, run)
+    kinds = kinds_of_sites(profile, sums_of_processes(trace, profile), found.rows, run)
     return replace(
         found,
         kinds=kinds,

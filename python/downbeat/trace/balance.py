@@ -48,7 +48,7 @@ def times_of_ranks(
     return table.rename_axis("rank").reset_index()
 
 
-def kinds_of(profile: pd.DataFrame, sums: pd.DataFrame, rows: pd.DataFrame, run: float) -> pd.DataFrame:
+def kinds_of_sites(profile: pd.DataFrame, sums: pd.DataFrame, rows: pd.DataFrame, run: float) -> pd.DataFrame:
     """Returns `Arrivals.kinds`.
 
     When calls of other kinds than collectives were is not recorded. So where threads are in calls at once, the times of

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from downbeat.data.cells import check_samples, native
 from downbeat.data.launch_file import flags, names, open_samples, read_cells
+from downbeat.data.samples import check_samples, native
 from downbeat.errors import UsageError
 from downbeat.text import NANOSECONDS, counted
 from downbeat.trace.calls import mpi_name

@@ -12,8 +12,9 @@ from typing import TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.judging import Match, Matcher, judge_matches, launches
-from downbeat.comparison.kinds import notes_on_kinds
+from downbeat.comparison.judging import judge_matches
+from downbeat.comparison.matching import Match, Matcher, launches_text
+from downbeat.comparison.notes import notes_on_kinds
 from downbeat.data.cells import WRONG, left_out
 from downbeat.run.plan import Plan
 from downbeat.statistics.kinds import Series, slow_lines
@@ -47,7 +48,7 @@ def find_left_out(where: str, frame: pd.DataFrame, factor: str) -> list[LeftOut]
     for status, rows in left_out(frame).items():
         names = tuple(
             f"{collective} of {bytes_text(cast(float, size))} bytes on {ranks} ranks by {level}, {synchronizer}: "
-            f"{launches(some)}"
+            f"{launches_text(some['launch'])}"
             for (collective, ranks, size, level, synchronizer), some in rows.groupby(keys)
         )
         if status != WRONG:

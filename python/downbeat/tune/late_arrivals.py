@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from downbeat.data.launch_file import names, open_netcdf
 from downbeat.errors import DownbeatError
 from downbeat.run.bench_launch import run_bench
-from downbeat.run.simulation import PATIENCE, start_seconds
+from downbeat.run.durations import PATIENCE, start_seconds
 from downbeat.text import evenly
 from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.target import Target

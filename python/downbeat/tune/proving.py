@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.judging import Match
+from downbeat.comparison.matching import Match
 from downbeat.data.cells import FAILED, WRONG
 from downbeat.run.plan import DEFAULT_ENVIRONMENT
 from downbeat.statistics.verdicts import Comparison

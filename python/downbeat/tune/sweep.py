@@ -16,8 +16,7 @@ from typing import Any
 import pandas as pd
 
 from downbeat.comparison.sides import uncertainty_of
-from downbeat.comparison.summaries import NO_PATTERN
-from downbeat.data.cells import WRONG, countable
+from downbeat.data.cells import NO_PATTERN, WRONG, countable
 from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json, write_checked_json

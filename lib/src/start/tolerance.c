@@ -1,0 +1,58 @@
+#include "start/tolerance.h"
+
+#include <math.h>
+
+/* An automatic tolerance doubles, once or several times, after this many synchronizations in a row that leave a larger
+ * expected error than it needs, and halves after this many that would do for half of it with a margin. Choice; half and
+ * twice: same, but that a tolerance settles that much sooner or later. */
+#define WIDENING_SYNCS 8
+#define NARROWING_SYNCS 16
+#define MARGIN 0.8
+/* Choice: no network needs it; it ends the doubling where an error is infinite. Half and twice do the same. */
+#define MOST_TOLERANCE_NS 1e9
+
+/* Prints once, where the tolerance is fixed, at which error the clocks of this network stay. */
+static void print_error_once(struct db_state *state, double error_ns) {
+    struct db_reason reason;
+    struct db_tolerance *tolerance = &state->tolerance;
+    if (tolerance->streak < 2 * WIDENING_SYNCS || tolerance->printed || state->thresholds.flag_error_ns <= 0.0)
+        return;
+    tolerance->printed = 1;
+    double tolerance_ns = (double)state->thresholds.tolerance_ns;
+    double needed_ns = tolerance_ns * error_ns / state->thresholds.flag_error_ns;
+    db_explain(&reason, MPI_ERR_OTHER,
+               "the paths between these clocks vary so much that they are known to %.2g us, and a tolerance of %.2g us "
+               "asks for %.2g us; many starts have flag 0: set tolerance to auto, or to %.1e or more, or flag_error",
+               error_ns * 1e-3, tolerance_ns * 1e-3, state->thresholds.flag_error_ns * 1e-3, 1.5 * needed_ns * 1e-9);
+    db_tell(reason.text);
+}
+
+int64_t db_tolerance_next(struct db_state *state, double error_ns) {
+    struct db_tolerance *tolerance = &state->tolerance;
+    double most_ns = state->thresholds.flag_error_ns;
+    int64_t tolerance_ns = state->thresholds.tolerance_ns;
+    if (state->settings.flag_error_ns > 0.0)
+        return tolerance_ns;
+    tolerance->least_ns = tolerance->streak > 0 ? fmin(tolerance->least_ns, error_ns) : error_ns;
+    if (error_ns > most_ns)
+        tolerance->streak = tolerance->streak > 0 ? tolerance->streak + 1 : 1;
+    else if (error_ns < MARGIN * most_ns / 2.0)
+        tolerance->streak = tolerance->streak < 0 ? tolerance->streak - 1 : -1;
+    else
+        tolerance->streak = 0;
+    if (state->settings.tolerance_ns != DB_TOLERANCE_AUTO) {
+        print_error_once(state, error_ns);
+        return tolerance_ns;
+    }
+    if (tolerance->streak >= WIDENING_SYNCS) {
+        tolerance->streak = 0;
+        while (tolerance->least_ns > most_ns && (double)tolerance_ns < MOST_TOLERANCE_NS) {
+            most_ns *= 2.0;
+            tolerance_ns *= 2;
+        }
+    } else if (tolerance->streak <= -NARROWING_SYNCS && tolerance_ns > DB_DEFAULT_TOLERANCE_NS) {
+        tolerance->streak = 0;
+        tolerance_ns /= 2;
+    }
+    return tolerance_ns;
+}

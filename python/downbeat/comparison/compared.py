@@ -1,0 +1,207 @@
+"""The result of a comparison: a table of verdicts, and what they are about."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from downbeat.comparison.conditions import SYNCHRONIZER
+from downbeat.data.launch_file import IMPLIED
+from downbeat.run.experiment import FACTORS
+from downbeat.show import FACTOR_UNITS, word
+from downbeat.tables import Floats, Ints, Table, Texts, column
+from downbeat.text import Units
+
+UNMATCHED = "unmatched"
+# Of one operation after two synchronizers neither is faster: the same call is read lower or higher.
+READINGS = {"faster": "reads lower", "slower": "reads higher"}
+FACTORS_ALWAYS = {"operation", "size"}
+LONGEST_NAME = 14  # of a value that heads a column: 80 columns hold two
+NUMBERS = ("launches", "sessions")  # units of whole numbers
+
+
+class Verdicts(Table):
+    """A row per cell of A or of B. Numbers are NaN where nothing was judged."""
+
+    library: Texts = column("MPI library, its name in the plan")
+    ranks: Ints = column("number of ranks")
+    environment: Texts = column("environment, its name in the plan")
+    variant: Texts = column("variant, its name in the plan")
+    operation: Texts = column("collective operation")
+    size: Ints = column("size of the message", "byte")
+    datatype: Texts = column("MPI datatype")
+    algorithm: Texts = column("algorithm of the operation")
+    synchronizer: Texts = column("synchronizer before each sample")
+    barrier_algorithm: Texts = column("algorithm of its barrier")
+    timing: Texts = column("whether calls are timed one by one")
+    pattern: Texts = column("arrival pattern")
+    largest_delay: Floats = column("largest planned delay of a rank", "s")
+    computation: Floats = column("computation beside the operation", "s")
+    state: Texts = column("state of the machine; empty where there is one")
+    a: Floats = column("the typical launch of A; with a history the mean", "s")
+    b: Floats = column("likewise of B", "s")
+    launches_a: Floats = column(
+        "launches that count; for pairs both are the number of pairs; if the history is A, its sessions", "launches"
+    )
+    launches_b: Floats = column("likewise of B", "launches")
+    ratio: Floats = column("the typical ratio, B / A")
+    ratio_low: Floats = column("lower end of its interval")
+    ratio_high: Floats = column("upper end")
+    p_value: Floats = column("of the t test")
+    adjusted_p_value: Floats = column("after Holm's correction")
+    rank_p_value: Floats = column("of the rank test that guards")
+    clock_uncertainty: Floats = column(
+        "change of b - a by errors or steps of the clocks, at most; in the interval", "s"
+    )
+    detectable_ratio: Floats = column("the ratio that these launches find with a probability of 0.9")
+    launches_needed: Floats = column("launches that find 5 % with a probability of 0.9", "launches")
+    launches_alike: Floats = column("launches that show two equal sides to be equivalent, likewise", "launches")
+    sessions: Floats = column("sessions of the history that have the cell and count", "sessions")
+    session_deviation: Floats = column("their deviation, of logarithms, beyond that of launches")
+    slow_a: Floats = column("launches of A that take 1.3 times the typical one or more", "launches")
+    slow_b: Floats = column("likewise of B", "launches")
+    slow_p_value: Floats = column("of the exact test that they are as frequent on either side")
+    unseen: Floats = column("share of launches that may be slow although none was, with 95 % confidence")
+    verdict: Texts = column("of B: faster, slower, equivalent, undecided or unmatched")
+    reason: Texts = column("of the verdict")
+
+
+UNITS = Units(FACTOR_UNITS | {each.name: each.unit for each in Verdicts.columns() if each.unit == "s"})
+
+
+class ComparisonFrame(pd.DataFrame):
+    """The verdicts for users of pandas; a notebook shows it as the command prints it."""
+
+    def _repr_html_(self) -> str:
+        from downbeat.comparison.sheet import comparison_sheet
+
+        return comparison_sheet(self).html()
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Verdicts with what they are about.
+
+    Attributes:
+        verdicts: a row per cell.
+        factors: on which cells are matched; of others the column says nothing.
+        metric: one of `METRICS`.
+        statistic: over the samples of a launch.
+        margin: a ratio within 1 / (1 + margin) and 1 + margin is as good as 1.
+        confidence: of the intervals.
+        paired: launches are compared in pairs.
+        where_a: the values of A of the factors that are compared.
+        where_b: likewise of B.
+        name_a: of A.
+        name_b: of B.
+        tests: cells that Holm's correction counts.
+        span: from the start of the first launch to that of the last, of the side where it is shorter, s; NaN: unknown.
+        shares: launches of A and B in each state, where they are not the same launches.
+        overall: B / A over all launches, where the machine was in several states.
+        assumes: what the verdicts rest on beyond the launches; empty for pairs.
+        history: names of its experiments.
+        history_is_a: there is no other A.
+        notes: lines: exclusions, differences between the contexts of the launches.
+    """
+
+    verdicts: Verdicts
+    factors: tuple[str, ...]
+    metric: str = ""
+    statistic: str = ""
+    margin: float = math.nan
+    confidence: float = math.nan
+    paired: bool = False
+    where_a: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    where_b: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    name_a: str = ""
+    name_b: str = ""
+    tests: int = 0
+    span: float = math.nan
+    shares: Sequence[Mapping[str, Any]] = ()
+    overall: Mapping[str, float] | None = None
+    assumes: str = ""
+    history: Sequence[str] = ()
+    history_is_a: bool = False
+    notes: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame | Compared) -> Compared:
+        """The result that a user has as a frame."""
+        if isinstance(frame, Compared):
+            return frame
+        names = {each.name for each in dataclasses.fields(cls)} & set(frame.attrs)
+        factors = tuple(name for name in FACTORS if name in frame)
+        rows = [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+        return cls(Verdicts.of_rows(rows), factors, **{name: frame.attrs[name] for name in names})
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def __getitem__(self, rows: slice | NDArray[Any]) -> Compared:
+        return dataclasses.replace(self, verdicts=self.verdicts[rows])
+
+    def frame(self) -> pd.DataFrame:
+        """The verdicts for users, and for a local grouping; the rest is in its attributes."""
+        left_out = set(FACTORS) - set(self.factors)
+        columns: dict[str, Any] = {}
+        for each in Verdicts.columns():
+            values = getattr(self.verdicts, each.name)
+            if each.name not in left_out:
+                columns[each.name] = (
+                    values.astype(int) if each.unit in NUMBERS and np.isfinite(values).all() else values
+                )
+        frame = ComparisonFrame({name: columns[name] for name in (*self.factors, *columns)})
+        frame.attrs.update(self.about(), units=UNITS)
+        return frame
+
+    def about(self) -> dict[str, Any]:
+        """All but the table, by name."""
+        names = [each.name for each in dataclasses.fields(self) if each.name not in ("verdicts", "factors")]
+        return {name: getattr(self, name) for name in names}
+
+    def within(self, factor: str, value: object) -> Compared:
+        """The rows with a value of a factor; all where the factor is compared."""
+        return self[getattr(self.verdicts, factor) == value] if factor in self.factors else self
+
+    @property
+    def readings(self) -> bool:
+        """Whether synchronizers are compared."""
+        return set(self.where_a) == {SYNCHRONIZER}
+
+    @property
+    def heads(self) -> tuple[str, str]:
+        """The heads of the columns of A and B: the values that are compared, if they are short; else A and B."""
+        if len(self.where_a) == 1:
+            (a,), (b,) = (map(word, where.values()) for where in (self.where_a, self.where_b))
+            if max(len(a), len(b)) <= LONGEST_NAME:
+                return a, b
+        return "A", "B"
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The names of A and B in a sentence."""
+        return self.heads if self.where_a else (self.name_a, self.name_b)
+
+    @property
+    def shown_factors(self) -> list[str]:
+        """The factors that need a column."""
+        varying = [name for name in self.factors if len(set(getattr(self.verdicts, name))) > 1]
+        return [name for name in self.factors if name in {*FACTORS_ALWAYS, *varying} and name not in IMPLIED]
+
+    @property
+    def fewest(self) -> Floats:
+        """Launches of the smaller side of each cell; with a history for A, of B."""
+        verdicts = self.verdicts
+        return verdicts.launches_b if self.history_is_a else np.fmin(verdicts.launches_a, verdicts.launches_b)
+
+    def word(self, verdict: str, cells: int = 1) -> str:
+        """A verdict in words, on so many cells."""
+        words = READINGS.get(verdict, verdict) if self.readings else verdict
+        return words if cells == 1 else words.replace("reads", "read")

@@ -1,0 +1,259 @@
+"""Matches of launches of A and B: the cells that both sides have, in pairs or not, and what is left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from downbeat.comparison.sides import SESSION
+from downbeat.data.cells import STATE, WRONG
+from downbeat.errors import UsageError
+from downbeat.statistics.sessions import compare_across_sessions
+from downbeat.statistics.slow_launches import fisher_exact, mcnemar_exact, slow_launches
+from downbeat.statistics.two_samples import compare_independent, compare_paired
+from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_LAUNCHES, FEWEST_SESSIONS, MARGIN, Comparison
+from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
+
+ONLY_IN = "only in "
+NO_HISTORY = f"sessions in the history: 0, {FEWEST_SESSIONS} are needed"
+NOTHING = np.empty(0)
+MOST_NAMES = 12  # of cells, in one line
+Key = tuple[Hashable, ...]
+
+
+class Launches(Table):
+    """Cells of one side, a row per launch."""
+
+    launch: Ints = column("number of the launch")
+    status: Texts = column("of the cell in this launch")
+    counts: Flags = column("whether it counts")
+    value: Floats = column("the number that is compared", "s")
+    uncertainty: Floats = column("change of the value by the clocks, at most", "s")
+    session: Texts = column("name of its experiment, of a history; else empty")
+
+    @classmethod
+    def of(cls, cells: pd.DataFrame, name: str) -> Launches:
+        """The rows of a frame with `launch`, `status`, `counts`, `uncertainty` and a column of numbers, s."""
+        return cls(
+            launch=cells["launch"].to_numpy(dtype=np.int64),
+            status=cells["status"].to_numpy(dtype=object),
+            counts=cells["counts"].to_numpy(dtype=bool),
+            value=cells[name].to_numpy(dtype=float),
+            uncertainty=cells["uncertainty"].to_numpy(dtype=float),
+            session=np.array(cells[SESSION] if SESSION in cells else [""] * len(cells), dtype=object),
+        )
+
+    @classmethod
+    def by_cell(cls, cells: pd.DataFrame, key: Sequence[str], name: str) -> dict[Key, Launches]:
+        """The launches of each cell, by the values of the factors `key`, in the order of the frame."""
+        numbers = cells.groupby([cells[factor] for factor in key], sort=False).ngroup().to_numpy()
+        order = np.argsort(numbers, kind="stable")
+        every = cls.of(cells, name)[order]
+        borders = np.searchsorted(numbers[order], np.arange(numbers.max(initial=-1) + 2))
+        first = order[borders[:-1]]
+        values = zip(*(cells[factor].to_numpy()[first].tolist() for factor in key), strict=True)
+        return {each: every[start:end] for each, start, end in zip(values, borders[:-1], borders[1:], strict=True)}
+
+    @property
+    def hidden(self) -> float:
+        """Mean uncertainty, s; NaN where none is known."""
+        known = self.uncertainty[~np.isnan(self.uncertainty)]
+        return float(known.mean()) if known.size else math.nan
+
+
+@dataclass(frozen=True)
+class Match:
+    """A cell of A, of B, or of both.
+
+    Attributes:
+        factors: its values of the factors on which A and B are matched.
+        a: a number per launch of A that counts, s; of pairs, in the order of `b`. If the history is A, one per session.
+        b: of B.
+        uncertainty: how much the clocks may change b - a, mean over these launches, of A and B together, s.
+        obstacle: why there is nothing to compare; empty where there is.
+        paired: whether launches are compared in pairs.
+        launches: their numbers, of A and of B; of pairs they are the same.
+        history: the numbers of each session of a history that has the cell; None where there is no history.
+        history_is_a: there is no other A.
+    """
+
+    factors: Mapping[str, object]
+    a: Floats
+    b: Floats
+    uncertainty: float = 0.0
+    obstacle: str = ""
+    paired: bool = True
+    launches: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    history: tuple[Floats, ...] | None = None
+    history_is_a: bool = False
+
+    def compared(self, margin: float = MARGIN, confidence: float = CONFIDENCE) -> Comparison:
+        """B compared with A: in pairs, across the sessions of a history, or as independent launches."""
+        rule = (margin, confidence, self.uncertainty)
+        if self.history is not None:
+            return compare_across_sessions(None if self.history_is_a else self.a, self.b, self.history, *rule)
+        return (compare_paired if self.paired else compare_independent)(self.a, self.b, *rule)
+
+    def slow(self) -> tuple[float, float, float]:
+        """The numbers of slow launches of A and of B, and the p-value that they are as frequent on either side."""
+        if self.history_is_a:
+            return math.nan, math.nan, math.nan
+        a, b = (slow_launches(side) for side in (self.a, self.b))
+        exact = mcnemar_exact(a, b) if self.paired else fisher_exact(int(a.sum()), a.size, int(b.sum()), b.size)
+        return int(a.sum()), int(b.sum()), exact
+
+
+@dataclass
+class Matcher:
+    """Puts launches of A and B together, and notes what it leaves out.
+
+    Attributes:
+        column: that holds the numbers, s.
+        paired: whether launches of the same number are pairs.
+        left_out: side and reason -> the launches, and the cells.
+    """
+
+    column: str
+    paired: bool = True
+    left_out: dict[tuple[str, str], tuple[set[int], list[str]]] = field(default_factory=dict)
+
+    def cells(
+        self, a: pd.DataFrame | None, b: pd.DataFrame, key: Sequence[str], history: pd.DataFrame | None = None
+    ) -> list[Match]:
+        """Matches cells, those of A in their order, then those that only B has.
+
+        Args:
+            a: cells of launches: `key`, and the columns of `Launches.of`; None: the history is A.
+            b: of B.
+            key: factors that must be the same.
+            history: cells of the sessions of a history, with `session`; None: there is none.
+
+        Raises:
+            UsageError: a cell is twice in a launch, so that it has no one pair.
+        """
+        sides = [side for side in (history if a is None else a, b) if side is not None]
+        shown = [
+            name
+            for name in key
+            if name in ("operation", "size") or pd.concat([side[name] for side in sides]).nunique() > 1
+        ]
+        of_a, of_b = (Launches.by_cell(side, key, self.column) for side in sides)
+        past = {} if history is None else Launches.by_cell(history, key, self.column)
+        matches = []
+        for values in dict.fromkeys([*of_a, *of_b]):
+            factors = dict(zip(map(str, key), values, strict=True))
+            label = " ".join(f"{factors[name]}" for name in shown)
+            if values not in of_b or (a is not None and values not in of_a):
+                alone = f"{ONLY_IN}{'B' if values in of_b else 'A'}"
+                matches.append(Match(factors, NOTHING, NOTHING, math.nan, alone, self.paired))
+            elif a is None:
+                matches.append(self._against_history(factors, of_b[values], past.get(values), label))
+            else:
+                match = self._match(factors, of_a[values], of_b[values], label)
+                if history is not None and not match.obstacle:
+                    match = dataclasses.replace(match, history=self._sessions(past.get(values), label)[0])
+                matches.append(match)
+        return matches
+
+    def launches(self, factors: Mapping[str, object], a: pd.DataFrame, b: pd.DataFrame, label: str) -> Match:
+        """Puts the launches of one cell together; `label` names it in notes."""
+        return self._match(factors, Launches.of(a, self.column), Launches.of(b, self.column), label)
+
+    def notes(self) -> list[str]:
+        """A line for each reason to leave launches out, with the launches and the cells, or their number."""
+        return [
+            f"{side}: {reason.format(launches_text(numbers))}: "
+            f"{', '.join(cells) if len(cells) <= MOST_NAMES else f'{len(cells)} cells'}"
+            for (side, reason), (numbers, cells) in self.left_out.items()
+        ]
+
+    def _note(self, side: str, reason: str, rows: Launches, cell: str) -> None:
+        if len(rows):
+            numbers, cells = self.left_out.setdefault((side, reason), (set(), []))
+            numbers.update(rows.launch.tolist())
+            cells.append(cell)
+
+    def _counted(self, rows: Launches, side: str, label: str) -> tuple[Launches, str]:
+        """The launches of a cell that count, and why it cannot be compared: empty if it can."""
+        obstacle = ""
+        if not rows.counts.all():
+            for status in sorted(set(rows.status[~rows.counts])):
+                self._note(side, f"{status} in {{}}, left out", rows[~rows.counts & (rows.status == status)], label)
+                if status == WRONG:
+                    obstacle = f"wrong results in {side}"
+            rows = rows[rows.counts]
+        finite = np.isfinite(rows.value)
+        if not finite.all():
+            self._note(side, "no number in {}, left out", rows[~finite], label)
+            rows = rows[finite]
+        # Left out they would make the side look slower than it is: what counts is never chosen by how fast it was.
+        if np.any(rows.value <= 0):
+            self._note(side, "not above 0 in {}", rows[rows.value <= 0], label)
+            obstacle = obstacle or f"not above 0 in {side}, so it has no ratio"
+        return rows, obstacle or ("" if len(rows) else f"no launch of {side} counts")
+
+    def _sessions(self, past: Launches | None, label: str) -> tuple[tuple[Floats, ...], float]:
+        """The numbers of each session of a history that has a cell, and their mean uncertainty, s."""
+        sessions = []
+        for name in dict.fromkeys(past.session) if past is not None else ():
+            assert past is not None
+            counted, obstacle = self._counted(past[past.session == name], f"history {name}", label)
+            if not obstacle:
+                sessions.append(counted)
+        bound = float(np.mean([each.hidden for each in sessions])) if sessions else 0.0
+        return tuple(each.value for each in sessions), bound
+
+    def _against_history(self, factors: Mapping[str, object], b: Launches, past: Launches | None, label: str) -> Match:
+        """Puts the launches of one cell of B beside the sessions of its history, which are A."""
+        counted, obstacle = self._counted(b, "B", label)
+        sessions, bound = self._sessions(past, label)
+        return Match(
+            factors,
+            np.array([np.exp(np.log(session).mean()) for session in sessions]),
+            counted.value,
+            0.0 if obstacle or not sessions else bound + counted.hidden,
+            obstacle or ("" if sessions else NO_HISTORY),
+            paired=False,
+            launches=((), tuple(counted.launch.tolist())),
+            history=sessions,
+            history_is_a=True,
+        )
+
+    def _match(self, factors: Mapping[str, object], a: Launches, b: Launches, label: str) -> Match:
+        (a, why_a), (b, why_b) = (self._counted(rows, side, label) for side, rows in (("A", a), ("B", b)))
+        obstacle = why_b if why_b.startswith("wrong") else why_a or why_b
+        paired = self.paired
+        if paired:
+            for side, rows in (("A", a), ("B", b)):
+                numbers, counts = np.unique(rows.launch, return_counts=True)
+                if twice := numbers[counts > 1].tolist():
+                    raise UsageError(
+                        f"{side} has {label} twice in {launches_text(twice)}; pairs need each cell once per launch"
+                    )
+            both = np.intersect1d(a.launch, b.launch)
+            # In a state of the machine pairs may run out: launches of the same number need not share one.
+            paired = both.size >= FEWEST_LAUNCHES or not factors.get(STATE) or min(len(a), len(b)) < FEWEST_LAUNCHES
+        if paired:
+            a, b = (self._in_pairs(rows, both, side, label) for side, rows in (("A", a), ("B", b)))
+            obstacle = obstacle or ("" if both.size else "no launch counts on both sides")
+        uncertainty = 0.0 if obstacle else a.hidden + b.hidden
+        numbers_of = (tuple(a.launch.tolist()), tuple(b.launch.tolist()))
+        return Match(factors, a.value, b.value, uncertainty, obstacle, paired, numbers_of)
+
+    def _in_pairs(self, rows: Launches, both: Ints, side: str, label: str) -> Launches:
+        """The launches that both sides have, by their numbers."""
+        shared = np.isin(rows.launch, both)
+        self._note(side, "{} without a pair, left out", rows[~shared], label)
+        rows = rows[shared]
+        return rows[np.argsort(rows.launch, kind="stable")]
+
+
+def launches_text(numbers: Iterable[int]) -> str:
+    """Numbers of launches in words."""
+    ordered = sorted(set(numbers))
+    return f"launch{'es' if len(ordered) > 1 else ''} {', '.join(map(str, ordered))}"

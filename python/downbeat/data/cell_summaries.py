@@ -1,0 +1,106 @@
+"""Summaries of the samples of each cell of a launch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from downbeat.data.cells import STATISTICS, STEP
+from downbeat.data.launch_file import metrics_of, open_samples, read_cells, resolution_of, steps_of
+from downbeat.data.metrics import METRICS
+from downbeat.data.netcdf import NetcdfFile
+from downbeat.data.samples import Samples, read_samples
+from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median, step_in
+from downbeat.text import Units
+
+# Over the valid samples of a cell; percentiles by linear interpolation, as downbeat-bench.
+PERCENTILES = {"min": 0, "p5": 5, "p25": 25, "median": 50, "p75": 75, "p95": 95, "p99": 99, "max": 100}
+# The verdicts that are counted.
+COUNTED = {
+    "valid_count": "valid",
+    "late_flag": "late_flag",
+    "late_entry": "late_entry",
+    "overrun": "overrun",
+    "discarded": "warmup",
+}
+
+
+def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> pd.DataFrame:
+    """Summarizes the cells of a launch; memory does not grow with the number of ranks.
+
+    Args:
+        path: a `.nc` file with samples of operations.
+        metrics: their names, as `downbeat-bench list metric` shows them; all by default.
+
+    Returns:
+        One row per cell: `operation`, `size` in byte and the other `CELL_FACTORS`; `status` (`ok`, `incomplete`,
+        `failed`, `wrong`, or `cut short` if the run ended before the cell was complete); the other
+        fields of a cell in docs/data.md, e.g. `error_bound` and `wall_time` in s; the counts of valid,
+        late and warm-up samples are counted anew; `<metric>_<statistic>` in s for `STATISTICS`, the median interpolated
+        within the step of the clock, NaN where no sample is valid, or the metric came after the file; and
+        `<metric>_step`, that step as it is seen in the samples, of metrics that have one. The units are in
+        `attrs["units"]`.
+
+    Raises:
+        UsageError: an unknown metric, or a file that `open_launch` would refuse.
+    """
+    samples = read_samples(path, metrics)
+    with open_samples(path) as file:
+        cells = read_cells(file)
+        resolution = resolution_of(file) or step_in_samples(file, samples)
+        steps = {name: steps_of(file, name, resolution) for name in metrics_of(file) if name in samples.source}
+    index = samples.cell_index
+    for column, name in COUNTED.items():
+        cells[column] = np.bincount(index[samples.with_verdict(name)], minlength=len(cells))
+    cells["rejected"] = cells["late_flag"] + cells["late_entry"] + cells["overrun"]
+    valid = np.flatnonzero(samples.with_verdict("valid"))
+    order = valid[np.argsort(index[valid], kind="stable")]
+    borders = np.searchsorted(index[order], np.arange(len(cells) + 1))
+    units = dict(cells.attrs["units"])
+    names = list(steps)
+    values = np.array([samples.metric(name)[order] for name in names]).reshape(len(names), len(order))
+    numbers = np.full((len(names), len(STATISTICS), len(cells)), np.nan)
+    counts = np.diff(borders)
+    # Cells with as many samples are summarized together; nearly all have the same number.
+    for count in np.unique(counts[counts > 0]):
+        mine = np.flatnonzero(counts == count)
+        together = values[:, borders[mine][:, np.newaxis] + np.arange(count)]  # (metrics, cells, samples)
+        numbers[:, 0, mine] = together.mean(axis=2)
+        numbers[:, 1:, mine] = np.percentile(together, list(PERCENTILES.values()), axis=2).swapaxes(0, 1)
+        for row, cell in itertools.product(range(len(names)), mine):
+            if steps[names[row]][cell] > 0:
+                interpolated = grouped_median(values[row, borders[cell] : borders[cell + 1]], steps[names[row]][cell])
+                numbers[row, STATISTICS.index("median"), cell] = interpolated
+    columns = {
+        f"{name}_{statistic}": numbers[i, j] for i, name in enumerate(names) for j, statistic in enumerate(STATISTICS)
+    }
+    columns |= {f"{name}_{STEP}": step for name, step in steps.items() if step.any()}
+    units |= {column: str(samples.source.attrs[column.rpartition("_")[0]]["units"]) for column in columns}
+    if metrics is None:  # those that came after the file
+        missing = [f"{name}_{one}" for name in METRICS if name not in steps for one in STATISTICS]
+        columns |= dict.fromkeys(missing, np.full(len(cells), np.nan))
+        units |= dict.fromkeys(missing, "s")
+    summary = pd.concat([cells, pd.DataFrame(columns)], axis=1)
+    summary.attrs["units"] = Units(units)
+    return summary
+
+
+def hidden_by_step(cells: pd.DataFrame, metric: str, statistic: str = "median") -> pd.Series[float]:
+    """Returns how much the step of the clock may change a statistic of each cell, s; 0 where no step is known.
+
+    Nothing of a mean, for samples begin anywhere within a step; a whole step of other quantiles, which are not
+    interpolated.
+    """
+    step = cells[f"{metric}_{STEP}"] if f"{metric}_{STEP}" in cells else pd.Series(0.0, cells.index)
+    return step.fillna(0.0) * {"mean": 0.0, "median": LEFT_BY_INTERPOLATION}.get(statistic, 1.0)
+
+
+def step_in_samples(file: NetcdfFile, samples: Samples) -> float:
+    """Returns the step of the clocks in s as samples show it, for files that do not say it; 0 where they do not."""
+    known = [samples.metric(name) for name in ("latency_min", "latency_max") if name in samples.source]
+    once = steps_of(file, "latency_min", 1.0)[samples.cell_index] == 1  # calls per sample
+    return step_in(np.concatenate([one[once] for one in known])) if known else 0.0

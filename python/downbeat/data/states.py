@@ -1,0 +1,101 @@
+"""The states of the machine: classes of the round trips around the blocks of cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from downbeat.data.cells import CHANGED, HIGH, LOW, OK, PATH, STATE
+from downbeat.text import NANOSECONDS, counted
+
+UNKNOWN = "unknown"  # value where there are several, and the cell has no reading
+SAME_STATE = 1.5  # round trips that differ by no more are of one state
+LINE, MESSAGE = "cache line", "message"
+
+
+def path_of(hosts: str, ranks: int, configuration: str) -> str:
+    """Returns what the round trip of a launch is of: a cache line, or where ranks are alone on nodes a message.
+
+    Messages of two configurations have no states in common.
+    """
+    return f"{MESSAGE} of {configuration}" if 1 < ranks == len(hosts.splitlines()) else LINE
+
+
+def with_states(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns cells of launches with `state`, and the status `CHANGED` for those that were measured in two states.
+
+    States are classes of round trips, sorted, divided by gaps of more than a factor of 1.5; a cell whose smallest and
+    largest are of two saw a change. On a busy machine all readings spread, without a gap; that does not count. The
+    readings compared are of equal numbers of ranks, and of one message where they are of messages. Beside several, a
+    cell without a reading is of `UNKNOWN`.
+
+    Args:
+        cells: with `ranks`, `status`, `canary_low`, `canary_high` in s and `canary_path`; without the latter there is
+            one state.
+    """
+    if not {LOW, HIGH, PATH} <= set(cells):
+        return cells.assign(state="")
+    low, high = cells[LOW].to_numpy(dtype=float), cells[HIGH].to_numpy(dtype=float)
+    mixed = np.zeros(len(cells), dtype=bool)
+    state = np.full(len(cells), "", dtype=object)
+    for group in cells.groupby(["ranks", PATH], sort=False).indices.values():
+        places = np.asarray(group)
+        read = places[low[places] > 0]
+        first, last = classes_of(np.concatenate([low[read], high[read]])).reshape(2, -1)
+        mixed[read] = first != last
+        mine = read[first == last]
+        state[mine] = names = names_of(np.sqrt(low[mine] * high[mine]), first[first == last])
+        if (names != "").any():
+            state[places[~(low[places] > 0)]] = UNKNOWN
+        for place in read[first != last] if mine.size else ():  # is set aside beside those that it began like
+            state[place] = state[mine[np.abs(np.log(low[mine] / low[place])).argmin()]]
+    status = cells["status"].where(~mixed | (cells["status"] != OK), CHANGED)
+    return cells.assign(status=status, state=state)
+
+
+def classes_of(trips: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Returns for each round trip the number of its class, from 0."""
+    order = np.argsort(trips, kind="stable")
+    ordered = trips[order]
+    numbers = np.zeros(len(trips), dtype=np.intp)
+    numbers[order[1:]] = np.cumsum(ordered[1:] > SAME_STATE * ordered[:-1])
+    return numbers
+
+
+def names_of(trips: NDArray[np.float64], classes: NDArray[np.intp]) -> NDArray[np.object_]:
+    """Returns for each round trip the name of its class, `77ns`; empty where all are of one."""
+    names = np.full(len(trips), "", dtype=object)
+    numbers = np.unique(classes)
+    for number in numbers if len(numbers) > 1 else ():
+        names[classes == number] = f"{np.median(trips[classes == number]) * NANOSECONDS:.0f}ns"
+    return names
+
+
+def state_text(state: str) -> str:
+    """Returns the name of a state as text: `77 ns`."""
+    return f"{state.removesuffix('ns')} ns" if state.endswith("ns") else state
+
+
+def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
+    """Returns for each round trip the name of its class, as `names_of` does."""
+    return names_of(trips, classes_of(trips))
+
+
+def trip_of(state: str) -> float:
+    """Returns the round trip of a state by its name, ns."""
+    return float(state.removesuffix("ns"))
+
+
+def states_line(cells: pd.DataFrame) -> str:
+    """Says in which states of the machine cells of `with_states` were measured; empty where it is one."""
+    named = cells[~cells[STATE].isin(("", UNKNOWN))]
+    unread = int((cells[STATE] == UNKNOWN).sum())
+    without = f"{counted(unread, 'cell')} of launches without a reading, {STATE} {UNKNOWN}" if unread else ""
+    if named.empty:
+        return without
+    states = sorted(set(named[STATE]), key=trip_of)
+    what = LINE if (named[PATH] == LINE).all() else MESSAGE
+    count = {2: "two", 3: "three"}.get(len(states), str(len(states)))
+    numbers = " and ".join([", ".join(one.removesuffix("ns") for one in states[:-1]), states[-1].removesuffix("ns")])
+    return f"measured in {count} states of the machine ({what} {numbers} ns{'; ' if without else ''}{without})"
