@@ -222,3 +222,8 @@ def typed_dataclass(kind: type[T], value: object, name: str) -> T:
     if unknown or missing:
         raise ValueError(f"{name} has {f'an unknown {unknown[0]}' if unknown else f'no {missing[0]}'}")
     return kind(**{one: typed(hints[one], value[one], one) for one in value})
+
+
+def number_text(value: float, form: str) -> str:
+    """A number as text; "" for NaN."""
+    return "" if value != value else format(value, form)

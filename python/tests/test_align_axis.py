@@ -159,7 +159,7 @@ def test_a_clock_that_is_set_is_named_and_has_no_bound_there(ranks: int) -> None
     aligned = align_traces(program.traces, 2e-9)
     assert f"rank {ranks - 1} against rank" in aligned.notes[0]
     assert "a clock was set" in aligned.notes[0]
-    assert np.isnan(aligned.ranks["bound_s"].iloc[-1])
+    assert np.isnan(aligned.ranks.frame()["bound_s"].iloc[-1])
     _, bound, _ = aligned.correct(ranks - 1, calls.entry + step)
     assert np.isinf(bound[300])
     assert np.isfinite(bound[[0, -1]]).all()
@@ -178,9 +178,9 @@ def test_calls_without_numbers_match_by_their_ends() -> None:
         replace(trace, calls=tuple(replace(calls, sequence=None) for calls in trace.calls)) for trace in program.traces
     ]
     expected, found = align_traces(program.traces, 2e-9), align_traces(plain, 2e-9)
-    assert found.ranks.equals(expected.ranks)
+    assert found.ranks.frame().equals(expected.ranks.frame())
     short = replace(plain[1], calls=(first(plain[1].calls[0], 390),))
-    assert align_traces([plain[0], short, plain[2]], 2e-9).ranks["calls"].tolist() == [400, 390, 400]
+    assert align_traces([plain[0], short, plain[2]], 2e-9).ranks.frame()["calls"].tolist() == [400, 390, 400]
 
 
 def first(calls: Calls, count: int) -> Calls:
@@ -202,14 +202,14 @@ def test_calls_of_different_operations_are_left_out() -> None:
     program.traces[1] = replace(program.traces[1], calls=(replace(calls, operation=operation),))
     aligned = align_traces(program.traces, 2e-9)
     assert aligned.notes == ("group group 0: 1 call with different operations, first call 17: allreduce, barrier",)
-    assert aligned.ranks["calls"].tolist() == [399, 399]
+    assert aligned.ranks.frame()["calls"].tolist() == [399, 399]
 
 
 def test_ranks_that_nothing_ties_have_an_axis_of_their_own() -> None:
     program = Program(2, Condition(ranks=5, groups=((0, 2), (1, 3), (4,))))
     aligned = align_traces(program.traces, 2e-9)
-    assert aligned.ranks["axis"].tolist() == [0, 1, 0, 1, 4]
-    assert aligned.ranks["bound_s"].isna().tolist() == [False, False, False, False, True]
+    assert aligned.ranks.frame()["axis"].tolist() == [0, 1, 0, 1, 4]
+    assert aligned.ranks.frame()["bound_s"].isna().tolist() == [False, False, False, False, True]
     assert not aligned.whole
     assert "they are on an axis of their own, the clock of rank 1" in " ".join(align_table(aligned).split())
     times = program.traces[1].calls[0].entry
@@ -222,7 +222,7 @@ def test_ranks_that_nothing_ties_have_an_axis_of_their_own() -> None:
     assert late_or_slow(aligned).run < 1.0
     assert "calls of a rank overlap" not in align_table(aligned)
     program.traces[4] = replace(program.traces[4], calls=(), host="n4")
-    assert align_traces(program.traces, 2e-9).ranks["host"].tolist()[4] == "n4"
+    assert align_traces(program.traces, 2e-9).ranks.frame()["host"].tolist()[4] == "n4"
     overlapping = align_traces(Program(2, Condition(ranks=2, groups=((0, 1), (0, 1)), gap=100e3)).traces, 2e-9)
     assert "calls of a rank overlap: their shares" in align_table(overlapping)
 
@@ -273,7 +273,7 @@ def test_late_or_slow_is_right_or_silent(operation: str) -> None:
         program = Program(seed, Condition(operation=operation, calls=200, late=late))
         found = late_or_slow(align_traces(program.traces, 2e-9))
         last = np.argmax([program.entry[rank] for rank in range(8)], axis=0)
-        named = found.calls.sort_values("first")["last_rank"].to_numpy()
+        named = found.calls.frame().sort_values("first")["last_rank"].to_numpy()
         calls += len(named)
         said += int((named >= 0).sum())
         right += int((named == last)[named >= 0].sum())
@@ -289,7 +289,7 @@ def test_one_root_limits_clocks_from_one_side_only_and_nobody_is_called_late(ope
     assert aligned.notes == (
         "rank 1, 2, 3, 4, 5, 6, 7: no bound: calls limit the clock from one side only, or not always",
     )
-    assert not (late_or_slow(aligned).calls["last_rank"] >= 0).any()
+    assert not (late_or_slow(aligned).calls.last_rank >= 0).any()
 
 
 @pytest.mark.thorough
@@ -365,17 +365,19 @@ def some_clocks() -> Aligned:
 
 def test_the_table_has_the_clocks(aligned: Aligned) -> None:
     frame = clocks_frame(aligned)
-    assert [float(text) for text in frame["offset_s"]] == pytest.approx(aligned.ranks["offset_s"], abs=1e-9)
-    assert frame["rate_ppm"].to_numpy() == pytest.approx(aligned.ranks["rate"].to_numpy() * 1e6, nan_ok=True)
-    assert frame["rate_error_ppm"].to_numpy() == pytest.approx(aligned.ranks["rate_error"].to_numpy() * 1e6)
-    assert frame["bound_us"].to_numpy() == pytest.approx(aligned.ranks["bound_s"].to_numpy() * 1e6)
-    assert frame["expected_error_us"].to_numpy() == pytest.approx(aligned.ranks["expected_error_s"].to_numpy() * 1e6)
+    assert [float(text) for text in frame["offset_s"]] == pytest.approx(aligned.ranks.frame()["offset_s"], abs=1e-9)
+    assert frame["rate_ppm"].to_numpy() == pytest.approx(aligned.ranks.frame()["rate"].to_numpy() * 1e6, nan_ok=True)
+    assert frame["rate_error_ppm"].to_numpy() == pytest.approx(aligned.ranks.frame()["rate_error"].to_numpy() * 1e6)
+    assert frame["bound_us"].to_numpy() == pytest.approx(aligned.ranks.frame()["bound_s"].to_numpy() * 1e6)
+    assert frame["expected_error_us"].to_numpy() == pytest.approx(
+        aligned.ranks.frame()["expected_error_s"].to_numpy() * 1e6
+    )
 
 
 def test_the_picture_has_drift_bound_and_error_over_time(aligned: Aligned) -> None:
     picture = clocks_over_time(aligned)
     assert picture is not None
-    table = aligned.ranks.set_index("rank")
+    table = aligned.ranks.frame().set_index("rank")
     assert set(picture.numbers["rank"]) == set(table.index) - {0}
     for rank, clock in picture.numbers.groupby("rank"):
         length = clock["time_s"].iloc[-1]

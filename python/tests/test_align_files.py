@@ -264,6 +264,18 @@ def test_faults_have_a_line_and_a_column(
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("count", [2, 3000])
+def test_an_array_that_breaks_off_is_read_up_to_a_line_and_a_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(events_module, "BLOCK_BYTES", 1 << 12)
+    text = array(*[one(at) for at in range(1, count)], one(9.0)[:40])
+    (tmp_path / "rank0.json").write_text(text, encoding="utf-8")
+    _, left_out = read(tmp_path / "rank0.json")
+    (reason,) = [reason for reason in left_out if "breaks off" in reason]
+    assert f"up to line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}, where" in reason
+
+
 @pytest.mark.parametrize(
     ("content", "line"),
     [

@@ -15,8 +15,8 @@ from downbeat.align.calls import Calls, Integers, RankTrace, normalize, rank_of
 from downbeat.align.formats import events as events_module
 from downbeat.align.formats import read, read_all, write_merged, write_moved
 from downbeat.align.formats.chrome import EMPTY_PARTS, NO_GROUP, SEVERAL_GROUPS
+from downbeat.align.formats.collective_events import NO_END, QUEUED
 from downbeat.align.formats.events import nanoseconds
-from downbeat.align.formats.found import NO_END, QUEUED
 from downbeat.align.formats.kernels import OF_POINTS
 from downbeat.errors import UsageError
 

@@ -11,7 +11,7 @@ import launch_files
 import numpy as np
 import pytest
 from downbeat.align.formats import read
-from downbeat.align.formats.found import NO_END
+from downbeat.align.formats.collective_events import NO_END
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.trace.file import HEADER_SIZE, TABLES, TRACE_MAGIC
 from test_align_formats import BASE, cut

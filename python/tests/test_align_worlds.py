@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from align_worlds import DAY, EPOCH, Run, World, files_apart, some_world
 from downbeat.align.bounds import limits_between, reach
+from downbeat.align.call_order import agreed, contradicted, doubtful, match_by_order
 from downbeat.align.calls import MOST_RATE
 from downbeat.align.clocks import Aligned, align_json, align_traces, calls_of
 from downbeat.align.matching import Floats
-from downbeat.align.placing import agreed, contradicted, doubtful, place
 from downbeat.errors import UsageError
 
 WANDER = 2e-9
@@ -34,7 +34,7 @@ def steepest(aligned: Aligned) -> float:
 def wrong_rates(run: Run, aligned: Aligned) -> list[float]:
     """Returns the error of each rate that is shown, in standard errors."""
     found = []
-    for row in aligned.ranks[aligned.ranks["rate"].notna()].iloc[1:].to_dict("records"):
+    for row in aligned.ranks.frame()[aligned.ranks.frame()["rate"].notna()].iloc[1:].to_dict("records"):
         rank, axis = int(row["rank"]), int(row["axis"])
         times = np.concatenate([calls_of(group, rank) for group in aligned.groups])
         entry, there = run.traces[rank].calls[0].entry, run.there[:, rank]
@@ -54,9 +54,9 @@ def test_no_bound_is_broken_and_errors_are_as_expected(count: int) -> None:
         aligned = align_traces(run.traces, WANDER)
         error, bound, expected = run.errors(aligned)
         assert (np.abs(error) <= bound).all(), (seed, world)
-        assert (np.abs(aligned.ranks["rate"].dropna()) <= MOST_RATE * (1 + 1e-3)).all(), (seed, world)
+        assert (np.abs(aligned.ranks.frame()["rate"].dropna()) <= MOST_RATE * (1 + 1e-3)).all(), (seed, world)
         assert steepest(aligned) <= MOST_RATE * (1 + 1e-3), (seed, world)
-        rate, rate_error = (aligned.ranks[name].to_numpy(dtype=float) for name in ("rate", "rate_error"))
+        rate, rate_error = (aligned.ranks.frame()[name].to_numpy(dtype=float) for name in ("rate", "rate_error"))
         shown = np.isfinite(rate)
         assert (np.abs(rate[shown]) >= np.where(rate_error[shown] > 1e-6, 5 * rate_error[shown], 0)).all()
         rates += wrong_rates(run, aligned)
@@ -105,8 +105,8 @@ def test_a_rank_that_has_no_call_of_another_one_is_alone() -> None:
         files = tuple((0, 40) if rank == lone else (50, 100) for rank in range(3))
         run = Run(lone, World(ranks=3, files=files))
         aligned = align_traces(run.traces, WANDER)
-        assert aligned.ranks["bound_s"].isna().tolist() == [rank == lone for rank in range(3)]
-        assert aligned.ranks["calls"].tolist() == [0 if rank == lone else 50 for rank in range(3)]
+        assert aligned.ranks.frame()["bound_s"].isna().tolist() == [rank == lone for rank in range(3)]
+        assert aligned.ranks.frame()["calls"].tolist() == [0 if rank == lone else 50 for rank in range(3)]
         error, bound, _ = run.errors(aligned)
         assert (np.abs(error) <= bound).all()
 
@@ -170,7 +170,7 @@ def test_files_that_have_no_call_in_common_have_no_bound() -> None:
         world = replace(some_world(np.random.default_rng(seed), 2), ranks=2, always=(0, 0.0), pauses=(), sequence=())
         half = min(world.steps, 200) // 2
         run = Run(seed, replace(world, steps=2 * half, files=((0, half), (half, 2 * half))))
-        assert place(run.traces[0].calls[0], run.traces[1].calls[0]) is None
+        assert match_by_order(run.traces[0].calls[0], run.traces[1].calls[0]) is None
 
 
 def test_a_few_calls_are_placed_rightly_or_not_at_all() -> None:
@@ -180,7 +180,7 @@ def test_a_few_calls_are_placed_rightly_or_not_at_all() -> None:
         calls = int(random.integers(1, 12))
         shift, late = int(random.integers(0, calls // 2 + 1)), 10 ** random.uniform(4, 7)
         world = World(ranks=2, steps=30, late=late, files=((0, calls), (shift, shift + calls)), sequence=())
-        row = place(*(trace.calls[0] for trace in Run(seed, world).traces))
+        row = match_by_order(*(trace.calls[0] for trace in Run(seed, world).traces))
         if row is not None:
             assert calls > 1, seed
             known = np.flatnonzero(row >= 0)
@@ -192,7 +192,7 @@ def test_a_few_calls_are_placed_rightly_or_not_at_all() -> None:
 def test_a_rank_whose_calls_the_first_one_lacks_is_told_apart() -> None:
     run = Run(1, World(ranks=3, steps=100, files=((0, 50), (0, 100), (50, 100)), sequence=(0,)))
     aligned = align_traces(run.traces, WANDER)
-    assert np.isfinite(aligned.ranks["bound_s"].to_numpy()).tolist() == [True, True, False]
+    assert np.isfinite(aligned.ranks.frame()["bound_s"].to_numpy()).tolist() == [True, True, False]
     assert (np.abs(run.errors(aligned)[0]) <= run.errors(aligned)[1]).all()
 
 
@@ -211,7 +211,7 @@ def test_a_call_between_dense_stretches() -> None:
         aligned = align_traces(
             [replace(trace, calls=(one,)) for trace, one in zip(run.traces, moved, strict=True)], WANDER
         )
-        row = aligned.ranks.iloc[1]
+        row = aligned.ranks.frame().iloc[1]
         offset = run.offset[1] - run.offset[0]
         assert abs(row["offset_s"] * 1e9 - offset) <= 4 * row["expected_error_s"] * 1e9
         assert row["expected_error_s"] < 5e-6
@@ -222,7 +222,7 @@ def test_what_a_row_says_is_at_one_instant() -> None:
     run = Run(3, World(ranks=3, steps=200, rate=MOST_RATE, pauses=((100, 100e9),)))
     aligned = align_traces(run.traces, WANDER)
     for rank in (1, 2):
-        row, times = aligned.ranks.iloc[rank], np.sort(run.traces[rank].calls[0].entry)
+        row, times = aligned.ranks.frame().iloc[rank], np.sort(run.traces[rank].calls[0].entry)
         at = times[:1] + round(row["at_s"] * 1e9)
         moved, bound, expected = aligned.correct(rank, at)
         assert row["offset_s"] * 1e9 == pytest.approx(int(at[0] - moved[0]), abs=1)
@@ -366,7 +366,7 @@ def test_a_group_is_its_name_and_its_ranks() -> None:
     ]
     apart = align_traces(halves, WANDER)
     assert [axis.ranks.tolist() for axis in apart.axes] == [[0, 1], [2, 3]]
-    assert apart.ranks["bound_s"].notna().all()
+    assert apart.ranks.frame()["bound_s"].notna().all()
     both = [replace(one, calls=(*one.calls, *trace.calls)) for one, trace in zip(halves, run.traces, strict=True)]
     aligned = align_traces(both, WANDER)
     assert aligned.whole

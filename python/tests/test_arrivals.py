@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,19 @@ import pytest
 from downbeat.errors import UsageError
 from downbeat.report.page import render_page
 from downbeat.trace.arrivals import BEYOND, Arrivals, arrivals_of, find_arrivals, percent_text, run_seconds
-from downbeat.trace.calls import match_arrivals
+from downbeat.trace.calls import match_arrivals, whole_calls
+from downbeat.trace.clocks import Clocks
 from downbeat.trace.file import HEADER, TABLES
 from downbeat.trace.page import make_page, render_arrivals, to_json
 from downbeat.trace.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
+from downbeat.trace.phases import Phases
 from downbeat.trace.pictures import STRETCHES
+from downbeat.trace.profile import Profile
+from downbeat.trace.recording import Processes, Recording, Sums, open_recording
+from downbeat.trace.records import Records
 from downbeat.trace.sites import absent_modules, short_line, site_names
-from downbeat.trace.trace import Trace
 from downbeat.trace.verdict import arrival_sentences, site_sentences
+from launch_files import packed
 
 US = 1e-6
 RUN = 1.0  # s
@@ -66,48 +71,75 @@ def call(
     )
 
 
-def trace_of(*calls: pd.DataFrame) -> Trace:
-    """Makes a trace of a run of one second."""
+def records_of(frame: pd.DataFrame) -> Records:
+    """Makes records of calls."""
+    usual: dict[str, Any] = {
+        "elsewhere": np.nan,
+        "group": -1,
+        "together": 1,
+        "row": 0,
+        "is_root": frame["comm_rank"] == frame["root"],
+    }
+    full = frame.assign(**{name: value for name, value in usual.items() if name not in frame})
+    return Records.of_frame(full.astype(dict.fromkeys(WORDS, "category")))
+
+
+WORDS = ("operation", "kind", "communicator", "module", "symbol", "phase")
+
+
+def matched(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Matches calls; returns their rows and themselves."""
+    records = records_of(frame)
+    rows, calls = match_arrivals(records, *whole_calls(records))
+    return rows.frame(), calls.frame()
+
+
+def recording_of(*calls: pd.DataFrame) -> Recording:
+    """Makes a recording of a run of one second."""
     records = pd.concat(calls, ignore_index=True)
-    tables = {"phases": np.zeros(0, TABLES["phases"])}
     ranks = int(records["rank"].max()) + 1
-    processes = pd.DataFrame(
-        {"rank": range(ranks), "world_size": ranks, "host": "node", "processors": 64, "ready": 0.0}
-    )
-    processes["records_dropped"] = 0
-    trace = SimpleNamespace(
-        records=records.assign(row=records.groupby(PROFILE, sort=False).ngroup()),
-        processes=processes,
-        sections=[SimpleNamespace(tables=tables, header=np.zeros(1, HEADER)[0], rank=0)],
-        phases=pd.DataFrame(columns=["rank", "phase", "begins", "time"]),
-        clocks=pd.DataFrame({"global_ns": [0, int(RUN * 1e9)]}),
+    process: dict[str, Any] = dict.fromkeys((each.name for each in Processes.columns()), 0)
+    process |= {"world_size": ranks, "host": "node", "processors": 64, "ready": 0.0}
+    synchronization = dict.fromkeys((each.name for each in Clocks.columns()), 0)
+    messages = {"kind": "point-to-point", "calls": 10, "time": 0.25 * RUN}
+    section = SimpleNamespace(tables=SimpleNamespace(phases=np.zeros(0, TABLES["phases"])), header=HEADERS[0], rank=0)
+    recording = SimpleNamespace(
+        records=records_of(records.assign(row=records.groupby(PROFILE, sort=False).ngroup())),
+        processes=Processes.of_rows([process | {"rank": rank} for rank in range(ranks)]),
+        sections=[section],
+        phases=Phases.of_rows([]),
+        clocks=Clocks.of_rows([synchronization | {"global_ns": time} for time in (0, int(RUN * 1e9))]),
         profile=profile_of(records),
         sampled=False,
-        sums=pd.DataFrame({"rank": range(ranks), "kind": "point-to-point", "calls": 10, "time": 0.25 * RUN}),
+        sums=Sums.of_rows([messages | {"rank": rank} for rank in range(ranks)]),
     )
-    return cast(Trace, trace)
+    return cast(Recording, recording)
 
 
+def with_tables(recording: Recording, **tables: object) -> Recording:
+    """Returns a recording with some other tables."""
+    return cast(Recording, SimpleNamespace(**vars(recording) | tables))
+
+
+HEADERS = np.zeros(1, HEADER)
 PROFILE = ["rank", "operation", "kind", "communicator", "size", "beyond", "module", "offset", "symbol", "phase"]
 
 
-def profile_of(records: pd.DataFrame) -> pd.DataFrame:
+def profile_of(records: pd.DataFrame) -> Profile:
     """Adds calls up as libdownbeat-preload does."""
     done = records["complete"]
     both = records.assign(
         calls=done.astype(int),
         call_time=(records["returned"] - records["entry"]).where(done | (records["kind"] != "blocking"), 0.0),
         wait_time=(records["exit"] - records["waited"]).fillna(0.0).where(done, 0.0),
-        thinning=0,
     )
     sums = both.groupby(PROFILE, sort=False)[["calls", "bytes", "call_time", "wait_time"]].sum()
-    return sums.reset_index().assign(build_id="", thinning=0, size_up_to=8.0)
+    return Profile.of_frame(sums.reset_index().assign(build_id="", thinning=0, size_up_to=8.0))
 
 
 def waits(frame: pd.DataFrame) -> list[float]:
     """Returns the waits of a call's ranks, in us."""
-    rows, _ = match_arrivals(trace_of(frame).records)
-    return [round(wait / US, 3) for wait in rows["wait"]]
+    return [round(wait / US, 3) for wait in matched(frame)[0]["wait"]]
 
 
 @pytest.mark.parametrize(
@@ -143,16 +175,16 @@ def test_between_two_groups_ranks_wait_for_the_other_one(
     roots = [np.nan] * 4 if root is None else [np.nan, np.nan, 1.0, 1.0]
     gives = [False] * 4 if root is None else [False, True, False, False]
     records = call([0, 10, 5, 30], [40] * 4, operation, root=roots, is_root=gives, comm_rank=[0.0, 1.0, 0.0, 1.0])
-    rows, _ = match_arrivals(records.assign(group=[0, 0, 1, 1]))
+    rows, _ = matched(records.assign(group=[0, 0, 1, 1]))
     assert (rows.sort_values("rank")["wait"] / US).tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("beyond", [1, 2])
 def test_who_is_late_is_not_told_where_ranks_are_beyond_the_trace(beyond: int) -> None:
     inner = [call([0, 30], [40, 40], "bcast", sequence=number, root=0, beyond=beyond) for number in range(3)]
-    found = find_arrivals(trace_of(*inner))
+    found = find_arrivals(recording_of(*inner))
     assert found.left_out == {BEYOND[beyond]: 6}
-    assert found.sites[["calls", "sampled", "wait", "beyond"]].to_numpy().tolist() == [[3, 0, 0.0, beyond]]
+    assert found.sites.frame()[["calls", "sampled", "wait", "beyond"]].to_numpy().tolist() == [[3, 0, 0.0, beyond]]
     assert "cannot be told" in arrival_sentences(found)[0]
     assert "is the operation" not in arrival_sentences(found)[0]
 
@@ -184,7 +216,7 @@ def test_each_wait_is_within_the_error_that_is_said(operation: str) -> None:
         measured = call(
             (entries + off).tolist(), (exits + off).tolist(), operation, begin=number, root=root, bound=bounds * US
         )
-        rows, _ = match_arrivals(measured)
+        rows, _ = matched(measured)
         wrong = np.abs(rows["wait"].to_numpy() / US - true_wait(operation, entries, exits, root))
         assert (wrong <= rows["wait_error"].to_numpy() / US + 1e-6).all()
         # No more than that: a rank of bcast and the root, of others it and whose clock is known least, both ways.
@@ -202,8 +234,8 @@ def test_threads_share_the_time_of_their_rank() -> None:
         for turn in range(100)
         for thread in range(4)
     ]
-    found = find_arrivals(trace_of(*calls))
-    assert found.sites["share"].tolist() == pytest.approx([0.5])
+    found = find_arrivals(recording_of(*calls))
+    assert found.sites.frame()["share"].tolist() == pytest.approx([0.5])
     assert found.threads == 8
     assert json.loads(to_json(found, None))["threads"] == 8
 
@@ -219,16 +251,16 @@ def test_who_leaves_before_the_last_comes_waits_no_longer_than_that() -> None:
 
 def test_nothing_is_called_late_within_the_bound_of_the_clocks() -> None:
     late = call([0, 1, 2], [10, 10, 10], bound=0.6 * US)
-    rows, calls = match_arrivals(trace_of(late).records)
+    rows, calls = matched(late)
     assert [round(wait / US, 3) for wait in rows["wait"]] == [2, 0, 0]  # 1 us is within the two bounds, 2 are not
     assert calls["last_rank"].tolist() == [-1]
     # Rank 1 may have entered at 0.4 us, and rank 2 at 2.6 us.
     assert rows["wait_error"].tolist() == pytest.approx([1.2 * US, 2.2 * US, 1.2 * US])
-    near = trace_of(call([0, 1, 1], [10, 10, 10], bound=0.6 * US))
+    near = recording_of(call([0, 1, 1], [10, 10, 10], bound=0.6 * US))
     found = find_arrivals(near)
-    assert found.sites["apart"].tolist() == [0.0]
+    assert found.sites.frame()["apart"].tolist() == [0.0]
     assert "cannot be told" in arrival_sentences(found)[0]
-    assert found.late_ranks.empty
+    assert found.late_ranks.frame().empty
 
 
 def test_the_true_share_of_waiting_is_within_the_limits_that_are_said() -> None:
@@ -247,7 +279,7 @@ def test_the_true_share_of_waiting_is_within_the_limits_that_are_said() -> None:
                     (entries + off).tolist(), (exits + off).tolist(), begin=number * 1e-3, sequence=number, bound=bounds
                 )
             )
-        (site,) = (row for _, row in find_arrivals(trace_of(*calls)).sites.iterrows())
+        (site,) = (row for _, row in find_arrivals(recording_of(*calls)).sites.frame().iterrows())
         assert abs(site["wait"] - true) <= site["wait_error"]
 
 
@@ -264,14 +296,14 @@ def some_calls(count: int = 100) -> list[pd.DataFrame]:
 def test_who_costs_most_is_named_also_for_one_call() -> None:
     made = [call([12, 0, 5], [20] * 3, begin=number * RUN / 100, sequence=number) for number in range(99)]
     made.append(call([0, 0, 9000], [9010] * 3, begin=0.99, sequence=99))
-    (site,) = (row for _, row in find_arrivals(trace_of(*made)).sites.iterrows())
+    (site,) = (row for _, row in find_arrivals(recording_of(*made)).sites.frame().iterrows())
     assert (site["last_rank"], site["last_share"]) == (2, 0.01)
     assert site["last_wait"] == pytest.approx(18000 / (18000 + 99 * (12 + 7)))
 
 
 def test_the_verdict_says_where_how_long_and_who() -> None:
-    found = find_arrivals(trace_of(*some_calls()))
-    (site,) = (row for _, row in found.sites.iterrows())
+    found = find_arrivals(recording_of(*some_calls()))
+    (site,) = (row for _, row in found.sites.frame().iterrows())
     time = 0.75 * (42 + 40 + 12) + 0.25 * (12 + 10 + 12)
     wait = 0.75 * (30 + 28) + 0.25 * (2 + 0 + 2)
     assert site["time"] == pytest.approx(100 * time * US)
@@ -289,9 +321,9 @@ def test_calls_that_a_rank_did_not_record_are_left_out_and_counted() -> None:
     calls = some_calls(8)
     calls[3] = calls[3].iloc[:2]
     calls[5].loc[1, "complete"] = False
-    found = find_arrivals(trace_of(*calls))
-    assert found.sites["sampled"].tolist() == [6]
-    assert found.sites["calls"].tolist() == [7]  # 22 of 24 are complete
+    found = find_arrivals(recording_of(*calls))
+    assert found.sites.frame()["sampled"].tolist() == [6]
+    assert found.sites.frame()["calls"].tolist() == [7]  # 22 of 24 are complete
     assert list(found.left_out.values()) == [5]
     assert "left out: 5 records" in render_arrivals(found, None, "")
 
@@ -299,10 +331,10 @@ def test_calls_that_a_rank_did_not_record_are_left_out_and_counted() -> None:
 def test_call_sites_are_told_apart_and_come_by_time() -> None:
     short = [call([0, 0], [1, 1], "bcast", number * 1e-3, number, root=0, offset=32) for number in range(50)]
     long = [call([0, 0], [90, 90], begin=number * 1e-3 + 5e-4, sequence=50 + number) for number in range(10)]
-    found = find_arrivals(trace_of(*short, *long))
-    assert found.sites["operation"].tolist() == ["allreduce", "bcast"]
-    assert found.sites["calls"].tolist() == [10, 50]
-    assert set(found.rows[found.rows["site"] == 1]["operation"]) == {"bcast"}
+    found = find_arrivals(recording_of(*short, *long))
+    assert found.sites.frame()["operation"].tolist() == ["allreduce", "bcast"]
+    assert found.sites.frame()["calls"].tolist() == [10, 50]
+    assert set(found.rows.frame()[found.rows.frame()["site"] == 1]["operation"]) == {"bcast"}
 
 
 def test_a_nonblocking_collective_waits_where_its_completion_is_waited_for() -> None:
@@ -311,22 +343,22 @@ def test_a_nonblocking_collective_waits_where_its_completion_is_waited_for() -> 
         return call([0, 50], exits, kind="nonblocking", returned=[1 * US, 51 * US], waited=begins)
 
     frame = waiting([20, 55], [62, 60])
-    rows, _ = match_arrivals(trace_of(frame).records)
+    rows, _ = matched(frame)
     assert (rows["wait"] / US).tolist() == pytest.approx([30, 0])
     assert (rows["time"] / US).tolist() == pytest.approx([1 + 42, 1 + 5])
     assert (rows["overlap"] / US).tolist() == pytest.approx([19, 4])
-    found = find_arrivals(trace_of(frame))
-    assert found.sites["time"].tolist() == pytest.approx([49 * US])
+    found = find_arrivals(recording_of(frame))
+    assert found.sites.frame()["time"].tolist() == pytest.approx([49 * US])
     (said,) = site_sentences(found)
     assert "MPI_Iallreduce" in said
     assert "11.5 us later; 61 % of that is waiting for late ranks" in said
     assert "overlap 11.50" in render_arrivals(found, None, "")
     # A completion that is there when it is asked for costs nobody a wait, however late a rank came.
-    assert match_arrivals(trace_of(waiting([100, 100], [101, 101])).records)[0]["wait"].tolist() == [0.0, 0.0]
+    assert matched(waiting([100, 100], [101, 101]))[0]["wait"].tolist() == [0.0, 0.0]
 
 
 def test_without_any_collective_that_is_said() -> None:
-    found = find_arrivals(trace_of(call([0, 0], [1, 1], complete=False)))
+    found = find_arrivals(recording_of(call([0, 0], [1, 1], complete=False)))
     assert "no collective was recorded on all of its ranks" in arrival_sentences(found)[-1]
     assert "nothing to say" in render_arrivals(found, None, "")
     assert json.loads(to_json(found, None))["sites"] == []
@@ -339,7 +371,7 @@ def delays_in(text: str) -> np.ndarray:
 
 
 def test_few_calls_are_exported_as_they_are() -> None:
-    found = find_arrivals(trace_of(*some_calls(12)))
+    found = find_arrivals(recording_of(*some_calls(12)))
     delays = delays_in(export_text(found, 0))
     assert delays.shape == (12, 3)
     assert delays[:, 2].tolist() == pytest.approx([30 * US if number % 4 else 0 for number in range(12)])
@@ -348,7 +380,7 @@ def test_few_calls_are_exported_as_they_are() -> None:
 
 
 def test_many_calls_are_exported_by_representatives_that_occur_as_often() -> None:
-    found = find_arrivals(trace_of(*some_calls(1000)))
+    found = find_arrivals(recording_of(*some_calls(1000)))
     delays = delays_in(export_text(found, 0))
     assert len(delays) == MOST_LINES
     assert (delays[:, 2] > 0).mean() == pytest.approx(0.75)
@@ -369,8 +401,8 @@ def test_representatives_are_recorded_calls_and_stand_for_all() -> None:
 
 
 def test_the_page_has_every_picture_and_the_table() -> None:
-    found = find_arrivals(trace_of(*some_calls()))
-    page = make_page(found, "Arrivals", pd.Series([5 * US]))
+    found = find_arrivals(recording_of(*some_calls()))
+    page = make_page(found, "Arrivals", np.array([5 * US]))
     names = [picture.name for section in page.sections for picture in section.pictures]
     assert names == ["time-by-rank", "lateness-1", "spread-1", "shape-1", "calls-1"]
     text = render_page(page)
@@ -380,15 +412,16 @@ def test_the_page_has_every_picture_and_the_table() -> None:
 
 
 def test_the_output_fits_80_columns_and_has_the_baseline() -> None:
-    found: Arrivals = find_arrivals(trace_of(*some_calls()))
-    lines = render_arrivals(found, pd.Series([7.5 * US]), "").splitlines()
+    found: Arrivals = find_arrivals(recording_of(*some_calls()))
+    lines = render_arrivals(found, np.array([7.5 * US]), "").splitlines()
     assert max(map(len, lines)) <= 80
     assert any("7.50" in line and "12.00" in line for line in lines)
-    assert json.loads(to_json(found, pd.Series([7.5 * US])))["sites"][0]["baseline"] == pytest.approx(7.5 * US)
+    assert json.loads(to_json(found, np.array([7.5 * US])))["sites"][0]["baseline"] == pytest.approx(7.5 * US)
 
 
 def test_places_are_named_by_what_is_known(tmp_path: Path) -> None:
-    assert site_names(pd.DataFrame({"module": "/x/app", "offset": [16, 32], "symbol": ["", "solve"]})) == {
+    places = call([0, 0], [1, 1], module="/x/app", offset=[16, 32], symbol=["", "solve"])
+    assert site_names(records_of(places)) == {
         ("/x/app", 16): "app+0x10",
         ("/x/app", 32): "solve (app+0x20)",
     }
@@ -418,13 +451,13 @@ def test_percentages_are_of_the_whole_run_and_the_sampling_error_is_honest() -> 
         site = np.where(number < count, 16, 32)
         frame = frame.assign(sequence=number, offset=site, entry=1e-3 * number + delay * (frame["rank"] == 1) * US)
         frame["exit"] = frame["returned"] = 1e-3 * number + (delay + random.uniform(1, 2, count + rare)[number]) * US
-        whole = trace_of(frame)
-        truth = find_arrivals(whole).sites.set_index("offset")
+        whole = recording_of(frame)
+        truth = find_arrivals(whole).sites.frame().set_index("offset")
         thinning = int(random.integers(2, 6))
         kept = (random.random(count + rare) < 0.5**thinning)[number] | (site == 32)
-        profile = whole.profile.assign(thinning=np.where(whole.profile["offset"] == 16, thinning, 0))
+        profile = whole.profile.replaced(thinning=np.where(whole.profile.offset == 16, thinning, 0))
         run = run_seconds(whole)
-        found = arrivals_of(whole.records[kept], run, 2, profile).sites.set_index("offset")
+        found = arrivals_of(whole.records[kept], run, 2, profile).sites.frame().set_index("offset")
         assert found["calls"].to_dict() == {16: count, 32: rare}
         assert found["time"].to_dict() == pytest.approx(truth["time"].to_dict())
         assert found["share"].to_dict() == pytest.approx(truth["share"].to_dict())
@@ -437,16 +470,16 @@ def test_percentages_are_of_the_whole_run_and_the_sampling_error_is_honest() -> 
 
 
 def test_time_in_other_calls_of_mpi_is_said() -> None:
-    text = render_arrivals(find_arrivals(trace_of(*some_calls())), None, "")
+    text = render_arrivals(find_arrivals(recording_of(*some_calls())), None, "")
     (line,) = (line for line in text.splitlines() if line.startswith("point-to-point"))
     assert line.split() == ["point-to-point", "30", "25.0", "25.0", "(0)", "25.0", "(0)", "0"]
     assert "single late senders are not known" in text
 
 
 def test_more_ranks_than_processors_is_said_first() -> None:
-    trace = trace_of(*some_calls())
-    trace.processes["processors"], trace.processes["ready"] = 2, [0.0, 0.1, 0.5]
-    first, second, *_ = arrival_sentences(find_arrivals(trace))
+    recording = recording_of(*some_calls())
+    busy = recording.processes.replaced(processors=np.full(3, 2), ready=np.array([0.0, 0.1, 0.5]))
+    first, second, *_ = arrival_sentences(find_arrivals(with_tables(recording, processes=busy)))
     assert first.startswith("3 ranks share 2 processors on node")
     assert "waited 0.2 s for a processor, rank 2 0.5 s" in second
 
@@ -456,9 +489,20 @@ def test_the_page_stays_small_however_many_calls_there_are() -> None:
     number = np.repeat(np.arange(30_000), 2)
     late = np.random.default_rng(1).lognormal(0, 1, 30_000)[number] * (frame["rank"] == 1) * US
     frame = frame.assign(sequence=number, entry=1e-4 * number + late, exit=1e-4 * number + 30 * US)
-    page = make_page(find_arrivals(trace_of(frame.assign(returned=frame["exit"]))), "Arrivals", None)
+    page = make_page(find_arrivals(recording_of(frame.assign(returned=frame["exit"]))), "Arrivals", None)
     spread = next(one for part in page.sections for one in part.pictures if one.name == "spread-1").numbers
     assert len(spread) == STRETCHES
     assert spread["p100_us"].max() == pytest.approx(late.max() / US)
     assert spread["p50_us"].median() == pytest.approx(1.0, rel=0.1)
     assert len(render_page(page)) < 1e6
+
+
+def test_a_program_that_ended_before_its_clocks_were_known_has_no_times(tmp_path: Path) -> None:
+    tables = {
+        name: np.zeros(int(name in ("communicators", "sites", "profile")), dtype) for name, dtype in TABLES.items()
+    }
+    (tmp_path / "job.trace").write_bytes(packed(0, tables) + packed(1, tables))
+    found = find_arrivals(open_recording(tmp_path / "job.trace"))
+    assert (found.run, len(found.kinds), len(found.by_rank)) == (0.0, 0, 0)
+    assert "nothing to say" in render_arrivals(found, None, "")
+    assert "nothing to say" in render_page(make_page(found, "Arrivals", None))

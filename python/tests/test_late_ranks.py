@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from downbeat.report.page import write_page
 from downbeat.trace.arrivals import Arrivals, arrivals_of, find_arrivals
-from downbeat.trace.balance import MOST_BARS, PARTS, LeastInMessages, bar_lines, least_in_messages
+from downbeat.trace.balance import MOST_BARS, PARTS, KindTimes, LeastInMessages, RankTimes, bar_lines, least_in_messages
 from downbeat.trace.page import late_frame, make_page, render_arrivals
 from downbeat.trace.records import short_ticks
 from downbeat.trace.verdict import where_sentence
-from test_arrivals import RUN, US, call, trace_of
+from test_arrivals import RUN, US, call, recording_of, records_of
 
 WORK, OPERATION = 50.0, 3.0  # us
 
@@ -47,13 +47,13 @@ def drawn_program(seed: int) -> tuple[Arrivals, dict[str, float]]:
     records = pd.concat(made, ignore_index=True)
     run = float(records["exit"].max())
     truth = {"ranks": ranks, "late": late, "delay": delay, "calls": planted, "wait": wait * US, "bound": bound}
-    return arrivals_of(records, run, ranks), truth
+    return arrivals_of(records_of(records), run, ranks), truth
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_late_rank_its_seconds_its_calls_and_its_place_are_those_planted(seed: int) -> None:
     found, truth = drawn_program(seed)
-    first = found.late_ranks.iloc[0]
+    first = found.late_ranks.frame().iloc[0]
     assert first["rank"] == truth["late"]
     within = truth["ranks"] * truth["calls"] * 2 * truth["bound"] * US
     assert first["wait"] == pytest.approx(truth["wait"], abs=within + 1e-3 * truth["wait"])
@@ -74,28 +74,28 @@ def test_the_rank_that_costs_most_is_first_not_the_one_that_is_last_most_often()
         late = step % 20 == 0
         entries, end = ([0, 0, 0, 20_000], 20_005) if late else ([3, 0, 0, 0], 8)
         made.append(call(entries, [end] * 4, sequence=step, begin=0.03 * step))
-    found = find_arrivals(trace_of(*made))
-    assert found.late_ranks["rank"].tolist() == [3, 0]
-    first = found.late_ranks.iloc[0]
+    found = find_arrivals(recording_of(*made))
+    assert found.late_ranks.frame()["rank"].tolist() == [3, 0]
+    first = found.late_ranks.frame().iloc[0]
     assert (first["costly"], first["calls"]) == (20, 20)
     assert first["late"] == pytest.approx(20e-3)
 
 
 def test_who_comes_last_to_a_broadcast_is_not_blamed_for_a_late_root() -> None:
     made = [call([10, 0, 30], [40] * 3, "bcast", sequence=step, root=0, begin=1e-3 * step) for step in range(20)]
-    found = find_arrivals(trace_of(*made))
-    assert found.late_ranks["rank"].tolist() == [0]
-    assert found.late_ranks["wait"].tolist() == pytest.approx([20 * 10 * US])
-    assert found.sites[["last_rank", "last_share", "last_wait"]].to_numpy().tolist() == [[0, 1.0, 1.0]]
+    found = find_arrivals(recording_of(*made))
+    assert found.late_ranks.frame()["rank"].tolist() == [0]
+    assert found.late_ranks.frame()["wait"].tolist() == pytest.approx([20 * 10 * US])
+    assert found.sites.frame()[["last_rank", "last_share", "last_wait"]].to_numpy().tolist() == [[0, 1.0, 1.0]]
 
 
 def test_nobody_is_blamed_where_the_clocks_cannot_tell_two_ranks_apart() -> None:
     """Ranks 1 and 2 are late by as much, within the bound; that rank 0 waits is clear."""
     made = [call([0, 100, 101], [110] * 3, sequence=step, begin=1e-3 * step, bound=2 * US) for step in range(50)]
-    found = find_arrivals(trace_of(*made))
-    assert found.sites["wait"].iloc[0] > 0
-    assert found.late_ranks.empty
-    assert found.sites["last_rank"].tolist() == [-1]
+    found = find_arrivals(recording_of(*made))
+    assert found.sites.frame()["wait"].iloc[0] > 0
+    assert not len(found.late_ranks)
+    assert found.sites.frame()["last_rank"].tolist() == [-1]
 
 
 def test_without_good_clocks_the_time_in_the_calls_shows_who_comes_last() -> None:
@@ -109,7 +109,7 @@ def test_without_good_clocks_the_time_in_the_calls_shows_who_comes_last() -> Non
         made.append(
             call((entry + off).tolist(), (end + off).tolist(), sequence=step, begin=1e-3 * step, bound=100 * US)
         )
-    (site,) = (row for _, row in find_arrivals(trace_of(*made)).sites.iterrows())
+    (site,) = (row for _, row in find_arrivals(recording_of(*made)).sites.frame().iterrows())
     assert (site["apart"], site["last_rank"], site["quick_rank"]) == (0.0, -1, 2)
     assert site["quick_time"] < 10 * US < 40 * US < site["quick_others"]
 
@@ -120,7 +120,7 @@ def test_a_rank_that_came_late_out_of_the_call_before_is_not_said_to_compute_lon
         begin = 1e-3 * step
         made.append(call([0, 0], [10, 110], "reduce", begin, 2 * step, root=1, offset=16))
         made.append(call([60, 160], [170, 170], "allreduce", begin, 2 * step + 1, offset=32))
-    first = find_arrivals(trace_of(*made)).late_ranks.iloc[0]
+    first = find_arrivals(recording_of(*made)).late_ranks.frame().iloc[0]
     assert first["rank"] == 1
     assert first["takes"] == pytest.approx(first["others"])
     assert first["left"] == pytest.approx(100 * US)
@@ -128,20 +128,21 @@ def test_a_rank_that_came_late_out_of_the_call_before_is_not_said_to_compute_lon
 
 def test_gaps_in_a_sample_are_known_only_where_no_call_can_be_missing() -> None:
     made = [call([0, 40], [50, 50], sequence=step, begin=1e-3 * step) for step in range(64)]
-    whole = trace_of(*made)
-    kept = whole.records["sequence"].isin([0, 1, 2, 10, 20, 21])
-    profile = whole.profile.assign(thinning=3)
-    found = arrivals_of(whole.records[kept].reset_index(drop=True), RUN, 2, profile)
-    known = found.rows[found.rows["gap"].notna()]
+    whole = recording_of(*made)
+    kept = np.isin(whole.records.sequence, [0, 1, 2, 10, 20, 21])
+    profile = whole.profile.replaced(thinning=np.full(len(whole.profile), 3))
+    found = arrivals_of(whole.records[kept], RUN, 2, profile)
+    rows = found.rows.frame()
+    known = rows[rows["gap"].notna()]
     assert sorted(set(known["sequence"])) == [1, 2, 21]
 
 
 def test_the_parts_of_a_rank_add_up_to_the_run() -> None:
     found, _ = drawn_program(3)
-    assert found.by_rank.empty  # records alone do not say what else a rank did
+    assert not len(found.by_rank)  # records alone do not say what else a rank did
     made = [call([0, 40], [50, 50], sequence=step, begin=1e-3 * step) for step in range(64)]
-    found = find_arrivals(trace_of(*made))
-    table = found.by_rank.set_index("rank")
+    found = find_arrivals(recording_of(*made))
+    table = found.by_rank.frame().set_index("rank")
     assert table[list(PARTS)].sum(axis=1).tolist() == pytest.approx([RUN, RUN])
     assert table["waiting"].tolist() == pytest.approx([64 * 40 * US, 0.0], abs=1e-12)
     assert table["operation"].tolist() == pytest.approx([64 * 10 * US] * 2)
@@ -153,7 +154,7 @@ def test_bars_are_as_long_as_times_and_fit() -> None:
     table = pd.DataFrame(dict.fromkeys(PARTS, 0.0), index=range(ranks)).assign(rank=range(ranks))
     table["computing"], table["waiting"] = 0.5, 0.5
     table.loc[7, ["computing", "waiting"]] = [1.0, 0.0]
-    lines = bar_lines(table, False, [7], 80)
+    lines = bar_lines(RankTimes.of_frame(table), False, [7], 80)
     assert max(map(len, lines)) <= 80
     bars = lines[1 : 1 + MOST_BARS]
     assert sum(line.count(".") == 2 * line.count("#") for line in bars) == 0
@@ -166,11 +167,11 @@ def test_the_first_picture_of_the_page_is_where_the_time_goes() -> None:
         call([0, 40], [50, 50], sequence=step, begin=1e-3 * step, communicator="row (00000000000000ab)")
         for step in range(64)
     ]
-    found = find_arrivals(trace_of(*made))
+    found = find_arrivals(recording_of(*made))
     page = make_page(found, "Arrivals", None)
     assert page.found[0].about == ""  # the headline
     assert page.sections[0].pictures[0].numbers["waiting"].sum() == pytest.approx(64 * 40 * US)
-    assert found.sites["communicators"].tolist() == ["row"]
+    assert found.sites.frame()["communicators"].tolist() == ["row"]
     assert max(map(len, render_arrivals(found, None, "").splitlines())) <= 80
 
 
@@ -179,7 +180,7 @@ def test_the_first_picture_of_the_page_is_where_the_time_goes() -> None:
 @pytest.mark.parametrize("ranks", [2, 64])
 def test_the_headline_and_the_time_by_rank_are_on_the_first_screen(ranks: int, tmp_path: Path) -> None:
     made = [call([0] * (ranks - 1) + [4000], [4010] * ranks, sequence=step, begin=0.02 * step) for step in range(50)]
-    write_page(tmp_path / "page.html", make_page(find_arrivals(trace_of(*made)), "Arrivals", None))
+    write_page(tmp_path / "page.html", make_page(find_arrivals(recording_of(*made)), "Arrivals", None))
     for width, dark in ((1280, False), (420, True)):
         seen = chromium.look(tmp_path / "page.html", tmp_path, width, dark=dark)
         assert seen["width"] <= width
@@ -191,8 +192,10 @@ def test_the_headline_and_the_time_by_rank_are_on_the_first_screen(ranks: int, t
 def messages_of(times: list[float], calls: list[int], computing: list[float]) -> LeastInMessages | None:
     """Returns who spends least time in messages, of ranks with these times."""
     ranks = range(len(times))
-    by_rank = pd.DataFrame({"rank": ranks, "computing": computing, "point_to_point": times})
-    return least_in_messages(by_rank, pd.DataFrame({"rank": ranks, "kind": "point-to-point", "calls": calls}))
+    none = dict.fromkeys(("waiting", "operation", "other_MPI"), 0.0)
+    by_rank = pd.DataFrame({"rank": ranks, "computing": computing, "point_to_point": times} | none)
+    kinds = pd.DataFrame({"rank": ranks, "kind": "point-to-point", "calls": calls, "time": times, "analyzed": 0.0})
+    return least_in_messages(RankTimes.of_frame(by_rank), KindTimes.of_frame(kinds))
 
 
 def test_in_messages_the_late_rank_waits_least() -> None:
@@ -228,12 +231,12 @@ def test_who_waited_for_a_message_is_not_said_to_compute_longer() -> None:
     made = [
         call([50, 150], [160, 160], sequence=step, begin=1e-3 * step, elsewhere=[0.0, 100 * US]) for step in range(20)
     ]
-    found = find_arrivals(trace_of(*made))
-    first = found.late_ranks.iloc[0]
+    found = find_arrivals(recording_of(*made))
+    first = found.late_ranks.frame().iloc[0]
     assert (first["rank"], first["inside"], first["inside_others"]) == (1, pytest.approx(100 * US), 0.0)
-    assert "waited for another rank itself" in where_sentence(first)
+    assert "waited for another rank itself" in where_sentence(found.late_ranks, 0)
     made = [one.assign(elsewhere=0.0) for one in made]
-    said = where_sentence(find_arrivals(trace_of(*made)).late_ranks.iloc[0])
+    said = where_sentence(find_arrivals(recording_of(*made)).late_ranks, 0)
     assert said
     assert "another rank itself" not in said
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.trace.arrivals import find_arrivals, of_phase
-from downbeat.trace.clocks import expected_errors, global_times
+from downbeat.trace.clocks import Clocks, expected_errors, global_times
 from downbeat.trace.command import Setter
 from downbeat.trace.file import (
     DIRECTORY,
@@ -18,26 +18,27 @@ from downbeat.trace.file import (
     TABLES,
     TRACE_MAGIC,
     Section,
+    Tables,
     read_job,
     read_sections,
 )
 from downbeat.trace.page import make_page, render_arrivals
-from downbeat.trace.phases import ended_names, mixed_calls, phase_paths, phase_problems
+from downbeat.trace.phases import Phases, ended_names, mixed_calls, phase_paths, phase_problems
 from downbeat.trace.start import preloaded
 from downbeat.trace.trace import open_trace
 from launch_files import packed
-from test_arrivals import US, call, trace_of
+from test_arrivals import US, call, recording_of, records_of, with_tables
 
 
-def maps_of(ticks: list[int], times: list[float], bound: float, growth: float) -> np.ndarray:
-    """Returns maps of a clock of 1 ns per tick."""
+def clocks_of(ticks: list[int], times: list[float], bound: float, growth: float) -> Clocks:
+    """Returns synchronizations of a clock of 1 ns per tick."""
     maps = np.zeros(len(ticks), dtype=TABLES["maps"])
     maps["ticks"] = ticks
     maps["global_ns"] = np.round(times)
     maps["ns_per_tick"] = 1.0
     maps["bound_ns"] = bound
     maps["growth"] = growth
-    return maps
+    return Clocks.of_process(maps, 0)
 
 
 @pytest.mark.parametrize("period", [20.0, 60.0, 300.0])
@@ -48,28 +49,28 @@ def test_a_wandering_clock_stays_within_the_bound(period: float) -> None:
     phase = 2 * np.pi * ticks / (period * 1e9)
     truth = ticks * (1 + 10e-6) + wander * period * 1e9 / (2 * np.pi) * (1 - np.cos(phase)) + 5e9
     at = [0, 3000, 10000]
-    maps = maps_of([int(ticks[i]) for i in at], [truth[i] + (50 if i else -50) for i in at], 50.0, 20e-6)
-    times, bounds = global_times(ticks, maps, wander)
+    clocks = clocks_of([int(ticks[i]) for i in at], [truth[i] + (50 if i else -50) for i in at], 50.0, 20e-6)
+    times, bounds = global_times(ticks, clocks, wander)
     assert (np.abs(times - truth * 1e-9) <= bounds + 1e-9).all()
     # No more than the bound of a synchronization and the wander allow.
     assert bounds.max() <= 50e-9 + 2 * wander * 42 / 4 + 1e-9
 
 
 def test_before_the_first_and_after_the_last_the_bound_grows() -> None:
-    maps = maps_of([10**9, 2 * 10**9], [10**9, 2 * 10**9], 100.0, 20e-6)
-    times, bounds = global_times(np.array([0, 3 * 10**9]), maps, 1e-6)
+    clocks = clocks_of([10**9, 2 * 10**9], [10**9, 2 * 10**9], 100.0, 20e-6)
+    times, bounds = global_times(np.array([0, 3 * 10**9]), clocks, 1e-6)
     np.testing.assert_allclose(times, [0.0, 3.0], atol=1e-9)
     np.testing.assert_allclose(bounds, 100e-9 + 20e-6)
 
 
 def test_a_clock_shared_with_process_0_is_exact() -> None:
-    maps = maps_of([0, 10**9], [0, 10**9], 0.0, 0.0)
-    _, bounds = global_times(np.arange(0, 10**9, 10**8), maps, 1e-6)
+    clocks = clocks_of([0, 10**9], [0, 10**9], 0.0, 0.0)
+    _, bounds = global_times(np.arange(0, 10**9, 10**8), clocks, 1e-6)
     assert (bounds == 0).all()
 
 
 def test_one_synchronization_is_enough() -> None:
-    times, bounds = global_times(np.array([10**9]), maps_of([0], [500], 10.0, 1e-6), 1e-6)
+    times, bounds = global_times(np.array([10**9]), clocks_of([0], [500], 10.0, 1e-6), 1e-6)
     np.testing.assert_allclose(times, 1.0000005)
     np.testing.assert_allclose(bounds, 1.01e-6)
 
@@ -175,7 +176,8 @@ def section(*phases: tuple[object, ...], rank: int = 0, used: int = 0) -> Sectio
     tables["profile"]["phase"] = used
     header = np.zeros(1, HEADER)[0]
     header["world_rank"] = rank
-    return Section(Path("trace"), "job", header, (), tables)
+    empty = {name: np.zeros(0, dtype) for name, dtype in TABLES.items()}
+    return Section(Path("trace"), "job", header, (), Tables(**empty | tables))
 
 
 def test_a_name_that_nobody_ends_is_in_no_path() -> None:
@@ -205,36 +207,38 @@ def test_numbers_beyond_the_table_are_damage(phases: list[tuple[object, ...]], u
 
 
 def test_ranks_in_different_phases_are_said() -> None:
-    rows = pd.DataFrame({"rank": [0, 1, 0, 1], "phase": ["a", "a", "", "b"]})
-    (said,) = mixed_calls(rows, np.array([0, 2]))
+    phases = records_of(call([0] * 4, [1] * 4, phase=["a", "a", "", "b"])).phase
+    ranks = np.array([0, 1, 0, 1])
+    (said,) = mixed_calls(phases, ranks, np.array([0, 2]))
     assert said.startswith("in 1 call ranks are in different phases, e.g. rank 0 in no phase, rank 1 in 'b'")
-    assert not mixed_calls(rows.iloc[:2], np.array([0]))
+    assert not mixed_calls(phases[:2], ranks[:2], np.array([0]))
 
 
 def test_each_phase_has_its_late_rank_and_what_it_costs() -> None:
-    trace = trace_of(
+    recording = recording_of(
         call([0, 100], [110, 110], phase="solve"),
         call([0, 300], [310, 310], phase="solve > halo", begin=0.1, sequence=1),
         call([50, 0], [60, 60], phase="write", begin=0.2, sequence=2),
         call([0, 0], [10, 10], begin=0.3, sequence=3),
     )
-    trace.phases = pd.DataFrame(
-        [(rank, *one) for rank in (0, 1) for one in (("solve", 1, 0.1), ("solve > halo", 1, 0.05), ("write", 1, 0.2))],
-        columns=["rank", "phase", "begins", "time"],
-    )
-    found = find_arrivals(trace)
-    phases = found.phases.set_index("phase")
+    rows = [
+        {"rank": rank, "phase": phase, "begins": 1, "time": time}
+        for rank in (0, 1)
+        for phase, time in (("solve", 0.1), ("solve > halo", 0.05), ("write", 0.2))
+    ]
+    found = find_arrivals(with_tables(recording, phases=Phases.of_rows(rows)))
+    phases = found.phases.frame().set_index("phase")
     assert list(phases["last_rank"]) == [1, 1, 0]
     assert list(phases["calls"]) == [2, 1, 1]
     assert list(phases["wait"] / US) == pytest.approx([400, 300, 50])
     assert list(phases["seconds"]) == pytest.approx([0.2, 0.1, 0.4])
     halo = of_phase(found, "halo")
     assert halo.run == pytest.approx(0.05)
-    assert list(halo.sites["share"]) == pytest.approx([320 * US / 0.1])
-    assert halo.calls["site"].tolist() == [0]
+    assert list(halo.sites.frame()["share"]) == pytest.approx([320 * US / 0.1])
+    assert halo.calls.frame()["site"].tolist() == [0]
     assert "phase 'halo', mean of ranks" in render_arrivals(halo, None, "")
     assert "Phases" in [part.title for part in make_page(halo, "page", None).sections]
-    assert of_phase(found, "solve").sites["calls"].sum() == 2
+    assert of_phase(found, "solve").sites.frame()["calls"].sum() == 2
     with pytest.raises(UsageError, match="no phase 'halt'; phases: 'solve', 'solve > halo', 'write'"):
         of_phase(found, "halt")
 
@@ -249,9 +253,10 @@ VARIANCE = 900.0  # ns**2
 @pytest.mark.parametrize("away", [-2e7, 1e6, 2e7, 1e9])  # ns from the only synchronization
 def test_one_synchronization(away: float, correlation: float, ns_per_tick: float) -> None:
     cross = correlation * np.sqrt(VARIANCE * RATE)
-    maps = np.zeros(1, [(name, "f8") for name in ("ticks", "ns_per_tick", "variance", "cross", "rate", "walk")])
-    maps[0] = (5e12, ns_per_tick, VARIANCE, cross, RATE, WALK)
-    found = expected_errors(np.array([5e12 + away / ns_per_tick]), maps, np.array([1e9]))[0] * 1e9
+    known = {"ticks": 5 * 10**12, "ns_per_tick": ns_per_tick, "variance": VARIANCE, "cross": cross}
+    none = dict.fromkeys((each.name for each in Clocks.columns()), 0)
+    clocks = Clocks.of_rows([none | known | {"rate": RATE, "walk": WALK}])
+    found = expected_errors(np.array([5e12 + away / ns_per_tick]), clocks, np.array([1e9]))[0] * 1e9
     # Which way the two errors go together is not known before: the larger of both.
     draw = np.random.default_rng(7)
     offset, slope = draw.multivariate_normal([0, 0], [[VARIANCE, abs(cross)], [abs(cross), RATE]], DRAWN).T
@@ -293,13 +298,13 @@ def test_a_file_that_grew_in_chunks_is_read_as_far_as_it_goes(tmp_path: Path, cu
     path = tmp_path / "job-rank-000000.part"
     path.write_bytes(content)
     (section,) = read_sections(path)
-    assert section.tables["profile"]["calls"].tolist() == [1, 2, 3, 4, 5]
+    assert section.tables.profile["calls"].tolist() == [1, 2, 3, 4, 5]
     path.write_bytes(content[: 3 * HEADER_SIZE])
     (section,) = read_sections(path)
-    assert section.tables["profile"]["calls"].tolist() == [1, 2]
+    assert section.tables.profile["calls"].tolist() == [1, 2]
     path.write_bytes(content[:cut])
     if cut < 2 * HEADER_SIZE:
         with pytest.raises(DownbeatError):
             read_sections(path)
     else:
-        assert read_sections(path)[0].tables["profile"]["calls"].tolist() == [1]
+        assert read_sections(path)[0].tables.profile["calls"].tolist() == [1]

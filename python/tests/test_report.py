@@ -251,7 +251,7 @@ def test_libraries_are_compared_from_a_common_start(tmp_path: Path) -> None:
     (news,) = comparison_facts(contrast)
     assert (news.key, news.values["a"], news.values["b"], news.values["cells"]) == ("times_as_fast", "A 1", "B 1", 3)
     assert news.values["ratio"] == pytest.approx(2, rel=0.02)
-    assert list(contrast.ratios["verdict"]) == ["slower"] * 3
+    assert list(contrast.ratios.verdict) == ["slower"] * 3
     first, second, ratio = large_numbers(contrast)
     assert [one.value[:4] for one in (first, second, ratio)] == ["10.2", "20.4", "2.00"]
     assert ratio.about == "B 1 / A 1, over 3 cells"

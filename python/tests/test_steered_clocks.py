@@ -76,7 +76,7 @@ def test_dense_calls_pay_little_for_clocks_that_may_be_steered(spacing: float) -
     wider = []
     for ranks in (2, 4, 8):
         run = SteeredRun(ranks, Program(ranks=ranks, calls=1500, spacing=spacing), (), QUIET)
-        steady, steered = (aligned_of(run, one).ranks["bound_s"].to_numpy()[1:] for one in (False, True))
+        steady, steered = (aligned_of(run, one).ranks.frame()["bound_s"].to_numpy()[1:] for one in (False, True))
         wider.append(np.median(steered) / np.median(steady))
         assert aligned_of(run).movements == ()
     assert np.mean(wider) <= 1.2
@@ -95,7 +95,7 @@ def test_sparse_calls_say_what_steady_clocks_give() -> None:
     run = SteeredRun(3, Program(ranks=3, calls=60, spacing=4e9), (), QUIET)
     steered, steady = aligned_of(run), aligned_of(run, steered=False)
     assert any("--steady-clocks" in note for note in steered.notes)
-    assert steady.ranks["largest_bound_s"].max() < steered.ranks["largest_bound_s"].max()
+    assert steady.ranks.frame()["largest_bound_s"].max() < steered.ranks.frame()["largest_bound_s"].max()
     # Halfway between two calls NTP may have slewed a clock and back.
     exits = np.sort(run.traces[1].calls[0].exit)
     middle = (exits[30:31] + exits[31:32]) // 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.tables import Column, Floats, Ints, Table, Texts, Wide, column
+from downbeat.tables import Column, Flags, Floats, Ints, Table, Texts, Wide, Words, column
 
 
 class Waits(Table):
@@ -72,3 +72,44 @@ def test_a_frame_with_more_columns_than_are_declared_keeps_them() -> None:
     assert table.frame().attrs == frame.attrs
     with pytest.raises(KeyError, match="number"):
         Launches.of(frame.drop(columns="number"))
+
+
+def test_a_table_is_made_of_rows() -> None:
+    table = Waits.of_tuples([(3, 1.5), (1, 0.5)])
+    assert (table.rank.dtype.name, table.waited.dtype.name) == ("int64", "float64")
+    assert (list(table.rank), list(table.waited)) == ([3, 1], [1.5, 0.5])
+    assert len(Waits.of_tuples([])) == 0
+
+
+class Names(Waits):
+    """The same ranks by name."""
+
+    name: Words = column("of the rank", dtype="i4")
+    flag: Flags = column("anything")
+
+
+def test_rows_make_a_table_of_the_declared_types_and_none_an_empty_one() -> None:
+    rows = [{"rank": rank, "waited": 1, "name": name, "flag": True} for rank, name in ((2, "b"), (1, "a"), (0, "b"))]
+    for table, count in ((Names.of_rows(rows), 3), (Names.of_rows([]), 0)):
+        assert len(table) == count
+        assert [each.dtype for each in (table.rank, table.waited, table.flag)] == [np.int64, np.float64, np.bool_]
+        assert isinstance(table.name, Words)
+    assert Names.columns()[2] == Column("name", "of the rank", dtype="i4")
+
+
+def test_words_are_joined_by_what_they_are_and_chosen_like_other_columns() -> None:
+    few = [Names.of_rows([{"rank": 0, "waited": 0.5, "name": name, "flag": False}]) for name in ("b", "a", "b")]
+    joined = Names.joined(few)
+    assert list(joined.name) == ["b", "a", "b"]
+    assert list(joined.name.categories) == ["b", "a"]
+    assert list(joined[np.array([1, 2])].name) == ["a", "b"]
+    assert list(joined.frame("name", "flag").columns) == ["name", "flag"]
+
+
+def test_a_table_is_made_of_a_frame_and_extended_by_columns() -> None:
+    table = Waits.of_frame(waits(3, 1).frame().assign(other=1))
+    names = table.extended(Names, name=Words(["x", "y"]), flag=np.array([True, False]))
+    again = Names.of_frame(names.frame())
+    assert (list(again.rank), list(again.name), list(again.flag)) == ([3, 1], ["x", "y"], [True, False])
+    with pytest.raises(ValueError, match="differ in length"):
+        table.extended(Names, name=Words(["x"]), flag=np.array([True, False]))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -13,9 +11,10 @@ from downbeat.text import MICROSECONDS
 from downbeat.trace.arrivals import Arrivals, find_arrivals, of_phase
 from downbeat.trace.balance import PARTS
 from downbeat.trace.page import render_arrivals
-from downbeat.trace.trace import Trace
+from downbeat.trace.phases import Phases
+from downbeat.trace.recording import Recording
 from downbeat.trace.verdict import arrival_sentences
-from test_arrivals import US, call, profile_of, trace_of
+from test_arrivals import US, call, profile_of, recording_of, records_of, with_tables
 
 RUN_US = 1_000_000
 RANKS = 3
@@ -58,28 +57,29 @@ def truth(calls: list[pd.DataFrame]) -> dict[str, np.ndarray]:
     return {"waiting": (waiting * each).sum(axis=1), "any": (inside > 0).sum(axis=1)}
 
 
-def with_sums(trace: Trace, seconds: float) -> Trace:
-    """Returns a trace with so long in point-to-point messages on each rank."""
-    return cast(Trace, SimpleNamespace(**vars(trace) | {"sums": trace.sums.assign(time=seconds)}))
+def with_sums(recording: Recording, seconds: float) -> Recording:
+    """Returns a recording with so long in point-to-point messages on each rank."""
+    return with_tables(recording, sums=recording.sums.replaced(time=np.full(len(recording.sums), seconds)))
 
 
-def with_phases(trace: Trace) -> Trace:
-    """Returns a trace whose phases take half of the run each."""
+def with_phases(recording: Recording) -> Recording:
+    """Returns a recording whose phases take half of the run each."""
     rows = [{"rank": rank, "phase": f"part {p}", "begins": 1, "time": 0.5} for rank in range(RANKS) for p in range(2)]
-    return cast(Trace, SimpleNamespace(**vars(trace) | {"phases": pd.DataFrame(rows)}))
+    return with_tables(recording, phases=Phases.of_rows(rows))
 
 
 def agrees_with_itself(found: Arrivals) -> None:
     """Checks that tables and bars of an output show the same times, none longer than the run."""
-    bars = found.by_rank.set_index("rank")
-    collectives = found.kinds[found.kinds["kind"] == "collectives"].set_index("rank")["time"]
+    bars = found.by_rank.frame().set_index("rank")
+    kinds = found.kinds.frame()
+    collectives = kinds[kinds["kind"] == "collectives"].set_index("rank")["time"]
     assert bars[list(PARTS)].sum(axis=1).to_numpy() == pytest.approx(found.run)
     assert (bars["waiting"] + bars["operation"]).to_numpy() == pytest.approx(collectives.to_numpy())
-    assert found.sites["time"].sum() == pytest.approx(collectives.sum())
-    assert found.sites["share"].sum() == pytest.approx(collectives.mean() / found.run)
-    assert found.sites["wait"].sum() == pytest.approx(bars["waiting"].sum())
-    assert found.late_ranks["wait"].sum() <= found.sites["wait"].sum() * (1 + 1e-9)
-    assert found.kinds.groupby("rank")["time"].sum().max() <= found.run * (1 + 1e-9)
+    assert found.sites.frame()["time"].sum() == pytest.approx(collectives.sum())
+    assert found.sites.frame()["share"].sum() == pytest.approx(collectives.mean() / found.run)
+    assert found.sites.frame()["wait"].sum() == pytest.approx(bars["waiting"].sum())
+    assert found.late_ranks.frame()["wait"].sum() <= found.sites.frame()["wait"].sum() * (1 + 1e-9)
+    assert kinds.groupby("rank")["time"].sum().max() <= found.run * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -89,15 +89,15 @@ def test_threads_at_once_divide_the_time_of_their_process(seed: int) -> None:
     rank = int(draw.integers(RANKS))  # its threads are others than those of the other ranks
     for one in calls:
         one["thread"] = np.where(one["rank"] == rank, 7 * one["thread"] + 100, one["thread"])
-    found = find_arrivals(with_sums(with_phases(trace_of(*calls)), draw.choice([0.0, 0.25, 0.9])))
+    found = find_arrivals(with_sums(with_phases(recording_of(*calls)), draw.choice([0.0, 0.25, 0.9])))
     agrees_with_itself(found)
     true = truth(calls)
-    bars = found.by_rank.set_index("rank")
+    bars = found.by_rank.frame().set_index("rank")
     assert (bars["waiting"] * MICROSECONDS).to_numpy() == pytest.approx(true["waiting"], abs=1)
     assert ((bars["waiting"] + bars["operation"]) * MICROSECONDS).to_numpy() == pytest.approx(true["any"], abs=1)
     parts = [of_phase(found, f"part {number}") for number in range(2)]
-    assert sum(float(part.sites["share"].sum()) * part.run for part in parts) == pytest.approx(
-        float(found.sites["share"].sum()) * found.run
+    assert sum(float(part.sites.share.sum()) * part.run for part in parts) == pytest.approx(
+        float(found.sites.share.sum()) * found.run
     )
 
 
@@ -128,12 +128,12 @@ def test_threads_in_turn_are_as_one_thread(seed: int) -> None:
     threaded = [
         one.assign(thread=[int(pool[number]) for pool in chosen]) for number, one in enumerate(of_one_thread(calls))
     ]
-    several, alone = (find_arrivals(trace_of(*some)) for some in (threaded, of_one_thread(calls)))
+    several, alone = (find_arrivals(recording_of(*some)) for some in (threaded, of_one_thread(calls)))
     agrees_with_itself(several)
     assert arrival_sentences(several) == arrival_sentences(alone)
-    pd.testing.assert_frame_equal(several.sites, alone.sites)
-    pd.testing.assert_frame_equal(several.by_rank, alone.by_rank)
-    pd.testing.assert_frame_equal(several.kinds, alone.kinds)
+    pd.testing.assert_frame_equal(several.sites.frame(), alone.sites.frame())
+    pd.testing.assert_frame_equal(several.by_rank.frame(), alone.by_rank.frame())
+    pd.testing.assert_frame_equal(several.kinds.frame(), alone.kinds.frame())
     assert f"{several.threads} threads" in render_arrivals(several, None, "") or several.threads == RANKS
 
 
@@ -148,15 +148,15 @@ def test_of_a_sample_the_mean_number_of_threads_in_calls_is_estimated(threads: i
             call(entries, [600 * number + 510] * RANKS, sequence=number, communicator=f"of {one}", thread=one)
             for one in range(threads)
         ]
-    whole = trace_of(*calls)
+    whole = recording_of(*calls)
     kept = [one for one in calls if draw.random() < 1 / 8]
     records = pd.concat(kept, ignore_index=True)
     keys = ["rank", "communicator"]
-    rows = whole.profile.reset_index().set_index(keys)["index"]
+    rows = whole.profile.frame().reset_index().set_index(keys)["index"]
     records = records.assign(row=rows.loc[pd.MultiIndex.from_frame(records[keys])].to_numpy())
-    profile = profile_of(pd.concat(calls, ignore_index=True)).assign(thinning=3)
-    sample = {"records": records, "profile": profile, "sampled": True}
-    found = find_arrivals(cast(Trace, SimpleNamespace(**vars(whole) | sample)))
-    bars = found.by_rank.set_index("rank")
+    profile = profile_of(pd.concat(calls, ignore_index=True))
+    profile = profile.replaced(thinning=np.full(len(profile), 3))
+    found = find_arrivals(with_tables(whole, records=records_of(records), profile=profile, sampled=True))
+    bars = found.by_rank.frame().set_index("rank")
     assert bars["waiting"].to_numpy() == pytest.approx([0.5, 0.5, 0.0], rel=0.15)
     agrees_with_itself(found)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from downbeat.trace.arrivals import find_arrivals
 from downbeat.trace.verdict import baseline_command
-from test_arrivals import call, trace_of
+from test_arrivals import call, recording_of
 
 pytestmark = pytest.mark.thorough
 
@@ -65,7 +65,7 @@ def drawn_calls(draw: np.random.Generator) -> list[pd.DataFrame]:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_command_for_a_baseline_is_taken(seed: int, tmp_path: Path) -> None:
     draw = np.random.default_rng(seed)
-    printed = [baseline_command(find_arrivals(trace_of(*drawn_calls(draw)))) for _ in range(12)]
+    printed = [baseline_command(find_arrivals(recording_of(*drawn_calls(draw)))) for _ in range(12)]
     printed = [command for command in printed if command]
     assert printed
     for command in printed[:2]:

@@ -55,11 +55,11 @@ def test_the_other_group_waits_for_a_late_rank(
 ) -> None:
     done = traced(tmp_path / "trace", mpi, ranks, program(mpi, "late_groups"), kind, str(late), operation, str(LATE))
     assert done.returncode == 0, done.stderr
-    found = find_arrivals(downbeat.open_trace(tmp_path / "trace"))
+    found = find_arrivals(downbeat.open_trace(tmp_path / "trace").recording)
     assert found.left_out == {}
-    sites = found.sites.index[found.sites["operation"] == operation]
+    sites = found.sites.frame().index[found.sites.frame()["operation"] == operation]
     # The call after the computation: of barriers the one with the lateness.
-    rows = found.rows[found.rows["site"].isin(sites)]
+    rows = found.rows.frame()[found.rows.frame()["site"].isin(sites)]
     site = rows.groupby("site")["entry"].min().idxmax()
     # Ranks share processors, so others are late too, and do not wait then.
     waits = rows[rows["site"] == site].groupby("rank")["wait"].quantile(0.8) * 1e6

@@ -105,7 +105,7 @@ def test_a_limit_of_file_sizes_below_what_a_program_needs_leaves_a_sample(mpi: s
     trace, said = check_as_without(mpi, words, "--records", str(records))
     assert trace is not None
     assert trace.sampled
-    assert min(len(section.tables["records"]) for section in trace.sections) >= min(records, 4000)
+    assert min(len(section.tables.records) for section in trace.sections) >= min(records, 4000)
     assert ("ulimit -f" in said) == (records > 1000)
 
 

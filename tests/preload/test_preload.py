@@ -17,7 +17,6 @@ import pytest
 import slurm
 from damage import share_found
 from downbeat.trace.file import SUMS
-from downbeat.trace.trace import tick_of
 from on_hosts import built, need_hosts, run_hosts, under_each_mpi
 from programs import launcher_words, program, run_traced
 from scipy.stats import theilslopes
@@ -274,7 +273,7 @@ def test_the_sample_is_the_same_on_all_ranks_and_stands_for_all(trace_directory:
     # The program's own stamps are around ours: all of them, and the sum is of all calls.
     said = [line.split() for line in done.stdout.splitlines() if line.startswith("call ")]
     stamps = np.array([[float(word) for word in words[1:]] for words in said])
-    own = (stamps[:, 3] - stamps[:, 2]).sum() * tick_of(trace.sections[0])
+    own = (stamps[:, 3] - stamps[:, 2]).sum() * trace.recording.sections[0].clocks.tick()
     times = profile[profile["operation"] == "allreduce"].groupby("offset")["call_time"].sum()
     # Interruptions are lacking between its stamps and ours.
     assert 0.5 < times[times.index.max()] / own < 1.001
@@ -345,8 +344,8 @@ def test_places_of_freed_communicators_are_used_again(trace_directory: Path) -> 
         pytest.skip("the library has no threads")
     assert trace.profile.groupby("rank")["calls"].sum().tolist() == [540, 540]
     assert trace.processes["communicators_dropped"].sum() == 0
-    assert all(len(section.tables["communicators"]) < 150 for section in trace.sections)
-    assert all(len(section.tables["profile"]) < 200 for section in trace.sections)
+    assert all(len(section.tables.communicators) < 150 for section in trace.sections)
+    assert all(len(section.tables.profile) < 200 for section in trace.sections)
 
 
 @DEBIAN

@@ -42,8 +42,8 @@ def trace_of(directory: Path, mpi: str, words: list[str]) -> downbeat.Trace:
 
 @pytest.mark.parametrize("mpi", LIBRARIES)
 def test_who_is_late_in_which_phase_is_what_was_planned(mpi: str, tmp_path: Path) -> None:
-    found = find_arrivals(trace_of(tmp_path / "trace", mpi, [program(mpi, "phases"), "planned"]))
-    phases = found.phases.set_index("phase")
+    found = find_arrivals(trace_of(tmp_path / "trace", mpi, [program(mpi, "phases"), "planned"]).recording)
+    phases = found.phases.frame().set_index("phase")
     assert list(phases.index) == ["step", SOLVER, WRITING]
     assert list(phases["ranks"]) == [2, 2, 2]
     assert list(phases["begins"]) == [2 * STEPS] * 3
@@ -54,13 +54,13 @@ def test_who_is_late_in_which_phase_is_what_was_planned(mpi: str, tmp_path: Path
         assert one["last_wait"] > 0.6
         assert one["seconds"] >= 2 * STEPS * planned  # both ranks are in it, one asleep, one waiting
         assert STEPS * planned * 0.99 <= one["wait"] <= one["time"]
-        rows = found.rows[(found.rows["phase"] == path) & (found.rows["rank"] == late)]
+        rows = found.rows.frame()[(found.rows.frame()["phase"] == path) & (found.rows.frame()["rank"] == late)]
         assert rows["late"].median() >= planned
     step = phases.loc["step"]
     assert step["wait"] == pytest.approx(phases.loc[[SOLVER, WRITING], "wait"].sum())
     assert phases.loc[[SOLVER, WRITING], "seconds"].sum() <= step["seconds"] <= 2 * found.run
     # One place in the program, a row in each phase; outside nobody was late.
-    sites = found.sites.set_index("phase")
+    sites = found.sites.frame().set_index("phase")
     assert sites["calls"].to_dict() == {SOLVER: STEPS, WRITING: STEPS, "": 10}
     assert sites["name"].nunique() == 1
     assert not any("phase" in note for note in found.notes)
@@ -96,7 +96,7 @@ def test_phases_that_cross_or_differ_are_said(mpi: str, tmp_path: Path) -> None:
     assert "4 begins and 2 ends: 0 begins" in said["open"]
     assert "2 by the end of the program" in said["open"]
     assert "outer" not in said
-    (note,) = [note for note in find_arrivals(trace).notes if "different phases" in note]
+    (note,) = [note for note in find_arrivals(trace.recording).notes if "different phases" in note]
     assert note.startswith("in 1 call ranks are in different phases, e.g. rank 0 in 'even', rank 1 in 'odd'")
     command = [sys.executable, "-m", "downbeat", "arrivals", str(tmp_path / "trace"), "--phase", "solvere"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -129,19 +129,21 @@ def recorded(directory: Path, mpi: str, words: list[str], **variables: str) -> t
     """Runs a program; returns what was found in its trace, and what it printed."""
     done = run_traced(directory, mpi, words, **variables)
     assert done.returncode == 0, done.stderr
-    return find_arrivals(downbeat.open_trace(directory)), done.stdout
+    return find_arrivals(downbeat.open_trace(directory).recording), done.stdout
 
 
 def timed_site(found: Arrivals, calls: int) -> int:
     """Returns the site of the timed calls: of the allreduces with so many calls the one whose ranks come apart."""
-    sites = found.sites[(found.sites["operation"] == "allreduce") & (found.sites["calls"] >= calls)]
+    sites = found.sites.frame()[
+        (found.sites.frame()["operation"] == "allreduce") & (found.sites.frame()["calls"] >= calls)
+    ]
     return int(sites.index[int(np.argmax(sites["spread_p50"].to_numpy()))])
 
 
 def planned_site(found: Arrivals) -> int:
     """Returns the site of the planned allreduce: the program begins it after the one that warms up."""
-    sites = found.sites.index[found.sites["operation"] == "allreduce"]
-    begun = found.rows[found.rows["site"].isin(sites)].groupby("site", observed=True)["entry"].min()
+    sites = found.sites.frame().index[found.sites.frame()["operation"] == "allreduce"]
+    begun = found.rows.frame()[found.rows.frame()["site"].isin(sites)].groupby("site", observed=True)["entry"].min()
     return int(begun.index.to_numpy()[int(np.argmax(begun.to_numpy()))])
 
 

@@ -57,7 +57,7 @@ def test_communicators_of_one_group_are_told_apart(mpi: str, tmp_path: Path) -> 
     _, (trace,) = run(tmp_path, mpi, ["truths", "twins"])
     found: dict[bytes, set[int]] = {}
     for section in trace.sections:
-        for each in section.tables["communicators"]:
+        for each in section.tables.communicators:
             if b" " in each["name"]:
                 found.setdefault(each["name"], set()).add(int(each["identity"]))
     assert len(found) == 10
@@ -69,10 +69,10 @@ def roots(trace: downbeat.Trace) -> list[tuple[int, int, int, str, int]]:
     """Returns second, abroad, rank in its group, operation and root of each record on an intercommunicator."""
     found = []
     for section in trace.sections:
-        profile, records = section.tables["profile"], section.tables["records"]
+        profile, records = section.tables.profile, section.tables.records
         for record in records:
             row = profile[record["row"]]
-            comm = section.tables["communicators"][row["communicator"]]
+            comm = section.tables.communicators[row["communicator"]]
             if comm["inter"]:
                 operation = section.operations[row["operation"]]
                 place = (int(comm["second"]), int(comm["abroad"]), int(comm["rank"]))
@@ -101,5 +101,5 @@ def test_spawned_jobs_have_a_remote_group_abroad(mpi: str, tmp_path: Path) -> No
     ]
     assert sorted(map(roots, traces), key=len, reverse=True) == expected
     for trace in traces:
-        merged = [c for s in trace.sections for c in s.tables["communicators"] if c["name"] == b"merged"]
+        merged = [c for s in trace.sections for c in s.tables.communicators if c["name"] == b"merged"]
         assert all(c["abroad"] and not c["inter"] and c["size"] == 5 for c in merged)

@@ -6,7 +6,8 @@ Bernard (ICDCS 1987) did this for pairs of messages. The limits hold over the wh
 `MOST_RATE`, and changes by at most `wander` per second (`bounds.py`).
 
 The bound needs no more. The estimate takes ranks to end a collective of all at the same time, on average, and follows
-the ends of calls (`ends.py`). It never leaves the limits. Where ends say less than the limits, it is their middle.
+the ends of calls (`clock_filter.py`). It never leaves the limits. Where ends show less than the limits, it is their
+middle.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from downbeat.align.bounds import Conflict, Limits, limits_between, slanted
 from downbeat.align.calls import MOST_RATE, STEERED_RATE, Integers
-from downbeat.align.ends import Ends
+from downbeat.align.clock_filter import ClockFilter, follow
 from downbeat.align.matching import Floats, GroupCalls
 from downbeat.align.movements import Steering, steering_of
 
@@ -141,7 +142,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
     begin = min(float(np.nanmin(one)) for one in entries)
     end = max(float(np.nanmax(one)) for one in exits)
     nodes = np.concatenate([[min(begin, middle[0] - span)], middle, [max(end, middle[-1] + span)]])
-    ends = Ends(groups, places, exits, bins, nodes, resolution, curve)
+    ends = ClockFilter(groups, places, exits, bins, nodes, resolution, curve)
     cuts = np.zeros((len(ranks), len(nodes)), dtype=bool)
     base = ends.estimate(cuts)[0]
     steering = None
@@ -161,7 +162,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
         cuts |= torn
         value, expected, measured = ends.estimate(cuts)
     else:
-        value, expected, measured = ends.found
+        value, expected, measured = ends.latest
     if steering is not None:
         value = along_courses(value, nodes, cuts, steering)
     # Where ends say less than the limits: their middle, of clocks that nobody steers if these contradict nothing.
@@ -176,7 +177,8 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
                 middles, room = (steady[0] + steady[1]) / 2.0, np.minimum(room, steady[1] - steady[0])
                 bounded &= np.isfinite(room)
     few = ~measured | (np.median(np.where(bounded, expected - room / MIDDLE, -1.0), axis=1) > 0)
-    smooth = ends.follow(np.where(bounded, middles, np.nan), np.where(bounded, room / MIDDLE, np.inf) ** 2, cuts)[0]
+    noise = np.where(bounded, room / MIDDLE, np.inf) ** 2
+    smooth = follow(nodes, curve, np.where(bounded, middles, np.nan), noise, cuts)[0]
     tied = bounded.any(axis=1) & ~np.isnan(smooth).any(axis=1)
     value[few & tied] = smooth[few & tied]
     # Limits keep to the largest rate, so offsets clipped to them do, too.

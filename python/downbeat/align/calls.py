@@ -68,7 +68,6 @@ class RankTrace:
     oscillator: bool = False
 
 
-ROOTED = ("bcast", "reduce", "gather", "scatter")
 CALL_PREFIX = re.compile(r"^(mpi_|c10d::|(nccl|rccl|gloo|mpi|hccl|xccl|ucc):+)", re.IGNORECASE)
 # As a name begins once its prefix is off. Words may be joined: all_reduce, all-reduce, AllReduce, _allgather_base. With
 # parts of their own size (allgatherv, alltoallw) empty parts bind nobody: these keep their own name.

@@ -6,6 +6,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,13 @@ from downbeat.align.calls import SLEW_RATE, Integers, RankTrace
 from downbeat.align.matching import ORDERING, TO_ALL, Floats, GroupCalls, match, some_of, tied_groups
 from downbeat.align.movements import Movement
 from downbeat.errors import UsageError
+from downbeat.tables import Ints, Table, Texts, Words, column
 from downbeat.text import MICROSECONDS, counted
 from downbeat.trace.arrivals import Arrivals, arrivals_of
 from downbeat.trace.balance import times_of_ranks
 from downbeat.trace.clocks import NS
+from downbeat.trace.page import rows_of
+from downbeat.trace.records import Records
 
 FEWEST_RANKS = 2
 LIMIT = 3.0
@@ -33,6 +37,22 @@ WIDE = 1e-3  # s: less is no wider than what operations take
 WIDER = 3.0  # times the bound in the middle of the run: that clocks may be steered between calls is worth a line
 
 
+class RankClocks(Table):
+    """The clock of each rank against its axis: at the call in the middle of the run, of those that have a bound."""
+
+    rank: Ints = column("rank in the job")
+    host: Texts = column("name of the host; empty: not known")
+    axis: Ints = column("the rank whose clock is the axis")
+    calls: Ints = column("calls that tie the clock to it", "1")
+    offset_s: Floats = column("the clock, before its axis", "s")
+    rate: Floats = column("clock skew, mean over the run; NaN: not known to 1 ppm or to a fifth of it", "1")
+    rate_error: Floats = column("standard error of it", "1")
+    bound_s: Floats = column("largest possible error of the offset; NaN: a call of the rank has none", "s")
+    expected_error_s: Floats = column("standard error of the offset", "s")
+    largest_bound_s: Floats = column("largest bound of all calls; NaN: likewise", "s")
+    at_s: Floats = column("that call, after the rank's first one", "s")
+
+
 @dataclass(frozen=True)
 class Aligned:
     """Traces on one axis: the clock of the first rank.
@@ -40,17 +60,14 @@ class Aligned:
     Attributes:
         axes: the clocks of all ranks that collectives tie to each other, most often all ranks.
         groups: of calls.
-        ranks: a row per rank: rank, host, axis (the rank whose clock that is), calls (that tie it); at_s (after its
-            first call: the one in the middle of the run), and there offset_s (of its clock against the axis), bound_s
-            (NaN: a call has none), expected_error_s; rate (mean over the run; NaN: not known to 1 ppm or to a fifth of
-            it) and rate_error (standard error), largest_bound_s (of all calls).
+        ranks: their clocks, by rank.
         notes: on calls left out, and on faults of calls.
         movements: of clocks that were slewed or set: rank, from_s and to_s after its first call, by_s.
     """
 
     axes: tuple[Axis, ...]
     groups: tuple[GroupCalls, ...]
-    ranks: pd.DataFrame
+    ranks: RankClocks
     notes: tuple[str, ...]
     movements: tuple[dict[str, float], ...] = ()
 
@@ -69,7 +86,7 @@ class Aligned:
     @property
     def whole(self) -> bool:
         """Whether all ranks are on one axis and have a bound there at all times."""
-        return len(self.axes) == 1 and bool(self.ranks["bound_s"].notna().all())
+        return len(self.axes) == 1 and not np.isnan(self.ranks.bound_s).any()
 
 
 def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = False) -> Aligned:
@@ -99,19 +116,17 @@ def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = Fal
             f"rank {named}: no collective ties them to rank {axes[0].ranks[0]}; "
             f"they are on an axis of their own, the clock of rank {axis.ranks[0]}"
         )
-    rows += [{"rank": one.rank, "host": one.host, "axis": one.rank, "calls": 0} for one in alone]
+    unknown = dict.fromkeys((each.name for each in RankClocks.columns()), np.nan)
+    rows += [unknown | {"rank": one.rank, "host": one.host, "axis": one.rank, "calls": 0} for one in alone]
     if steered:
         notes += [line for axis in axes for line in movement_lines(axis, traces)]
-    table = pd.DataFrame(rows).sort_values("rank", ignore_index=True)
+    table = RankClocks.of_rows(sorted(rows, key=lambda row: row["rank"]))
     if any(map(overlaps, traces)):
         notes.append("calls of a rank overlap: their shares of the run may add up to more than 100 %")
     set_apart = {int(axis.ranks[one.place]) for axis in axes for one in axis.conflicts}
     set_apart |= {int(rank) for axis in axes for rank in axis.ranks[axis.torn.any(axis=1)]}
-    loose = [
-        rank
-        for rank in table["rank"][table["bound_s"].isna()]
-        if rank not in set_apart.union(one.rank for one in alone)
-    ]
+    known_loose = set_apart.union(one.rank for one in alone)
+    loose = [rank for rank in table.rank[np.isnan(table.bound_s)] if rank not in known_loose]
     if loose:
         why = " or do not show whether it was steered (--steady-clocks takes it that it was not)" if steered else ""
         notes.append(
@@ -158,10 +173,10 @@ def times_of(axis: Axis, traces: Sequence[RankTrace], movement: Movement) -> tup
     return (movement.begin - first) * NS, (movement.end - first) * NS
 
 
-def wider_lines(groups: Sequence[GroupCalls], wander: float, table: pd.DataFrame) -> list[str]:
+def wider_lines(groups: Sequence[GroupCalls], wander: float, table: RankClocks) -> list[str]:
     """Returns a line on bounds that are wide only because clocks may be steered."""
-    wide = table["largest_bound_s"].max()
-    if not wide > max(WIDER * table["bound_s"].max(), WIDE):
+    wide, middle = (float(np.fmax.reduce(bounds)) for bounds in (table.largest_bound_s, table.bound_s))
+    if not wide > max(WIDER * middle, WIDE):
         return []
     steady = [find_axis(tied, wander) for tied in tied_groups(groups)]
     if any(axis.conflicts for axis in steady):
@@ -179,8 +194,8 @@ def wider_lines(groups: Sequence[GroupCalls], wander: float, table: pd.DataFrame
     ]
 
 
-def rank_row(axis: Axis, groups: Sequence[GroupCalls], trace: RankTrace) -> dict[str, object]:
-    """Returns the row of a rank in `Aligned.ranks`."""
+def rank_row(axis: Axis, groups: Sequence[GroupCalls], trace: RankTrace) -> dict[str, Any]:
+    """The row of a rank in RankClocks."""
     times = np.sort(np.concatenate([calls_of(group, trace.rank) for group in groups]))
     moved, bound, expected = axis.correct(trace.rank, times)
     finite = np.isfinite(bound)
@@ -268,50 +283,60 @@ def late_or_slow(aligned: Aligned) -> Arrivals:
     The hard bound is about as large as the fastest call and would forbid every verdict on a short one: nobody is called
     late within `LIMIT` expected errors.
     """
-    frames = []
-    for group in aligned.groups:
-        origin = int(aligned.axis_of(int(group.ranks[0])).origin[0])  # axes may be days apart
-        for place, rank in enumerate(group.ranks):
-            there = ~group.missing[:, place]
-            entry, hard, error = aligned.correct(int(rank), group.entry[there, place])
-            end, _, at_end = aligned.correct(int(rank), group.exit[there, place])
-            bound = np.minimum(hard, LIMIT * np.fmax(error, at_end))
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "rank": rank,
-                        "operation": group.operation[there],
-                        "kind": "collective",
-                        "communicator": group.name,
-                        "size": float(len(group.ranks)),
-                        "comm_rank": float(place),
-                        "sequence": group.number[there],
-                        "round": 0,
-                        "bytes": np.where(group.size[there] < 0, np.nan, group.size[there]),
-                        "root": np.where(
-                            group.root[there] < 0, np.nan, np.searchsorted(group.ranks, group.root[there])
-                        ),
-                        "entry": entry - origin,
-                        "exit": end - origin,
-                        "bound": bound * NS,
-                        "module": group.name,
-                        "offset": 0,
-                        "symbol": f"group {group.name}",
-                        "complete": True,
-                    }
-                )
-            )
-    records = pd.concat(frames, ignore_index=True)
-    first = records["entry"].min()
-    for name in ("entry", "exit"):
-        records[name] = (records[name] - first) * NS
-    records["returned"], records["waited"] = records["exit"], np.nan
-    for name in ("operation", "kind", "communicator", "module", "symbol"):
-        records[name] = records[name].astype("category")
-    run = float(records["exit"].max())
-    found = arrivals_of(records[np.isfinite(records["bound"])], run, len(aligned.ranks))
+    records = Records.joined(
+        records_of(aligned, group, place) for group in aligned.groups for place in range(len(group.ranks))
+    )
+    start = records.entry.min()
+    entry, end = ((times - start) * NS for times in (records.entry, records.exit))
+    records = records.replaced(entry=entry, exit=end, returned=end)[np.isfinite(records.bound)]
+    run = float(end.max())
+    found = arrivals_of(records, run, len(aligned.ranks))
     by_rank = times_of_ranks(found.rows, found.calls, found.sites, run, found.kinds)
     return replace(found, by_rank=by_rank, bound_is=f", {LIMIT:.0f} expected errors")
+
+
+def records_of(aligned: Aligned, group: GroupCalls, place: int) -> Records:
+    """The calls of a rank, as if libdownbeat-preload had recorded them; times are ns after the origin of the axis."""
+    there, rank = ~group.missing[:, place], int(group.ranks[place])
+    origin = int(aligned.axis_of(int(group.ranks[0])).origin[0])  # axes may be days apart
+    entry, hard, error = aligned.correct(rank, group.entry[there, place])
+    end, _, at_end = aligned.correct(rank, group.exit[there, place])
+    size, root = group.size[there], group.root[there]
+    root_place = np.where(root < 0, np.nan, np.searchsorted(group.ranks, root))
+    count = len(entry)
+
+    def same(word: str) -> Words:
+        return Words.from_codes(np.zeros(count, dtype=np.int8), categories=pd.Index([word], dtype=object))
+
+    return Records(
+        rank=np.full(count, rank),
+        operation=Words(group.operation[there].astype(object)),
+        kind=same("collective"),
+        communicator=same(group.name),
+        size=np.full(count, float(len(group.ranks))),
+        comm_rank=np.full(count, float(place)),
+        sequence=group.number[there],
+        round=np.zeros(count, dtype=np.int64),
+        bytes=np.where(size < 0, np.nan, size),
+        root=root_place,
+        entry=(entry - origin).astype(float),
+        returned=(end - origin).astype(float),
+        waited=np.full(count, np.nan),
+        exit=(end - origin).astype(float),
+        bound=np.minimum(hard, LIMIT * np.fmax(error, at_end)) * NS,
+        elsewhere=np.full(count, np.nan),
+        module=same(group.name),
+        offset=np.zeros(count, dtype=np.int64),
+        symbol=same(f"group {group.name}"),
+        group=np.full(count, -1),
+        is_root=root_place == place,
+        beyond=np.zeros(count, dtype=np.int64),
+        thread=np.zeros(count, dtype=np.int64),
+        together=np.ones(count, dtype=np.int64),
+        row=np.zeros(count, dtype=np.int64),
+        phase=same(""),
+        complete=np.ones(count, dtype=bool),
+    )
 
 
 def align_table(aligned: Aligned) -> str:
@@ -320,17 +345,18 @@ def align_table(aligned: Aligned) -> str:
     columns += [(15, "expected error", "us"), (8, "calls", "")]
     lines = [f"{'rank':>6} " + " ".join(f"{name:>{width}}" for width, name, _ in columns) + "  host"]
     lines.append((" " * 7 + " ".join(f"{unit:>{width}}" for width, _, unit in columns)).rstrip())
-    for _, row in aligned.ranks.iterrows():
+    clocks = aligned.ranks
+    for at in range(len(clocks)):
         shown = (
-            figure(row["offset_s"], 1, 9),
-            figure(row["rate"], 1e6, 4),
-            figure(row["rate_error"], 1e6, 4),
-            figure(row["bound_s"], MICROSECONDS, 2, "none"),
-            figure(row["expected_error_s"], MICROSECONDS, 3),
-            str(row["calls"]),
+            figure(clocks.offset_s[at], 1, 9),
+            figure(clocks.rate[at], 1e6, 4),
+            figure(clocks.rate_error[at], 1e6, 4),
+            figure(clocks.bound_s[at], MICROSECONDS, 2, "none"),
+            figure(clocks.expected_error_s[at], MICROSECONDS, 3),
+            str(clocks.calls[at]),
         )
-        numbers = " ".join(f"{one:>{width}}" for (width, *_), one in zip(columns, shown, strict=True))
-        lines.append(f"{row['rank']:>6} {numbers}  {row['host']}".rstrip())
+        numbers = " ".join(f"{number:>{width}}" for (width, *_), number in zip(columns, shown, strict=True))
+        lines.append(f"{clocks.rank[at]:>6} {numbers}  {clocks.host[at]}".rstrip())
     lines += textwrap.wrap(axis_line(aligned), NOTE_WIDTH)
     notes = [part for note in aligned.notes for part in textwrap.wrap(note, NOTE_WIDTH, subsequent_indent="  ")]
     return "\n".join([*lines, *notes])
@@ -351,8 +377,8 @@ def axis_line(aligned: Aligned) -> str:
 
 
 def figure(value: float, unit: float, places: int, unknown: str = "-") -> str:
-    """Returns a number as it is printed."""
-    return unknown if pd.isna(value) else f"{round(value * unit, places) + 0.0:.{places}f}"
+    """A number as it is printed."""
+    return unknown if np.isnan(value) else f"{round(value * unit, places) + 0.0:.{places}f}"
 
 
 def align_json(aligned: Aligned) -> str:
@@ -362,7 +388,7 @@ def align_json(aligned: Aligned) -> str:
         "reference_rank": int(aligned.axes[0].ranks[0]),
         "steered": aligned.axes[0].steering is not None,
         "movements": aligned.movements,
-        "ranks": json.loads(aligned.ranks.to_json(orient="records", double_precision=15)),
+        "ranks": rows_of(aligned.ranks),
         "notes": aligned.notes,
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from downbeat.align.call_order import match_by_order
 from downbeat.align.calls import Calls, Integers, RankTrace
-from downbeat.align.placing import place
+from downbeat.data.collectives import collectives
 from downbeat.text import counted
 
-TO_ALL = ("allgather", "allreduce", "barrier", "alltoall", "reduce_scatter", "reduce_scatter_block")
-FROM_ROOT = ("bcast", "scatter")
-TO_ROOT = ("gather", "reduce")
+TO_ALL = collectives("all", limits_clocks=True)
+FROM_ROOT = collectives("from root", limits_clocks=True)
+TO_ROOT = collectives("to root", limits_clocks=True)
 # Of other operations a rank may leave before another one enters: allgatherv, alltoallv (empty blocks), a scan.
 ORDERING = (*TO_ALL, *FROM_ROOT, *TO_ROOT)
 
@@ -194,7 +195,7 @@ def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integ
             known = [one for one in order if keys[one] is not None][:REFERENCES]
             for one in (one for one in order if keys[one] is None):
                 for other in known:
-                    placed = place(members[other][1], members[one][1])
+                    placed = match_by_order(members[other][1], members[one][1])
                     theirs = keys[other]
                     assert theirs is not None
                     key = None if placed is None else np.where(placed >= 0, theirs[placed], -1)

@@ -60,26 +60,26 @@ def clock_section(aligned: Aligned) -> PageSection:
 
 def clocks_frame(aligned: Aligned) -> pd.DataFrame:
     """Returns a row per rank: offset, rate and its error, bound, expected error, calls, host."""
-    ranks = aligned.ranks
+    clocks = aligned.ranks
     frame = pd.DataFrame(
         {
-            "rank": ranks["rank"],
-            "offset_s": [f"{offset:.9f}" if np.isfinite(offset) else "-" for offset in ranks["offset_s"]],
-            "rate_ppm": ranks["rate"] * 1e6 + 0.0,
-            "rate_error_ppm": ranks["rate_error"] * 1e6,
-            "bound_us": ranks["bound_s"] * MICROSECONDS,
-            "expected_error_us": ranks["expected_error_s"] * MICROSECONDS,
-            "calls": ranks["calls"],
-            "host": ranks["host"],
+            "rank": clocks.rank,
+            "offset_s": [f"{offset:.9f}" if np.isfinite(offset) else "-" for offset in clocks.offset_s],
+            "rate_ppm": clocks.rate * 1e6 + 0.0,
+            "rate_error_ppm": clocks.rate_error * 1e6,
+            "bound_us": clocks.bound_s * MICROSECONDS,
+            "expected_error_us": clocks.expected_error_s * MICROSECONDS,
+            "calls": clocks.calls,
+            "host": clocks.host,
         }
     )
-    return frame if ranks["host"].any() else frame.drop(columns="host")
+    return frame if any(clocks.host) else frame.drop(columns="host")
 
 
 def clocks_over_time(aligned: Aligned) -> Picture | None:
     """Draws how each clock drifts against the axis, and how well it is known. None: nothing is known."""
     frames = []
-    for rank in aligned.ranks["rank"]:
+    for rank in aligned.ranks.rank:
         times = entry_times(aligned, int(rank))
         if len(times) < 2 or rank == aligned.axis_of(int(rank)).ranks[0]:
             continue
@@ -97,15 +97,15 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
                 }
             )
         )
-    if not frames or not any(frame["expected_error_us"].notna().any() for frame in frames):
+    if not frames or not any(frame.expected_error_us.notna().any() for frame in frames):
         return None
     figure = new_figure(height=5.2)
     panels = figure.subplots(2, 1, sharex=True)
     for place, clock in enumerate(frames[:MOST_CLOCKS]):
         look = look_of(place) | {"marker": ""}
-        panels[0].plot(clock["time_s"], clock["drift_us"], label=f"rank {clock['rank'].iloc[0]}", **look)
-        panels[1].plot(clock["time_s"], clock["bound_us"], **look)
-        panels[1].plot(clock["time_s"], clock["expected_error_us"], **look | {"linewidth": 0.8})
+        panels[0].plot(clock.time_s, clock.drift_us, label=f"rank {clock['rank'].iloc[0]}", **look)
+        panels[1].plot(clock.time_s, clock.bound_us, **look)
+        panels[1].plot(clock.time_s, clock.expected_error_us, **look | {"linewidth": 0.8})
     finish(panels[0], "", "drift [us]", "how far each clock got ahead of the axis since the rank's first call")
     finish(panels[1], "time since the rank's first call [s]", "error [us]", "bound (thick) and expected error (thin)")
     log_axis(panels[1].yaxis)
@@ -202,13 +202,13 @@ def bars_of(group: GroupCalls, rows: Integers, entry: Floats, waited: Floats, en
 def draw_calls(axes: Axes, group: GroupCalls, numbers: pd.DataFrame) -> str:
     """Draws the bars of calls; as strokes where clocks are so far apart that no bar would be seen. Returns the unit."""
     step = rank_step(len(group.ranks))
-    length = numbers["end_us"].max()
+    length = numbers.end_us.max()
     unit, factor = next((one for one in (("s", 1e6), ("ms", 1e3)) if length >= 2 * one[1]), ("us", 1.0))
-    drawn = numbers[numbers["place"] % step == 0].assign(rank=lambda some: some["place"])
+    drawn = numbers[numbers.place % step == 0].assign(rank=lambda some: some.place)
     drawn[["begin_us", "end_us"]] /= factor
     draw_bars(axes, drawn, len(group.ranks))
-    if length > THIN * (numbers["end_us"] - numbers["begin_us"]).max():
-        axes.plot(drawn["begin_us"], drawn["place"] / step, "|", color=COLORS[0], markersize=9, markeredgewidth=1.5)
+    if length > THIN * (numbers.end_us - numbers.begin_us).max():
+        axes.plot(drawn.begin_us, drawn.place / step, "|", color=COLORS[0], markersize=9, markeredgewidth=1.5)
     axes.autoscale(axis="x")
     ticks = axes.get_yticks()
     axes.set_yticks(ticks, [str(group.ranks[int(tick) * step]) for tick in ticks])

@@ -24,9 +24,9 @@ from downbeat.align.local_clocks import NEVER_MOVED, LocalClock, Step
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import replacing
 from downbeat.text import NANOSECONDS
-from downbeat.trace.clocks import expected_errors, global_times
+from downbeat.trace.clocks import Clocks, expected_errors, global_times
 from downbeat.trace.file import SYSTEM_CLOCKS, is_trace
-from downbeat.trace.trace import Trace, open_trace
+from downbeat.trace.recording import Recording, open_recording
 
 LEAST_SAMPLES = 2
 USUAL_RAMP = 2e-16  # per ns: 200 ppb per second, as the library assumes; the reference has none of its own
@@ -51,31 +51,27 @@ class Timebase:
     """The clocks of the hosts of a job against one axis.
 
     Attributes:
-        trace: the recording.
+        recording: with the samples of all clocks.
         ranks: the process that sampled each host; of several on one host, the others are `host:rank`.
         reference: the host whose realtime clock the axis began at.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-        processes = trace.processes
-        self.path = processes["file"].iloc[0]
-        if (processes["syncs"] < LEAST_SAMPLES).any():
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        processes, clocks = recording.processes, recording.clocks
+        self.path = processes.file[0]
+        if (processes.syncs < LEAST_SAMPLES).any():
             raise UsageError(f"'{self.path}' has fewer than two samples of a host; let it run longer")
         self.ranks: dict[str, int] = {}
-        for rank, name in zip(processes["rank"], processes["host"], strict=True):
-            self.ranks[f"{name}:{rank}" if name in self.ranks else name] = int(rank)
+        for rank, name in zip(processes.rank.tolist(), processes.host, strict=True):
+            self.ranks[f"{name}:{rank}" if name in self.ranks else name] = rank
         self.reference = next(iter(self.ranks))
-        self.wander = float(processes["max_wander"].max())
-        clocks = trace.clocks
-        self._maps: dict[int, np.ndarray] = {
-            rank: clocks[clocks["rank"] == rank].to_records(index=False) for rank in self.ranks.values()
-        }
-        first = self._maps[self.ranks[self.reference]][0]
-        since = (int(first["realtime_ticks"]) - int(first["ticks"])) * float(first["ns_per_tick"])
-        epoch = int(first["realtime_ns"]) - int(first["global_ns"]) - round(since)
-        for maps in self._maps.values():
-            maps["global_ns"] += epoch
+        self.wander = float(processes.max_wander.max())
+        first = clocks[clocks.rank == self.ranks[self.reference]]
+        since = (int(first.realtime_ticks[0]) - int(first.ticks[0])) * float(first.ns_per_tick[0])
+        epoch = int(first.realtime_ns[0]) - int(first.global_ns[0]) - round(since)
+        moved = clocks.replaced(global_ns=clocks.global_ns + epoch)
+        self._samples: dict[int, Clocks] = {rank: moved[moved.rank == rank] for rank in self.ranks.values()}
         self._clocks: dict[tuple[int, str], LocalClock] = {}
 
     def to_global(self, host: str, clock: str, t: ArrayLike) -> Moved:
@@ -123,11 +119,12 @@ class Timebase:
         if clock not in SYSTEM_CLOCKS:
             raise UsageError(f"unknown clock '{clock}'; choose one of {', '.join(SYSTEM_CLOCKS)}")
         if (rank, clock) not in self._clocks:
-            maps = self._maps[rank]
-            tick = float(np.median(maps["ns_per_tick"]))
-            ramp = max(USUAL_RAMP, float(maps["ramp"].max()))
-            shown, ticks, width = (maps[f"{clock}_{what}"] for what in ("ns", "ticks", "width"))
-            self._clocks[rank, clock] = LocalClock(shown, ticks, width, tick, self.wander, ramp, clock != NEVER_MOVED)
+            samples = self._samples[rank]
+            tick = float(np.median(samples.ns_per_tick))
+            ramp = max(USUAL_RAMP, float(samples.ramp.max()))
+            self._clocks[rank, clock] = LocalClock(
+                *samples.reading(clock), tick, self.wander, ramp, clock != NEVER_MOVED
+            )
         return self._clocks[rank, clock]
 
     def axis(
@@ -139,20 +136,20 @@ class Timebase:
             rank: of the process.
             ticks: of the counter.
         """
-        maps = self._maps[rank].copy()
-        first = int(maps["global_ns"][0])
-        maps["global_ns"] -= first
-        tick = float(np.median(maps["ns_per_tick"]))
-        which = np.clip(np.searchsorted(maps["ticks"], ticks, side="right") - 1, 0, len(maps) - 2)
+        samples = self._samples[rank]
+        first = int(samples.global_ns[0])
+        samples = samples.replaced(global_ns=samples.global_ns - first)
+        tick = float(np.median(samples.ns_per_tick))
+        which = np.clip(np.searchsorted(samples.ticks, ticks, side="right") - 1, 0, len(samples) - 2)
         # A frequency that changes by `ramp` per ns moves by ramp * a * b / 2 from a chord, at distances a and b from
         # its ends: as one within ramp * (a + b) / 4 of its mean does at once.
-        length = np.diff(maps["global_ns"]).astype(float)
-        wander = self.wander + np.maximum(maps["ramp"][:-1], maps["ramp"][1:]) * length / 4
-        times, bounds = global_times(ticks, maps, wander[which])
-        beyond = np.where(ticks < maps["ticks"][0], 0, -1)
-        away = np.maximum(0, np.maximum(maps["ticks"][0] - ticks, ticks - maps["ticks"][-1])) * tick
-        errors = expected_errors(ticks, maps, bounds) * NANOSECONDS
-        bounds = bounds * NANOSECONDS + away**2 * maps["ramp"][beyond] / 2 + self.jumps(rank)[which]
+        length = np.diff(samples.global_ns).astype(float)
+        wander = self.wander + np.maximum(samples.ramp[:-1], samples.ramp[1:]) * length / 4
+        times, bounds = global_times(ticks, samples, wander[which])
+        beyond = np.where(ticks < samples.ticks[0], 0, -1)
+        away = np.maximum(0, np.maximum(samples.ticks[0] - ticks, ticks - samples.ticks[-1])) * tick
+        errors = expected_errors(ticks, samples, bounds) * NANOSECONDS
+        bounds = bounds * NANOSECONDS + away**2 * samples.ramp[beyond] / 2 + self.jumps(rank)[which]
         return np.rint(times * NANOSECONDS).astype(np.int64) + first, bounds, errors
 
     def jumps(self, rank: int) -> NDArray[np.float64]:
@@ -160,11 +157,11 @@ class Timebase:
 
         A counter does so where a virtual machine moves to another one, or the library's clock is one that can be set.
         """
-        maps = self._maps[rank]
-        passed = np.diff(maps["ticks"]) * maps["ns_per_tick"][:-1]
-        gap = np.abs(np.diff(maps["global_ns"]) - passed)
-        allowed = maps["bound_ns"][:-1] + maps["bound_ns"][1:] + 2  # whole ns
-        allowed += np.abs(passed) * (maps["growth"][:-1] + np.abs(passed) * maps["ramp"][:-1] / 2)
+        samples = self._samples[rank]
+        passed = np.diff(samples.ticks) * samples.ns_per_tick[:-1]
+        gap = np.abs(np.diff(samples.global_ns) - passed)
+        allowed = samples.bound_ns[:-1] + samples.bound_ns[1:] + 2  # whole ns
+        allowed += np.abs(passed) * (samples.growth[:-1] + np.abs(passed) * samples.ramp[:-1] / 2)
         found: NDArray[np.float64] = np.where(gap > allowed, gap, 0.0)
         return found
 
@@ -176,19 +173,18 @@ class Timebase:
         """
         frames = []
         for host, rank in self.ranks.items():
-            maps = self._maps[rank]
+            samples = self._samples[rank]
             for clock in SYSTEM_CLOCKS:
-                shown = maps[f"{clock}_ns"]
-                since = (maps[f"{clock}_ticks"] - maps["ticks"]) * maps["ns_per_tick"]
-                width = maps[f"{clock}_width"] * maps["ns_per_tick"]
-                offset = maps["global_ns"] - shown + np.rint(since).astype(np.int64)
-                bound = maps["bound_ns"] + since * (maps["growth"] + since * maps["ramp"] / 2)
-                variance = maps["variance"] + since * (
-                    2 * maps["cross"] + since * (maps["rate"] + since * maps["walk"] / 3)
+                shown, ticks, duration = samples.reading(clock)
+                since, width = (ticks - samples.ticks) * samples.ns_per_tick, duration * samples.ns_per_tick
+                offset = samples.global_ns - shown + np.rint(since).astype(np.int64)
+                bound = samples.bound_ns + since * (samples.growth + since * samples.ramp / 2)
+                variance = samples.variance + since * (
+                    2 * samples.cross + since * (samples.rate + since * samples.walk / 3)
                 )
                 expected = np.sqrt(np.clip(variance, 0, bound**2 / 3) + width**2 / 3)
                 rate = np.append(np.nan, np.diff(offset) / np.diff(shown))
-                known = {"host": host, "clock": clock, "axis_ns": maps["global_ns"], "clock_ns": shown}
+                known = {"host": host, "clock": clock, "axis_ns": samples.global_ns, "clock_ns": shown}
                 errors = {"bound_ns": bound + width, "expected_error_ns": expected}
                 frames.append(pd.DataFrame(known | {"offset_ns": offset, "rate": rate} | errors))
         return pd.concat(frames, ignore_index=True)
@@ -206,11 +202,11 @@ class Timebase:
     def notes(self) -> list[str]:
         """Returns a line for each fact that a reader of the numbers must know."""
         said = []
-        processes = self.trace.processes
-        missing = int(processes["world_size"].max()) - len(processes)
+        processes = self.recording.processes
+        missing = int(processes.world_size.max()) - len(processes)
         if missing > 0:
-            said.append(f"{missing} of {processes['world_size'].max()} processes left no file")
-        for used in sorted(set(processes["clock"]) - set(NEVER_SET)):
+            said.append(f"{missing} of {processes.world_size.max()} processes left no file")
+        for used in sorted(set(processes.clock) - set(NEVER_SET)):
             said.append(f"the counter is the clock '{used}', which may be set or slewed: bounds hold if it was not")
         for host, rank in self.ranks.items():
             jumps = self.jumps(rank)
@@ -230,11 +226,11 @@ class Timebase:
         """Returns the realtime clocks against the axis: offset at the first and last sample, rate, bounds."""
         head = f"{'host':24}{'first':>14}{'last':>14}{'rate':>10}{'bound':>10}{'expected':>10}{'samples':>9}"
         lines = [head, f"{'':24}{'us':>14}{'us':>14}{'ppm':>10}{'us':>10}{'us':>10}"]
-        rows = self.offsets[self.offsets["clock"] == "realtime"]
+        rows = self.offsets[self.offsets.clock == "realtime"]
         for host, some in rows.groupby("host", sort=False):
-            first, last = some["offset_ns"].iloc[0], some["offset_ns"].iloc[-1]
-            rate = (last - first) / (some["clock_ns"].iloc[-1] - some["clock_ns"].iloc[0])
-            bound, error = some["bound_ns"].max(), some["expected_error_ns"].max()
+            first, last = some.offset_ns.iloc[0], some.offset_ns.iloc[-1]
+            rate = (last - first) / (some.clock_ns.iloc[-1] - some.clock_ns.iloc[0])
+            bound, error = some.bound_ns.max(), some.expected_error_ns.max()
             lines.append(
                 f"{host:24}{first / 1e3:>14.3f}{last / 1e3:>14.3f}{rate * 1e6:>10.3f}"
                 f"{bound / 1e3:>10.3f}{error / 1e3:>10.3f}{len(some):>9}"
@@ -246,7 +242,7 @@ class Timebase:
 @lru_cache(maxsize=8)
 def opened(path: Path, _changed: frozenset[tuple[str, int, int]]) -> Timebase:
     """Returns the time base of a recording as its files are now."""
-    return Timebase(open_trace(path))
+    return Timebase(open_recording(path))
 
 
 def open_timebase(path: str | Path) -> Timebase:

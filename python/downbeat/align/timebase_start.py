@@ -110,7 +110,7 @@ def has_sample(directory: Path) -> bool:
     """Whether a process recorded a sample in a directory."""
     for file in directory.glob("*.part"):
         with contextlib.suppress(DownbeatError, OSError):  # it is being made, or was joined
-            if any(len(section.tables["maps"]) for section in read_sections(file)):
+            if any(len(section.tables.maps) for section in read_sections(file)):
                 return True
     return any(directory.glob("*.trace"))
 

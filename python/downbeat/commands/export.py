@@ -13,8 +13,8 @@ from downbeat.errors import UsageError
 from downbeat.files import is_standard_output
 
 if TYPE_CHECKING:
+    from downbeat.trace.recording import Recording
     from downbeat.trace.spans import Spans
-    from downbeat.trace.trace import Trace
 
 
 def export(
@@ -30,7 +30,7 @@ def export(
         str,
         typer.Option(
             "--to",
-            help="csv, parquet or json (an object per line); timelines of a launch or a trace: perfetto, otf2; of a "
+            help="csv, parquet or json (an object per line); timelines of a launch or a trace: perfetto; of a "
             "trace kineto; of its clocks openmetrics, perfetto-clocks.",
             metavar="KIND",
             autocompletion=options.FORMAT_NAMES,
@@ -51,25 +51,25 @@ def export(
     """Export numbers to CSV, Parquet or JSON; timelines and clocks to formats of other tools.
 
     Cells: a summary over the valid samples of each cell. Samples: the metrics of each sample. Stamps: entry and exit of
-    every rank. Times are in seconds; names of columns end in their unit. Timelines as otf2 or kineto are a directory.
+    every rank. Times are in seconds; names of columns end in their unit. Timelines as kineto are a directory.
     """
     from downbeat.align.timebase import CLOCK_WRITERS
     from downbeat.report.export import FILE_KINDS
     from downbeat.trace.file import is_trace
+    from downbeat.trace.recording import open_recording
     from downbeat.trace.spans import spans_of_recording
-    from downbeat.trace.trace import open_trace
     from downbeat.trace.viewers import WRITERS
 
     if is_trace(path):
         refuse_rows(rows)
         if to in CLOCK_WRITERS:
-            export_clocks(open_trace(path, job), to, output or Path("-"))
+            export_clocks(open_recording(path, job), to, output or Path("-"))
             return
         if to not in WRITERS:
             known = ", ".join((*WRITERS, *CLOCK_WRITERS))
             raise UsageError(f"unknown format '{to}' of a recording; choose one of {known}")
         check_viewer_output(path, to, output)
-        export_spans(spans_of_recording(open_trace(path, job)), to, output)
+        export_spans(spans_of_recording(open_recording(path, job)), to, output)
     elif to in CLOCK_WRITERS:
         raise UsageError(f"{to} is a format of recordings, and '{path}' is none")
     elif to in WRITERS:
@@ -78,7 +78,7 @@ def export(
     elif to in FILE_KINDS:
         export_rows(path, to, rows, output or Path("-"))
     else:
-        raise UsageError(f"unknown format '{to}'; choose one of {', '.join((*FILE_KINDS, 'perfetto', 'otf2'))}")
+        raise UsageError(f"unknown format '{to}'; choose one of {', '.join((*FILE_KINDS, 'perfetto'))}")
 
 
 def refuse_rows(rows: str) -> None:
@@ -121,7 +121,7 @@ def export_launch_spans(path: Path, to: str, output: Path | None, samples: int) 
     from downbeat.trace.spans import spans_of_launch
 
     if to == "kineto":
-        raise UsageError("kineto is a format of recordings; of a launch choose perfetto or otf2")
+        raise UsageError("kineto is a format of recordings; of a launch choose perfetto")
     check_viewer_output(path, to, output)
     launches = open_experiment(path).launches
     if len(launches) != 1:
@@ -140,13 +140,13 @@ def export_spans(spans: Spans, to: str, output: Path | None) -> None:
         print(line, file=sys.stderr)
 
 
-def export_clocks(trace: Trace, to: str, output: Path) -> None:
+def export_clocks(recording: Recording, to: str, output: Path) -> None:
     """Writes the clocks of a recording's hosts in a format of another tool."""
     from downbeat.align.timebase import CLOCK_WRITERS, Timebase
 
     if is_standard_output(output) and to != "openmetrics":
         raise UsageError("give the file to write with --output")
-    base = Timebase(trace)
+    base = Timebase(recording)
     CLOCK_WRITERS[to](base, output)
     for line in base.notes():
         print(line, file=sys.stderr)

@@ -62,8 +62,9 @@ def trace(
     """
     from downbeat.trace.command import why_nothing
     from downbeat.trace.file import TRACE_SUFFIXES, jobs_in
+    from downbeat.trace.recording import open_recording
     from downbeat.trace.start import preloaded
-    from downbeat.trace.trace import open_trace, trace_lines
+    from downbeat.trace.trace import trace_lines
 
     if not harmonize and not record:
         raise UsageError("--no-record without --harmonize does nothing; leave one out")
@@ -89,7 +90,7 @@ def trace(
     for job in jobs:
         if len(jobs) > 1:
             print(f"job {job}", file=sys.stderr)
-        for line in trace_lines(open_trace(output, job), output):
+        for line in trace_lines(open_recording(output, job=job), output):
             print(line, file=sys.stderr)
     if record:
         print(f"next: downbeat arrivals {shlex.quote(str(output))}", file=sys.stderr)
@@ -181,15 +182,15 @@ def arrivals(
     from downbeat.trace.arrivals import MOST, find_arrivals, of_phase
     from downbeat.trace.page import make_page, render_arrivals, to_json
     from downbeat.trace.patterns import write_export
-    from downbeat.trace.trace import open_trace
-    from downbeat.trace.verdict import baseline_command, with_baseline
+    from downbeat.trace.recording import open_recording
+    from downbeat.trace.verdict import baseline_command, baselines
 
     if site and not export:
         raise UsageError("--site says which arrivals to export; add --export FILE")
-    found = find_arrivals(open_trace(trace, job, MOST))
+    found = find_arrivals(open_recording(trace, job, MOST))
     if phase is not None:
         found = of_phase(found, phase)
-    times = with_baseline(found, baseline) if baseline else None
+    times = baselines(found.sites, baseline) if baseline else None
     if export:
         write_export(found, (site or 1) - 1, export)
     if output or pictures:

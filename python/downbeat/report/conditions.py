@@ -6,10 +6,10 @@ import contextlib
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from downbeat.comparison.settings import ENVIRONMENT, LIBRARY_SETTING, value_of
-from downbeat.comparison.summaries import synchronization
 from downbeat.data.attributes import ATTRIBUTES, Origin
 from downbeat.report.page import PageSection, Table, span
 from downbeat.report.warnings import first_line
@@ -18,6 +18,7 @@ from downbeat.run.machine import settings_of
 from downbeat.run.plan import DEFAULT_VARIANT
 from downbeat.run.simulation import platforms_of
 from downbeat.sentences import listed, time_text
+from downbeat.tables import Floats, Ints, Texts
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted
 
 
@@ -28,18 +29,18 @@ def distinct(values: Iterable[object]) -> list[str]:
 
 def measured_section(experiment: Experiment, prefix: str) -> PageSection:
     """Describes the measurements and the method."""
-    cells, contexts = experiment.cells, [launch.context for launch in experiment.launches]
-    valid, rejected = int(cells["valid_count"].sum()), int(cells["rejected"].sum())
+    cells, contexts = experiment.cell_table, [launch.context for launch in experiment.launches]
+    valid, rejected = int(cells.valid_count.sum()), int(cells.rejected.sum())
     most_cells = max(len(launch.cells) for launch in experiment.launches)
     of_launch = f"each of {counted(most_cells, 'cell')}, in blocks in random order"
     definitions = (
-        ("operations", listed(distinct(cells["operation"]))),
-        ("sizes", sizes_text(cells)),
-        ("types", listed(distinct(cells["datatype"]))),
-        ("algorithms", listed(distinct(cells["algorithm"]))),
-        ("synchronizers", listed(distinct(synchronization(cells)))),
-        ("arrival patterns", patterns_text(cells)),
-        ("processes", listed(distinct(cells["ranks"]))),
+        ("operations", listed(distinct(cells.operation))),
+        ("sizes", sizes_text(cells.size)),
+        ("types", listed(distinct(cells.datatype))),
+        ("algorithms", listed(distinct(cells.algorithm))),
+        ("synchronizers", listed(distinct(cells.started_by))),
+        ("arrival patterns", patterns_text(cells.pattern, cells.largest_delay)),
+        ("processes", listed(distinct(cells.ranks))),
         ("launches", f"{len(experiment.launches)}, {of_launch}; {order_text(experiment)}"),
         (
             "rejected",
@@ -70,20 +71,19 @@ def setting_text(name: str, context: Mapping[str, object]) -> str:
     return value
 
 
-def sizes_text(cells: pd.DataFrame) -> str:
+def sizes_text(measured: Ints) -> str:
     """Returns the sizes, in bytes."""
-    sizes = sorted(float(size) for size in cells["size"].unique() if size > 0)
-    without = ["no message"] if (cells["size"] == 0).any() else []
+    sizes = [float(size) for size in np.unique(measured) if size > 0]
+    without = ["no message"] if (measured == 0).any() else []
     return listed([*([f"{', '.join(map(bytes_text, sizes))} bytes"] if sizes else []), *without])
 
 
-def patterns_text(cells: pd.DataFrame) -> str:
+def patterns_text(patterns: Texts, largest: Floats) -> str:
     """Returns the patterns with their delays."""
-    late = cells[cells["pattern"] != "none"]
-    if late.empty:
+    delays = largest[patterns != "none"] * MICROSECONDS
+    if not len(delays):
         return "none: all ranks start together"
-    delays = late["largest_delay"] * MICROSECONDS
-    return f"{listed(distinct(cells['pattern']))}, delays of {span(float(delays.min()), float(delays.max()))} us"
+    return f"{listed(distinct(patterns))}, delays of {span(float(delays.min()), float(delays.max()))} us"
 
 
 def order_text(experiment: Experiment) -> str:
@@ -196,7 +196,7 @@ def launches_section(experiment: Experiment, prefix: str) -> PageSection:
     rows = []
     for launch in experiment.launches:
         context, cells = launch.context, launch.cells
-        valid, rejected = int(cells["valid_count"].sum()), int(cells["rejected"].sum())
+        valid, rejected = int(cells.valid_count.sum()), int(cells.rejected.sum())
         offset = context.get("clock_check_offset_s")
         rows.append(
             {

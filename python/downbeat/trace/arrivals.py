@@ -4,112 +4,102 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
 from downbeat.errors import UsageError
+from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import counted
-from downbeat.trace.balance import kinds_of_sites, times_of_ranks
-from downbeat.trace.calls import SITE, call_begins, match_arrivals
+from downbeat.trace.arrived import Arrived, SiteCalls, gaps_of, names_before
+from downbeat.trace.balance import KindTimes, RankTimes, kinds_of_sites, times_of_ranks
+from downbeat.trace.calls import SITE, call_begins, match_arrivals, whole_calls
 from downbeat.trace.causes import (
+    LateRanks,
+    SiteCauses,
+    causes_at_sites,
     costs_of_calls,
     late_ranks_of,
-    only_neighbors,
-    summarize_causes,
-    with_gaps,
-    with_last,
-    with_places,
-    with_quickest,
+    quickest_ranks,
+    ratio,
 )
-from downbeat.trace.estimates import estimate_sites, site_totals
-from downbeat.trace.file import Section, room_lines
-from downbeat.trace.phases import SEPARATOR, mixed_calls, phase_problems, summarize_phases
+from downbeat.trace.communicators import NOT_KNOWN
+from downbeat.trace.estimates import Estimates, estimate_sites, site_totals
+from downbeat.trace.file import room_lines
+from downbeat.trace.phases import SEPARATOR, Phases, in_phase, mixed_calls, phase_problems
+from downbeat.trace.profile import Profile
+from downbeat.trace.recording import Processes, Recording, Sums
+from downbeat.trace.records import Records
 from downbeat.trace.sites import absent_modules, site_names
-from downbeat.trace.threads import ProcessTime
+from downbeat.trace.threads import ProcessTime, threads_of_ranks
 
 
-class Recorded(Protocol):
-    """What a `Trace` has: its frames, by the same names."""
+class Sites(Estimates):
+    """Call sites, by time in them: all that is known of each."""
 
-    @property
-    def records(self) -> pd.DataFrame: ...
-    @property
-    def profile(self) -> pd.DataFrame: ...
-    @property
-    def processes(self) -> pd.DataFrame: ...
-    @property
-    def clocks(self) -> pd.DataFrame: ...
-    @property
-    def phases(self) -> pd.DataFrame: ...
-    @property
-    def sums(self) -> pd.DataFrame: ...
-    @property
-    def sampled(self) -> bool: ...
-    @property
-    def sections(self) -> list[Section]: ...
+    name: Texts = column("file and line, or function")
+    last_rank: Ints = column("rank that causes most waiting there; -1: not known")
+    last_share: Floats = column("share of the calls in which others wait for it", "1")
+    last_wait: Floats = column("share of the waiting that it causes", "1")
+    quick_rank: Ints = column("rank that spends the least time in nearly all calls (`quickest_ranks`); -1: none")
+    quick_time: Floats = column("its time in a call, median", "s")
+    quick_others: Floats = column("that of the others, median", "s")
 
 
-def run_seconds(trace: Recorded) -> float:
-    """Returns how long the run took, from MPI_Init to MPI_Finalize, or until the last exit that was seen."""
-    clocks = trace.clocks["global_ns"]
-    last = trace.records[["entry", "exit"]].max().max()
-    end = max(clocks.max() * 1e-9, last if pd.notna(last) else 0.0)
-    return float(end - clocks.min() * 1e-9) if len(clocks) else 0.0
+class PhaseTimes(Table):
+    """Phases of the program, with those within them."""
+
+    phase: Texts = column("path, outer > inner")
+    ranks: Ints = column("ranks that began it", "1")
+    begins: Ints = column("times that they began it", "1")
+    seconds: Floats = column("time in it, summed over ranks", "s")
+    calls: Ints = column("calls at its call sites", "1")
+    time: Floats = column("process time in them, as in Sites", "s")
+    wait: Floats = column("waiting in them", "s")
+    wait_error: Floats = column("sum of the errors of waits", "s")
+    wait_sampling: Floats = column("sum of the errors that a sample adds", "s")
+    last_rank: Ints = column("rank that costs most waiting; -1: not known")
+    last_wait: Floats = column("its share of the waiting", "1")
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """Arrivals in a trace.
+    """Arrivals in a recording.
 
     Attributes:
-        rows: a row per process and call (`match_arrivals`), with `site`, the index of `sites`, and `with_gaps`.
-            `own_time`, `own_wait` and `own_wait_error` are process time (`ProcessTime`).
-        calls: a row per call (likewise), with `site`, and `weight`: for how many calls it stands.
-        sites: a row per call site, by time in it: `SITE` and `name`; of all calls: `calls`, `time` (process time, sum
-            over processes), `share` of the run of all processes; of those in `calls`, `sampled` in number: `bytes`
-            (median); `wait`, estimated for all, as sum over processes; `wait_error` (the sum of the errors of waits)
-            and `wait_sampling` (half the width of the 95 % interval, if calls are a sample); `overlap` (between call
-            and wait, median; NaN if blocking); `after_last` (median); `SPREAD_QUANTILES`, and with `_error` half the
-            width of their 95 % intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose
-            spread is more than its bound); `last_rank` (that causes most waiting; -1: nobody can be told),
-            `last_share` (of the calls, in which ranks wait for it) and `last_wait` (of the waiting); who spends least
-            time in the calls (`with_quickest`); `communicators` (names that the program gave); `beyond` (of a site
-            without a whole call, as in the records). Times in s.
-        causes: a row per site and rank that ranks wait for there, as `summarize_causes`.
-        late_ranks: the same of the run, a row per rank, by waiting caused, with `where_before` of the first ones.
-        by_rank: where the time of each rank went, as `times_of_ranks`; empty: not known.
+        rows: what each process did in each call.
+        calls: whole calls.
+        sites: call sites, by time in them.
+        causes: ranks that others wait for at each site.
+        late_ranks: the same of the run, by waiting caused.
         run: duration, s.
         ranks: of the job.
         threads: of all ranks that called collectives.
-        left_out: records that are not analyzed, by what they are; see `BEYOND`.
+        left_out: number of records that are not analyzed, by reason; see `BEYOND`.
         bound: largest bound of a timestamp's error, s; NaN: there is no timestamp.
-        bound_is: what that is, if it is not hard; begins with a comma.
-        kinds: a row per process and kind of MPI call: `rank`, `kind`, `calls`, `time`, `analyzed` (of that, at `sites`
-            with calls), s; empty: not known.
-        phases: a row per phase, with those within it: `phase` (`outer > inner`), `ranks` (that began it), `begins` and
-            `seconds` of all of them; of its call sites `calls`, `time`, `wait`, `wait_error`, `wait_sampling`, summed;
-            `last_rank` (that cost most waiting; -1: nobody can be told), `last_wait` (its part of the waiting).
+        bound_is: kind of the bound, if it is not hard; begins with a comma.
+        by_rank: where the time of each rank went; empty: not known.
+        kinds: time in calls of MPI by process and kind; empty: not known.
+        phases: phases of the program.
         phase: that the tables describe; "": the whole run.
         warnings: sentences that come first.
         notes: sentences that come last.
     """
 
-    rows: pd.DataFrame
-    calls: pd.DataFrame
-    sites: pd.DataFrame
-    causes: pd.DataFrame
-    late_ranks: pd.DataFrame
+    rows: Arrived
+    calls: SiteCalls
+    sites: Sites
+    causes: SiteCauses
+    late_ranks: LateRanks
     run: float
     ranks: int
     threads: int
     left_out: Mapping[str, int]
     bound: float
     bound_is: str = ""
-    by_rank: pd.DataFrame = field(default_factory=pd.DataFrame)
-    kinds: pd.DataFrame = field(default_factory=pd.DataFrame)
-    phases: pd.DataFrame = field(default_factory=pd.DataFrame)
+    by_rank: RankTimes = field(default_factory=lambda: RankTimes.of_rows([]))
+    kinds: KindTimes = field(default_factory=lambda: KindTimes.of_rows([]))
+    phases: PhaseTimes = field(default_factory=lambda: PhaseTimes.of_rows([]))
     phase: str = ""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -124,87 +114,161 @@ BEYOND = (
 MOST = 1_000_000  # records that are analyzed; of more, a sample is
 
 
-def find_arrivals(trace: Recorded) -> Arrivals:
-    """Returns the arrivals in a trace."""
-    run = run_seconds(trace)
-    process_time = ProcessTime(trace.records, trace.profile)
-    profile = process_time.of_profile(trace.profile, trace.records)
-    found = arrivals_of(trace.records, run, int(trace.processes["world_size"].max()), profile, process_time)
-    kinds = kinds_of_sites(profile, sums_of_processes(trace, profile), found.rows, run)
+def run_seconds(recording: Recording) -> float:
+    """Duration of the run, s: from MPI_Init to MPI_Finalize, or until the last exit that was seen."""
+    clocks, records = recording.clocks.global_ns, recording.records
+    if not len(clocks):
+        return 0.0
+    last = max(float(np.fmax.reduce(times, initial=-np.inf)) for times in (records.entry, records.exit))
+    return float(max(clocks.max() * 1e-9, last) - clocks.min() * 1e-9)
+
+
+def find_arrivals(recording: Recording) -> Arrivals:
+    """The arrivals in a recording."""
+    run = run_seconds(recording)
+    process_time = ProcessTime(recording.records, recording.profile)
+    profile = process_time.of_profile(recording.profile, recording.records)
+    ranks = int(recording.processes.world_size.max())
+    found = arrivals_of(recording.records, run, ranks, profile, process_time)
+    kinds, by_rank = found.kinds, found.by_rank
+    if run > 0:  # else the processes ended before their clocks were known
+        kinds = kinds_of_sites(profile, sums_of_processes(recording, profile), found.rows, run)
+        by_rank = times_of_ranks(found.rows, found.calls, found.sites, run, kinds)
     return replace(
         found,
         kinds=kinds,
-        by_rank=times_of_ranks(found.rows, found.calls, found.sites, run, kinds),
-        phases=summarize_phases(trace.phases, found.sites, found.causes),
-        warnings=tuple(shared_processors(trace.processes, run)),
-        notes=tuple(notes_on(trace, found)),
+        by_rank=by_rank,
+        phases=summarize_phases(recording.phases, found.sites, found.causes),
+        warnings=tuple(shared_processors(recording.processes, run)),
+        notes=tuple(notes_on(recording, found)),
     )
 
 
-def sums_of_processes(trace: Recorded, profile: pd.DataFrame) -> pd.DataFrame:
-    """Returns the sums of a trace in which calls that completed collectives have the process time of its profile."""
-    saved = (trace.profile["wait_time"] - profile["wait_time"]).groupby(profile["rank"]).sum()
-    sums = trace.sums.copy()
-    requests = sums["kind"] == "requests"
-    sums.loc[requests, "time"] -= sums.loc[requests, "rank"].map(saved).fillna(0.0)
-    return sums
+def sums_of_processes(recording: Recording, profile: Profile) -> Sums:
+    """The sums of a recording with the process time of its profile in calls that completed collectives."""
+    sums = recording.sums
+    saved = pd.Series(recording.profile.wait_time - profile.wait_time).groupby(profile.rank).sum()
+    requests = sums.kind == "requests"
+    return sums.replaced(time=sums.time - np.where(requests, saved.reindex(sums.rank, fill_value=0.0), 0.0))
 
 
 def arrivals_of(
-    records: pd.DataFrame,
+    records: Records,
     run: float,
     ranks: int,
-    profile: pd.DataFrame | None = None,
+    profile: Profile | None = None,
     process_time: ProcessTime | None = None,
 ) -> Arrivals:
-    """Returns the arrivals in records.
+    """The arrivals in records.
 
     Args:
-        records: columns as in `Trace.records`.
+        records: of all processes.
         run: duration, s.
         ranks: of the job.
-        profile: like `Trace.profile`, in process time; `row` in records is its index; None: records are all there is.
+        profile: in process time; `row` in records is its index; None: records are all there is.
         process_time: of the processes; None: that of the records.
     """
-    records = with_gaps(records)
-    if profile is not None and len(records):
-        records = only_neighbors(records, (profile["thinning"].to_numpy() > 0)[records["row"].to_numpy()])
-    rows, calls = match_arrivals(records)
-    rows = (process_time or ProcessTime(records)).of_rows(rows)
-    calls["site"] = calls.groupby(SITE, sort=False, observed=True).ngroup() if len(calls) else 0
-    rows["site"] = calls["site"].to_numpy()[rows["call"].to_numpy()] if len(calls) else 0
-    calls["weight"] = 1.0
-    if profile is not None and len(calls):
-        # The process with the fewest records decides.
-        thinning = profile["thinning"].to_numpy(dtype=float)[rows["row"].to_numpy()]
-        calls["weight"] = np.exp2(np.maximum.reduceat(thinning, call_begins(rows)))
-    bound = float(records["bound"].max()) if len(records) else np.nan
-    totals = None if profile is None else site_totals(rows, calls, profile)
-    threads = records[["rank", "thread"]].drop_duplicates() if "thread" in records else records[["rank"]][:0]
-    threads_in_calls = ranks - threads["rank"].nunique() + len(threads)
-    sites = estimate_sites(rows, calls, run * ranks, totals)
-    order = np.empty(len(sites), dtype=np.int64)
-    order[sites["number"].to_numpy(dtype=np.int64)] = np.arange(len(sites))
-    for frame in (rows, calls):
-        frame["site"] = order[frame["site"].to_numpy(dtype=np.int64)] if len(frame) else frame["site"]
-    absent = {} if profile is None else absent_modules(dict(zip(profile["module"], profile["build_id"], strict=True)))
+    whole, call = whole_calls(records)
+    thinning = np.zeros(len(records), dtype=np.int64) if profile is None else profile.thinning[records.row]
+    before, before_out, gap = gaps_of(records, thinning > 0)
+    waits, matched = match_arrivals(records, whole, call)
+    site = matched.frame(*SITE).groupby(SITE, sort=False, observed=True).ngroup().to_numpy(dtype=np.int64)
+    weight = np.ones(len(matched))
+    if len(matched):  # the process with the fewest records decides
+        weight = np.exp2(np.maximum.reduceat(thinning[whole].astype(float), call_begins(call)))
+    absent = {} if profile is None else absent_modules(dict(zip(profile.module, profile.build_id, strict=True)))
     names = site_names(records if profile is None else profile, absent)
-    sites["name"] = [names[str(a), int(b)] for a, b in zip(sites["module"], sites["offset"], strict=True)]
-    rows = with_places(rows, records, names)
-    costs = costs_of_calls(rows, calls, sites)
-    causes = summarize_causes(costs, ["site", "rank"])
-    sites = with_quickest(with_last(sites, causes), rows)
-    late_ranks = late_ranks_of(costs, rows, sites)
-    notes = tuple(absent.values())
-    beyond = np.bincount(records["beyond"] if "beyond" in records else [0] * len(records), minlength=len(BEYOND))
+    own_time, own_wait, own_wait_error = (process_time or ProcessTime(records)).of_waits(waits)
+    rows = waits.extended(
+        Arrived,
+        before=names_before(before[whole], records, names),
+        before_out=before_out[whole],
+        gap=gap[whole],
+        own_time=own_time,
+        own_wait=own_wait,
+        own_wait_error=own_wait_error,
+        site=site[call],
+    )
+    calls = matched.extended(SiteCalls, site=site, weight=weight)
+    totals = None if profile is None else site_totals(rows, calls, profile)
+    estimates = estimate_sites(rows, calls, run * ranks, totals)
+    by_time = np.argsort(-estimates.time, kind="stable")
+    number = np.empty(len(estimates), dtype=np.int64)
+    number[by_time] = np.arange(len(estimates))
+    rows, calls = rows.replaced(site=number[rows.site]), calls.replaced(site=number[calls.site])
+    sites = estimates[by_time]
+    places = zip(sites.module, sites.offset.tolist(), strict=True)
+    site_name = np.array([names[str(module), offset] for module, offset in places], dtype=object)
+    threads = threads_of_ranks(records)
+    beyond = np.bincount(records.beyond, minlength=len(BEYOND))
     beyond[0] -= len(rows)
-    left_out = {what: int(number) for what, number in zip(BEYOND, beyond, strict=True) if number}
-    sites = sites.drop(columns="number")
-    return Arrivals(rows, calls, sites, causes, late_ranks, run, ranks, threads_in_calls, left_out, bound, notes=notes)
+    costs = costs_of_calls(rows, calls, sites)
+    causes = causes_at_sites(costs)
+    return Arrivals(
+        rows,
+        calls,
+        with_last(sites, site_name, causes, rows),
+        causes,
+        late_ranks_of(costs, rows, sites, site_name),
+        run,
+        ranks,
+        ranks - len(threads) + sum(threads.values()),
+        {reason: int(count) for reason, count in zip(BEYOND, beyond, strict=True) if count},
+        float(records.bound.max()) if len(records) else np.nan,
+        notes=tuple(absent.values()),
+    )
+
+
+def with_last(estimates: Estimates, name: Texts, causes: SiteCauses, rows: Arrived) -> Sites:
+    """Call sites with the rank that causes most waiting there; where there is none, with the quickest rank."""
+    sites, first = np.unique(causes.site, return_index=True)
+    last_rank, calls, wait = np.full(len(estimates), -1), np.zeros(len(estimates)), np.zeros(len(estimates))
+    last_rank[sites], calls[sites], wait[sites] = causes.rank[first], causes.calls[first], causes.wait[first]
+    quickest = quickest_ranks(rows, np.flatnonzero(last_rank < 0))
+    none = (-1, np.nan, np.nan)
+    quick = np.array([quickest.get(site, none) for site in range(len(estimates))], dtype=float).reshape(-1, 3)
+    return estimates.extended(
+        Sites,
+        name=name,
+        last_rank=last_rank,
+        last_share=ratio(calls, estimates.calls, 0.0).clip(max=1.0),
+        last_wait=ratio(wait, estimates.wait, 0.0).clip(max=1.0),
+        quick_rank=quick[:, 0].astype(np.int64),
+        quick_time=quick[:, 1],
+        quick_others=quick[:, 2],
+    )
+
+
+def summarize_phases(phases: Phases, sites: Sites, causes: SiteCauses) -> PhaseTimes:
+    """The phases of a program."""
+    rows = []
+    for path in dict.fromkeys(phases.phase.tolist()):
+        its, within = phases[phases.phase == path], in_phase(sites.phase, path)
+        caused = causes[within[causes.site]]
+        by_rank = pd.Series(caused.wait).groupby(caused.rank).sum()
+        some = sites[within]
+        wait = float(some.wait.sum())
+        known = wait > 0 and len(by_rank) > 0
+        rows.append(
+            {
+                "phase": path,
+                "ranks": len(set(its.rank.tolist())),
+                "begins": int(its.begins.sum()),
+                "seconds": float(its.time.sum()),
+                "calls": int(some.calls.sum()),
+                "time": float(some.time.sum()),
+                "wait": wait,
+                "wait_error": float(some.wait_error.sum()),
+                "wait_sampling": float(some.wait_sampling.sum()),
+                "last_rank": int(by_rank.index[int(by_rank.argmax())]) if known else -1,
+                "last_wait": float(by_rank.max() / wait) if known else 0.0,
+            }
+        )
+    return PhaseTimes.of_rows(rows)
 
 
 def of_phase(found: Arrivals, name: str) -> Arrivals:
-    """Returns the arrivals in a phase and in those within it; shares are of its time.
+    """The arrivals in a phase and in those within it; shares are of its time.
 
     Args:
         found: all of the run.
@@ -213,83 +277,88 @@ def of_phase(found: Arrivals, name: str) -> Arrivals:
     Raises:
         UsageError: there is no such phase.
     """
-    known = list(found.phases["phase"]) if len(found.phases) else []
-    wanted = [path for path in known if f"{SEPARATOR}{name}{SEPARATOR}" in f"{SEPARATOR}{path}{SEPARATOR}"]
-    if not wanted:
+    known = found.phases.phase.tolist()
+    chosen = [path for path in known if f"{SEPARATOR}{name}{SEPARATOR}" in f"{SEPARATOR}{path}{SEPARATOR}"]
+    if not chosen:
         there = ", ".join(f"'{path}'" for path in known) or 'none; a program names them by MPI_Pcontrol(1, "name")'
         raise UsageError(f"the trace has no phase '{name}'; phases: {there}")
-    phases = found.phases[found.phases["phase"].isin(wanted)].reset_index(drop=True)
-    outermost = [path for path in wanted if path.rpartition(SEPARATOR)[0] not in wanted]
-    run = float(phases.loc[phases["phase"].isin(outermost), "seconds"].sum()) / found.ranks
-    inside = found.sites["phase"].astype(str).isin(wanted).to_numpy()
-    number = np.cumsum(inside) - 1
-    sites = found.sites[inside].reset_index(drop=True)
-    sites["share"] = sites["time"] / (run * found.ranks) if run > 0 else np.nan
-    rows, calls = (frame[inside[frame["site"].to_numpy(dtype=np.int64)]] for frame in (found.rows, found.calls))
-    rows, calls = (frame.assign(site=number[frame["site"].to_numpy(dtype=np.int64)]) for frame in (rows, calls))
+    phases = found.phases[np.isin(known, chosen)]
+    outermost = [path.rpartition(SEPARATOR)[0] not in chosen for path in phases.phase]
+    run = float(phases.seconds[outermost].sum()) / found.ranks
+    inside = np.array([path in chosen for path in found.sites.phase], dtype=bool)
+    kept = inside[found.calls.site]
+    number, call = np.cumsum(inside) - 1, np.cumsum(kept) - 1
+    sites = found.sites[inside]
+    share = sites.time / (run * found.ranks) if run > 0 else np.full(len(sites), np.nan)
+    rows, calls = found.rows[inside[found.rows.site]], found.calls[kept]
+    rows, calls = rows.replaced(site=number[rows.site], call=call[rows.call]), calls.replaced(site=number[calls.site])
     costs = costs_of_calls(rows, calls, sites)
     return replace(
         found,
-        sites=sites,
-        causes=summarize_causes(costs, ["site", "rank"]),
-        late_ranks=late_ranks_of(costs, rows, sites),
+        sites=sites.replaced(share=share),
+        causes=causes_at_sites(costs),
+        late_ranks=late_ranks_of(costs, rows, sites, sites.name),
         rows=rows,
         calls=calls,
         run=run,
         phase=name,
         phases=phases,
-        by_rank=found.by_rank.iloc[:0],
-        kinds=found.kinds.iloc[:0],
+        by_rank=found.by_rank[:0],
+        kinds=found.kinds[:0],
     )
 
 
 READY = 0.01  # share of the run from which waiting for a processor is mentioned
 
 
-def shared_processors(processes: pd.DataFrame, run: float) -> list[str]:
-    """Returns a sentence on each host with more ranks than processors, and one on ranks that waited for a processor."""
-    said = []
-    for host, some in processes.groupby("host", sort=False):
-        if len(some) > (processors := int(some["processors"].max())):
-            said.append(
+def shared_processors(processes: Processes, run: float) -> list[str]:
+    """A sentence on each host with more ranks than processors, and one on ranks that waited for a processor."""
+    lines = []
+    for host in dict.fromkeys(processes.host.tolist()):
+        some = processes[processes.host == host]
+        if len(some) > (processors := int(some.processors.max())):
+            lines.append(
                 f"{len(some)} ranks share {counted(processors, 'processor')} on {host}: when one runs, others cannot, "
                 "so arrivals, waiting and operations are the scheduler's, too"
             )
-    ready = processes["ready"]
+    ready = pd.Series(processes.ready)
     if run > 0 and ready.mean() >= READY * run:
         most = int(ready.argmax())
-        said.append(
+        lines.append(
             f"ranks were ready to run but waited {ready.mean():.2g} s for a processor, rank "
-            f"{processes['rank'].iloc[most]} {ready.iloc[most]:.2g} s, in MPI_Init and MPI_Finalize, too; times in "
+            f"{processes.rank[most]} {ready[most]:.2g} s, in MPI_Init and MPI_Finalize, too; times in "
             "calls contain it"
         )
-    return said
+    return lines
 
 
-def notes_on(trace: Recorded, found: Arrivals) -> list[str]:
-    """Returns the notes: modules that are elsewhere, a sample, calls that had no room."""
-    said = [*found.notes, *phase_problems(trace.sections), *mixed_calls(found.rows, call_begins(found.rows))]
-    sites = found.sites[found.sites["sampled"] > 0]
-    if trace.sampled:
-        error = (sites["wait_sampling"] / sites["time"]).where(sites["share"] >= MENTIONED, 0.0).max()
-        within = (
-            f"wait % is within {100 * error:.2g} points (95 %, call sites from {percent_text(MENTIONED)} of the run)"
+def notes_on(recording: Recording, found: Arrivals) -> list[str]:
+    """Notes on modules that are elsewhere, phases, a sample, and calls that had no room."""
+    rows, profile = found.rows, recording.profile
+    mixed = mixed_calls(rows.phase, rows.rank, call_begins(rows.call))
+    lines = [*found.notes, *phase_problems(recording.sections), *mixed]
+    sites = found.sites[found.sites.sampled > 0]
+    if recording.sampled:
+        within = "wait % is not known"
+        if len(sites):
+            error = float(np.where(sites.share >= MENTIONED, sites.wait_sampling / sites.time, 0.0).max())
+            mentioned = percent_text(MENTIONED)
+            within = f"wait % is within {100 * error:.2g} points (95 %, call sites from {mentioned} of the run)"
+        lines.append(
+            f"single calls are a sample, {sites.sampled.sum():,} of {found.sites.calls.sum():,}; "
+            f"calls, run % are of all, {within}"
         )
-        said.append(
-            f"single calls are a sample, {sites['sampled'].sum():,} of {found.sites['calls'].sum():,}; "
-            f"calls, run % are of all, {within if len(sites) else 'wait % is not known'}"
-        )
-    said += room_lines(trace.sections)
-    unplaced = trace.profile[trace.profile["module"] == "not known"]
-    if unplaced["calls"].sum():
-        time = float((unplaced["call_time"] + unplaced["wait_time"]).sum())
-        said.append(f"{unplaced['calls'].sum()} calls, {time:.4g} s, had no room for their call site: a full disk?")
-    return said
+    lines += room_lines(recording.sections)
+    unplaced = profile[profile.module == NOT_KNOWN]
+    if count := unplaced.calls.sum():
+        time = float((unplaced.call_time + unplaced.wait_time).sum())
+        lines.append(f"{count} calls, {time:.4g} s, had no room for their call site: a full disk?")
+    return lines
 
 
 MENTIONED = 0.01  # share of the run from which a call site is mentioned
 
 
 def percent_text(share: float) -> str:
-    """Returns a share in percent, without digits that say nothing."""
+    """A share in percent, without digits that say nothing."""
     return f"{100 * share:.0f} %" if share >= 0.095 or share == 0 else f"{100 * share:.1f} %"

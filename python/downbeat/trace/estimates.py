@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from downbeat.trace.calls import SITE, Floats, call_begins
-from downbeat.trace.sites import Z, ratio_error, total_error, weighted_quantiles
+from downbeat.statistics.sampling import Z, ratio_error, total_error, weighted_quantiles
+from downbeat.tables import Floats, Ints, Table, Texts, column
+from downbeat.trace.arrived import Arrived, SiteCalls
+from downbeat.trace.calls import SITE, call_begins
+from downbeat.trace.profile import Profile
 
 SPREAD_QUANTILES = {"spread_p50": 0.5, "spread_p95": 0.95, "spread_p99": 0.99}
 SPREAD_LEVELS = np.array(list(SPREAD_QUANTILES.values()))
@@ -17,139 +21,157 @@ OWN_NAME = re.compile(r"(?!MPI[_ ]COMM)(.*) \([0-9a-f]{16}\)$")  # not those tha
 MOST_NAMES = 3
 
 
-def site_totals(rows: pd.DataFrame, calls: pd.DataFrame, profile: pd.DataFrame) -> pd.DataFrame:
-    """Returns what all calls of each call site took.
+class Site(Table):
+    """What identifies a call site."""
 
-    A row per site has `SITE`, `calls`, `time`, and `unknown`, time of processes that have no whole call in `rows`.
-    Sites that have no whole call come after those of `calls`. Where processes call one collective at different places,
-    the site is that of the first one, and each process' sums are divided as its whole calls are.
+    module: Texts = column("path of the module that makes the calls")
+    offset: Ints = column("return address of the calls in it; of Python, the line", "B")
+    operation: Texts = column("MPI's name, lower case, without MPI_")
+    kind: Texts = column("blocking, nonblocking or persistent")
+    size: Floats = column("processes of the communicator", "1")
+    phase: Texts = column('phase of the program, outer > inner; "": none')
+
+
+class Totals(Site):
+    """What all calls of call sites took; sites without a whole call come last."""
+
+    calls: Ints = column("calls", "1")
+    time: Floats = column("time in them, summed over processes", "s")
+    unknown: Floats = column("part of it of processes without a whole call", "s")
+    beyond: Ints = column("of a site without a whole call, as in Records")
+
+
+class Estimates(Site):
+    """Call sites: calls and time of all calls; the rest estimated for all from the whole calls that were recorded."""
+
+    calls: Ints = column("calls", "1")
+    sampled: Ints = column("calls that were recorded whole", "1")
+    bytes: Floats = column("size, median; NaN: not known", "B")
+    time: Floats = column("process time in the calls, summed over processes", "s")
+    wait: Floats = column("process time of waiting for late ranks, likewise", "s")
+    wait_error: Floats = column("sum of the errors of waits", "s")
+    wait_sampling: Floats = column("half-width of the 95 % interval of `wait`, if calls are a sample", "s")
+    share: Floats = column("`time` as a share of the run of all processes", "1")
+    overlap: Floats = column("time between call and wait, median; NaN if blocking", "s")
+    after_last: Floats = column("from the last entry to the last exit, median; NaN if nonblocking", "s")
+    spread_p50: Floats = column("from the first to the last entry, median", "s")
+    spread_p95: Floats = column("likewise, 95 % quantile", "s")
+    spread_p99: Floats = column("likewise, 99 % quantile", "s")
+    spread_p50_error: Floats = column("distance of spread_p50 to the farther end of its 95 % interval", "s")
+    spread_p95_error: Floats = column("likewise", "s")
+    spread_p99_error: Floats = column("likewise", "s")
+    bound: Floats = column("largest possible error of a spread, median", "s")
+    apart: Floats = column("share of the calls whose spread is more than that", "1")
+    communicators: Texts = column("names that the program gave to communicators")
+    beyond: Ints = column("of a site without a whole call, as in Records")
+
+
+def site_totals(rows: Arrived, calls: SiteCalls, profile: Profile) -> Totals:
+    """What all calls of each call site took.
+
+    Where processes call one collective at different places, the site is that of the first one, and each process' sums
+    are divided as its whole calls are.
     """
-    weight = calls["weight"].to_numpy(dtype=float)[rows["call"].to_numpy()] if len(calls) else np.array([])
-    parts = pd.DataFrame({"row": rows["row"], "site": rows["site"], "time": weight * rows["own_time"], "calls": weight})
-    parts = parts.groupby(["row", "site"], sort=False)[["time", "calls"]].sum().reset_index()
+    weight = calls.weight[rows.call]
+    parts = pd.DataFrame({"row": rows.row, "site": rows.site, "time": weight * rows.own_time, "calls": weight})
+    parts = parts.groupby(["row", "site"], sort=False).sum().reset_index()
     share = parts[["time", "calls"]] / parts.groupby("row")[["time", "calls"]].transform("sum")
-    whole = pd.DataFrame({"time": profile["call_time"] + profile["wait_time"], "calls": profile["calls"]})
-    of = parts["row"].to_numpy(dtype=np.int64)
-    parts["calls"] = share["calls"] * whole["calls"].to_numpy()[of]
-    parts["time"] = share["time"].fillna(share["calls"]) * whole["time"].to_numpy()[of]
-    sites = calls.drop_duplicates("site").set_index("site").sort_index()[SITE]
+    whole = profile.frame(*SITE, "rank", "calls", "beyond").assign(time=profile.call_time + profile.wait_time)
+    of_row = whole.loc[parts.row, ["calls", "time"]].reset_index(drop=True)
+    parts = parts.assign(calls=share.calls * of_row.calls, time=share.time.fillna(share.calls) * of_row.time)
+    first = np.unique(calls.site, return_index=True)[1]
+    sites = pd.DataFrame({name: np.asarray(getattr(calls, name)[first]) for name in SITE})
     totals = sites.join(parts.groupby("site")[["time", "calls"]].sum()).assign(unknown=0.0)
-    others = profile[(profile["calls"] > 0) & ~profile.index.isin(of)]
-    rest = others.assign(time=whole["time"]).groupby(SITE, sort=False, observed=True)[["calls", "time"]].sum()
-    rest = rest.reset_index().assign(unknown=lambda frame: frame["time"])
-    both = pd.concat([totals, rest], ignore_index=True) if len(totals) else rest
-    summed = both.groupby(SITE, sort=False, observed=True, dropna=False)[["time", "calls", "unknown"]].sum()
-    summed = summed.reset_index()
-    kept = profile[profile["calls"] > 0].groupby(SITE, sort=False, observed=True, dropna=False)
-    own = kept.agg(beyond=("beyond", "max"), own=("rank", "nunique")).reset_index()
-    summed = summed.merge(own, how="left", on=SITE)
-    here = summed["size"].where(summed["beyond"] == 0, summed["own"])  # of a call's ranks those that are in the trace
-    summed["calls"] = (summed["calls"] / here).round().fillna(0).astype(np.int64)
-    return summed
+    kept = whole[whole.calls > 0]
+    others = kept[~kept.index.isin(parts.row)].groupby(SITE, sort=False, observed=True)[["calls", "time"]].sum()
+    others = others.reset_index().assign(unknown=lambda frame: frame.time)
+    sums = pd.concat([totals, others], ignore_index=True) if len(totals) else others
+    sums = sums.groupby(SITE, sort=False, observed=True, dropna=False)[["time", "calls", "unknown"]].sum().reset_index()
+    own = kept.groupby(SITE, sort=False, observed=True, dropna=False)
+    sums = sums.merge(own.agg(beyond=("beyond", "max"), own=("rank", "nunique")).reset_index(), how="left", on=SITE)
+    here = sums["size"].where(sums.beyond == 0, sums.own)  # of a call's ranks those that are in the trace
+    return Totals.of_frame(sums.assign(calls=(sums.calls / here).round().fillna(0).astype(np.int64)))
 
 
-def estimate_sites(
-    rows: pd.DataFrame, calls: pd.DataFrame, available: float, totals: pd.DataFrame | None = None
-) -> pd.DataFrame:
-    """Returns `Arrivals.sites` without names and late ranks, estimated for all calls from those in the sample.
-
-    `number` is the site's number in the frames.
+def estimate_sites(rows: Arrived, calls: SiteCalls, available: float, totals: Totals | None = None) -> Estimates:
+    """Call sites by number, estimated for all calls from those in the sample.
 
     Args:
-        rows: with `site`.
-        calls: with `site` and `weight`.
-        available: seconds that all processes had together.
-        totals: of the sites (`site_totals`), by number; None: `calls` are all there are.
+        rows: of all processes.
+        calls: of these rows.
+        available: time that all processes had together, s.
+        totals: of the sites, by number; None: `calls` are all there are.
     """
-    begins = call_begins(rows)
-    names = ("own_time", "own_wait", "own_wait_error")
-    time, wait, error = (np.add.reduceat(rows[name].to_numpy(), begins) for name in names)
+    begins = call_begins(rows.call)
+    time, wait, error = (np.add.reduceat(each, begins) for each in (rows.own_time, rows.own_wait, rows.own_wait_error))
     overlaps: dict[Hashable, float] = {}
-    if rows["overlap"].notna().any():
-        overlaps = rows.groupby("site")["overlap"].median().to_dict()
-    order = np.argsort(calls["site"].to_numpy(), kind="stable")
-    ends = np.flatnonzero(np.diff(calls["site"].to_numpy()[order], append=-1)) + 1
-    found = []
-    for number, mine in enumerate(np.split(order, ends[:-1]) if len(order) else []):
-        some = calls.iloc[mine]
-        weights = some["weight"].to_numpy(dtype=float)
-        sampled = float((weights * time[mine]).sum())
+    if not np.isnan(rows.overlap).all():
+        overlaps = pd.Series(rows.overlap).groupby(rows.site).median().to_dict()
+    order = np.argsort(calls.site, kind="stable")
+    ends = np.flatnonzero(np.diff(calls.site[order], append=-1)) + 1
+    estimates: list[dict[str, Any]] = []
+    for number, chosen in enumerate(np.split(order, ends[:-1]) if len(order) else []):
+        some = calls[chosen]
+        sampled = float((some.weight * time[chosen]).sum())
         total, count, unknown = sampled, len(some), 0.0
         if totals is not None:
-            total, count, unknown = (totals[name].iloc[number] for name in ("time", "calls", "unknown"))
+            total, count, unknown = totals.time[number], totals.calls[number], totals.unknown[number]
         scale = total / sampled if sampled > 0 else 1.0
-        spread, spread_error = weighted_quantiles(some["spread"].to_numpy(dtype=float), weights, SPREAD_LEVELS)
-        found.append(
+        spread, spread_error = weighted_quantiles(some.spread, some.weight, SPREAD_LEVELS)
+        estimates.append(
             {
-                "number": number,
-                **{name: some.iloc[0][name] for name in SITE},
+                **{name: getattr(some, name)[0] for name in SITE},
                 "calls": count,
                 "sampled": len(some),
-                "bytes": median(some["bytes"], weights),
+                "bytes": median(some.bytes, some.weight),
                 "time": total,
-                "wait": scale * float((weights * wait[mine]).sum()),
-                "wait_error": scale * float((weights * error[mine]).sum()),
-                "wait_sampling": sampling_error(wait[mine], time[mine], weights, total, count, unknown),
-                "share": total / available if available > 0 else np.nan,
-                "overlap": float(overlaps[number]) if number in overlaps else np.nan,
-                "after_last": median(some["after_last"], weights),
+                "wait": scale * float((some.weight * wait[chosen]).sum()),
+                "wait_error": scale * float((some.weight * error[chosen]).sum()),
+                "wait_sampling": sampling_error(wait[chosen], time[chosen], some.weight, total, count, unknown),
+                "overlap": float(overlaps.get(number, np.nan)),
+                "after_last": median(some.after_last, some.weight),
                 **dict(zip(SPREAD_QUANTILES, spread.tolist(), strict=True)),
-                **{f"{name}_error": one for name, one in zip(SPREAD_QUANTILES, spread_error.tolist(), strict=True)},
-                "bound": median(some["spread_bound"], weights),
-                "apart": float(np.average(some["spread"] > some["spread_bound"], weights=weights)),
-                "communicators": names_of(some["communicator"]),
+                **{f"{name}_error": half for name, half in zip(SPREAD_QUANTILES, spread_error.tolist(), strict=True)},
+                "bound": median(some.spread_bound, some.weight),
+                "apart": float(np.average(some.spread > some.spread_bound, weights=some.weight)),
+                "communicators": names_of(some.communicator.unique()),
+                "beyond": 0,
             }
         )
-    for number in range(len(found), len(totals) if totals is not None else 0):
+    names = [each.name for each in Estimates.columns() if each not in Site.columns()]
+    for number in range(len(estimates), len(totals) if totals is not None else 0):
         assert totals is not None
-        one = totals.iloc[number]
-        found.append(
-            {
-                "number": number,
-                **{name: one[name] for name in [*SITE, "calls", "time"]},
-                **{"sampled": 0, "wait": 0.0, "wait_error": 0.0, "wait_sampling": one["time"]},
-                "beyond": one["beyond"],
-                "share": one["time"] / available if available > 0 else np.nan,
-                "communicators": "",
-            }
-        )
-    columns = ["number", *SITE, "calls", "sampled", "bytes", "time", "wait", "wait_error", "wait_sampling", "share"]
-    columns += [
-        "overlap",
-        "after_last",
-        *SPREAD_QUANTILES,
-        *(f"{name}_error" for name in SPREAD_QUANTILES),
-        "bound",
-        "apart",
-    ]
-    frame = pd.DataFrame(found, columns=[*columns, "communicators", "beyond"])
-    frame["beyond"] = frame["beyond"].fillna(0).astype(np.int64)
-    return frame.sort_values("time", ascending=False, kind="stable", ignore_index=True)
+        known = {name: getattr(totals, name)[number] for name in (*SITE, "calls", "time", "beyond")}
+        sampled_none = {"sampled": 0, "wait": 0.0, "wait_error": 0.0, "wait_sampling": known["time"]}
+        estimates.append(dict.fromkeys(names, np.nan) | known | sampled_none | {"communicators": ""})
+    for each in estimates:
+        each["share"] = each["time"] / available if available > 0 else np.nan
+    return Estimates.of_rows(estimates)
 
 
-def names_of(communicators: pd.Series) -> str:
-    """Returns the names that a program gave to communicators, from those in records."""
-    found = [match[1] for one in pd.unique(communicators) if (match := OWN_NAME.match(str(one)))]
-    names = list(dict.fromkeys(found))
+def names_of(communicators: Iterable[object]) -> str:
+    """The names that a program gave to communicators, from those in records."""
+    matches = [match[1] for each in communicators if (match := OWN_NAME.match(str(each)))]
+    names = list(dict.fromkeys(matches))
     return ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
 
 
 def sampling_error(wait: Floats, time: Floats, weights: Floats, total: float, count: float, unknown: float) -> float:
-    """Returns half the width of the 95 % interval of a site's waiting, if its calls are a sample.
+    """Half the width of the 95 % interval of a site's waiting, if its calls are a sample, s.
 
     Args:
-        wait: of calls in the sample, summed over processes.
+        wait: of calls in the sample, summed over processes, s.
         time: likewise.
         weights: for how many calls each stands.
-        total: time of all calls.
+        total: time of all calls, s.
         count: of all calls.
-        unknown: part of `total` that no call in the sample says anything about.
+        unknown: part of `total` without a call in the sample, s.
     """
     error = Z * ratio_error(wait, time, weights) * total
     return min(total, error + total_error(time, weights, total - unknown, count) + unknown)
 
 
-def median(values: pd.Series, weights: Floats) -> float:
-    """Returns a median over all calls; NaN where no value is known."""
-    known = values.notna().to_numpy()
-    return float(weighted_quantiles(values.to_numpy(dtype=float)[known], weights[known], np.array([0.5]))[0][0])
+def median(values: Floats, weights: Floats) -> float:
+    """A median over all calls; NaN where no value is known."""
+    known = ~np.isnan(values)
+    return float(weighted_quantiles(values[known], weights[known], np.array([0.5]))[0][0])

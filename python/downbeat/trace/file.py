@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 from downbeat.files import DamageError
 from downbeat.text import KEPT_CONTROLS, counted, escaped, harmless
+from downbeat.trace.clocks import Clocks
 
 TRACE_MAGIC = b"DOWNBEAT-TRACE-7"
 WHOLE_TABLES = b"DOWNBEAT-TRACE-6"  # the version before: each table is in one piece, as large as it may become
@@ -41,12 +43,7 @@ def fields(**names: str) -> list[tuple[str, str]]:
 
 
 TABLES = {
-    "maps": np.dtype(
-        [
-            *fields(i8="ticks global_ns", f8="ns_per_tick bound_ns growth ramp variance cross rate walk"),
-            *fields(i8=" ".join(f"{clock}_ns {clock}_ticks {clock}_width" for clock in SYSTEM_CLOCKS)),
-        ]
-    ),
+    "maps": np.dtype([(name, kind) for name, kind in Clocks.types().items() if name != "rank"]),
     "communicators": np.dtype(
         [
             *fields(u8="identity", i4="size rank", u1="inter second abroad", V1="unused"),
@@ -63,7 +60,7 @@ TABLES = {
             f8="sum_ns min_ns max_ns valid_sum_ns lateness_sum_ns lateness_max_ns bound_max_ns",
         )
     ),
-    "phases": np.dtype(fields(i8="begins ends cut strays ticks began", u2="parent", S78="name")),
+    "phases": np.dtype((np.record, fields(i8="begins ends cut strays ticks began", u2="parent", S78="name"))),
     "profile": np.dtype(
         [
             *fields(i8="calls ticks waits bytes", u4="site communicator", i4="ranks", u2="operation"),
@@ -79,18 +76,35 @@ TABLES = {
     ),
 }
 HEADER = np.dtype(
-    [
-        *fields(S16="magic", i8="section_size", i4="world_rank world_size ending abort_code"),
-        *fields(i8="pid began_ns", f8="max_wander"),
-        *fields(i8=" ".join(f"{name}_capacity {name}" for name in TABLES)),
-        *fields(i8="records_dropped communicators_dropped sites_dropped starts_dropped maps_dropped phases_dropped"),
-        ("unplaced", TABLES["profile"]),
-        ("kinds", fields(i8="calls ticks"), (len(SUMS),)),
-        *fields(i8="ready_ns", i4="processors allowed record_size operations"),
-        *fields(S16="clock", S256="host", V2048="names", u8="checksum", i8="directory", i4="growth_code"),
-    ]
+    (
+        np.record,
+        [
+            *fields(S16="magic", i8="section_size", i4="world_rank world_size ending abort_code"),
+            *fields(i8="pid began_ns", f8="max_wander"),
+            *fields(i8=" ".join(f"{name}_capacity {name}" for name in TABLES)),
+            *fields(
+                i8="records_dropped communicators_dropped sites_dropped starts_dropped maps_dropped phases_dropped"
+            ),
+            ("unplaced", TABLES["profile"]),
+            ("kinds", fields(i8="calls ticks"), (len(SUMS),)),
+            *fields(i8="ready_ns", i4="processors allowed record_size operations"),
+            *fields(S16="clock", S256="host", V2048="names", u8="checksum", i8="directory", i4="growth_code"),
+        ],
+    )
 )
 DIRECTORY = np.dtype([*fields(i8="next unused"), ("chunks", fields(i8="offset", u4="table entries"), (CHUNKS,))])
+
+
+class Tables(NamedTuple):
+    """The tables of a section, structured arrays of the types in TABLES."""
+
+    maps: np.ndarray
+    communicators: np.ndarray
+    sites: np.ndarray
+    starts: np.ndarray
+    phases: np.ndarray
+    profile: np.ndarray
+    records: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -102,24 +116,24 @@ class Section:
         job: name of the job; the file's name begins with it.
         header: the fields of the header, by name.
         operations: names of operations, by number.
-        tables: structured arrays by name: maps, communicators, sites, starts, phases, profile, records.
+        tables: calls, clocks and what they refer to.
     """
 
     path: Path
     job: str
-    header: np.void
+    header: np.record
     operations: tuple[str, ...]
-    tables: dict[str, np.ndarray]
+    tables: Tables
 
     @property
     def rank(self) -> int:
         """Rank in MPI_COMM_WORLD."""
-        return int(self.header["world_rank"])
+        return int(self.header.world_rank)
 
-    def of_rows(self, name: str, records: np.ndarray) -> np.ndarray:
-        """Returns a field of the profile for each record: communicator, site, operation, kind."""
-        values: np.ndarray = self.tables["profile"][name][records["row"]]
-        return values
+    @property
+    def clocks(self) -> Clocks:
+        """The synchronizations of its clock."""
+        return Clocks.of_process(self.tables.maps, self.rank)
 
 
 def text(value: bytes) -> str:
@@ -155,7 +169,7 @@ def entries_in(data: np.ndarray, offset: int, count: int, dtype: np.dtype) -> np
     return found
 
 
-def entries_of(header: np.void, name: str) -> int:
+def entries_of(header: np.record, name: str) -> int:
     """Returns how many entries of a table a header counts."""
     capacity, taken = int(header[f"{name}_capacity"]), int(header[name])
     if capacity < 0 or taken < 0:
@@ -163,7 +177,7 @@ def entries_of(header: np.void, name: str) -> int:
     return min(capacity, taken)
 
 
-def tables_in_one_piece(data: np.ndarray, header: np.void) -> dict[str, np.ndarray]:
+def tables_in_one_piece(data: np.ndarray, header: np.record) -> dict[str, np.ndarray]:
     """Returns the tables of a section of the version before, by name."""
     position = HEADER_SIZE
     tables = {}
@@ -173,9 +187,9 @@ def tables_in_one_piece(data: np.ndarray, header: np.void) -> dict[str, np.ndarr
     return tables
 
 
-def directories_of(data: np.ndarray, header: np.void) -> Iterator[np.ndarray]:
+def directories_of(data: np.ndarray, header: np.record) -> Iterator[np.ndarray]:
     """Yields the chunks that each directory of a section names: structured arrays."""
-    position = int(header["directory"])
+    position = int(header.directory)
     seen = 0
     while position != 0:
         found = entries_in(data, position, 1, DIRECTORY)
@@ -190,7 +204,7 @@ def directories_of(data: np.ndarray, header: np.void) -> Iterator[np.ndarray]:
         position = int(found["next"][0])
 
 
-def tables_in_chunks(data: np.ndarray, header: np.void) -> dict[str, np.ndarray]:
+def tables_in_chunks(data: np.ndarray, header: np.record) -> dict[str, np.ndarray]:
     """Returns the tables of a section, by name."""
     kinds = list(TABLES.values())
     parts: list[list[np.ndarray]] = [[] for _ in kinds]
@@ -215,15 +229,15 @@ def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, in
         raise DownbeatError(f"'{path}' has no trace at byte {offset}; it is of another program, or was cut off")
     header = data[offset : offset + HEADER.itemsize].view(HEADER)[0]
     whole = data[offset:]
-    size = int(header["section_size"]) or whole.size  # of a process's file, while it grows
+    size = int(header.section_size) or whole.size  # of a process's file, while it grows
     if size < HEADER_SIZE:
         raise ValueError(f"its section at byte {offset} has {size} bytes")
     whole = whole[:size]
-    if int(header["checksum"]) & CHECKED:
-        check_section(whole, size, int(header["checksum"]) - CHECKED)
+    if int(header.checksum) & CHECKED:
+        check_section(whole, size, int(header.checksum) - CHECKED)
     tables = tables_in_one_piece(whole, header) if begin == WHOLE_TABLES else tables_in_chunks(whole, header)
-    names = tuple(text(name) for name in bytes(header["names"]).split(b"\0")[: int(header["operations"])])
-    return Section(path, job_name(path), header, names, tables), size
+    names = tuple(text(name) for name in bytes(header.names).split(b"\0")[: int(header.operations)])
+    return Section(path, job_name(path), header, names, Tables(**tables)), size
 
 
 def read_sections(path: Path) -> list[Section]:
@@ -261,8 +275,8 @@ def room_lines(sections: Sequence[Section], directory: Path | None = None) -> li
         sections: what processes recorded.
         directory: that it was written to, for people; None: where the files are.
     """
-    lost = sum(int(section.header["records_dropped"]) for section in sections)
-    codes = [code for section in sections if (code := int(section.header["growth_code"]))]
+    lost = sum(int(section.header.records_dropped) for section in sections)
+    codes = [code for section in sections if (code := int(section.header.growth_code))]
     if not lost and not codes:
         return []
     what = f"the sample lacks {lost} records for lack of room" if lost else "a recording could not grow"
@@ -319,7 +333,7 @@ def jobs_in(path: Path) -> list[str]:
     """Returns the names of the jobs of a trace, in the order in which they began."""
     began: dict[str, int] = {}
     for section in sections_in(path):
-        time = int(section.header["began_ns"])
+        time = int(section.header.began_ns)
         began[section.job] = min(time, began.get(section.job, time))
     return sorted(began, key=lambda job: (began[job], job))
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from downbeat.report.page import Fact, Page, PageSection, Table
-from downbeat.text import MICROSECONDS, counted
-from downbeat.trace.arrivals import Arrivals, percent_text
+from downbeat.report.page import Fact, Page, PageSection
+from downbeat.report.page import Table as PageTable
+from downbeat.tables import Floats, Ints, Table
+from downbeat.text import MICROSECONDS, counted, number_text
+from downbeat.trace.arrivals import Arrivals, PhaseTimes, Sites, percent_text
 from downbeat.trace.balance import bar_lines
 from downbeat.trace.calls import LATER, mpi_name
-from downbeat.trace.estimates import SPREAD_QUANTILES
+from downbeat.trace.causes import ratio
 from downbeat.trace.patterns import patterns_frame
 from downbeat.trace.pictures import site_pictures, site_title, time_by_rank
 from downbeat.trace.verdict import (
@@ -21,7 +25,7 @@ from downbeat.trace.verdict import (
     message_sentences,
     phase_sentences,
     site_sentences,
-    wait_share,
+    wait_shares,
     waiting_sentences,
 )
 
@@ -31,35 +35,35 @@ SCHEMA_VERSION = 1
 PLAIN_FROM = 1000.0  # us; longer times need no decimals
 
 
-def render_arrivals(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
-    """Returns what is printed.
+def render_arrivals(found: Arrivals, baseline: Floats | None, command: str) -> str:
+    """The text that is printed.
 
     Args:
-        found: what was found.
+        found: arrivals.
         baseline: of each site, s; None: none was given.
         command: that would measure a baseline; empty: none.
     """
-    lines = [
-        line
-        for sentence in arrival_sentences(found)
-        for line in textwrap.wrap(sentence, PAGE_WIDTH, subsequent_indent="  ")
-    ]
-    late = found.late_ranks["rank"].head(2).tolist()
-    if bars := bar_lines(found.by_rank, found.kinds.empty, late, PAGE_WIDTH):
+    lines = wrapped(arrival_sentences(found))
+    if bars := bar_lines(found.by_rank, not len(found.kinds), found.late_ranks.rank[:2].tolist(), PAGE_WIDTH):
         lines += ["", *bars]
     if len(found.sites):
-        lines += ["", *site_table(found, baseline), "", run_line(found)]
+        lines += ["", *site_table(found.sites, baseline), "", run_line(found)]
     if len(found.phases):
         lines += ["", *phase_table(found)]
     lines += left_out_lines(found)
     if found.threads != found.ranks:
-        lines += textwrap.wrap(SHARES_OF_THREADS, PAGE_WIDTH, subsequent_indent="  ")
-    lines += [line for note in found.notes for line in textwrap.wrap(note, PAGE_WIDTH, subsequent_indent="  ")]
+        lines += wrapped([SHARES_OF_THREADS])
+    lines += wrapped(found.notes)
     if len(found.kinds):
         lines += ["", *kinds_lines(found)]
     if baseline is None and command:
         lines += ["what the operations take from a common start:", f"  {command}", "  then add --baseline baseline"]
     return "\n".join(lines)
+
+
+def wrapped(sentences: Iterable[str]) -> list[str]:
+    """Sentences as lines of a page."""
+    return [line for sentence in sentences for line in textwrap.wrap(sentence, PAGE_WIDTH, subsequent_indent="  ")]
 
 
 SHARES = "of the time of processes, the run of each rank"
@@ -70,12 +74,12 @@ SHARES_OF_THREADS = (
 
 
 def left_out_lines(found: Arrivals) -> list[str]:
-    """Returns a line for each kind of calls that nothing can be said about."""
-    return [f"left out: {number} records of calls {what}" for what, number in found.left_out.items()]
+    """A line for each kind of calls that are not analyzed."""
+    return [f"left out: {number} records of calls {reason}" for reason, number in found.left_out.items()]
 
 
 def run_line(found: Arrivals) -> str:
-    """Returns how long the run took, on how many ranks, and how well its times are known."""
+    """How long the run took, on how many ranks, and the error of its times."""
     within = f"timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
     within = within if found.bound >= 0 else "no timestamp is known"
     threads = f", {found.threads} threads" if found.threads != found.ranks else ""
@@ -83,111 +87,115 @@ def run_line(found: Arrivals) -> str:
     return f"{what} {found.run:.4g} s, {counted(found.ranks, 'rank')}{threads}; {within}"
 
 
+def rank_and_share(rank: Ints, share: Floats) -> list[str]:
+    """Ranks with the share of the waiting that each causes; a dash for none."""
+    pairs = zip(rank, share, strict=True)
+    return [f"rank {each}, {percent_text(part)}" if each >= 0 else "-" for each, part in pairs]
+
+
 def phases_frame(found: Arrivals) -> pd.DataFrame:
-    """Returns a row per phase: how long, the share in collectives, the share of waiting, and the last rank."""
+    """A row per phase: how long, the share in collectives, the share of waiting, and the last rank."""
     phases = found.phases
-    seconds = phases["seconds"].where(phases["seconds"] > 0)
     return pd.DataFrame(
         {
-            "phase": phases["phase"],
-            "ranks": phases["ranks"],
-            "begins": phases["begins"],
-            "seconds": phases["seconds"] / phases["ranks"].clip(lower=1),
-            "calls": phases["calls"],
-            "collectives_percent": 100 * phases["time"] / seconds,
-            "wait_percent": [wait_percent(one) for _, one in phases.iterrows()],
-            "last": [
-                f"rank {one['last_rank']}, {percent_text(one['last_wait'])}" if one["last_rank"] >= 0 else "-"
-                for _, one in phases.iterrows()
-            ],
+            "phase": phases.phase,
+            "ranks": phases.ranks,
+            "begins": phases.begins,
+            "seconds": phases.seconds / phases.ranks.clip(min=1),
+            "calls": phases.calls,
+            "collectives_percent": ratio(100 * phases.time, phases.seconds, np.nan),
+            "wait_percent": wait_percent(phases),
+            "last": rank_and_share(phases.last_rank, phases.last_wait),
         }
     )
 
 
 def phase_table(found: Arrivals) -> list[str]:
-    """Returns a line per phase."""
+    """A line per phase."""
     lines = [f"{'in phases':<30}{'begins':>9}{'s':>9}{'coll. %':>9}{'wait %':>8}{'last, of waiting':>17}"]
-    for _, row in phases_frame(found).iterrows():
-        name = textwrap.shorten(row["phase"], 30, placeholder=" ...")
-        share = "-" if pd.isna(row["collectives_percent"]) else f"{row['collectives_percent']:.1f}"
-        wait = "-" if pd.isna(row["wait_percent"]) else f"{row['wait_percent']:.1f}"
-        numbers = f"{row['begins']:>9}{row['seconds']:>9.4g}{share:>9}{wait:>8}"
-        lines.append(f"{name:<30}{numbers}{row['last']:>17}")
+    row: Any
+    for row in phases_frame(found).itertuples(index=False):
+        name = textwrap.shorten(row.phase, 30, placeholder=" ...")
+        share, wait = (number_text(percent, ".1f") or "-" for percent in (row.collectives_percent, row.wait_percent))
+        lines.append(f"{name:<30}{row.begins:>9}{row.seconds:>9.4g}{share:>9}{wait:>8}{row.last:>17}")
     return lines
 
 
 def kinds_frame(found: Arrivals) -> pd.DataFrame:
-    """Returns a row per kind of MPI calls: calls, share of the run (mean, least, most of the ranks), part analyzed."""
-    run = found.run or np.nan
+    """A row per kind of MPI calls: calls, share of the run (mean, least, most of the ranks), part analyzed."""
     rows = []
-    for kind, some in found.kinds.groupby("kind", sort=False):
-        share = 100 * some["time"] / run
-        if some["calls"].any():
-            places = (int(share.argmin()), int(share.argmax()))
-            least, most = (f"{share.iloc[at]:.1f} ({some['rank'].iloc[at]})" for at in places)
-            analyzed = some["analyzed"].sum() / some["time"].sum() if some["time"].any() else 0.0
-            rows.append((kind, int(some["calls"].sum()), share.mean(), least, most, 100 * analyzed))
+    for kind in dict.fromkeys(found.kinds.kind):
+        some = found.kinds[found.kinds.kind == kind]
+        if some.calls.any():
+            share = 100 * some.time / (found.run or np.nan)
+            least, most = (f"{share[at]:.1f} ({some.rank[at]})" for at in (int(share.argmin()), int(share.argmax())))
+            analyzed = some.analyzed.sum() / some.time.sum() if some.time.any() else 0.0
+            rows.append((kind, int(some.calls.sum()), share.mean(), least, most, 100 * analyzed))
     return pd.DataFrame(rows, columns=["calls_of_MPI", "calls", "run_percent", "least", "most", "analyzed_percent"])
 
 
 def kinds_lines(found: Arrivals) -> list[str]:
-    """Returns how long ranks were in MPI calls of each kind."""
+    """How long ranks were in MPI calls of each kind."""
     frame = kinds_frame(found)
     lines = [f"{'in MPI calls':<17}{'calls':>13}{'run %':>8}{'least (rank)':>15}{'most (rank)':>15}{'analyzed %':>12}"]
     lines += [
         f"{row[0]:<17}{row[1]:>13}{row[2]:>8.1f}{row[3]:>15}{row[4]:>15}{row[5]:>12.0f}"
         for row in frame.itertuples(index=False)
     ]
-    if "point-to-point" in set(frame["calls_of_MPI"]):
+    if "point-to-point" in set(frame.calls_of_MPI):
         lines.append("messages are added up by rank: single late senders are not known")
     return lines
 
 
-def wait_percent(site: pd.Series) -> float:
-    """Returns the percentage of waiting in the time of calls; NaN where no call says."""
-    said = site["wait"] > 0 or site["wait_sampling"] < site["time"]
-    return 100 * wait_share(site)[0] if said else np.nan
+def wait_percent(sites: Sites | PhaseTimes) -> Floats:
+    """The percentage of waiting in the time of calls; NaN where no call was recorded whole."""
+    known = (sites.wait > 0) | (sites.wait_sampling < sites.time)
+    return np.where(known, 100 * wait_shares(sites)[0], np.nan)
 
 
-def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
-    """Returns two lines per call site: what and where, and the numbers, times in us."""
+def site_table(sites: Sites, baseline: Floats | None) -> list[str]:
+    """Two lines per call site: what and where, and the numbers, times in us."""
     head = f"{'calls':>7}{'bytes':>9}{'run %':>7}{'wait %':>7}{'operation':>11}"
     head += f"{'baseline':>10}" if baseline is not None else ""
     head += f"{'spread p50':>12}{'p95':>9}{'p99':>8}"
     times = "operation, baseline and spread" if baseline is not None else "operation and spread"
     lines = [f"call sites by time; {times} in us", head]
-    for place, (_, site) in enumerate(found.sites.head(MOST_SITES).iterrows()):
-        on = f" on {site['communicators']}" if site["communicators"] else ""
-        where = f"{mpi_name(site['operation'], site['kind'])}{on}, {counted(int(site['size']), 'rank')}, {site['name']}"
-        where += f", in {site['phase']}" if site["phase"] else ""
-        if site["kind"] in LATER:
-            where += f", overlap {micro(site['overlap'])}"
-        lines.append(textwrap.shorten(f"{place + 1} {where}", PAGE_WIDTH, placeholder=" ..."))
-        size = "-" if pd.isna(site["bytes"]) else f"{site['bytes']:.0f}"
-        waits = "-" if np.isnan(wait_percent(site)) else f"{wait_percent(site):.1f}"
-        calls = f"{site['calls']}" if site["calls"] < 10**7 else f"{site['calls'] / 1e6:.4g}M"
-        row = f"{calls:>7}{size:>9}{100 * site['share']:>7.1f}{waits:>7}{micro(site['after_last']):>11}"
-        row += f"{micro(baseline.iloc[place]):>10}" if baseline is not None else ""
-        row += "".join(
-            f"{micro(site[name]):>{width}}" for name, width in zip(SPREAD_QUANTILES, (12, 9, 8), strict=True)
-        )
+    waits = wait_percent(sites)
+    for at in range(min(MOST_SITES, len(sites))):
+        on = f" on {sites.communicators[at]}" if sites.communicators[at] else ""
+        where = f"{mpi_name(sites.operation[at], sites.kind[at])}{on}"
+        where += f", {counted(int(sites.size[at]), 'rank')}, {sites.name[at]}"
+        where += f", in {sites.phase[at]}" if sites.phase[at] else ""
+        if sites.kind[at] in LATER:
+            where += f", overlap {micro(sites.overlap[at])}"
+        lines.append(textwrap.shorten(f"{at + 1} {where}", PAGE_WIDTH, placeholder=" ..."))
+        size, wait = number_text(sites.bytes[at], ".0f") or "-", number_text(waits[at], ".1f") or "-"
+        calls = f"{sites.calls[at]}" if sites.calls[at] < 10**7 else f"{sites.calls[at] / 1e6:.4g}M"
+        row = f"{calls:>7}{size:>9}{100 * sites.share[at]:>7.1f}{wait:>7}{micro(sites.after_last[at]):>11}"
+        row += f"{micro(baseline[at]):>10}" if baseline is not None else ""
+        spreads = (sites.spread_p50[at], sites.spread_p95[at], sites.spread_p99[at])
+        row += "".join(f"{micro(spread):>{width}}" for spread, width in zip(spreads, (12, 9, 8), strict=True))
         lines.append(row)
-    if len(found.sites) > MOST_SITES:
-        lines.append(f"{len(found.sites) - MOST_SITES} more call sites are in JSON (--json)")
+    if len(sites) > MOST_SITES:
+        lines.append(f"{len(sites) - MOST_SITES} more call sites are in JSON (--json)")
     return lines
 
 
 def micro(seconds: float) -> str:
-    """Returns a time in us; a dash if it is not known."""
+    """A time in us; a dash if it is not known."""
     if pd.isna(seconds):
         return "-"
     number = seconds * MICROSECONDS
     return f"{number:.0f}" if number >= PLAIN_FROM else f"{number:.2f}"
 
 
-def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
-    """Returns what was found, as JSON; times in s, null where nothing is known."""
-    sites = found.sites.assign(baseline=baseline if baseline is not None else np.nan)
+def rows_of(table: Table, **columns: Any) -> object:  # noqa: ANN401, a column each
+    """A table for JSON: an object per row."""
+    return json.loads(table.frame().assign(**columns).to_json(orient="records", double_precision=15))
+
+
+def to_json(found: Arrivals, baseline: Floats | None) -> str:
+    """Arrivals as JSON; times in s, null where nothing is known."""
     content = {
         "schema_version": SCHEMA_VERSION,
         "verdict": arrival_sentences(found),
@@ -200,41 +208,34 @@ def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
         "left_out": dict(found.left_out),
         "notes": list(found.notes),
         "phase": found.phase or None,
-        "phases": json.loads(found.phases.to_json(orient="records", double_precision=15)),
-        "kinds": json.loads(found.kinds.to_json(orient="records", double_precision=15)),
-        "late_ranks": json.loads(found.late_ranks.to_json(orient="records", double_precision=15)),
-        "by_rank": json.loads(found.by_rank.to_json(orient="records", double_precision=15)),
-        "sites": json.loads(sites.to_json(orient="records", double_precision=15)),
+        "phases": rows_of(found.phases),
+        "kinds": rows_of(found.kinds),
+        "late_ranks": rows_of(found.late_ranks),
+        "by_rank": rows_of(found.by_rank),
+        "sites": rows_of(found.sites, baseline=np.nan if baseline is None else baseline),
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
-def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
-    """Returns the table of the page: a row per call site, times in us."""
-    sites = found.sites
-    frame = pd.DataFrame(
+def sites_for_page(sites: Sites, baseline: Floats | None) -> pd.DataFrame:
+    """The table of the page: a row per call site, times in us."""
+    overlaps = zip(sites.kind, sites.overlap, strict=True)
+    overlap = [f", overlap {micro(time)} us" if kind in LATER else "" for kind, time in overlaps]
+    return pd.DataFrame(
         {
-            "call": [
-                site_title(site) + (f", overlap {micro(site['overlap'])} us" if site["kind"] in LATER else "")
-                for _, site in sites.iterrows()
-            ],
-            "ranks": sites["size"].astype(int),
-            "bytes": sites["bytes"],
-            "calls": sites["calls"],
-            "run_percent": 100 * sites["share"],
-            "wait_percent": [wait_percent(site) for _, site in sites.iterrows()],
-            "late": [
-                f"rank {site['last_rank']}, {percent_text(site['last_wait'])}" if site["last_rank"] >= 0 else "-"
-                for _, site in sites.iterrows()
-            ],
-            "operation_us": sites["after_last"] * MICROSECONDS,
-            **{f"{name}_us": sites[name] * MICROSECONDS for name in list(SPREAD_QUANTILES)[:2]},  # all do not fit
+            "call": [site_title(sites, at) + overlap[at] for at in range(len(sites))],
+            "ranks": sites.size.astype(int),
+            "bytes": sites.bytes,
+            "calls": sites.calls,
+            "run_percent": 100 * sites.share,
+            "wait_percent": wait_percent(sites),
+            "late": rank_and_share(sites.last_rank, sites.last_wait),
+            "operation_us": sites.after_last * MICROSECONDS,
+            **({} if baseline is None else {"baseline_us": baseline * MICROSECONDS}),
+            "spread_p50_us": sites.spread_p50 * MICROSECONDS,
+            "spread_p95_us": sites.spread_p95 * MICROSECONDS,  # all do not fit
         }
     )
-    if baseline is not None:
-        names = list(frame.columns)
-        frame.insert(names.index("operation_us") + 1, "baseline_us", baseline * MICROSECONDS)
-    return frame
 
 
 TIME_SECTION = "Where the time goes"
@@ -262,11 +263,11 @@ PHASE_TERMS = {
 }
 
 
-def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
-    """Returns the page.
+def make_page(found: Arrivals, title: str, baseline: Floats | None) -> Page:
+    """The page.
 
     Args:
-        found: what was found.
+        found: arrivals.
         title: of the page.
         baseline: of each site, s; None: none was given.
     """
@@ -274,7 +275,7 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     facts = [Fact("", headline), *(Fact("beware", one) for one in found.warnings)]
     if waiting_sentences(found):
         facts += [Fact("where", one) for one in others[:1]]
-    elif found.sites.empty:
+    elif not len(found.sites):
         facts += [Fact("also", one) for one in others]
     facts += [Fact("phase", one) for one in phase_sentences(found)[:1]]
     facts.append(Fact("phase" if found.phase else "run", run_line(found).removeprefix("run ")))
@@ -282,7 +283,7 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     if picture := time_by_rank(found):
         sections.append(PageSection(TIME_SECTION, pictures=(picture,)))
     if len(found.late_ranks):
-        table = Table("Ranks that others wait for, by the waiting that they cause", late_frame(found))
+        table = PageTable("Ranks that others wait for, by the waiting that they cause", late_frame(found))
         said = tuple(others) if waiting_sentences(found) else ()
         sections.append(PageSection("Who is late", said, tables=(table,), definitions=tuple(LATE_TERMS.items())))
     if len(found.sites):
@@ -292,17 +293,17 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
             if count > MOST_SITE_ROWS
             else ()
         )
-        table = Table("Call sites, by time", sites_for_page(found, baseline).head(MOST_SITE_ROWS))
+        table = PageTable("Call sites, by time", sites_for_page(found.sites[:MOST_SITE_ROWS], baseline))
         terms = {
-            name: text for name, text in TERMS.items() if name != "overlap" or found.sites["overlap"].notna().any()
+            name: text for name, text in TERMS.items() if name != "overlap" or not np.isnan(found.sites.overlap).all()
         }
         said = (*site_sentences(found), *said)
         sections.append(PageSection("Call sites", said, tables=(table,), definitions=tuple(terms.items())))
     if len(found.phases):
-        table = Table("Phases by MPI_Pcontrol, with those within them", phases_frame(found))
+        table = PageTable("Phases by MPI_Pcontrol, with those within them", phases_frame(found))
         sections.append(PageSection("Phases", tables=(table,), definitions=tuple(PHASE_TERMS.items())))
     if len(found.kinds):
-        table = Table("Time in MPI calls by kind, and what part of it is analyzed here", kinds_frame(found))
+        table = PageTable("Time in MPI calls by kind, and what part of it is analyzed here", kinds_frame(found))
         said = (*message_sentences(found), "Messages are added up by rank: single late senders are not known.")
         sections.append(PageSection("Time in MPI", said, tables=(table,)))
     for number in range(min(MOST_SECTIONS, len(found.sites))):
@@ -317,34 +318,35 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
 
 
 def site_section(found: Arrivals, number: int) -> PageSection:
-    """Returns the pictures of a call site."""
-    title = f"{number + 1}. {site_title(found.sites.iloc[number])}"
+    """The pictures of a call site."""
+    title = f"{number + 1}. {site_title(found.sites, number)}"
     return PageSection(title, pictures=site_pictures(found, number))
 
 
-def pattern_tables(found: Arrivals) -> tuple[Table, ...]:
-    """Returns for the call sites with pictures the calls that stand for all."""
+def pattern_tables(found: Arrivals) -> tuple[PageTable, ...]:
+    """The calls that stand for all, of the call sites with pictures."""
+    sites = found.sites
     return tuple(
-        Table(f"{number + 1}. {site_title(site)}", patterns_frame(found, number))
-        for number, (_, site) in enumerate(found.sites.head(MOST_SECTIONS).iterrows())
-        if site["sampled"] and 2 <= site["size"] <= WIDEST
+        PageTable(f"{number + 1}. {site_title(sites, number)}", patterns_frame(found, number))
+        for number in range(min(MOST_SECTIONS, len(sites)))
+        if sites.sampled[number] and 2 <= sites.size[number] <= WIDEST
     )
 
 
 def late_frame(found: Arrivals) -> pd.DataFrame:
-    """Returns a row per late rank: seconds of the run, part of the waiting, calls, how late, and where it was."""
-    late = found.late_ranks.head(MOST_SITE_ROWS)
-    frame = pd.DataFrame(
+    """A row per late rank: seconds of the run, part of the waiting, calls, how late, and where it was."""
+    late = found.late_ranks[:MOST_SITE_ROWS]
+    pairs = zip(late.before, late.after, strict=True)
+    return pd.DataFrame(
         {
-            "rank": late["rank"].astype(int),
-            "seconds_of_the_run": late["wait"] / found.ranks,
-            "waiting_percent": 100 * late["wait"] / found.sites["wait"].sum(),
-            "calls": late["calls"].round().astype(int),
-            "costly_calls": late["costly"].round(),
-            "late_us": late["late"] * MICROSECONDS,
+            "rank": late.rank,
+            "seconds_of_the_run": late.wait / found.ranks,
+            "waiting_percent": 100 * late.wait / found.sites.wait.sum(),
+            "calls": late.calls.round().astype(int),
+            "costly_calls": late.costly.round(),
+            "late_us": late.late * MICROSECONDS,
+            "between": [f"{before} and {after}" if before is not None else "-" for before, after in pairs],
+            "takes_us": late.takes * MICROSECONDS,
+            "others_us": late.others * MICROSECONDS,
         }
-    )
-    where = [f"{a} and {b}" if isinstance(a, str) else "-" for a, b in zip(late["before"], late["after"], strict=True)]
-    return frame.assign(
-        between=where, takes_us=late["takes"] * MICROSECONDS, others_us=late["others"] * MICROSECONDS
     ).dropna(axis=1, how="all")

@@ -21,10 +21,9 @@ Floats = NDArray[np.float64]
 
 
 def delays_of(found: Arrivals, site: int) -> Floats:
-    """Returns how late each process came to each call of a site, shape (call, rank in the communicator), in s."""
-    rows = found.rows[found.rows["site"] == site]
-    table = rows.pivot_table(index="call", columns="comm_rank", values="late", aggfunc="first")
-    return table.to_numpy(dtype=float)
+    """The lateness of each process at each call of a site, shape (call, rank in the communicator), s."""
+    rows = found.rows[found.rows.site == site].frame("call", "comm_rank", "late")
+    return rows.pivot_table(index="call", columns="comm_rank", values="late", aggfunc="first").to_numpy(dtype=float)
 
 
 def represent(delays: Floats, count: int = REPRESENTATIVES) -> tuple[Floats, NDArray[np.intp]]:
@@ -81,11 +80,12 @@ def export_text(found: Arrivals, site: int) -> str:
     """
     if not 0 <= site < len(found.sites):
         raise UsageError(f"there is no call site {site + 1}; the table has 1 to {len(found.sites)}")
-    about = found.sites.iloc[site]
+    sites = found.sites
     delays = delays_of(found, site)
     lines = [
-        f"# Arrivals at {about['operation']}, {about['name']}: {len(delays)} calls of {about['size']:.0f} ranks.",
-        f"# Seconds after the first rank, a line per call; errors up to {about['bound']:.2g} s.",
+        f"# Arrivals at {sites.operation[site]}, {sites.name[site]}: "
+        f"{len(delays)} calls of {sites.size[site]:.0f} ranks.",
+        f"# Seconds after the first rank, a line per call; errors up to {sites.bound[site]:.2g} s.",
     ]
     if len(delays) <= MOST_LINES:
         lines += [pattern_line(call) for call in delays]

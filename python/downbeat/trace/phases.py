@@ -2,142 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Sequence
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from downbeat.errors import reading
+from downbeat.tables import Floats, Ints, Table, Texts, Words, column
 from downbeat.text import counted
 from downbeat.trace.file import Section, text
 
 SEPARATOR = " > "  # between a phase and one within it
 
 
-def ended_names(sections: list[Section]) -> set[str]:
-    """Returns the names of phases that some process ended.
+class Phases(Table):
+    """Phases of MPI_Pcontrol, by process."""
 
-    One that began and was ended by nobody is not one: a call without a name passes what a register has by chance.
+    rank: Ints = column("rank of the process in MPI_COMM_WORLD")
+    phase: Texts = column("path of the phase, outer > inner")
+    begins: Ints = column("times that it began", "1")
+    time: Floats = column("time in it", "s")
+
+
+def ended_names(sections: Sequence[Section]) -> set[str]:
+    """The names of phases that some process ended.
+
+    A name without an end is no phase: a call without a name passes what a register has by chance.
     """
-    tables = (section.tables["phases"] for section in sections)
-    return {text(one["name"]) for table in tables for one in table if one["ends"] or one["strays"]}
+    tables = (section.tables.phases for section in sections)
+    return {text(phase.name) for table in tables for phase in table if phase.ends or phase.strays}
 
 
 def phase_paths(section: Section, names: Container[str]) -> list[str]:
-    """Returns the path of each phase of a process by its number, `outer > inner`; the first is "": no phase.
+    """The path of each phase of a process by its number, `outer > inner`; the first is "": no phase.
 
     Args:
         section: what the process recorded.
         names: of phases (`ended_names`); others are left out of paths.
     """
     paths = [""]
-    for one in section.tables["phases"]:
-        if one["parent"] >= len(paths):
-            raise ValueError(f"its phase {len(paths)} is within phase {one['parent']}")
-        name, outer = text(one["name"]), paths[one["parent"]]
+    for phase in section.tables.phases:
+        if phase.parent >= len(paths):
+            raise ValueError(f"its phase {len(paths)} is within phase {phase.parent}")
+        name, outer = text(phase.name), paths[phase.parent]
         paths.append(SEPARATOR.join(filter(None, (outer, name))) if name in names else outer)
-    if len(section.tables["profile"]) and section.tables["profile"]["phase"].max() >= len(paths):
+    if len(section.tables.profile) and section.tables.profile["phase"].max() >= len(paths):
         raise ValueError("it has calls of an unknown phase")
     return paths
 
 
-def phase_rows(section: Section, names: Container[str], tick: float) -> Iterator[dict[str, object]]:
-    """Returns the rows of a process in `Trace.phases`; `tick` is in s."""
-    paths = phase_paths(section, names)
-    for path, one in zip(paths[1:], section.tables["phases"], strict=True):
-        if one["begins"] and text(one["name"]) in names:
-            yield {"rank": section.rank, "phase": path, "begins": int(one["begins"]), "time": one["ticks"] * tick}
-
-
-def in_phase(paths: pd.Series, phase: str) -> np.ndarray:
-    """Returns which paths are of a phase or of one within it; of no phase if it is ""."""
-    paths = paths.astype(str)
-    if not phase:
-        return (paths == "").to_numpy()
-    return ((paths == phase) | paths.str.startswith(phase + SEPARATOR)).to_numpy()
-
-
-def phase_problems(sections: list[Section]) -> list[str]:
-    """Returns a sentence on each phase that was not begun and ended as it should, or not on all ranks."""
-    rows = [
-        (section.rank, text(one["name"]), *(int(one[name]) for name in ("begins", "ends", "cut", "strays")))
-        for section in sections
-        for one in section.tables["phases"]
-    ]
-    frame = pd.DataFrame(rows, columns=["rank", "name", "begins", "ends", "cut", "strays"])
+def phases_of(sections: Sequence[Section]) -> Phases:
+    """The phases of all processes."""
     names = ended_names(sections)
-    said = []
-    for name in frame["name"].unique().tolist():
-        some = frame[frame["name"] == name]
-        begins, ends, cut, strays = (int(some[column].sum()) for column in ("begins", "ends", "cut", "strays"))
-        ranks = sorted(some.loc[some["begins"] > 0, "rank"].unique().tolist())
+    rows: list[dict[str, Any]] = []
+    for section in sections:
+        with reading(section.path):
+            tick = section.clocks.tick()
+            rows += [
+                {"rank": section.rank, "phase": path, "begins": int(phase.begins), "time": phase.ticks * tick}
+                for path, phase in zip(phase_paths(section, names)[1:], section.tables.phases, strict=True)
+                if phase.begins and text(phase.name) in names
+            ]
+    return Phases.of_rows(rows)
+
+
+def in_phase(paths: Texts, phase: str) -> np.ndarray:
+    """The paths of a phase or of one within it, as flags; those of no phase if it is ""."""
+    if not phase:
+        return np.array([path == "" for path in paths], dtype=bool)
+    return np.array([path == phase or path.startswith(phase + SEPARATOR) for path in paths], dtype=bool)
+
+
+def phase_problems(sections: Sequence[Section]) -> list[str]:
+    """A sentence on each phase that was not begun and ended as it should, or not on all ranks."""
+    by_name: dict[str, list[tuple[int, np.record]]] = {}
+    for section in sections:
+        for phase in section.tables.phases:
+            by_name.setdefault(text(phase.name), []).append((section.rank, phase))
+    names = ended_names(sections)
+    lines = []
+    for name, phases in by_name.items():
+        begins, ends, cut, strays = (
+            sum(int(getattr(phase, count)) for _, phase in phases) for count in ("begins", "ends", "cut", "strays")
+        )
+        ranks = sorted({rank for rank, phase in phases if phase.begins > 0})
         if name not in names:
-            said.append(
+            lines.append(
                 f"MPI_Pcontrol(1, '{name}') came {counted(begins, 'time')} on {counted(len(ranks), 'rank')} and no "
                 f"MPI_Pcontrol(-1, '{name}'): it is no phase, but may be what a call without a name passes by chance"
             )
             continue
         if cut or strays or begins > ends + cut:
-            said.append(
+            lines.append(
                 f"phase '{name}' has {counted(begins, 'begin')} and {counted(ends + strays, 'end')}: {cut} begins were "
                 f"ended by the end of the phase around it, {begins - ends - cut} by the end of the program, {strays} "
                 "ends came without a begin"
             )
         if 0 < len(ranks) < len(sections):
-            which = ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
-            said.append(f"phase '{name}' was begun on {len(ranks)} of {len(sections)} ranks only: {which}")
-    dropped = sum(int(section.header["phases_dropped"]) for section in sections)
+            listed = ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
+            lines.append(f"phase '{name}' was begun on {len(ranks)} of {len(sections)} ranks only: {listed}")
+    dropped = sum(int(section.header.phases_dropped) for section in sections)
     if dropped:
-        said.append(f"{dropped} calls of MPI_Pcontrol had no room for their phase: too many names, or a full disk")
-    return said
+        lines.append(f"{dropped} calls of MPI_Pcontrol had no room for their phase: too many names, or a full disk")
+    return lines
 
 
-def mixed_calls(rows: pd.DataFrame, begins: np.ndarray) -> list[str]:
-    """Returns a sentence if ranks made the same call in different phases.
+def mixed_calls(phase: Words, rank: Ints, begins: Ints) -> list[str]:
+    """A sentence if ranks made the same call in different phases.
 
     Args:
-        rows: by call, with `phase`.
+        phase: of each process in each call, by call.
+        rank: likewise.
         begins: the first row of each call.
     """
-    codes, names = pd.factorize(rows["phase"].astype(str))
-    if len(names) < 2:
-        return []
+    codes, names = phase.codes, phase.categories
     mixed = np.flatnonzero(np.minimum.reduceat(codes, begins) != np.maximum.reduceat(codes, begins))
     if not len(mixed):
         return []
     first = begins[mixed[0]]
-    call = slice(first, begins[mixed[0] + 1] if mixed[0] + 1 < len(begins) else len(rows))
+    call = slice(first, begins[mixed[0] + 1] if mixed[0] + 1 < len(begins) else len(rank))
     other = first + int(np.argmax(codes[call] != codes[first]))
     a, b = (f"'{names[codes[at]]}'" if names[codes[at]] else "no phase" for at in (first, other))
-    ranks = rows["rank"].iloc[[first, other]].tolist()
+    ranks = rank[[first, other]].tolist()
     return [
         f"in {counted(len(mixed), 'call')} ranks are in different phases, e.g. rank {ranks[0]} in {a}, rank {ranks[1]} "
         f"in {b}: a call counts to the phase of its lowest rank"
     ]
-
-
-def summarize_phases(phases: pd.DataFrame, sites: pd.DataFrame, causes: pd.DataFrame) -> pd.DataFrame:
-    """Returns `Arrivals.phases`.
-
-    Args:
-        phases: those of `Trace`.
-        sites: those of `Arrivals`.
-        causes: those of `Arrivals`.
-    """
-    found = []
-    for path in phases["phase"].unique():
-        mine, within = phases[phases["phase"] == path], in_phase(sites["phase"], path)
-        by_rank = causes[causes["site"].isin(np.flatnonzero(within))].groupby("rank")["wait"].sum()
-        sums = sites.loc[within, ["calls", "time", "wait", "wait_error", "wait_sampling"]].sum()
-        told = sums["wait"] > 0 and len(by_rank) > 0
-        found.append(
-            {
-                "phase": path,
-                "ranks": mine["rank"].nunique(),
-                "begins": int(mine["begins"].sum()),
-                "seconds": float(mine["time"].sum()),
-                **{name: int(value) if name == "calls" else float(value) for name, value in sums.items()},
-                "last_rank": int(by_rank.index[int(by_rank.to_numpy().argmax())]) if told else -1,
-                "last_wait": float(by_rank.max() / sums["wait"]) if told else 0.0,
-            }
-        )
-    return pd.DataFrame(found)

@@ -16,8 +16,10 @@ from downbeat.report.style import (
     new_figure,
     whole_ticks,
 )
+from downbeat.tables import Ints
 from downbeat.text import MICROSECONDS, evenly
-from downbeat.trace.arrivals import Arrivals
+from downbeat.trace.arrivals import Arrivals, Sites
+from downbeat.trace.arrived import Arrived, SiteCalls
 from downbeat.trace.balance import PARTS, part_name
 from downbeat.trace.calls import LATER, mpi_name
 
@@ -33,26 +35,26 @@ MOST_DECADES = 1e5  # of a scale of colors
 SHAPE_LEVELS = (0.05, 0.5, 0.95)
 
 
-def site_title(site: pd.Series) -> str:
-    """Returns the operation and its place."""
-    on = f" on {site['communicators']}" if site["communicators"] else ""
-    where = f"{mpi_name(site['operation'], site['kind'])}{on} at {site['name']}"
-    return f"{where}, in {site['phase']}" if site["phase"] else where
+def site_title(sites: Sites, at: int) -> str:
+    """The operation of a site and its place."""
+    on = f" on {sites.communicators[at]}" if sites.communicators[at] else ""
+    where = f"{mpi_name(sites.operation[at], sites.kind[at])}{on} at {sites.name[at]}"
+    return f"{where}, in {sites.phase[at]}" if sites.phase[at] else where
 
 
 def site_pictures(found: Arrivals, number: int) -> tuple[Picture, ...]:
-    """Returns the pictures of a call site of `Arrivals.sites`."""
-    rows = found.rows[found.rows["site"] == number]
-    calls = found.calls[found.calls["site"] == number]
-    site = found.sites.iloc[number]
-    title = site_title(site)
-    if site["size"] < 2 or rows.empty:
+    """The pictures of a call site."""
+    of_site = found.calls.site == number
+    rows, calls = found.rows[found.rows.site == number], found.calls[of_site]
+    if found.sites.size[number] < 2 or not len(rows):
         return ()
+    title = site_title(found.sites, number)
+    place = (np.cumsum(of_site) - 1)[rows.call]
     return (
-        lateness_map(rows, calls, f"{number + 1}", title),
+        lateness_map(rows, place, calls, f"{number + 1}", title),
         spread_over_time(calls, f"{number + 1}", title),
         pattern_shape(rows, f"{number + 1}", title),
-        timelines(rows, calls, f"{number + 1}", title),
+        timelines(rows, np.flatnonzero(of_site), calls, f"{number + 1}", title),
     )
 
 
@@ -67,10 +69,10 @@ PART_COLORS = {
 
 def time_by_rank(found: Arrivals) -> Picture | None:
     """Draws where the time of each rank went, a bar per rank. None: it is not known."""
-    table = found.by_rank
+    table = found.by_rank.frame()
     if table.empty:
         return None
-    only_collectives = found.kinds.empty
+    only_collectives = not len(found.kinds)
     each = int(np.ceil(len(table) / MOST_DRAWN))
     drawn = table.groupby(np.arange(len(table)) // each).mean() if each > 1 else table
     figure = new_figure(height=min(0.9 + 0.17 * len(drawn), 2.3))  # on the first screen, whole
@@ -87,7 +89,7 @@ def time_by_rank(found: Arrivals) -> Picture | None:
     finish(axes, "time [s]", "rank")
     axes.grid(visible=False, axis="y")
     ticks = evenly(places.tolist(), 9 if len(drawn) > 12 else 12)
-    axes.set_yticks(ticks, [str(int(table["rank"].iloc[tick * each])) for tick in ticks])
+    axes.set_yticks(ticks, [str(found.by_rank.rank[tick * each]) for tick in ticks])
     figure.legend(loc="outside upper left", ncols=len(PARTS), frameon=False, fontsize=TEXT_POINTS, handlelength=1.5)
     groups = f" A bar is the mean of {each} ranks." if each > 1 else ""
     caption = (
@@ -97,27 +99,35 @@ def time_by_rank(found: Arrivals) -> Picture | None:
     return Picture("time-by-rank", "Time by rank", caption, figure, table)
 
 
-def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) -> Picture:
-    """Draws which rank is late when: the mean lateness of each rank in each stretch of the run."""
-    began = calls["first"]
-    first = rows["call"].map(began).to_numpy()
+def lateness_map(rows: Arrived, call: Ints, calls: SiteCalls, number: str, title: str) -> Picture:
+    """Draws which rank is late when: the mean lateness of each rank in each stretch of the run.
+
+    Args:
+        rows: of a site.
+        call: index in `calls` of each.
+        calls: of the site.
+        number: of the site.
+        title: of the site.
+    """
+    began = calls.first.min()
+    first = calls.first[call]
     columns = min(MAP_COLUMNS, len(calls))
-    place = (rows["call"].map(began.rank(method="first")).to_numpy() - 1) * columns // len(calls)
-    each = int(np.ceil((rows["comm_rank"].max() + 1) / MOST_DRAWN))
-    table = pd.DataFrame(
-        {"stretch": place.astype(int), "rank": (rows["comm_rank"] // each * each).astype(int), "time": first}
-    ).assign(late_us=rows["late"].to_numpy() * MICROSECONDS)
-    numbers = table.groupby(["stretch", "rank"])[["time", "late_us"]].mean().reset_index()
-    numbers = numbers.rename(columns={"time": "time_s"})
+    order = np.empty(len(calls), dtype=np.int64)
+    order[np.argsort(calls.first, kind="stable")] = np.arange(len(calls))
+    place = order[call] * columns // len(calls)
+    each = int(np.ceil((rows.comm_rank.max() + 1) / MOST_DRAWN))
+    rank = (rows.comm_rank // each * each).astype(int)
+    table = pd.DataFrame({"stretch": place, "rank": rank, "time_s": first, "late_us": rows.late * MICROSECONDS})
+    numbers = table.groupby(["stretch", "rank"]).mean().reset_index()
     grid = numbers.pivot(index="rank", columns="stretch", values="late_us")
     figure = new_figure()
     axes = figure.subplots()
     # A stretch begins with its first call, so that pauses between calls are where they were.
-    starts = pd.Series(first - began.min()).groupby(place.astype(int)).min().to_numpy()
-    ends = np.append(starts, max(float(began.max() - began.min()), starts[-1] + 1e-9))
+    starts = pd.Series(first - began).groupby(place).min().to_numpy()
+    ends = np.append(starts, max(float(calls.first.max() - began), starts[-1] + 1e-9))
     ranks = np.append(grid.index.to_numpy(), grid.index.max() + each) - 0.5
-    most = max(float(numbers["late_us"].max()), LEAST_US)
-    known = float(calls["spread_bound"].median()) * MICROSECONDS
+    most = max(float(numbers.late_us.max()), LEAST_US)
+    known = float(np.median(calls.spread_bound)) * MICROSECONDS
     scale = LogNorm(min(max(known, most / MOST_DECADES, LEAST_US), most / 2), most, clip=True)
     image = axes.pcolormesh(ends, ranks, grid.to_numpy(), cmap="Blues", norm=scale, rasterized=True)
     axes.invert_yaxis()
@@ -137,13 +147,13 @@ def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: st
     return Picture(f"lateness-{number}", f"{title}: who is late when", caption, figure, numbers)
 
 
-def spread_over_time(calls: pd.DataFrame, number: str, title: str) -> Picture:
+def spread_over_time(calls: SiteCalls, number: str, title: str) -> Picture:
     """Draws the spread of the arrivals over the run, and the bound of its error: of each call, or of stretches."""
     numbers = pd.DataFrame(
         {
-            "time_s": calls["first"] - calls["first"].min(),
-            "spread_us": calls["spread"] * MICROSECONDS,
-            "bound_us": calls["spread_bound"] * MICROSECONDS,
+            "time_s": calls.first - calls.first.min(),
+            "spread_us": calls.spread * MICROSECONDS,
+            "bound_us": calls.spread_bound * MICROSECONDS,
         }
     )
     what = "a point per call"
@@ -154,16 +164,16 @@ def spread_over_time(calls: pd.DataFrame, number: str, title: str) -> Picture:
         numbers = groups[["time_s", "bound_us"]].first()
         for level, name in ((0.5, "median"), (0.95, "95 %"), (1.0, "widest")):
             columns[f"p{100 * level:.0f}_us"] = f"spread of the arrivals, {name}"
-            numbers[f"p{100 * level:.0f}_us"] = groups["spread_us"].quantile(level)
-        del columns["spread_us"]
+            numbers[f"p{100 * level:.0f}_us"] = groups.spread_us.quantile(level)
+        columns.pop("spread_us")
         what = f"points of {STRETCHES} stretches with the same number of calls"
     figure = new_figure()
     axes = figure.subplots()
     for color, (name, label) in zip((0, 2, 3), columns.items(), strict=False):
         shown = numbers[numbers[name] > 0]
-        axes.plot(shown["time_s"], shown[name], ".", color=COLORS[color], markersize=3, label=label)
-    if (numbers["bound_us"] > 0).any():
-        axes.plot(numbers["time_s"], numbers["bound_us"], color=COLORS[1], linewidth=1.2, label="bound of its error")
+        axes.plot(shown.time_s, shown[name], ".", color=COLORS[color], markersize=3, label=label)
+    if (numbers.bound_us > 0).any():
+        axes.plot(numbers.time_s, numbers.bound_us, color=COLORS[1], linewidth=1.2, label="bound of its error")
     finish(axes, "time since the first call [s]", "first to last arrival [us]")
     if (numbers[list(columns)] > 0).any(axis=None):
         log_axis(axes.yaxis)
@@ -175,9 +185,9 @@ def spread_over_time(calls: pd.DataFrame, number: str, title: str) -> Picture:
     return Picture(f"spread-{number}", f"{title}: how far apart ranks arrive", caption, figure, numbers)
 
 
-def pattern_shape(rows: pd.DataFrame, number: str, title: str) -> Picture:
+def pattern_shape(rows: Arrived, number: str, title: str) -> Picture:
     """Draws the shape of the pattern: each rank's lateness over the calls."""
-    quantiles = rows.groupby("comm_rank")["late"].quantile(np.array(SHAPE_LEVELS)).unstack() * MICROSECONDS
+    quantiles = pd.Series(rows.late).groupby(rows.comm_rank).quantile(np.array(SHAPE_LEVELS)).unstack() * MICROSECONDS
     numbers = pd.DataFrame(
         {
             "rank": quantiles.index.astype(int),
@@ -199,44 +209,50 @@ def pattern_shape(rows: pd.DataFrame, number: str, title: str) -> Picture:
     return Picture(f"shape-{number}", f"{title}: the pattern", caption, figure, numbers)
 
 
-def timelines(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) -> Picture:
-    """Draws single calls: the median one by its spread, and the widest ones."""
-    order = calls["spread"].sort_values(kind="stable").index
+def timelines(rows: Arrived, labels: Ints, calls: SiteCalls, number: str, title: str) -> Picture:
+    """Draws single calls: the median one by its spread, and the widest ones.
+
+    Args:
+        rows: of a site.
+        labels: index of each of `calls` in those of the run.
+        calls: of the site.
+        number: of the site.
+        title: of the site.
+    """
+    order = labels[np.argsort(calls.spread, kind="stable")]
     chosen = list(dict.fromkeys([order[len(order) // 2], *order[::-1][: TIMELINES - 1]]))
     frames = []
-    blocking = (~rows["kind"].isin(LATER)).all()
+    blocking = not rows.kind.isin(LATER).any()
     figure = new_figure(height=1.0 + 1.5 * len(chosen))
     for position, (axes, call) in enumerate(zip(np.atleast_1d(figure.subplots(len(chosen))), chosen, strict=True)):
-        mine = rows[rows["call"] == call]
-        each = int(np.ceil(len(mine) / MOST_DRAWN))
-        mine = mine.iloc[np.unique([*range(0, len(mine), each), int(mine["entry"].argmax())])]
-        begin = float(mine["entry"].min())
+        some = rows[rows.call == call]
+        each = int(np.ceil(len(some) / MOST_DRAWN))
+        some = some[np.unique([*range(0, len(some), each), int(some.entry.argmax())])]
+        begin = float(some.entry.min())
+        ranks = some.comm_rank
         entry, returned, waited, end = (
-            (mine[name] - begin) * MICROSECONDS for name in ("entry", "returned", "waited", "exit")
+            (times - begin) * MICROSECONDS for times in (some.entry, some.returned, some.waited, some.exit)
         )
-        together = mine["together"].clip(lower=1) if "together" in mine else 1
-        starts, waits = entry if blocking else waited, mine["wait"] * together * MICROSECONDS
-        axes.barh(mine["comm_rank"], waits, left=starts, color=COLORS[5], height=0.7, label="waits for late ranks")
-        axes.barh(
-            mine["comm_rank"], end - starts - waits, left=starts + waits, color=COLORS[0], height=0.7, label="operation"
-        )
+        starts, waits = entry if blocking else waited, some.wait * some.together.clip(min=1) * MICROSECONDS
+        axes.barh(ranks, waits, left=starts, color=COLORS[5], height=0.7, label="waits for late ranks")
+        axes.barh(ranks, end - starts - waits, left=starts + waits, color=COLORS[0], height=0.7, label="operation")
         if not blocking:
-            axes.barh(mine["comm_rank"], returned - entry, left=entry, color=COLORS[0], height=0.7)
+            axes.barh(ranks, returned - entry, left=entry, color=COLORS[0], height=0.7)
         axes.invert_yaxis()
         what = "median spread" if position == 0 else f"widest spread, {position}"
         finish(axes, "after the first arrival [us]" if call == chosen[-1] else "", "rank", f"call {call + 1}: {what}")
         whole_ticks(axes.yaxis)
         drawn = {
             "call": call + 1,
-            "rank": mine["comm_rank"],
+            "rank": ranks,
             "entry_us": entry,
             "wait_us": waits,
-            "time_us": mine["time"] * MICROSECONDS,
+            "time_us": some.time * MICROSECONDS,
             "exit_us": end,
         }
         frames.append(pd.DataFrame(drawn))
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=TEXT_POINTS)
+    handles, texts = axes.get_legend_handles_labels()
+    figure.legend(handles, texts, loc="outside upper left", ncols=2, frameon=False, fontsize=TEXT_POINTS)
     caption = f"Single calls of {title}: from arrival to exit on each rank. The light part is waiting."
     if each > 1:
         caption += f" One in {each} ranks is drawn, and the last to arrive."

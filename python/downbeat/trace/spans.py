@@ -16,8 +16,9 @@ from downbeat.errors import UsageError
 from downbeat.text import NANOSECONDS, counted
 from downbeat.trace.calls import mpi_name
 from downbeat.trace.clocks import expected_errors, global_times, wander_of_run
+from downbeat.trace.recording import Recording
+from downbeat.trace.records import Records
 from downbeat.trace.sites import site_names
-from downbeat.trace.trace import Trace
 
 CALL_STAMPS = ("entry", "returned", "waited", "exit")
 NO_TIME = -(2**63)  # no stamp
@@ -32,10 +33,10 @@ class Span(NamedTuple):
         name: MPI's, or that of a cell or a synchronizer.
         kind: blocking, nonblocking or persistent; of a launch operation, synchronizer or deadline.
         thread: of the rank.
-        entry, returned, waited, exit: as in `Trace.records`, ns; `NO_TIME` where there is none.
+        entry, returned, waited, exit: as in `Records`, ns; `NO_TIME` where there is none.
         complete: whether it has an exit.
         about: what else is known, by names for people.
-        record: the row of `Trace.records`, with stamps in ns; None: of a launch.
+        record: the row of `Records`, with stamps in ns; None: of a launch.
     """
 
     name: str
@@ -81,7 +82,7 @@ class Spans:
         epoch: what times count from, ns since 1970; 0: when the global clock began.
         ranks: by rank.
         world_size: of the job.
-        members: of communicators, as `Trace.members`.
+        members: of communicators, as `Recording.members`.
         about: where they come from, by names for people.
         notes: a line for each kind of missing span.
     """
@@ -94,50 +95,50 @@ class Spans:
     notes: list[str] = field(default_factory=list)
 
 
-def spans_of_recording(trace: Trace) -> Spans:
-    """Returns the calls of a recording. The axis begins where rank 0's realtime clock was, to within milliseconds.
+def spans_of_recording(recording: Recording) -> Spans:
+    """The calls of a recording. The axis begins where rank 0's realtime clock was, to within milliseconds.
 
     Raises:
         UsageError: it has no calls.
     """
-    processes, records = trace.processes, trace.records
-    placed = records[records["entry"].notna()]
-    if placed.empty:
-        raise UsageError(f"'{processes['file'].iloc[0]}' has no collectives; there is nothing to export")
-    sites = site_names(trace.profile)
-    unsampled = int(trace.profile["calls"].sum() - records["complete"].sum()) if trace.sampled else 0
+    processes, records, calls = recording.processes, recording.records, int(recording.profile.calls.sum())
+    placed = records[~np.isnan(records.entry)]
+    if not len(placed):
+        raise UsageError(f"'{processes.file[0]}' has no collectives; there is nothing to export")
+    sites = site_names(recording.profile)
+    world_size = int(processes.world_size.max())
     missing = {
-        "of all calls are not in the sample that is exported": unsampled,
-        "records of the sample had no room": int(processes["records_dropped"].sum()),
+        "of all calls are not in the sample that is exported": (calls - records.complete.sum()) * recording.sampled,
+        "records of the sample had no room": int(processes.records_dropped.sum()),
         "calls are left out: their process ended before its clock was known": len(records) - len(placed),
-        "ranks left no file": int(processes["world_size"].max()) - len(processes),
+        "ranks left no file": world_size - len(processes),
     }
     return Spans(
-        int(processes["began"].iloc[0].value),
-        [rank_of_recording(trace, process, placed, sites) for process in processes.itertuples(index=False)],
-        int(processes["world_size"].max()),
-        trace.members,
-        notes=[f"{number} {what}" for what, number in missing.items() if number > 0],
+        int(processes.began[0]),
+        [rank_of_recording(recording, process, placed, sites) for process in range(len(processes))],
+        world_size,
+        recording.members,
+        notes=[f"{number} {reason}" for reason, number in missing.items() if number > 0],
     )
 
 
-def rank_of_recording(trace: Trace, process: Any, placed: pd.DataFrame, sites: dict[tuple[str, int], str]) -> RankSpans:  # noqa: ANN401 (a row)
-    """Returns the calls of a process."""
-    mine = placed[placed["rank"] == process.rank]
+def rank_of_recording(
+    recording: Recording, process: int, placed: Records, sites: dict[tuple[str, int], str]
+) -> RankSpans:
+    """The calls of a process."""
+    processes = recording.processes
+    rank, host = int(processes.rank[process]), str(processes.host[process])
+    own = placed[placed.rank == rank]
 
     def spans() -> Iterator[Span]:
-        rows = mine.copy()
-        for name in CALL_STAMPS:
-            there = rows[name].notna()
-            rows[name] = np.where(there, (rows[name] * NANOSECONDS).round().fillna(0).astype("int64"), NO_TIME)
+        stamps = {name: to_ns(getattr(own, name)) for name in CALL_STAMPS}
         row: Any
-        for row in rows.itertuples(index=False):
+        for row in own.frame().assign(**stamps).itertuples(index=False):
             about: dict[str, object] = {"communicator": str(row.communicator), "sequence": int(row.sequence)}
             about |= {name: int(v) for name, v in (("bytes", row.bytes), ("root", row.root)) if not pd.isna(v)}
             about |= {"bound_us": round(row.bound * 1e6, 4), "site": sites[str(row.module), int(row.offset)]}
-            name = mpi_name(str(row.operation), str(row.kind))
             yield Span(
-                name,
+                mpi_name(str(row.operation), str(row.kind)),
                 str(row.kind),
                 int(row.thread),
                 *(row.entry, row.returned, row.waited, row.exit),
@@ -147,19 +148,18 @@ def rank_of_recording(trace: Trace, process: Any, placed: pd.DataFrame, sites: d
             )
 
     def clock_errors() -> Iterator[tuple[int, float, float]]:
-        maps = trace.clocks[trace.clocks["rank"] == process.rank].to_records(index=False)
-        if not len(maps):
+        clocks = recording.clocks[recording.clocks.rank == rank]
+        if not len(clocks):
             return
-        at = maps["ticks"]
-        ticks = np.unique([*at, *np.linspace(at.min(), at.max(), POINTS).astype(np.int64)])
-        times, bounds = global_times(ticks, maps, wander_of_run(process.max_wander))
-        errors = expected_errors(ticks, maps, bounds)
+        between = np.linspace(clocks.ticks.min(), clocks.ticks.max(), POINTS).astype(np.int64)
+        ticks = np.unique([*clocks.ticks, *between])
+        times, bounds = global_times(ticks, clocks, wander_of_run(processes.max_wander[process]))
+        errors = expected_errors(ticks, clocks, bounds)
         for time, bound, error in zip(times, bounds, errors, strict=True):
             yield round(time * NANOSECONDS), float(bound * NANOSECONDS), float(error * NANOSECONDS)
 
-    busiest = [int(thread) for thread in mine["thread"].value_counts().index] or [0]
-    name = f"rank {process.rank}: {process.host}"
-    return RankSpans(int(process.rank), name, str(process.host), int(process.pid), busiest, spans, clock_errors)
+    busiest = [int(thread) for thread in pd.Series(own.thread).value_counts().index] or [0]
+    return RankSpans(rank, f"rank {rank}: {host}", host, int(processes.pid[process]), busiest, spans, clock_errors)
 
 
 def spans_of_launch(path: Path, most: int = SPAN_SAMPLES) -> Spans:

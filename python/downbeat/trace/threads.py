@@ -9,112 +9,119 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from downbeat.tables import Floats, Ints
+from downbeat.trace.calls import Waits
+from downbeat.trace.profile import Profile
+from downbeat.trace.records import Records
 
 
 class ProcessTime:
     """The time of each process as its calls share it: 1 s of a call is less of it while other threads are in calls."""
 
-    def __init__(self, records: pd.DataFrame, profile: pd.DataFrame | None = None) -> None:
+    def __init__(self, records: Records, profile: Profile | None = None) -> None:
         """Takes all records; of a sample, with the profile, only the mean number of threads in calls is estimated.
 
         Args:
-            records: as `Trace.records`; without `thread`, no process has several.
-            profile: as `Trace.profile`; `row` in records is its index. None: records are all there is.
+            records: of all processes.
+            profile: `row` in records is its index. None: records are all there is.
         """
         self.times: dict[int, tuple[Floats, Floats]] = {}  # of ranks with threads in calls at once: time, process time
-        if "thread" not in records or records.empty:
-            return
-        threads = records.drop_duplicates(["rank", "thread"])["rank"].value_counts()
-        for rank in threads.index[threads > 1].tolist():
-            own = records[records["rank"] == rank]
-            thinning = np.zeros(len(own)) if profile is None else profile["thinning"].to_numpy()[own["row"].to_numpy()]
-            shared = shared_time(*intervals(own, np.exp2(thinning)), int(threads[rank]))
+        for rank, threads in threads_of_ranks(records).items():
+            if threads == 1:
+                continue
+            own = records[records.rank == rank]
+            thinning = np.zeros(len(own)) if profile is None else profile.thinning[own.row]
+            shared = shared_time(*intervals(own, np.exp2(thinning)), threads)
             if shared is not None:
-                self.times[int(rank)] = shared
+                self.times[rank] = shared
 
-    def between(self, rank: pd.Series, begin: Floats, end: Floats) -> Floats:
-        """Returns the process time from `begin` to `end`, s, of each rank."""
+    def between(self, rank: Ints, begin: Floats, end: Floats) -> Floats:
+        """The process time from `begin` to `end`, s, of each rank."""
         spans: Floats = end - begin
-        ranks = rank.to_numpy()
-        for one, (times, shared) in self.times.items():
-            here = ranks == one
+        for shared_rank, (times, shared) in self.times.items():
+            here = rank == shared_rank
             spans[here] = np.interp(end[here], times, shared) - np.interp(begin[here], times, shared)
         return spans
 
-    def of_rows(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Returns rows of `match_arrivals` with `own_time`, `own_wait` and `own_wait_error`, which are process time."""
+    def of_waits(self, rows: Waits) -> tuple[Floats, Floats, Floats]:
+        """The process time of `time`, `wait` and `wait_error`, s."""
         if not self.times:
-            return rows.assign(own_time=rows["time"], own_wait=rows["wait"], own_wait_error=rows["wait_error"])
-        together = rows["together"].to_numpy().clip(min=1) if "together" in rows else 1
+            return rows.time, rows.wait, rows.wait_error
+        together = rows.together.clip(min=1)
         starting, completing = self.of_calls(rows)
         begin = completion_begins(rows)
-        wait = self.between(rows["rank"], begin, begin + (rows["wait"] * together).to_numpy(dtype=float)) / together
+        wait = self.between(rows.rank, begin, begin + rows.wait * together) / together
         time = starting + completing
-        known = rows["time"].where(rows["time"] > 0)
-        part = (time / known).fillna(1.0)
-        return rows.assign(own_time=time, own_wait=wait, own_wait_error=rows["wait_error"] * part)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where(rows.time > 0, time / rows.time, 1.0)
+        return time, wait, rows.wait_error * share
 
-    def of_calls(self, records: pd.DataFrame) -> tuple[Floats, Floats]:
-        """Returns the process time of each call until it returned, if it does not block, and until it was complete."""
-        begin, end = completion_begins(records), records["exit"].to_numpy(dtype=float)
-        entry, returned = (records[name].to_numpy(dtype=float) for name in ("entry", "returned"))
-        together = records["together"].to_numpy().clip(min=1) if "together" in records else 1
-        later = records["waited"].notna().to_numpy()
-        starting = np.where(later, self.between(records["rank"], entry, returned), 0.0)
-        return starting, self.between(records["rank"], begin, end) / together
+    def of_calls(self, records: Records) -> tuple[Floats, Floats]:
+        """The process time of each call until it returned, if it does not block, and until it was complete, s."""
+        starting = np.where(np.isnan(records.waited), 0.0, self.between(records.rank, records.entry, records.returned))
+        completing = self.between(records.rank, completion_begins(records), records.exit)
+        return starting, completing / records.together.clip(min=1)
 
-    def of_profile(self, profile: pd.DataFrame, records: pd.DataFrame) -> pd.DataFrame:
-        """Returns a profile whose times are process time: each row's as those of its records."""
+    def of_profile(self, profile: Profile, records: Records) -> Profile:
+        """A profile whose times are process time: each row's as those of its records."""
         if not self.times:
             return profile
-        some = records[records["rank"].isin(list(self.times)) & records["exit"].notna() & records["complete"]]
+        shared = np.isin(records.rank, list(self.times)) & ~np.isnan(records.exit) & records.complete
+        some = records[shared]
         starting, completing = self.of_calls(some)
-        alone, alone_later = ProcessTime(some.iloc[:0]).of_calls(some)
-        later = some["waited"].notna().to_numpy()
-        sums = pd.DataFrame(
-            {
-                "rank": some["rank"].to_numpy(),
-                "row": some["row"].to_numpy(),
-                "call": np.where(later, starting, completing),
-                "call_alone": np.where(later, alone, alone_later),
-                "wait": np.where(later, completing, 0.0),
-                "wait_alone": np.where(later, alone_later, 0.0),
-            }
+        alone, alone_later = ProcessTime(some[:0]).of_calls(some)
+        later = ~np.isnan(some.waited)
+        call = np.where(later, starting, completing), np.where(later, alone, alone_later)
+        wait = np.where(later, completing, 0.0), np.where(later, alone_later, 0.0)
+        return profile.replaced(
+            call_time=profile.call_time * shares_of_rows(profile, some, *call),
+            wait_time=profile.wait_time * shares_of_rows(profile, some, *wait),
         )
-        of_row = sums.drop(columns="rank").groupby("row").sum().reindex(profile.index)
-        of_rank = sums.drop(columns="row").groupby("rank").sum().reindex(profile["rank"]).set_axis(profile.index)
-        scaled = {}
-        for name, column in (("call", "call_time"), ("wait", "wait_time")):
-            mean = of_rank[name] / of_rank[f"{name}_alone"].where(
-                of_rank[f"{name}_alone"] > 0
-            )  # of rows without records
-            part = of_row[name] / of_row[f"{name}_alone"].where(of_row[f"{name}_alone"] > 0)
-            scaled[column] = profile[column] * part.fillna(mean).fillna(1.0)
-        return profile.assign(**scaled)
 
 
-def completion_begins(records: pd.DataFrame) -> Floats:
-    """Returns when the call began in which a collective was complete: its own entry if it blocks."""
-    begins: Floats = records["waited"].fillna(records["entry"]).to_numpy(dtype=float)
-    return begins
+def threads_of_ranks(records: Records) -> dict[int, int]:
+    """The number of threads in the records of each rank."""
+    pairs = np.unique(records.rank.astype(np.int64) << 32 | records.thread.astype(np.int64))
+    ranks, counts = np.unique(pairs >> 32, return_counts=True)
+    return dict(zip(ranks.tolist(), counts.tolist(), strict=True))
 
 
-def intervals(records: pd.DataFrame, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Returns the times in which a process' threads are in calls: begins, ends, s; calls each is of; their weights.
+def shares_of_rows(profile: Profile, records: Records, shared: Floats, alone: Floats) -> Floats:
+    """The part of the time in calls that is process time, of each row of a profile; of its rank without records.
+
+    Args:
+        profile: of all calls.
+        records: of some.
+        shared: their process time, s.
+        alone: their time, s.
+    """
+    sums = pd.DataFrame({"shared": shared, "alone": alone})
+    of_row = sums.groupby(records.row).sum().reindex(range(len(profile)))
+    of_rank = sums.groupby(records.rank).sum().reindex(profile.rank)
+    share, mean = (
+        (times.shared / times.alone.where(times.alone > 0)).reset_index(drop=True) for times in (of_row, of_rank)
+    )
+    shares: Floats = share.fillna(mean).fillna(1.0).to_numpy()
+    return shares
+
+
+def completion_begins(records: Records) -> Floats:
+    """When the call began in which a collective was complete: its own entry if it blocks."""
+    return np.where(np.isnan(records.waited), records.entry, records.waited)
+
+
+def intervals(records: Records, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """The times in which a process' threads are in calls: begins, ends, s; calls each is of; their weights.
 
     Args:
         records: of a process.
         weights: for how many calls each record stands.
     """
-    together = records["together"].to_numpy().clip(min=1) if "together" in records else np.ones(len(records))
-    later = records["waited"].notna().to_numpy() | (records["kind"] != "blocking").to_numpy()
-    first = np.where(later, records["returned"], records["exit"]).astype(float)
-    entry, waited, end = (records[name].to_numpy(dtype=float) for name in ("entry", "waited", "exit"))
-    begins, ends = np.concatenate([entry, waited]), np.concatenate([first, end])
-    counts = np.concatenate([np.ones(len(records)), 1.0 / together])
+    later = ~np.isnan(records.waited) | (records.kind != "blocking")
+    first = np.where(later, records.returned, records.exit)
+    begins, ends = np.concatenate([records.entry, records.waited]), np.concatenate([first, records.exit])
+    counts = np.concatenate([np.ones(len(records)), 1.0 / records.together.clip(min=1)])
     kept = ~np.isnan(begins) & ~np.isnan(ends)
     return begins[kept], ends[kept], counts[kept], np.tile(weights, 2)[kept]
 

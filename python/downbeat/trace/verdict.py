@@ -6,14 +6,17 @@ import shlex
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from downbeat.comparison.summaries import plain_cells
+from downbeat.data.collectives import REDUCTIONS
 from downbeat.run.experiment import open_experiment
+from downbeat.tables import Floats
 from downbeat.text import MICROSECONDS, counted
-from downbeat.trace.arrivals import BEYOND, MENTIONED, Arrivals, percent_text
+from downbeat.trace.arrivals import BEYOND, MENTIONED, Arrivals, PhaseTimes, Sites, percent_text
 from downbeat.trace.balance import least_in_messages
-from downbeat.trace.calls import LATER, UNPLACED, mpi_name
+from downbeat.trace.calls import LATER, mpi_name
+from downbeat.trace.causes import LateRanks, ratio
+from downbeat.trace.profile import UNPLACED
 from downbeat.tune.sweep import HARMONIZE
 
 MOST_SENTENCES = 3
@@ -23,142 +26,139 @@ STANDS_OUT = 1.5  # times what each rank would cause if all caused the same
 MOST_OF = 0.5  # of a delay: what explains less is not its reason
 
 
-def wait_share(site: pd.Series) -> tuple[float, float, float]:
-    """Returns which share of the time at a site is waiting for late ranks, with its least and its largest value."""
-    time = float(site["time"])
-    if time <= 0:
-        return 0.0, 0.0, 0.0
-    share, error = float(site["wait"]) / time, (float(site["wait_error"]) + float(site["wait_sampling"])) / time
-    return share, max(0.0, share - error), min(1.0, share + error)
+def wait_shares(sites: Sites | PhaseTimes) -> tuple[Floats, Floats, Floats]:
+    """The share of waiting for late ranks in the time at each site, with its least and its largest value."""
+    share, error = (ratio(part, sites.time, 0.0) for part in (sites.wait, sites.wait_error + sites.wait_sampling))
+    known = sites.time > 0
+    return share, np.maximum(0.0, share - error), np.where(known, np.minimum(1.0, share + error), 0.0)
 
 
-def share_text(site: pd.Series) -> str:
-    """Returns the share of waiting, with its limits where they differ from it."""
-    share, low, high = wait_share(site)
+def share_text(sites: Sites | PhaseTimes, at: int) -> str:
+    """The share of waiting at a site, with its limits where they differ from it."""
+    share, low, high = (float(each[at]) for each in wait_shares(sites))
     limits = f" ({100 * low:.0f} to {100 * high:.0f} %)" if high - low > 0.01 else ""
     return f"{percent_text(share)}{limits}"
 
 
-def site_sentence(site: pd.Series, run: str) -> str:
-    """Returns the sentence on a call site.
+def site_sentence(sites: Sites, at: int, run: str) -> str:
+    """The sentence on a call site.
 
     Args:
-        site: a row of `Arrivals.sites`.
+        sites: of the run.
+        at: index of the site.
         run: what shares are of.
     """
-    where = (
-        f"{percent_text(site['share'])} of {run} is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
-    )
-    where += f" in phase '{site['phase']}'" if site["phase"] else ""
-    if site["kind"] in LATER:
+    where = f"{percent_text(sites.share[at])} of {run} is in {mpi_name(sites.operation[at], sites.kind[at])}"
+    where += f" at {sites.name[at]}"
+    where += f" in phase '{sites.phase[at]}'" if sites.phase[at] else ""
+    if sites.kind[at] in LATER:
         where += " and in waiting for it"
-        where += f", {site['overlap'] * MICROSECONDS:.4g} us later" if site["sampled"] else ""
-    if not site["sampled"]:
-        return f"{where}; these are calls {BEYOND[site['beyond']]}, so who is late cannot be told"
-    if site["apart"] == 0.0:
-        within = f"its ranks come within what these clocks can tell apart, {short_time(site['bound'])}"
-        return f"{where}; {within}: who is late cannot be told{quick_text(site)}"
-    share = wait_share(site)[0]
-    text = f"{where}; {share_text(site)} of that is waiting for late ranks, {percent_text(1 - share)} is the operation"
-    if site["last_rank"] >= 0 and site["last_wait"] >= OFTEN:
-        text += f"; rank {site['last_rank']:.0f} causes {percent_text(site['last_wait'])} of the waiting"
-        text += f", in {percent_text(site['last_share'])} of the calls"
-    return text if site["last_rank"] >= 0 else f"{text}{quick_text(site)}"
+        where += f", {sites.overlap[at] * MICROSECONDS:.4g} us later" if sites.sampled[at] else ""
+    if not sites.sampled[at]:
+        return f"{where}; these are calls {BEYOND[sites.beyond[at]]}, so who is late cannot be told"
+    if sites.apart[at] == 0.0:
+        within = f"its ranks come within what these clocks can tell apart, {short_time(sites.bound[at])}"
+        return f"{where}; {within}: who is late cannot be told{quick_text(sites, at)}"
+    operation = percent_text(1 - float(wait_shares(sites)[0][at]))
+    text = f"{where}; {share_text(sites, at)} of that is waiting for late ranks, {operation} is the operation"
+    if sites.last_rank[at] < 0:
+        return f"{text}{quick_text(sites, at)}"
+    if sites.last_wait[at] >= OFTEN:
+        text += f"; rank {sites.last_rank[at]} causes {percent_text(sites.last_wait[at])} of the waiting"
+        text += f", in {percent_text(sites.last_share[at])} of the calls"
+    return text
 
 
-def quick_text(site: pd.Series) -> str:
-    """Returns who comes last by the time in the calls, which needs no clock of others; empty if nobody stands out."""
-    if site["quick_rank"] < 0:
+def quick_text(sites: Sites, at: int) -> str:
+    """The rank that comes last by the time in the calls, which needs no clock of others; empty if none stands out."""
+    if sites.quick_rank[at] < 0:
         return ""
-    times = f"{short_time(site['quick_time'])} in each call, the others {short_time(site['quick_others'])}"
-    return f"; rank {site['quick_rank']:.0f} spends {times}: so it comes last, if they leave together"
+    times = f"{short_time(sites.quick_time[at])} in each call, the others {short_time(sites.quick_others[at])}"
+    return f"; rank {sites.quick_rank[at]} spends {times}: so it comes last, if they leave together"
 
 
 def short_time(seconds: float) -> str:
-    """Returns a time with three digits, in the unit that makes it shortest."""
-    unit, factor = next((one for one in (("s", 1.0), ("ms", 1e3), ("us", 1e6)) if seconds * one[1] >= 1), ("ns", 1e9))
+    """A time with three digits, in the unit that makes it shortest."""
+    units = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
+    unit, factor = next((each for each in units if seconds * each[1] >= 1), ("ns", 1e9))
     return f"{seconds * factor:.3g} {unit}" if seconds * factor < 999.5 else f"{seconds * factor:.0f} {unit}"
 
 
 def waiting_sentences(found: Arrivals) -> list[str]:
-    """Returns what waiting costs, whom it is for, and where that rank was before; none if no wait can be told."""
-    if not (found.sites["apart"].fillna(0.0) > 0).any():
+    """The cost of waiting, the ranks that cause it, and where these were before; none if no wait is known."""
+    sites, late = found.sites, found.late_ranks
+    if not (sites.apart > 0).any():
         return []
-    waited = float(found.sites["wait"].sum()) / found.ranks
-    part = percent_text(waited / found.run)
+    waited = float(sites.wait.sum()) / found.ranks
+    of_run = percent_text(waited / found.run)
     if waited < MENTIONED * found.run:
-        return [f"waiting for late ranks is {part} of {share_of(found)}: balance would save next to nothing"]
-    named = found.late_ranks
-    named = named.assign(part=named["wait"] / found.sites["wait"].sum())
-    stands_out = bool((named["part"] >= max(LEAST_NAMED, STANDS_OUT / found.ranks)).any())
-    large = named[stands_out & (named["part"] >= LEAST_NAMED)].head(MOST_SENTENCES)
-    said = []
-    for place, (_, one) in enumerate(large.iterrows()):
-        what = " of the waiting for late ranks" if place == 0 else ""
-        calls = f"{counted(max(1, round(one['costly'])), 'call')}, {short_time(one['late'])} each"
-        said.append(f"rank {one['rank']:.0f} causes {percent_text(one['part'])}{what}: {calls}")
-    if not said and len(named):
-        most = f"rank {named['rank'].iloc[0]} causes most of the waiting, {percent_text(named['part'].iloc[0])}"
-        said.append(f"no rank stands out as late: {most}")
-    if (untold := 1.0 - float(named["part"].sum())) >= LEAST_NAMED:
-        said.append(f"for whom ranks wait in {percent_text(untold)} of it is within the error of the clocks")
-    said.append(f"balance would save up to {short_time(waited)} of {short_time(found.run)}, {part}")
-    text = "; ".join(said)
-    return [text, *filter(None, (where_sentence(one) for _, one in large.iterrows()))]
+        return [f"waiting for late ranks is {of_run} of {share_of(found)}: balance would save next to nothing"]
+    shares = late.wait / sites.wait.sum()
+    stands_out = bool((shares >= max(LEAST_NAMED, STANDS_OUT / found.ranks)).any())
+    named = np.flatnonzero(stands_out & (shares >= LEAST_NAMED))[:MOST_SENTENCES].tolist()
+    phrases: list[str] = []
+    for at in named:
+        what = "" if phrases else " of the waiting for late ranks"
+        calls = f"{counted(max(1, round(late.costly[at])), 'call')}, {short_time(late.late[at])} each"
+        phrases.append(f"rank {late.rank[at]} causes {percent_text(shares[at])}{what}: {calls}")
+    if not phrases and len(late):
+        most = f"rank {late.rank[0]} causes most of the waiting, {percent_text(shares[0])}"
+        phrases.append(f"no rank stands out as late: {most}")
+    if (unknown := 1.0 - float(shares.sum())) >= LEAST_NAMED:
+        phrases.append(f"for whom ranks wait in {percent_text(unknown)} of it is within the error of the clocks")
+    phrases.append(f"balance would save up to {short_time(waited)} of {short_time(found.run)}, {of_run}")
+    return ["; ".join(phrases), *filter(None, (where_sentence(late, at) for at in named))]
 
 
-def where_sentence(late: pd.Series) -> str:
-    """Returns where a late rank was before, and how much longer than the others; empty if that is not known."""
-    if pd.isna(late["takes"]):
+def where_sentence(late: LateRanks, at: int) -> str:
+    """Where a late rank was before, and how much longer than the others; empty if that is not known."""
+    takes, others, delay, rank = late.takes[at], late.others[at], late.late[at], late.rank[at]
+    if np.isnan(takes):
         return ""
-    between = f"between {late['before']} and {late['after']}"
-    if late["before"] == late["after"]:
-        between = f"from one {late['before']} to the next"
-    times = f"{short_time(late['takes'])}, the others {short_time(late['others'])}"
-    more = late["takes"] - late["others"]
-    if more >= MOST_OF * late["late"]:
-        said = f"{between} rank {late['rank']} takes {times}"
-        inside = late["inside"] - late["inside_others"]
-        if inside >= MOST_OF * more:
-            said += (
-                f"; {short_time(inside)} of the difference is in point-to-point and other MPI calls, where it may have "
+    between = f"between {late.before[at]} and {late.after[at]}"
+    if late.before[at] == late.after[at]:
+        between = f"from one {late.before[at]} to the next"
+    sentence = f"{between} rank {rank} takes {short_time(takes)}, the others {short_time(others)}"
+    if takes - others >= MOST_OF * delay:
+        inside, inside_others = late.inside[at], late.inside_others[at]
+        if inside - inside_others >= MOST_OF * (takes - others):
+            more = short_time(inside - inside_others)
+            return (
+                f"{sentence}; {more} of the difference is in point-to-point and other MPI calls, where it may have "
                 "waited for another rank itself"
             )
-        elif late["inside_others"] >= MOST_OF * late["others"]:
-            said += f", {short_time(late['inside'])} and {short_time(late['inside_others'])} of it in other MPI calls"
-        return said
-    if late["left"] >= MOST_OF * late["late"]:
-        return (
-            f"{between} rank {late['rank']} takes {times}, so it was late before: it left the first of them "
-            f"{short_time(late['left'])} after the others"
-        )
+        if inside_others >= MOST_OF * others:
+            return f"{sentence}, {short_time(inside)} and {short_time(inside_others)} of it in other MPI calls"
+        return sentence
+    if late.left[at] >= MOST_OF * delay:
+        left = short_time(late.left[at])
+        return f"{sentence}, so it was late before: it left the first of them {left} after the others"
     return ""
 
 
 def share_of(found: Arrivals) -> str:
-    """Returns what `share` is of."""
+    """What `share` is of."""
     return f"phase '{found.phase}'" if found.phase else "the run"
 
 
 def site_sentences(found: Arrivals) -> list[str]:
-    """Returns a sentence on each of the call sites with most time, and one on the others."""
-    run = share_of(found)
-    sites = [site for _, site in found.sites.iterrows()]
-    large = [site for site in sites if site["share"] >= MENTIONED][:MOST_SENTENCES] or sites[:1]
-    said = [site_sentence(site, run) for site in large]
-    others = sites[len(large) :]
-    if others:
-        rest = sum(float(site["share"]) for site in others)
-        said.append(f"{counted(len(others), 'other call site')}: {percent_text(rest)} of {run} together")
-    return said
+    """A sentence on each of the call sites with most time, and one on the others."""
+    run, sites = share_of(found), found.sites
+    large = np.flatnonzero(sites.share >= MENTIONED)[:MOST_SENTENCES].tolist() or [*range(len(sites))][:1]
+    sentences = [site_sentence(sites, at, run) for at in large]
+    others = sites.share[len(large) :]
+    if len(others):
+        share = percent_text(sum(others.tolist()))
+        sentences.append(f"{counted(len(others), 'other call site')}: {share} of {run} together")
+    return sentences
 
 
 def message_sentences(found: Arrivals) -> list[str]:
-    """Returns a sentence on point-to-point messages; none if they are next to nothing."""
+    """A sentence on point-to-point messages; none if they are next to nothing."""
     least = least_in_messages(found.by_rank, found.kinds)
     if least is None:
         return []
-    share = float(found.by_rank["point_to_point"].mean()) / found.run
+    share = float(found.by_rank.point_to_point.mean()) / found.run
     if share < MENTIONED:
         return []
     text = f"{percent_text(share)} of the run is in point-to-point messages"
@@ -169,8 +169,8 @@ def message_sentences(found: Arrivals) -> list[str]:
 
 
 def arrival_sentences(found: Arrivals) -> list[str]:
-    """Returns the sentences, the most important one first."""
-    if found.sites.empty:
+    """All sentences, the most important one first."""
+    if not len(found.sites):
         nothing = "no collective was recorded on all of its ranks: there is nothing to say about arrivals"
         return [*found.warnings, *message_sentences(found), nothing]
     return [
@@ -183,75 +183,72 @@ def arrival_sentences(found: Arrivals) -> list[str]:
 
 
 def phase_sentences(found: Arrivals) -> list[str]:
-    """Returns a sentence on each of the phases with most waiting, outer ones first."""
-    if found.phase or found.phases.empty:
+    """A sentence on each of the phases with most waiting, outer ones first."""
+    phases, available = found.phases, found.run * found.ranks
+    if found.phase:
         return []
-    phases = found.phases
-    large = phases[phases["wait"] >= MENTIONED * found.run * found.ranks].nlargest(MOST_SENTENCES, "wait")
+    large = np.flatnonzero(phases.wait >= MENTIONED * available)
+    large = np.sort(large[np.argsort(-phases.wait[large], kind="stable")][:MOST_SENTENCES])
     return [
-        f"phase '{one['phase']}' is {percent_text(one['seconds'] / (found.run * found.ranks))} of the run, "
-        f"{percent_text(one['time'] / one['seconds'])} of it in collectives; {share_text(one)} of that is "
-        f"waiting for late ranks, {percent_text(one['last_wait'])} of it for rank {one['last_rank']}"
-        for _, one in large.sort_index().iterrows()
-        if one["last_rank"] >= 0
+        f"phase '{phases.phase[at]}' is {percent_text(phases.seconds[at] / available)} of the run, "
+        f"{percent_text(phases.time[at] / phases.seconds[at])} of it in collectives; {share_text(phases, at)} of that "
+        f"is waiting for late ranks, {percent_text(phases.last_wait[at])} of it for rank {phases.last_rank[at]}"
+        for at in large.tolist()
+        if phases.last_rank[at] >= 0
     ]
 
 
-# Reductions, whose sizes are whole elements of what downbeat-bench reduces by default: 4 bytes.
-REDUCTIONS = ("allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan")
-ELEMENT = 4
+ELEMENT = 4  # bytes, of what reductions of downbeat-bench reduce by default: their sizes are whole elements
 LARGEST = 2**31 - 1  # bytes of all ranks together, which a count can hold
 BASELINE_METRIC = "after_last_entry_median"
 FACTOR = 2.0  # sizes that differ by more are other cells
 
 
-def with_baseline(found: Arrivals, path: Path) -> pd.Series:
-    """Returns for each call site what its operation takes from a common start, in s; NaN where nothing fits.
+def baselines(sites: Sites, path: Path) -> Floats:
+    """The time of each site's operation from a common start, s; NaN where nothing fits.
 
     A cell fits if operation and number of ranks are the same, and the size is the nearest of those within a factor of
     two. Several launches give the median.
 
     Args:
-        found: the call sites.
+        sites: of a recording.
         path: directory or file of `downbeat run`.
 
     Raises:
         UsageError: nothing of the kind is there.
     """
     cells = plain_cells(open_experiment(path))
-    cells = cells[cells["synchronizer"] == HARMONIZE]
-    return pd.Series([nearest(cells, site) for _, site in found.sites.iterrows()], index=found.sites.index, dtype=float)
-
-
-def nearest(cells: pd.DataFrame, site: pd.Series) -> float:
-    """Returns the time of the cells that are nearest to a call site."""
-    same = cells[(cells["operation"] == site["operation"]) & (cells["ranks"] == site["size"])]
-    if site["kind"] in LATER or same.empty:
-        return np.nan
-    size = 0 if pd.isna(site["bytes"]) else whole_elements(float(site["bytes"]))
-    apart = (np.log2(same["size"].clip(lower=1)) - np.log2(max(1, size))).abs()
-    if apart.min() > np.log2(FACTOR):
-        return np.nan
-    return float(same[apart == apart.min()][BASELINE_METRIC].median())
+    cells = cells[cells.synchronizer == HARMONIZE]
+    times = np.full(len(sites), np.nan)
+    for at in range(len(sites)):
+        same = cells[(cells.operation == sites.operation[at]) & (cells.ranks == sites.size[at])]
+        if sites.kind[at] in LATER or same.empty:
+            continue
+        size = 0 if np.isnan(sites.bytes[at]) else whole_elements(float(sites.bytes[at]))
+        apart = (np.log2(same["size"].clip(lower=1)) - np.log2(max(1, size))).abs()
+        if apart.min() <= np.log2(FACTOR):
+            times[at] = same[apart == apart.min()][BASELINE_METRIC].median()
+    return times
 
 
 def whole_elements(size: float) -> int:
-    """Returns the least size, bytes, from a size on that every operation can take."""
+    """The least size, bytes, from a size on that every operation can take."""
     return ELEMENT * -(-int(size) // ELEMENT)
 
 
 def baseline_command(found: Arrivals) -> str:
-    """Returns the command that measures the baseline of all call sites on as many ranks; empty if there are none.
+    """The command that measures the baseline of all call sites on as many ranks; empty if there are none.
 
     All operations are measured with all sizes, so these are such as each of them can take.
     """
-    sites = found.sites[~found.sites["kind"].isin(LATER) & (found.sites["beyond"] == 0) & (found.sites["size"] > 1)]
-    sites = sites[sites["operation"].astype(str) != UNPLACED]
-    if sites.empty:
+    sites = found.sites
+    usable = ~np.isin(sites.kind.astype(str), LATER) & (sites.beyond == 0) & (sites.size > 1)
+    sites = sites[usable & (sites.operation != UNPLACED)]
+    if not len(sites):
         return ""
-    operations = list(dict.fromkeys(map(str, sites["operation"])))
-    ranks = sorted({int(size) for size in sites["size"]})
-    sizes = {max(1, int(size)) for size in sites["bytes"].dropna() if size > 0}
+    operations = list(dict.fromkeys(sites.operation))
+    ranks = sorted(set(sites.size.astype(int).tolist()))
+    sizes = {max(1, int(size)) for size in sites.bytes if size > 0}
     if not set(operations).isdisjoint(REDUCTIONS):
         sizes = set(map(whole_elements, sizes))
     sizes = {size for size in sizes if size <= LARGEST // max(ranks)}

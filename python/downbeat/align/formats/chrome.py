@@ -20,10 +20,19 @@ from typing import Any
 
 import msgspec
 
-from downbeat.align.calls import ROOTED, UNKNOWN_RANK, Call, Gathered, NoTraceError, RankTrace, normalize
+from downbeat.align.calls import UNKNOWN_RANK, Call, Gathered, NoTraceError, RankTrace, normalize
+from downbeat.align.formats.collective_events import (
+    HOST,
+    CollectiveEvents,
+    Event,
+    OfDevices,
+    Stamp,
+    collective_events,
+    gather_xla,
+)
 from downbeat.align.formats.events import Blocks, looks_like_events
-from downbeat.align.formats.found import HOST, CollectiveEvents, Event, OfDevices, Stamp, find, gather_xla
 from downbeat.align.formats.kernels import OF_POINTS, POINT_TO_POINT, UNKNOWN_CALLS, Kernels
+from downbeat.data.collectives import ROOTED
 from downbeat.errors import reading
 
 NAME = "Chrome"
@@ -54,7 +63,7 @@ def read(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
     """
     blocks = Blocks(path, msgspec.json.Decoder(list[Event | None]))
     with reading(path):
-        found = find(blocks, kernels)
+        found = collective_events(blocks, kernels)
         gathered = Gathered(skipped=found.skipped)
         if blocks.broken:
             gathered.skipped[EARLIER.format(blocks.broken)] += blocks.count

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from downbeat.align.calls import Calls, Integers, RankTrace, normalize
 from downbeat.errors import UsageError
+from downbeat.tables import Ints
+from downbeat.trace.communicators import NOT_KNOWN
 from downbeat.trace.file import is_trace
-from downbeat.trace.records import NOT_KNOWN
-from downbeat.trace.trace import open_trace
+from downbeat.trace.recording import open_recording
+from downbeat.trace.records import Records
 
 NAME = "libdownbeat-preload"
 OSCILLATORS = ("monotonic_raw", "tsc")  # local clocks that NTP does not steer
@@ -26,70 +29,79 @@ def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
     Raises:
         UsageError: the trace is damaged, or has no collectives.
     """
-    trace = open_trace(path, own_clocks=True)
-    calls, left_out = blocking_collectives(trace.records)
-    left_out["records that were dropped as it was recorded"] = int(trace.processes["records_dropped"].sum())
-    if calls.empty:
+    recording = open_recording(path, own_clocks=True)
+    kept, operation, left_out = blocking_collectives(recording.records)
+    records = recording.records[kept]
+    left_out["records that were dropped as it was recorded"] = int(recording.processes.records_dropped.sum())
+    if not len(records):
         why = "; ".join(f"{count} {what}" for what, count in (+left_out).items())
         raise UsageError(f"'{path}' has no collectives" + (f" to align by: {why}" if why else ""))
     by_rank: dict[int, list[Calls]] = {}
+    groups = pd.Series(range(len(records))).groupby([records.rank, records.communicator.codes])
     key: Any
-    for key, mine in calls.groupby(["rank", "communicator"], observed=True):
-        rank, name = int(key[0]), str(key[1])
-        by_rank.setdefault(rank, []).append(calls_of_rank(name, mine, trace.members.get(name) or (-1,)))
-    rows: Any = trace.processes.itertuples(index=False)
-    found = [
-        RankTrace(row.file, int(row.rank), row.host, tuple(by_rank.get(row.rank, ())), row.clock in OSCILLATORS)
-        for row in rows
+    for key, rows in groups:
+        chosen = rows.to_numpy()
+        name = str(records.communicator.categories[key[1]])
+        members = recording.members.get(name) or (-1,)
+        by_rank.setdefault(int(key[0]), []).append(
+            calls_of_rank(name, records[chosen], operation[kept][chosen], members)
+        )
+    processes = recording.processes
+    traces = [
+        RankTrace(file, rank, host, tuple(by_rank.get(rank, ())), clock in OSCILLATORS)
+        for file, rank, host, clock in zip(
+            processes.file, processes.rank.tolist(), processes.host, processes.clock, strict=True
+        )
     ]
-    return found, +left_out
+    return traces, +left_out
 
 
-def blocking_collectives(records: pd.DataFrame) -> tuple[pd.DataFrame, Counter[str]]:
-    """Returns the records that clocks can be compared by, and how many others there are, by what they are."""
-    words = records["operation"].cat.categories
-    normal = np.array([normalize(f"MPI_{word}") or "" for word in words], dtype=np.str_)
-    operation = normal[records["operation"].cat.codes] if len(records) else normal[:0]
+def blocking_collectives(records: Records) -> tuple[Ints, NDArray[np.str_], Counter[str]]:
+    """The records that clocks can be compared by, the operation of all records, and counts of others by reason."""
+    words = records.operation
+    normal = np.array([normalize(f"MPI_{word}") or "" for word in words.categories], dtype=np.str_)
+    operation = normal[words.codes] if len(records) else normal[:0]
     # From begin to end of one that does not block, a process computes: that is not waiting, and says little of clocks.
     # Between two groups, a rank waits for those of the other one, which may be another job's.
     reasons = {
         "calls of other operations": operation == "",
-        "collectives without an end": ~records["complete"],
-        "collectives that do not block": records["kind"] != "blocking",
-        "collectives of an unknown communicator": records["communicator"] == NOT_KNOWN,
-        "collectives between two groups of ranks (of an intercommunicator)": records["group"] >= 0,
-        "collectives without a clock": records["entry"].isna(),
+        "collectives without an end": ~records.complete,
+        "collectives that do not block": records.kind != "blocking",
+        "collectives of an unknown communicator": records.communicator == NOT_KNOWN,
+        "collectives between two groups of ranks (of an intercommunicator)": records.group >= 0,
+        "collectives without a clock": np.isnan(records.entry),
     }
     left_out: Counter[str] = Counter()
     kept = np.ones(len(records), dtype=bool)
     for what, reason in reasons.items():
         left_out[what] = int((kept & reason).sum())
-        kept &= ~np.asarray(reason)
-    return records.assign(operation=operation)[kept], left_out
+        kept &= ~reason
+    return np.flatnonzero(kept), operation, left_out
 
 
-def calls_of_rank(group: str, rows: pd.DataFrame, members: tuple[int, ...]) -> Calls:
-    """Returns the calls of a rank on a communicator, by time of entry.
+def calls_of_rank(group: str, records: Records, operation: NDArray[np.str_], members: tuple[int, ...]) -> Calls:
+    """The calls of a rank on a communicator, by time of entry.
 
     Args:
         group: the communicator's name.
-        rows: records of them.
-        members: as in `Trace.members`.
+        records: of them.
+        operation: of each.
+        members: as in `Recording.members`.
     """
     ranks = np.array([*members, -1], dtype=np.int64)
-    root = rows["root"].fillna(-1).astype(np.int64).to_numpy()
+    root = np.nan_to_num(records.root, nan=-1).astype(np.int64)
 
-    def whole(column: pd.Series, scale: float = 1.0) -> Integers:
-        numbers: Integers = np.rint(column.fillna(-1) * scale).astype(np.int64).to_numpy()
+    def whole(values: NDArray[Any], scale: float = 1.0) -> Integers:
+        numbers: Integers = np.rint(np.nan_to_num(values, nan=-1) * scale).astype(np.int64)
         return numbers
 
     return Calls(
         group,
         members if min(members) >= 0 else (),
-        rows["operation"].to_numpy(dtype=np.str_),
-        whole(rows["sequence"]),
+        operation,
+        whole(records.sequence),
         ranks[np.where((root >= 0) & (root < len(members)), root, -1)],
-        whole(rows["bytes"]),
-        whole(rows["entry"], 1e9),
-        whole(rows["exit"], 1e9),
+        whole(records.bytes),
+        whole(records.entry, 1e9),
+        whole(records.exit, 1e9),
     )

@@ -33,7 +33,7 @@ WEAK = 3.0  # natural logarithms of likelihood
 FAR = 8.0  # of the median rest of a block
 
 
-def place(other: Calls, mine: Calls) -> Integers | None:
+def match_by_order(other: Calls, mine: Calls) -> Integers | None:
     """Returns which of another rank's calls each call is, -1: none, or not known which. None: nothing shows it."""
     kinds = call_kinds(other, mine)
     common = np.intersect1d(*kinds)

@@ -120,7 +120,7 @@ def kind_of(name: object, category: object, kernels: Kernels) -> tuple[str, Kern
     return ("stranger", None) if not OF_HOSTS.search(word) and looks_like_one(name) else None
 
 
-def find(blocks: Blocks[Event], kernels: Kernels) -> CollectiveEvents:
+def collective_events(blocks: Blocks[Event], kernels: Kernels) -> CollectiveEvents:
     """Returns the events of a file that say something of collectives.
 
     An event has its length (X), or is one of begin and end: of a thread (B, E), or of an id (b, e).

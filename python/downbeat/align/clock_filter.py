@@ -1,0 +1,291 @@
+"""Clocks by a Kalman filter and Rauch-Tung-Striebel smoother over the ends of collectives of all ranks.
+
+Ranks leave such a collective together, on average, to within the scatter that its calls show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from downbeat.align.calls import Integers
+from downbeat.align.matching import TO_ALL, Floats, GroupCalls
+
+USUAL_RATE = 100e-6  # of two clocks, as a standard deviation
+STEADY_NS = 60e9  # ns: how long a clock's rate may go on changing into one direction
+PASSES = 6
+BLOCKS = 16
+LEAST_FACTOR = 0.9
+FREE = 0.7  # of the noise of single ends: a line whose variance is larger follows them, and shows no noise
+LEAST_ENDS = 5
+CLOSE = 1.0  # in standard deviations: values further away count less (Huber 1964)
+
+
+class ClockFilter:
+    """The offsets of clocks by the ends of calls.
+
+    Attributes:
+        latest: the last result of `estimate`.
+        shown: of each rank: times of ends on its clock, and offsets that they show, ns.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[GroupCalls],
+        places: Sequence[Integers],
+        exits: Sequence[Floats],
+        bins: Sequence[Integers],
+        nodes: Floats,
+        resolution: Floats,
+        curve: float,
+    ) -> None:
+        self.nodes, self.curve, self.resolution = nodes, curve, resolution
+        self.shown: dict[int, tuple[Floats, Floats]] = {}
+        self.calls = []
+        for group, mine, leave, of in zip(groups, places, exits, bins, strict=True):
+            rows = np.isin(group.operation, TO_ALL) & ((group.size != 0) | (group.operation == "barrier"))
+            rows = np.flatnonzero(rows)
+            rows = rows[np.argsort(of[rows], kind="stable")]
+            if len(rows):
+                first = np.flatnonzero(np.diff(of[rows], prepend=-1))
+                self.calls.append((mine, leave[rows], of[rows][first], first, group.unsure))
+        self.latest: tuple[Floats, Floats, NDArray[np.bool_]]
+
+    def estimate(self, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Offset and expected error of each rank and node, ns, and whether ends show these of a rank.
+
+        Ranks follow one after the other, those first that share most calls with known ones.
+
+        Args:
+            cuts: of each rank and node: its clock may have been set there.
+        """
+        ranks = len(self.resolution)
+        value, error = np.zeros((ranks, len(self.nodes))), np.zeros((ranks, len(self.nodes)))
+        placed, sure = np.arange(ranks) == 0, np.ones(ranks, dtype=bool)
+        measured = np.ones(ranks, dtype=bool)
+        while True:
+            shared = np.zeros((2, ranks))
+            for mine, leave, _, _, unsure in self.calls:
+                there = ~np.isnan(leave)
+                for trust in (0, 1):
+                    known = there & placed[mine] & (~unsure | bool(trust))
+                    other = known.any(axis=1)[:, None] & there & (~unsure | bool(trust))
+                    shared[trust, mine] += other.sum(axis=0)
+            shared[:, placed] = 0
+            trust = 0 if shared[0].any() else 1
+            if not shared[trust].any():
+                break
+            new = shared[trust] >= 0.5 * shared[trust].max()
+            value[new], error[new], shown = self.placed(new, placed & (sure | bool(trust)), value, error, cuts)
+            placed |= new
+            sure &= ~new | (trust == 0)
+            measured[new] = shown
+        error[~sure] = value[~placed] = error[~placed] = np.nan
+        self.latest = value, error, placed & sure & measured
+        return value.copy(), error.copy(), placed & sure & measured
+
+    def placed(
+        self, new: NDArray[np.bool_], known: NDArray[np.bool_], value: Floats, error: Floats, cuts: NDArray[np.bool_]
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """New ranks against the median of known ones: offsets, expected errors, whether calls show an error."""
+        columns = np.flatnonzero(new)
+        place = np.full(len(new), -1)
+        place[columns] = np.arange(len(columns))
+        line, floor = np.zeros((len(columns), len(self.nodes))), self.resolution[new] / np.sqrt(6.0) + 1.0
+        apart: dict[int, list[tuple[Floats, Floats, Integers, Integers]]] = {}
+        for mine, leave, bin_of, first, _ in self.calls:
+            theirs = np.flatnonzero(known[mine])
+            if len(theirs):
+                moved = [leave[:, i] + np.interp(leave[:, i], self.nodes, value[mine[i]]) for i in theirs]
+                together = middle_of(np.stack(moved, axis=1))
+                for i in np.flatnonzero(new[mine]):
+                    rest = together - leave[:, i]
+                    apart.setdefault(place[mine[i]], []).append((leave[:, i], rest, bin_of + 1, first))
+        for row, some in apart.items():
+            at, rest = (np.concatenate([one[i] for one in some]) for i in (0, 1))
+            known_ends = ~np.isnan(rest)
+            self.shown[int(columns[row])] = at[known_ends], rest[known_ends]
+        held = np.ones(line.shape)
+        for _ in range(PASSES):
+            weight, total, noise = np.zeros(line.shape), np.zeros(line.shape), np.zeros(len(line))
+            for row, some in apart.items():
+                rests = [rest - np.interp(at, self.nodes, line[row]) for at, rest, _, _ in some]
+                # A line that follows single calls leaves them smaller rests than their noise.
+                free = [np.repeat(held[row, nodes], np.diff(first, append=len(at))) for at, _, nodes, first in some]
+                every = np.concatenate([rest / one for rest, one in zip(rests, free, strict=True)])
+                every = every[~np.isnan(every)]
+                if not len(every):
+                    continue
+                scatter = float(np.hypot(1.4826 * np.median(np.abs(every)), floor[row]))
+                counted = np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(every), 1e-9))
+                near = np.mean(counted >= 1.0)  # more than a half, as the median is
+                noise[row] = max(np.mean((counted * every) ** 2), 0.2 * scatter**2) / near**2 * counted.mean()
+                for rest, (_, _, nodes, first) in zip(rests, some, strict=True):
+                    counts = np.nan_to_num(np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(rest), 1e-9)))
+                    weight[row, nodes] += np.add.reduceat(counts, first)
+                    total[row, nodes] += np.add.reduceat(np.nan_to_num(counts * rest), first)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                line, variance, factor = follow(
+                    self.nodes, self.curve, line + total / weight, noise[:, None] / weight, cuts[new]
+                )
+            held = np.sqrt(1.0 - np.minimum(variance / np.maximum(noise, 1e-9)[:, None], 0.98))
+        base = error[known].max(axis=0) if known.any() else 0.0
+        with np.errstate(invalid="ignore"):
+            shares = np.where(weight > 0, variance / np.maximum(noise, 1e-9)[:, None], np.nan)
+        shown, measured = np.ones(len(line), dtype=bool), np.isfinite(shares).any(axis=1, keepdims=True)
+        for row in np.flatnonzero(np.nanmedian(np.where(measured, shares, 0.0), axis=1) > FREE).tolist():
+            at = np.flatnonzero(weight[row] > 0)
+            shown[row] = len(at) > LEAST_ENDS
+            if shown[row]:  # then noise is at most what neighbors miss each other by
+                x, y = self.nodes[at], line[row, at]
+                part = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
+                missed = (y[1:-1] - y[:-2] - part * (y[2:] - y[:-2])) ** 2 / (1.0 + part**2 + (1.0 - part) ** 2)
+                variance[row] = np.maximum(variance[row], missed.mean())
+        return line, np.hypot(factor * np.sqrt(variance), base), shown
+
+
+class States(NamedTuple):
+    """The state of each clock at each node, shape (node, rank): mean and covariance; NaN where it is not known.
+
+    The offset is what has to be added to the clock. Its derivative is the rate.
+    """
+
+    offset: Floats  # ns
+    rate: Floats  # 1
+    variance: Floats  # of the offset, ns^2
+    covariance: Floats  # of offset and rate, ns
+    rate_variance: Floats  # 1
+
+
+def follow(
+    nodes: Floats, curve: float, measured: Floats, noise: Floats, cuts: NDArray[np.bool_]
+) -> tuple[Floats, Floats, float]:
+    """Clocks that follow measurements of their offsets, the variances of these estimates, and a factor for errors.
+
+    Rauch, Tung and Striebel 1965: a Kalman filter forward in time, a smoother back. The rate is a random walk of at
+    most the wander. The factor is what measurements that were left out miss the line by.
+
+    Args:
+        nodes: times, ns.
+        curve: largest second derivative of a clock, halved, 1/ns.
+        measured: offset of each rank at each node, ns; NaN: nothing.
+        noise: variance of each, ns^2; inf: nothing.
+        cuts: of each rank and node: its clock may have been set there.
+    """
+    there = np.isfinite(measured) & np.isfinite(noise) & ~cuts
+    states = smoothed(*filtered(nodes, curve, measured, noise, there, cuts), np.diff(nodes), cuts)
+    offset, variance = states.offset.T, np.maximum(states.variance.T, 0.0)
+    return offset, variance, error_factor(offset, variance, measured, noise, there)
+
+
+def filtered(
+    nodes: Floats, curve: float, measured: Floats, noise: Floats, there: NDArray[np.bool_], cuts: NDArray[np.bool_]
+) -> tuple[States, States]:
+    """The states by the measurements up to each node, and those predicted by the measurements before it."""
+    ranks, count = measured.shape
+    x, v, xx, xv, vv = States(np.full((count, ranks), np.nan), *(np.zeros((count, ranks)) for _ in range(4)))
+    predicted = States(*np.zeros((5, count, ranks)))
+    started = np.zeros(ranks, dtype=bool)
+    for k, h in enumerate(np.diff(nodes, prepend=nodes[0])):
+        grow = (curve * 1.6) ** 2 * h * max(h, STEADY_NS) / 2.0  # of the variance of the rate
+        if k:
+            x[k], v[k] = x[k - 1] + h * v[k - 1], v[k - 1]
+            xx[k] = xx[k - 1] + 2 * h * xv[k - 1] + h * h * vv[k - 1] + grow * h * h / 3.0
+            xv[k] = xv[k - 1] + h * vv[k - 1] + grow * h / 2.0
+            vv[k] = vv[k - 1] + grow
+        for known, value in zip(predicted, (x, v, xx, xv, vv), strict=True):
+            known[k] = value[k]
+        started &= ~cuts[:, k]
+        begin, more = there[:, k] & ~started, there[:, k] & started
+        x[k, begin], v[k, begin], xx[k, begin] = measured[begin, k], 0.0, noise[begin, k]
+        xv[k, begin], vv[k, begin] = 0.0, USUAL_RATE**2
+        gain_x, gain_v = (each[k, more] / (xx[k, more] + noise[more, k]) for each in (xx, xv))
+        innovation = measured[more, k] - x[k, more]
+        x[k, more] += gain_x * innovation
+        v[k, more] += gain_v * innovation
+        vv[k, more] -= gain_v * xv[k, more]
+        xv[k, more] *= 1.0 - gain_x
+        xx[k, more] *= 1.0 - gain_x
+        started |= there[:, k]
+        x[k, ~started] = np.nan
+    return States(x, v, xx, xv, vv), predicted
+
+
+def smoothed(states: States, predicted: States, steps: Floats, cuts: NDArray[np.bool_]) -> States:
+    """The states by all measurements; before the first one, on the line from there back.
+
+    Args:
+        states: from `filtered`; they are changed.
+        predicted: likewise.
+        steps: from node to node, ns.
+        cuts: as in `follow`.
+    """
+    x, v, xx, xv, vv = states
+    for k in range(len(steps) - 1, -1, -1):
+        h = steps[k]
+        px, pv, pxx, pxv, pvv = (each[k + 1] for each in predicted)
+        det = pxx * pvv - pxv * pxv
+        back = ~np.isnan(x[k]) & ~np.isnan(px) & ~cuts[:, k + 1] & (det > 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            fxx, fxv, fvv = xx[k], xv[k], vv[k]
+            rx, rv = fxx + h * fxv, fxv + h * fvv  # P F^T = [[rx, fxv], [rv, fvv]]
+            # Gain: P F^T times the inverse of the predicted covariance.
+            g = np.array([[rx * pvv - fxv * pxv, fxv * pxx - rx * pxv], [rv * pvv - fvv * pxv, fvv * pxx - rv * pxv]])
+            g /= det
+            dx, dv = x[k + 1] - px, v[k + 1] - pv
+            dxx, dxv, dvv = xx[k + 1] - pxx, xv[k + 1] - pxv, vv[k + 1] - pvv
+            new = (
+                x[k] + g[0, 0] * dx + g[0, 1] * dv,
+                v[k] + g[1, 0] * dx + g[1, 1] * dv,
+                fxx + g[0, 0] ** 2 * dxx + 2 * g[0, 0] * g[0, 1] * dxv + g[0, 1] ** 2 * dvv,
+                fxv + g[0, 0] * g[1, 0] * dxx + (g[0, 0] * g[1, 1] + g[0, 1] * g[1, 0]) * dxv + g[0, 1] * g[1, 1] * dvv,
+                fvv + g[1, 0] ** 2 * dxx + 2 * g[1, 0] * g[1, 1] * dxv + g[1, 1] ** 2 * dvv,
+            )
+        for each, value in zip(states, new, strict=True):
+            each[k] = np.where(back, value, each[k])
+        early = np.isnan(x[k]) & ~np.isnan(x[k + 1])
+        x[k, early] = x[k + 1, early] - h * v[k + 1, early]
+        v[k, early], vv[k, early] = v[k + 1, early], vv[k + 1, early]
+        xx[k, early] = (xx[k + 1] - 2 * h * xv[k + 1] + h * h * vv[k + 1])[early]
+        xv[k, early] = (xv[k + 1] - h * vv[k + 1])[early]
+    return states
+
+
+def error_factor(offset: Floats, variance: Floats, measured: Floats, noise: Floats, there: NDArray[np.bool_]) -> float:
+    """The factor between true and expected errors: blocks of bins against the line that would be there without them.
+
+    Args:
+        offset: of the line, of each rank and node, ns.
+        variance: of it, ns^2.
+        measured: as in `follow`, and likewise the next one.
+        noise: likewise.
+        there: where there are measurements.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = np.where(there, 1.0 / noise, 0.0)
+        block = np.minimum(np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True), 0.9999) * BLOCKS
+        which = np.nan_to_num(block).astype(np.int64) + BLOCKS * np.arange(len(offset))[:, None]
+        # The last one: what the line itself owes to the block.
+        weight, rest, share = (
+            np.bincount(which.ravel(), np.where(there, each, 0.0).ravel(), len(offset) * BLOCKS)
+            for each in (weights, weights * (measured - offset), weights * variance)
+        )
+        squares = (rest / weight) ** 2 / (1.0 / weight - share / weight)
+        squares = np.minimum(squares[(weight > 0) & (share < 0.8)], 25.0)
+    factor = np.sqrt(squares.mean()) if len(squares) > 2 else 1.0
+    return 1.05 * max(float(factor), LEAST_FACTOR)
+
+
+def middle_of(values: Floats) -> Floats:
+    """The median of the known values of each row."""
+    if values.shape[1] == 1:
+        return values[:, 0]
+    ordered = np.sort(values, axis=1)  # NaN last
+    count = (~np.isnan(values)).sum(axis=1)
+    rows = np.arange(len(values))
+    low, high = ordered[rows, np.maximum(count - 1, 0) // 2], ordered[rows, np.minimum(count // 2, values.shape[1] - 1)]
+    result: Floats = np.where(count > 0, (low + np.where(count % 2 == 1, low, high)) / 2.0, np.nan)
+    return result

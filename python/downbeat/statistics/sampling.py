@@ -1,0 +1,69 @@
+"""Estimates for all calls of a program from records that are a sample of them.
+
+A call stands for `weights` calls: it was drawn with the probability 1/weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Z = 1.96  # 95 % intervals
+FARTHEST = 1.0  # standard errors; a total that is farther off has calls unlike those of the sample
+
+Floats = NDArray[np.float64]
+
+
+def ratio_error(numerator: Floats, denominator: Floats, weights: Floats) -> float:
+    """The standard error of sum(numerator) / sum(denominator) over all calls."""
+    total = float((weights * denominator).sum())
+    if total <= 0:
+        return 0.0
+    rest = numerator - float((weights * numerator).sum()) / total * denominator
+    return float(np.sqrt((weights * (weights - 1) * rest**2).sum())) / total
+
+
+def total_error(values: Floats, weights: Floats, total: float, count: float) -> float:
+    """The part of a known total that the calls of a sample do not explain.
+
+    It is 0 unless the total is farther from what the sample shows than chance has it: then there were a few calls of
+    another kind, which the sample may lack.
+
+    Args:
+        values: of calls in the sample.
+        weights: theirs.
+        total: of all calls.
+        count: of all calls.
+    """
+    stand_for = float(weights.sum())
+    if not stand_for or (weights == 1).all():
+        return 0.0
+    mean = float((weights * values).sum()) / stand_for
+    error = float(np.sqrt((weights * (weights - 1) * (values - mean) ** 2).sum())) * count / stand_for
+    return max(0.0, abs(total - mean * count) - FARTHEST * error)
+
+
+def weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> tuple[Floats, Floats]:
+    """Quantiles over all calls, and the half-widths of their 95 % intervals: distances to the farther end.
+
+    The error is infinite where the sample is too small for an end.
+
+    Args:
+        values: of calls in the sample.
+        weights: theirs.
+        levels: of the quantiles, 0 to 1.
+    """
+    if not len(values):
+        return np.full(len(levels), np.nan), np.zeros(len(levels))
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order]
+    if (weights == weights[0]).all():
+        shares = np.linspace(0.0, 1.0, len(values)) if len(values) > 1 else np.array([0.5])
+    else:
+        shares = (np.cumsum(weights) - weights / 2) / weights.sum()
+    # The share of calls below a value, as of a ratio (Woodruff 1952).
+    spread = np.sqrt(levels * (1 - levels) * (weights * (weights - 1)).sum()) / weights.sum()
+    low, high = levels - Z * spread, levels + Z * spread
+    quantiles, first, last = (np.interp(level, shares, values) for level in (levels, low, high))
+    error = np.where((low < 0) | (high > 1), np.inf, np.maximum(last - quantiles, quantiles - first))
+    return quantiles, error

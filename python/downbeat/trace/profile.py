@@ -1,0 +1,103 @@
+"""All calls of a run, added up by call site."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from downbeat.tables import Floats, Ints, Table, Texts, column
+from downbeat.trace.communicators import NOT_KNOWN, identity, ranks_and_beyond
+from downbeat.trace.file import CALL_KINDS, SIZE_UNKNOWN, TABLES, Section, text
+
+UNPLACED = "collective"  # the operation of calls that had no room for a row of their own
+# Rows that have these in common are of the same calls, on several processes.
+SAME_CALLS = ["module", "offset", "operation", "kind", "communicator", "size_up_to", "phase"]
+
+
+class Profile(Table):
+    """Calls, added up by process, call site, communicator, operation and class of sizes."""
+
+    rank: Ints = column("rank of the process in MPI_COMM_WORLD")
+    operation: Texts = column("MPI's name, lower case, without MPI_")
+    kind: Texts = column("blocking, nonblocking or persistent")
+    communicator: Texts = column("name of the communicator")
+    size: Floats = column("its processes, as in Records", "1")
+    beyond: Ints = column("0, or ELSEWHERE or UNSEEN, as in Records")
+    size_up_to: Floats = column("largest size of the class, a power of two; NaN: not known", "B")
+    phase: Texts = column('phase of the program, outer > inner; "": none')
+    module: Texts = column("path of the module that makes the calls")
+    offset: Ints = column("return address of the calls in it; of Python, the line", "B")
+    symbol: Texts = column('its function; "": not known')
+    build_id: Texts = column('build-id of the module; "": it has none')
+    calls: Ints = column("complete calls", "1")
+    bytes: Ints = column("bytes of all of them, where known", "B")
+    call_time: Floats = column("time in the calls", "s")
+    wait_time: Floats = column("time in calls that began persistent ones, or saw a completion", "s")
+    thinning: Ints = column("records are of one call in 2^thinning, the same ones on all processes")
+
+
+def profile_of(section: Section, processes: dict[int, tuple[int, int]], phases: Sequence[str]) -> Profile:
+    """The calls of a process, added up; the last row is of calls that had no room for a row.
+
+    Args:
+        section: what the process recorded.
+        processes: from `processes_of`.
+        phases: from `phase_paths`.
+    """
+    table, communicators, sites = section.tables.profile, section.tables.communicators, section.tables.sites
+    communicator, site = np.minimum(table["communicator"], len(communicators)), np.minimum(table["site"], len(sites))
+    tick = section.clocks.tick()
+    sums = np.append(table, np.array(section.header.unplaced, dtype=TABLES["profile"]))
+    sizes = sums["size"].astype(np.float64)
+    ranks, beyond = ranks_and_beyond(communicators, processes)
+    ranks = np.where(communicator < len(communicators), ranks[communicator], table["ranks"])
+
+    def texts(values: Sequence[str], index: np.ndarray, last: str) -> np.ndarray:
+        return np.append(np.array(values, dtype=object)[index], np.array([last], dtype=object))
+
+    def site_texts(name: str, unknown: str, last: str) -> np.ndarray:
+        return texts([*map(text, sites[name]), unknown], site, last)
+
+    return Profile(
+        rank=np.full(len(sums), section.rank),
+        operation=texts(section.operations, table["operation"], UNPLACED),
+        kind=texts(CALL_KINDS, table["kind"], "blocking"),
+        communicator=texts([*map(identity, communicators), "freed"], communicator, NOT_KNOWN),
+        size=np.append(ranks, np.nan),
+        beyond=np.append(beyond[communicator].astype(np.int64), 0),
+        size_up_to=np.where(sizes == SIZE_UNKNOWN, np.nan, np.where(sizes > 0, np.exp2(sizes.clip(max=64) - 1), 0)),
+        phase=texts(phases, table["phase"], ""),
+        module=site_texts("module", NOT_KNOWN, NOT_KNOWN),
+        offset=np.append(np.append(sites["offset"], np.uint64(0))[site], np.uint64(0)),
+        symbol=site_texts("symbol", "", ""),
+        build_id=site_texts("build_id", "", ""),
+        calls=sums["calls"],
+        bytes=sums["bytes"],
+        call_time=sums["ticks"] * tick,
+        wait_time=sums["waits"] * tick,
+        thinning=np.append(table["thinning"].astype(np.int64), 0),
+    )
+
+
+def thinned_alike(profile: Profile) -> Profile:
+    """The profile with the largest thinning of all rows of the same calls, which decides."""
+    if not profile.thinning.any():
+        return profile
+    thinning = profile.frame(*SAME_CALLS, "thinning").groupby(SAME_CALLS, dropna=False, sort=False).thinning
+    return profile.replaced(thinning=thinning.transform("max").to_numpy())
+
+
+def thinned(sections: Sequence[Section], profile: Profile, most: int) -> Profile:
+    """The profile with a thinning that leaves no more than `most` records, as expected."""
+    thinning = profile.thinning
+    calls = profile.calls.astype(float)
+    room = sum(len(section.tables.records) for section in sections)
+    limit = float(max(calls.max(initial=1.0), 1.0))
+    group = profile.frame(*SAME_CALLS).groupby(SAME_CALLS, dropna=False, sort=False).ngroup().to_numpy()
+    while room > most and (calls / np.exp2(thinning)).sum() > most:
+        limit /= 2
+        needed = np.ceil(np.log2(np.maximum(calls, 1.0) / limit)).clip(min=0).astype(np.int64)
+        thinning = np.maximum(thinning, pd.Series(needed).groupby(group).transform("max").to_numpy())
+    return profile.replaced(thinning=thinning)
