@@ -1,6 +1,10 @@
 /* The clocks of all processes: synchronized in MPI_Init and MPI_Finalize, and between them if asked. */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "clocks.h"
+
+#include "frames.h"
+#include "process.h"
+#include "recording.h"
 
 #include <mpix_harmonize.h>
 #include <stdlib.h>

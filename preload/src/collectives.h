@@ -5,8 +5,8 @@
  * and stands for MPI_Name, MPI_Iname and MPI_Name_init. C is the type of counts, D that of displacements, so that one
  * table also serves the functions whose names end in _c. `bytes` is what is known of a call from its arguments, for
  * this process: the bytes that it contributes; with gather, scatter, allgather and alltoall those of one block, as the
- * OSU Micro-Benchmarks count; `peers` is the number of blocks. -1: not known. `root` is what the program gives. `call`
- * is the struct call of the function that a row becomes. */
+ * OSU Micro-Benchmarks count; `peers` is the number of blocks. -1: not known. `root` is what the program gives. COMM
+ * is the struct comm of the communicator, in a function that a row becomes; there, SUM and EACH add up counts. */
 #ifndef DOWNBEAT_PRELOAD_COLLECTIVES_H
 #define DOWNBEAT_PRELOAD_COLLECTIVES_H
 
@@ -17,7 +17,7 @@
 
 #define BARRIER(X) X(Barrier, barrier, (MPI_Comm comm), (comm), 0, NO_ROOT)
 
-#define COLLECTIVES(X, C, D)                                                                                           \
+#define COLLECTIVES(X, C, D, COMM)                                                                                     \
     X(Bcast, bcast, (void *buffer, C count, MPI_Datatype datatype, int root, MPI_Comm comm),                           \
       (buffer, count, datatype, root, comm), rooted(root, count, datatype), root)                                      \
     X(Gather, gather,                                                                                                  \
@@ -49,8 +49,7 @@
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, const C recvcounts[], const D displs[], \
        MPI_Datatype recvtype, MPI_Comm comm),                                                                          \
       (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),                                     \
-      sendbuf == MPI_IN_PLACE ? bytes_of(recvcounts[call.comm->rank], recvtype) : bytes_of(sendcount, sendtype),       \
-      NO_ROOT)                                                                                                         \
+      sendbuf == MPI_IN_PLACE ? bytes_of(recvcounts[COMM->rank], recvtype) : bytes_of(sendcount, sendtype), NO_ROOT)   \
     X(Alltoall, alltoall,                                                                                              \
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, C recvcount, MPI_Datatype recvtype,     \
        MPI_Comm comm),                                                                                                 \
@@ -60,15 +59,14 @@
       (const void *sendbuf, const C sendcounts[], const D sdispls[], MPI_Datatype sendtype, void *recvbuf,             \
        const C recvcounts[], const D rdispls[], MPI_Datatype recvtype, MPI_Comm comm),                                 \
       (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm),                          \
-      sendbuf == MPI_IN_PLACE ? bytes_of(SUM(recvcounts, call.comm->peers), recvtype)                                  \
-                              : bytes_of(SUM(sendcounts, call.comm->peers), sendtype),                                 \
+      sendbuf == MPI_IN_PLACE ? bytes_of(SUM(recvcounts, COMM->peers), recvtype)                                       \
+                              : bytes_of(SUM(sendcounts, COMM->peers), sendtype),                                      \
       NO_ROOT)                                                                                                         \
     X(Alltoallw, alltoallw,                                                                                            \
       (const void *sendbuf, const C sendcounts[], const D sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,    \
        const C recvcounts[], const D rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),                        \
       (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm),                        \
-      sendbuf == MPI_IN_PLACE ? EACH(recvcounts, recvtypes, call.comm->peers)                                          \
-                              : EACH(sendcounts, sendtypes, call.comm->peers),                                         \
+      sendbuf == MPI_IN_PLACE ? EACH(recvcounts, recvtypes, COMM->peers) : EACH(sendcounts, sendtypes, COMM->peers),   \
       NO_ROOT)                                                                                                         \
     X(Reduce, reduce,                                                                                                  \
       (const void *sendbuf, void *recvbuf, C count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm),        \
@@ -78,8 +76,7 @@
       (sendbuf, recvbuf, count, datatype, op, comm), bytes_of(count, datatype), NO_ROOT)                               \
     X(Reduce_scatter, reduce_scatter,                                                                                  \
       (const void *sendbuf, void *recvbuf, const C recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),     \
-      (sendbuf, recvbuf, recvcounts, datatype, op, comm), bytes_of(SUM(recvcounts, call.comm->size), datatype),        \
-      NO_ROOT)                                                                                                         \
+      (sendbuf, recvbuf, recvcounts, datatype, op, comm), bytes_of(SUM(recvcounts, COMM->size), datatype), NO_ROOT)    \
     X(Reduce_scatter_block, reduce_scatter_block,                                                                      \
       (const void *sendbuf, void *recvbuf, C recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),              \
       (sendbuf, recvbuf, recvcount, datatype, op, comm), bytes_of(recvcount, datatype), NO_ROOT)                       \
@@ -111,6 +108,6 @@
 
 /* The numbers that stand for operations in files. */
 #define OPERATION_NUMBER(Name, name, parameters, arguments, bytes, root) OPERATION_##name,
-enum operation { BARRIER(OPERATION_NUMBER) COLLECTIVES(OPERATION_NUMBER, int, int) OPERATIONS };
+enum operation { BARRIER(OPERATION_NUMBER) COLLECTIVES(OPERATION_NUMBER, int, int, ) OPERATIONS };
 
 #endif

@@ -2,7 +2,12 @@
  * on all of its processes, even if other threads make others meanwhile. So each has the identity of its parent, and is
  * counted among the parent's. */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "communicators.h"
+
+#include "frames.h"
+#include "process.h"
+#include "profile.h"
+#include "recording.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -36,20 +41,13 @@ static pthread_mutex_t counts_lock = LOCK;
 static _Atomic uint64_t generation = 1;
 PER_THREAD struct cached cache[CACHED];
 
-static int freed(MPI_Comm handle, int which, void *value, void *extra) {
-    struct comm *comm = value;
-    (void)handle;
-    (void)which;
-    (void)extra;
+void communicators_forget(struct comm *comm) {
     ++generation;
-    starts_forget(comm);
-    completion_forget(comm);
     recording_free_communicator(comm->number);
     free(comm);
-    return MPI_SUCCESS;
 }
 
-void communicators_begin(void) {
+void communicators_begin(MPI_Comm_delete_attr_function *freed) {
     FRAME(frame);
     frame_enter(frame);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, NULL);
@@ -64,7 +62,7 @@ void communicators_end(void) {
     FRAME(frame);
     frame_enter(frame);
     PMPI_Group_free(&world_group);
-    PMPI_Comm_free_keyval(&keyval); /* freed() is still called for communicators that have the attribute */
+    PMPI_Comm_free_keyval(&keyval); /* `freed` is still called for communicators that have the attribute */
     frame_leave(frame);
 }
 
@@ -79,7 +77,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 struct members {
     uint64_t hash; /* of the ranks in MPI_COMM_WORLD, in the group's order */
     int lowest;    /* of these ranks; INT_MAX: there is none */
-    int abroad;    /* how many have none */
+    int outside;   /* number of processes without one */
 };
 
 static struct members members_of(MPI_Group group) {
@@ -95,7 +93,7 @@ static struct members members_of(MPI_Group group) {
     for (int i = 0; i < size; ++i) {
         int rank = ranks[size + i];
         members.hash = mix(members.hash, (uint32_t)rank);
-        members.abroad += rank == MPI_UNDEFINED;
+        members.outside += rank == MPI_UNDEFINED;
         if (rank != MPI_UNDEFINED && rank < members.lowest)
             members.lowest = rank;
     }
@@ -168,7 +166,7 @@ static void describe(struct comm *comm, uint64_t origin) {
     entry.size = comm->size;
     entry.rank = comm->rank;
     entry.inter = comm->inter != 0;
-    entry.abroad = all.abroad > 0;
+    entry.has_outside_members = all.outside > 0;
     PMPI_Comm_get_name(comm->handle, name, &length);
     keep_name(&entry, name);
     comm->number = recording_add_communicator(&entry);
@@ -202,7 +200,7 @@ __attribute__((noinline)) static struct comm *find_comm(MPI_Comm handle, uint64_
     return comm;
 }
 
-static struct comm *cached_comm(MPI_Comm handle, uint64_t origin) {
+struct comm *communicators_made(MPI_Comm handle, uint64_t origin) {
     if (handle == MPI_COMM_NULL)
         return NULL;
     struct cached *place = &cache[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % CACHED];
@@ -212,14 +210,14 @@ static struct comm *cached_comm(MPI_Comm handle, uint64_t origin) {
 }
 
 struct comm *communicator_of(MPI_Comm handle) {
-    return cached_comm(handle, 0);
+    return communicators_made(handle, 0);
 }
 
 /* --- where communicators are made */
 
 /* The identity of the next communicator that is made from this one. A process that is not in the new one counts it,
  * too. */
-static uint64_t child_of(MPI_Comm handle) {
+uint64_t communicators_child(MPI_Comm handle) {
     const struct comm *parent = communicator_of(handle);
     return parent != NULL ? mix(parent->identity, next_of(parent->identity)) : 0;
 }
@@ -230,13 +228,13 @@ static uint64_t tagged(uint64_t key, int tag) {
     return mix(key, next_of(key));
 }
 
-static uint64_t child_of_group(MPI_Comm handle, MPI_Group group, int tag) {
+uint64_t communicators_child_of_group(MPI_Comm handle, MPI_Group group, int tag) {
     const struct comm *parent = communicator_of(handle);
     return parent != NULL ? tagged(mix(parent->identity, hash_group(group)), tag) : 0;
 }
 
 /* No communicator has both sides: their groups, which only the new one has, and the tag. */
-static uint64_t between_groups(MPI_Comm handle, int tag) {
+uint64_t communicators_between_groups(MPI_Comm handle, int tag) {
     MPI_Group sides[2];
     if (handle == MPI_COMM_NULL)
         return 0;
@@ -248,81 +246,8 @@ static uint64_t between_groups(MPI_Comm handle, int tag) {
     return tagged(key, tag);
 }
 
-/* X(Name, parameters, arguments, what all processes know of its origin) */
-#define MAKERS(X)                                                                                                      \
-    X(Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), child_of(comm))                                  \
-    X(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm), child_of(comm))   \
-    X(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm * newcomm), (comm, group, newcomm), child_of(comm))       \
-    X(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm), (comm, group, tag, newcomm),    \
-      child_of_group(comm, group, tag))                                                                                \
-    X(Comm_split, (MPI_Comm comm, int color, int order, MPI_Comm *newcomm), (comm, color, order, newcomm),             \
-      child_of(comm))                                                                                                  \
-    X(Comm_split_type, (MPI_Comm comm, int type, int order, MPI_Info info, MPI_Comm *newcomm),                         \
-      (comm, type, order, info, newcomm), child_of(comm))                                                              \
-    X(Cart_create, (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *newcomm),  \
-      (comm, ndims, dims, periods, reorder, newcomm), child_of(comm))                                                  \
-    X(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm *newcomm), (comm, remain, newcomm), child_of(comm))       \
-    X(Graph_create, (MPI_Comm comm, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *newcomm), \
-      (comm, nnodes, index, edges, reorder, newcomm), child_of(comm))                                                  \
-    X(Dist_graph_create,                                                                                               \
-      (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[], const int weights[],  \
-       MPI_Info info, int reorder, MPI_Comm *newcomm),                                                                 \
-      (comm, n, sources, degrees, destinations, weights, info, reorder, newcomm), child_of(comm))                      \
-    X(Dist_graph_create_adjacent,                                                                                      \
-      (MPI_Comm comm, int indegree, const int sources[], const int sourceweights[], int outdegree,                     \
-       const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm *newcomm),              \
-      (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm),          \
-      child_of(comm))                                                                                                  \
-    X(Intercomm_create,                                                                                                \
-      (MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm *newcomm),                \
-      (local, local_leader, peer, remote_leader, tag, newcomm), between_groups(*newcomm, tag))                         \
-    X(Intercomm_merge, (MPI_Comm intercomm, int high, MPI_Comm *newcomm), (intercomm, high, newcomm),                  \
-      child_of(intercomm))
-
-/* A function that makes a communicator, and what follows when it has. */
-#define MAKER(Name, parameters, arguments, made)                                                                       \
-    WRAP(Name);                                                                                                        \
-    int Name parameters {                                                                                              \
-        FRAME(frame);                                                                                                  \
-        int64_t begin = timed_begin(frame_enter(frame));                                                               \
-        int code = REAL(Name) arguments;                                                                               \
-        timed_end(TRACE_COMMUNICATORS, begin);                                                                         \
-        if (code == MPI_SUCCESS && begin != 0)                                                                         \
-            made;                                                                                                      \
-        frame_leave(frame);                                                                                            \
-        return code;                                                                                                   \
-    }
-
-#define AT_ONCE(Name, parameters, arguments, origin)                                                                   \
-    BOTH(MAKER, Name, parameters, arguments, cached_comm(*newcomm, origin))
-MAKERS(AT_ONCE)
-
-/* A duplicate that is there when its request is complete; what it is called is settled by the call. */
-void communicators_made(MPI_Comm handle, uint64_t origin) { cached_comm(handle, origin); }
-
-#define LATER(Name, parameters, arguments)                                                                             \
-    BOTH(MAKER, Name, parameters, arguments, completion_expect_communicator(*request, newcomm, child_of(comm)))
-LATER(Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request), (comm, newcomm, request))
-#ifdef HAVE_MPI_COMM_IDUP_WITH_INFO
-LATER(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request),
-      (comm, info, newcomm, request))
-#endif
-
-static void take_name(MPI_Comm handle, const char *name) {
+void communicators_name(MPI_Comm handle, const char *name) {
     const struct comm *named = communicator_of(handle);
     if (named != NULL && named->number != TRACE_NONE)
         keep_name(recording_communicator(named->number), name);
 }
-
-#define NAMER(Function, parameters)                                                                                    \
-    WRAP(Function);                                                                                                    \
-    int Function parameters {                                                                                          \
-        FRAME(frame);                                                                                                  \
-        int program = frame_enter(frame);                                                                              \
-        int code = REAL(Function)(comm, name);                                                                         \
-        frame_leave(frame);                                                                                            \
-        if (code == MPI_SUCCESS && program && begun)                                                                   \
-            take_name(comm, name);                                                                                     \
-        return code;                                                                                                   \
-    }
-BOTH(NAMER, Comm_set_name, (MPI_Comm comm, const char *name))

@@ -1,7 +1,12 @@
 /* Requests of nonblocking and persistent collectives: from the call to the completion that MPI_Wait or MPI_Test sees.
  */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "completion.h"
+
+#include "frames.h"
+#include "process.h"
+#include "recorded_call.h"
+#include "samples.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -79,7 +84,30 @@ static void drop_all(struct expected *first) {
     }
 }
 
+static void put_back(struct expected *one, int doubtful) {
+    if (one == NULL || one->persistent)
+        return;
+    one->doubtful = doubtful;
+    lock_requests();
+    struct expected *gone = link_last(one);
+    unlock_requests();
+    drop_all(gone);
+}
+
+/* The program calls again, so what this thread still has was taken by a call that was left without a return: it may be
+ * complete or not. */
+static void put_back_left(void) {
+    struct expected *one = taken;
+    taken = NULL;
+    for (struct expected *next; one != NULL; one = next) {
+        next = one->next;
+        put_back(one, 1);
+    }
+}
+
 static struct expected *remember(MPI_Request request, const struct call *call) {
+    if (taken != NULL)
+        put_back_left();
     struct expected *one = own_spare;
     struct expected *gone = NULL;
     own_spare = NULL;
@@ -127,6 +155,9 @@ void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle,
 /* Requests in doubt will not complete any more. */
 void completion_forget(const struct comm *comm) {
     struct expected *gone = NULL;
+    for (struct expected *one = taken; one != NULL; one = one->next)
+        if (one->call.comm == comm)
+            one->call.comm = NULL;
     lock_requests();
     for (int i = 0; outstanding > 0 && i < BUCKETS; ++i)
         for (struct expected **link = &buckets[i]; *link != NULL;) {
@@ -216,30 +247,11 @@ static void give_back(struct expected *one) {
         give_to_all(one);
 }
 
-static void put_back(struct expected *one, int doubtful) {
-    if (one == NULL || one->persistent)
-        return;
-    one->doubtful = doubtful;
-    lock_requests();
-    struct expected *gone = link_last(one);
-    unlock_requests();
-    drop_all(gone);
-}
-
 /* Its completion will not be seen. */
 static void drop(struct expected *one) {
     if (one->call.row != NULL && (!one->persistent || one->round == STARTED))
         recording_hold(one->call.row, -1);
     give_back(one);
-}
-
-void completion_abandon(void) {
-    struct expected *one = taken;
-    taken = NULL;
-    for (struct expected *next; one != NULL; one = next) {
-        next = one->next;
-        put_back(one, 1);
-    }
 }
 
 /* The completion was seen at `now`, by a call that began at `begin` and saw that of so many collectives together: each
@@ -261,7 +273,8 @@ static void complete(struct expected *one, int64_t begin, int64_t now, int toget
         }
         call_complete(call);
         if (call->comm != NULL && call->comm->waiting != NULL)
-            starts_completed(call);
+            samples_complete(call->comm, &(struct sampled_operation){call->bytes, call->operation, call->kind},
+                             call->entry, call->exit);
     }
     one->round = IDLE;
     if (!one->persistent)
@@ -269,7 +282,13 @@ static void complete(struct expected *one, int64_t begin, int64_t now, int toget
 }
 
 /* Whether any of ours may be among the requests of a call. */
-static int expecting(int program) { return program && begun && __atomic_load_n(&outstanding, __ATOMIC_RELAXED) != 0; }
+static inline int expecting(int program) {
+    if (!program || !begun)
+        return 0;
+    if (__builtin_expect(taken != NULL, 0))
+        put_back_left();
+    return __atomic_load_n(&outstanding, __ATOMIC_RELAXED) != 0;
+}
 
 /* Returns whether what the call has taken still is its own. */
 static int leave_expecting(uintptr_t frame) {

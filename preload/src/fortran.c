@@ -1,9 +1,10 @@
-/* Fortran: MPI's bindings call the C functions, which are recorded (preload.h, WRAP), but they hide the caller. So the
+/* Fortran: MPI's bindings call the C functions, which are recorded (process.h, BOTH), but they hide the caller. So the
  * entries of the bindings are here too: they remember the return address, and pass their arguments on unread. All are
  * pointers. The entries take as many as any collective has; one that has fewer ignores the rest. */
 #define _GNU_SOURCE
 #include "collectives.h"
-#include "preload.h"
+#include "frames.h"
+#include "process.h"
 
 #include <dlfcn.h>
 
@@ -30,4 +31,4 @@ typedef void entry(void *, void *, void *, void *, void *, void *, void *, void 
 #define OF_COLLECTIVE(Name, name, parameters, arguments, bytes, root)                                                  \
     ENTRIES(mpi_##name) ENTRIES(mpi_i##name) ENTRIES(mpi_##name##_init)
 BARRIER(OF_COLLECTIVE)
-COLLECTIVES(OF_COLLECTIVE, int, int)
+COLLECTIVES(OF_COLLECTIVE, int, int, )

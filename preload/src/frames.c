@@ -7,13 +7,15 @@
  * no deeper in the stack than the one that was left; so is a coroutine with a stack above. While a coroutine is within
  * a call, calls of others of its thread may be taken for MPI's. */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "frames.h"
+
+#include "process.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
 
-_Thread_local __attribute__((tls_model("initial-exec"))) uintptr_t inside;
-_Thread_local __attribute__((tls_model("initial-exec"))) struct fortran_call fortran_call;
+INITIAL_EXEC uintptr_t inside;
+INITIAL_EXEC struct fortran_call fortran_call;
 
 /* Entries of Fortran are in a section of their own. */
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker's names
@@ -64,12 +66,10 @@ static void doubt(void) {
 /* Undoes what calls that were left have begun. */
 static void settle(void) {
     struct callers callers = find_callers();
-    if (callers.of_mpi) {
+    if (callers.of_mpi)
         inside &= ~FRAME_DOUBTFUL;
-    } else if (inside != 0) {
+    else
         inside = 0;
-        completion_abandon();
-    }
     if (callers.fortran)
         fortran_call.frame &= ~FRAME_DOUBTFUL;
     else

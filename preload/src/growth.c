@@ -1,6 +1,8 @@
 /* The tables of a recording grow by chunks of its file. */
 #define _GNU_SOURCE
-#include "recording_file.h"
+#include "growth.h"
+
+#include "own_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +27,7 @@
  */
 #define ROOM_SHARE 8
 
-struct recording_file own = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
+struct recording_file recording = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
 
 static struct trace_directory *directory; /* the last one */
 static int chunks;                        /* in it */
@@ -47,35 +49,35 @@ static int reserve_parts(int table, int64_t count) {
     char **larger = malloc((size_t)(size + 1) * sizeof *larger);
     if (larger == NULL)
         return ENOMEM;
-    *larger++ = (char *)own.parts[table]; /* to free it */
+    *larger++ = (char *)recording.parts[table]; /* to free it */
     if (parts_size[table] > 0)
-        memcpy(larger, own.parts[table], (size_t)parts_size[table] * sizeof *larger);
-    __atomic_store_n(&own.parts[table], larger, __ATOMIC_RELEASE);
+        memcpy(larger, recording.parts[table], (size_t)parts_size[table] * sizeof *larger);
+    __atomic_store_n(&recording.parts[table], larger, __ATOMIC_RELEASE);
     parts_size[table] = size;
     return 0;
 }
 
 static void free_parts(void) {
     for (int i = 0; i < TABLES; ++i)
-        for (char **parts = own.parts[i], **before; parts != NULL; parts = before) {
+        for (char **parts = recording.parts[i], **before; parts != NULL; parts = before) {
             before = (char **)(void *)parts[-1];
             free(parts - 1);
         }
-    memset(own.parts, 0, sizeof own.parts);
+    memset(recording.parts, 0, sizeof recording.parts);
     memset(parts_size, 0, sizeof parts_size);
 }
 
 /* A chunk is at `memory`, and at `offset` in the file; its parts have room. */
 static void add_chunk(int table, char *memory, int64_t offset, int64_t entries) {
     const int shift = table_part_shift[table];
-    int64_t first = own.stored[table] >> shift;
+    int64_t first = recording.stored[table] >> shift;
     for (int64_t i = 0; i < (entries + (1 << shift) - 1) >> shift; ++i)
-        own.parts[table][first + i] = memory + (i << shift) * table_entry_size[table];
+        recording.parts[table][first + i] = memory + (i << shift) * table_entry_size[table];
     struct trace_chunk *chunk = &directory->chunks[chunks++];
     chunk->offset = offset;
     chunk->table = (uint32_t)table;
     atomic_store_explicit(&chunk->entries, (uint32_t)entries, memory_order_release);
-    own.stored[table] += entries;
+    recording.stored[table] += entries;
 }
 
 /* Makes room for a chunk in a directory. */
@@ -102,8 +104,8 @@ int recording_is_scarce(int code) {
 static int grow(int table) {
     const int64_t page = sysconf(_SC_PAGESIZE);
     const int64_t each = table_entry_size[table];
-    int64_t stored = own.stored[table];
-    int64_t more = own.header->extents[table].capacity - stored;
+    int64_t stored = recording.stored[table];
+    int64_t more = recording.header->extents[table].capacity - stored;
     int code;
     char *memory;
     if (more <= 0)
@@ -142,13 +144,13 @@ static int grow(int table) {
 int table_reserve(int table, int64_t entries) {
     struct timespec now = {0, 0};
     int code = 0;
-    while (code == 0 && own.stored[table] < entries) {
+    while (code == 0 && recording.stored[table] < entries) {
         if (failed[table] != 0 && clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0 && now.tv_sec == failed[table])
-            return own.header->growth_code;
+            return recording.header->growth_code;
         code = grow(table);
     }
-    if (code != 0 && own.stored[table] < own.header->extents[table].capacity) {
-        own.header->growth_code = code;
+    if (code != 0 && recording.stored[table] < recording.header->extents[table].capacity) {
+        recording.header->growth_code = code;
         clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
         failed[table] = now.tv_sec;
     }
@@ -172,17 +174,17 @@ static int create_tables(const struct trace_header *sizes) {
         code = reserve_parts(i, entries_in(i, bytes) >> table_part_shift[i]);
     if (code != 0)
         return code;
-    own.header = (struct trace_header *)(void *)memory;
-    *own.header = *sizes;
-    own.header->directory = TRACE_HEADER_SIZE;
-    directory = (struct trace_directory *)(void *)(memory + own.header->directory);
+    recording.header = (struct trace_header *)(void *)memory;
+    *recording.header = *sizes;
+    recording.header->directory = TRACE_HEADER_SIZE;
+    directory = (struct trace_directory *)(void *)(memory + recording.header->directory);
     for (int i = 0; i < RECORDS_TABLE; ++i)
         add_chunk(i, memory + front + i * bytes, front + i * bytes, entries_in(i, bytes));
     return 0;
 }
 
 void recording_close(void) {
-    own.header = NULL;
+    recording.header = NULL;
     own_file_close();
     free_parts();
 }
@@ -210,7 +212,7 @@ int table_create(const char *path, int64_t records) {
 }
 
 uint32_t table_next(int table, _Atomic int64_t *dropped) {
-    int64_t number = own.header->extents[table].used;
+    int64_t number = recording.header->extents[table].used;
     if (table_reserve(table, number + 1) == 0)
         return (uint32_t)number;
     if (dropped != NULL)

@@ -1,6 +1,9 @@
 /* The files of a node's processes become sections of one file. */
 #define _GNU_SOURCE
-#include "recording_file.h"
+#include "joining.h"
+
+#include "growth.h"
+#include "own_file.h"
 
 #include "crc32.h"
 

@@ -1,7 +1,9 @@
 /* Calls of MPI that are only added up, by kind: time in MPI that is not in collectives. They pass their
  * arguments on unread, as in fortran.c; none has more than 13, and all are integers or pointers. */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "frames.h"
+#include "process.h"
+#include "recorded_call.h"
 
 #define ARGUMENTS(X) X(a), X(b), X(c), X(d), X(e), X(f), X(g), X(h), X(i), X(j), X(k), X(l), X(m)
 #define PARAMETER(name) void *name

@@ -1,9 +1,20 @@
 /* From MPI_Init to MPI_Finalize. */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "clocks.h"
+#include "communicators.h"
+#include "completion.h"
+#include "frames.h"
+#include "growth.h"
+#include "job.h"
+#include "joining.h"
+#include "phases.h"
+#include "presence.h"
+#include "process.h"
+#include "python_frames.h"
+#include "recording.h"
+#include "samples.h"
 
 #include "output_file.h"
-#include "print_line.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,101 +24,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-_Atomic int begun;
-_Atomic int active;
-struct settings settings;
-
-#define PATH_SIZE (DIRECTORY_SIZE + 128)
 
 static MPI_Comm node = MPI_COMM_NULL;
 static char problem[SETTINGS_PROBLEM_SIZE]; /* "": none */
 static int bearable;                        /* the program runs on, without a recording */
 static int directory_code;                  /* errno of making the directory */
-static int directory_made;
-/* The job's prefix of file names, so that a directory may hold several jobs. */
-static char job[64];
-
-void say(const char *format, ...) {
-    char text[SETTINGS_PROBLEM_SIZE + 2 * SITE_TEXT_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    print_line(text);
-}
-
-void find_next(void **function, const char *name) {
-    void *found = dlsym(RTLD_NEXT, name);
-    if (found == NULL) {
-        say("found no %s in an MPI library that is loaded after libdownbeat-preload; preload the library of the build "
-            "for "
-            "the program's MPI library",
-            name);
-        abort();
-    }
-    /* Threads may look for it at once, and find the same. */
-    __atomic_store_n(function, found, __ATOMIC_RELAXED);
-}
-
-static void part_path(char path[PATH_SIZE], int rank) {
-    snprintf(path, PATH_SIZE, "%s/%s-rank-%06d.part", settings.directory, job, rank);
-}
-
-#define MARKS 2
-static char marks[MARKS][PATH_SIZE];
-
-int first_of_job(const char *what) {
-    char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s/.%s-%s", settings.directory, job, what);
-    if (symlink("here", path) != 0)
-        return errno != EEXIST;
-    for (int i = 0; i < MARKS; ++i)
-        if (marks[i][0] == '\0') {
-            memcpy(marks[i], path, sizeof path);
-            break;
-        }
-    return 1;
-}
-
-static void remove_marks(void) {
-    for (int i = 0; i < MARKS; ++i)
-        if (marks[i][0] != '\0')
-            unlink(marks[i]);
-}
-
-/* All directories on the way. */
-static int make_directory(const char *path) {
-    char partial[PATH_SIZE];
-    snprintf(partial, sizeof partial, "%s", path);
-    for (char *slash = strchr(partial + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(partial, 0777) != 0 && errno != EEXIST)
-            return errno;
-        *slash = '/';
-    }
-    directory_made = mkdir(partial, 0777) == 0;
-    return directory_made || errno == EEXIST ? 0 : errno;
-}
-
-static void name_job(int rank) {
-    struct tm utc;
-    time_t now = time(NULL);
-    if (rank == 0) {
-        size_t length = strftime(job, sizeof job, "%Y%m%d-%H%M%S", gmtime_r(&now, &utc));
-        snprintf(job + length, sizeof job - length, "-%ld", (long)getpid());
-    }
-    PMPI_Bcast(job, sizeof job, MPI_CHAR, 0, MPI_COMM_WORLD);
-}
 
 /* If any process has a problem, the first one says so, and all end, unless all that there are can be borne. Returns
  * whether there are some. */
 static int end_on_problem(int rank) {
     int there = problem[0] != '\0';
-    int mine[3] = {there && !bearable ? rank : INT_MAX, !directory_made, there ? rank : INT_MAX};
+    int mine[3] = {there && !bearable ? rank : INT_MAX, !job_made_directory(), there ? rank : INT_MAX};
     int lowest[3];
     PMPI_Allreduce(mine, lowest, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0)
@@ -155,6 +83,18 @@ static const char *remedy(int code) {
     }
 }
 
+/* MPI calls it for each communicator that is freed. */
+static int forget_communicator(MPI_Comm handle, int keyval, void *value, void *extra) {
+    struct comm *comm = value;
+    (void)handle;
+    (void)keyval;
+    (void)extra;
+    samples_forget(comm);
+    completion_forget(comm);
+    communicators_forget(comm);
+    return MPI_SUCCESS;
+}
+
 static void begin_recording(void) {
     char path[PATH_SIZE];
     int rank;
@@ -171,8 +111,8 @@ static void begin_recording(void) {
     }
     end_on_problem(rank);
     end_if_settings_differ(rank);
-    name_job(rank);
-    part_path(path, rank);
+    job_begin(rank);
+    job_rank_path(path, rank);
     int code = directory_code;
     if (code == 0)
         code = recording_open(path, rank, size, settings.record ? settings.records : 0, level == MPI_THREAD_MULTIPLE);
@@ -190,7 +130,7 @@ static void begin_recording(void) {
         snprintf(problem, sizeof problem, "the clocks cannot be synchronized; nothing is recorded");
     end_on_problem(rank);
     frame_leave(frame);
-    communicators_begin();
+    communicators_begin(forget_communicator);
     python_frames_begin();
     begun = 1;
     active = 1;
@@ -202,12 +142,12 @@ static int join(const char *path, const int *ranks, int count) {
     struct output_file output;
     int code = output_create(&output, path, 0);
     for (int i = 0; code == 0 && i < count; ++i) {
-        part_path(part, ranks[i]);
+        job_rank_path(part, ranks[i]);
         code = recording_append(output.file, part);
     }
     code = output_close(&output, code);
     for (int i = 0; code == 0 && i < count; ++i) {
-        part_path(part, ranks[i]);
+        job_rank_path(part, ranks[i]);
         unlink(part);
     }
     return code;
@@ -224,7 +164,7 @@ static void join_node(void) {
     int *ranks = malloc((size_t)size * sizeof *ranks);
     PMPI_Gather(&rank, 1, MPI_INT, ranks, 1, MPI_INT, 0, node);
     if (node_rank == 0 && ranks != NULL) {
-        snprintf(path, sizeof path, "%s/%s-node-%06d.trace", settings.directory, job, rank);
+        job_node_path(path, rank);
         int code = join(path, ranks, size);
         if (code != 0)
             say("cannot write '%s': %s; the files *.part there have what was recorded", path, output_reason(code));
@@ -238,10 +178,10 @@ static void end_recording(void) {
     begun = 0;
     phases_end(); /* reads the clock, which goes with its communicator */
     clocks_end();
-    starts_end();
+    samples_end();
     recording_end(TRACE_FINALIZED, 0);
     recording_close();
-    remove_marks();
+    job_end();
     join_node();
     communicators_end();
 }
@@ -300,7 +240,7 @@ static void begin_init(int program) {
         return;
     settings_read(&settings, problem);
     make_absolute(settings.directory);
-    directory_code = make_directory(settings.directory);
+    directory_code = job_make_directory();
     if (!settings.all_ranks)
         presence_announce();
 }
@@ -330,7 +270,7 @@ BOTH(INIT, Init_thread, (int *argc, char ***argv, int required, int *provided), 
             end_recording();                                                                                           \
         int code = REAL(Function)();                                                                                   \
         frame_leave(frame);                                                                                            \
-        if (program && directory_made)                                                                                 \
+        if (program && job_made_directory())                                                                           \
             rmdir(settings.directory); /* if nothing was recorded there */                                             \
         return code;                                                                                                   \
     }

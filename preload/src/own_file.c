@@ -1,7 +1,7 @@
 /* The file that a recording is in. Its descriptor is one of the program's, which may close all that it has, put a file
  * of its own in its place, or go to another directory: before each use it is looked at, and opened again if need be. */
 #define _GNU_SOURCE
-#include "recording_file.h"
+#include "own_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

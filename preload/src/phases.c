@@ -2,7 +2,10 @@
  * They nest; a phase within another is another one than by itself. They are the process's, whichever thread is in them,
  * and each has rows of its own in the profile, so a call costs no more. */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "phases.h"
+
+#include "process.h"
+#include "recording.h"
 
 #include "utf8_length.h"
 

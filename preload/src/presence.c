@@ -8,7 +8,10 @@
  * at once or not at all. All names have a key that the processes of one MPI_COMM_WORLD share and no others do: the
  * launcher's. */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "presence.h"
+
+#include "growth.h"
+#include "process.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,10 @@
 /* The profile: a row per kind of calls, found by a hash of its key; communicators, whose rows fold when they are freed.
  */
 #define _GNU_SOURCE
-#include "recording_file.h"
+#include "profile.h"
+
+#include "growth.h"
+#include "recording.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +18,19 @@ static uint32_t buckets_mask;
 static uint32_t placed; /* rows in buckets */
 
 uint32_t recording_add_communicator(const struct trace_communicator *communicator) {
-    pthread_mutex_lock(&own.lock);
+    pthread_mutex_lock(&recording.lock);
     uint32_t number = spare_communicator;
     if (number != TRACE_NONE) {
         spare_communicator = recording_communicator(number)->first_row;
     } else {
-        number = table_next(COMMUNICATORS_TABLE, &own.header->communicators_dropped);
-        own.header->communicators += number != TRACE_NONE;
+        number = table_next(COMMUNICATORS_TABLE, &recording.header->communicators_dropped);
+        recording.header->communicators += number != TRACE_NONE;
     }
     if (number != TRACE_NONE) {
         *recording_communicator(number) = *communicator;
         recording_communicator(number)->first_row = TRACE_NONE;
     }
-    pthread_mutex_unlock(&own.lock);
+    pthread_mutex_unlock(&recording.lock);
     return number;
 }
 
@@ -81,7 +84,7 @@ static int reserve_chains(uint32_t number) {
 
 static struct trace_row *find_row(const struct trace_row *key) {
     if (!reserve_buckets())
-        return &own.header->unplaced;
+        return &recording.header->unplaced;
     uint32_t *bucket = &buckets[hash_key(key) & buckets_mask];
     for (uint32_t number = *bucket; number != TRACE_NONE; number = chains[number])
         if (same_key(row_at(number), key))
@@ -93,10 +96,10 @@ static struct trace_row *find_row(const struct trace_row *key) {
         number = table_next(PROFILE_TABLE, NULL);
         if (number != TRACE_NONE && !reserve_chains(number))
             number = TRACE_NONE;
-        own.header->profile += number != TRACE_NONE;
+        recording.header->profile += number != TRACE_NONE;
     }
     if (number == TRACE_NONE)
-        return &own.header->unplaced;
+        return &recording.header->unplaced;
     struct trace_row *row = row_at(number);
     *row = *key;
     row->number = number;
@@ -113,9 +116,9 @@ static struct trace_row *find_row(const struct trace_row *key) {
 }
 
 struct trace_row *recording_row(const struct trace_row *key) {
-    pthread_mutex_lock(&own.lock);
+    pthread_mutex_lock(&recording.lock);
     struct trace_row *row = find_row(key);
-    pthread_mutex_unlock(&own.lock);
+    pthread_mutex_unlock(&recording.lock);
     return row;
 }
 
@@ -162,10 +165,10 @@ void profile_release(uint32_t number) {
 }
 
 void recording_free_communicator(uint32_t number) {
-    if (own.header == NULL || number == TRACE_NONE)
+    if (recording.header == NULL || number == TRACE_NONE)
         return;
-    pthread_mutex_lock(&own.lock);
+    pthread_mutex_lock(&recording.lock);
     recording_communicator(number)->freed = 1;
     profile_release(number);
-    pthread_mutex_unlock(&own.lock);
+    pthread_mutex_unlock(&recording.lock);
 }

@@ -6,7 +6,10 @@
  * lie in memory differs between versions of Python; of a version that is not known here, the return address stays the
  * site. */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "python_frames.h"
+
+#include "executable.h"
+#include "thread_memory.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

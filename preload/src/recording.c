@@ -1,6 +1,8 @@
 /* What a recording has of the process: header, clock, sums; and entries of its tables. */
 #define _GNU_SOURCE
-#include "recording_file.h"
+#include "recording.h"
+
+#include "growth.h"
 
 #include "collectives.h"
 
@@ -12,7 +14,7 @@
 #include <unistd.h>
 
 #define NAME(Name, name, parameters, arguments, bytes, root) #name "\0"
-static const char operation_names[] = BARRIER(NAME) COLLECTIVES(NAME, int, int);
+static const char operation_names[] = BARRIER(NAME) COLLECTIVES(NAME, int, int, );
 _Static_assert(sizeof operation_names <= TRACE_NAMES_SIZE, "names have their place in the header");
 
 Downbeat_clock recording_clock;
@@ -35,46 +37,46 @@ static void write_header(int world_rank, int world_size) {
     struct timespec now;
     cpu_set_t allowed;
     clock_gettime(CLOCK_REALTIME, &now);
-    own.header->world_rank = world_rank;
-    own.header->world_size = world_size;
-    own.header->ending = TRACE_RUNNING;
-    own.header->pid = getpid();
-    own.header->began_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    own.header->unplaced.thinning = UINT8_MAX;
-    own.header->ready_ns = -1;
-    own.header->processors = (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    own.header->allowed = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
-    own.header->record_size = (int32_t)sizeof(struct trace_record);
-    own.header->operations = OPERATIONS;
-    gethostname(own.header->host, TRACE_HOST_SIZE - 1);
-    memcpy(own.header->names, operation_names, sizeof operation_names);
+    recording.header->world_rank = world_rank;
+    recording.header->world_size = world_size;
+    recording.header->ending = TRACE_RUNNING;
+    recording.header->pid = getpid();
+    recording.header->began_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    recording.header->unplaced.thinning = UINT8_MAX;
+    recording.header->ready_ns = -1;
+    recording.header->processors = (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    recording.header->allowed = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
+    recording.header->record_size = (int32_t)sizeof(struct trace_record);
+    recording.header->operations = OPERATIONS;
+    gethostname(recording.header->host, TRACE_HOST_SIZE - 1);
+    memcpy(recording.header->names, operation_names, sizeof operation_names);
     /* Last: a file without it is not read. */
-    memcpy(own.header->magic, TRACE_MAGIC, sizeof own.header->magic);
+    memcpy(recording.header->magic, TRACE_MAGIC, sizeof recording.header->magic);
 }
 
 int recording_open(const char *path, int world_rank, int world_size, int64_t records, int threaded) {
     recording_threaded = threaded;
     int code = table_create(path, records);
-    if (own.header != NULL)
+    if (recording.header != NULL)
         write_header(world_rank, world_size);
     waited_ns = ready_ns();
     return code;
 }
 
 void recording_end(int ending, int abort_code) {
-    if (own.header == NULL)
+    if (recording.header == NULL)
         return;
     int64_t ready = ready_ns();
     if (ready >= 0 && waited_ns >= 0)
-        own.header->ready_ns = ready - waited_ns;
-    own.header->abort_code = abort_code;
-    own.header->ending = ending;
+        recording.header->ready_ns = ready - waited_ns;
+    recording.header->abort_code = abort_code;
+    recording.header->ending = ending;
 }
 
 void recording_set_clock(const Downbeat_clock *clock, const char *name, double max_wander) {
     recording_clock = *clock;
-    own.header->max_wander = max_wander;
-    snprintf(own.header->clock, sizeof own.header->clock, "%s", name);
+    recording.header->max_wander = max_wander;
+    snprintf(recording.header->clock, sizeof recording.header->clock, "%s", name);
 #if defined(__x86_64__)
     unsigned processor;
     int64_t before = (int64_t)__rdtscp(&processor);
@@ -85,45 +87,45 @@ void recording_set_clock(const Downbeat_clock *clock, const char *name, double m
 
 /* If there is no room, the last one is replaced: what is known of the end of the program matters most. */
 void recording_add_map(const struct trace_map *map) {
-    int64_t number = own.header->maps;
+    int64_t number = recording.header->maps;
     if (table_reserve(MAPS_TABLE, number + 1) != 0) {
-        ++own.header->maps_dropped;
+        ++recording.header->maps_dropped;
         --number;
     }
     memcpy(table_entry(MAPS_TABLE, number), map, sizeof *map);
-    own.header->maps = number + 1;
+    recording.header->maps = number + 1;
 }
 
 double recording_tick_ns(void) { return recording_clock.tick; }
 
 void recording_add_kind(int kind, int64_t ticks) {
-    RECORDING_ADD(own.header->kinds[kind].calls, 1);
-    RECORDING_ADD(own.header->kinds[kind].ticks, ticks);
+    RECORDING_ADD(recording.header->kinds[kind].calls, 1);
+    RECORDING_ADD(recording.header->kinds[kind].ticks, ticks);
 }
 
 static uint32_t add(int table, const void *entry, _Atomic int64_t *dropped) {
-    pthread_mutex_lock(&own.lock);
+    pthread_mutex_lock(&recording.lock);
     uint32_t number = table_next(table, dropped);
     if (number != TRACE_NONE) {
         memcpy(table_entry(table, number), entry, (size_t)table_entry_size[table]);
-        ++own.header->extents[table].used;
+        ++recording.header->extents[table].used;
     }
-    pthread_mutex_unlock(&own.lock);
+    pthread_mutex_unlock(&recording.lock);
     return number;
 }
 
 uint32_t recording_add_site(const struct trace_site *site) {
-    return add(SITES_TABLE, site, &own.header->sites_dropped);
+    return add(SITES_TABLE, site, &recording.header->sites_dropped);
 }
 
 uint32_t recording_add_start(const struct trace_start *start) {
     if (start->communicator != TRACE_NONE)
         recording_communicator(start->communicator)->pinned = 1;
-    return add(STARTS_TABLE, start, &own.header->starts_dropped);
+    return add(STARTS_TABLE, start, &recording.header->starts_dropped);
 }
 
 uint32_t recording_add_phase(const struct trace_phase *phase) {
-    return add(PHASES_TABLE, phase, &own.header->phases_dropped);
+    return add(PHASES_TABLE, phase, &recording.header->phases_dropped);
 }
 
 struct trace_communicator *recording_communicator(uint32_t number) {
@@ -142,6 +144,6 @@ struct trace_phase *recording_phase(uint32_t number) {
     return table_entry(PHASES_TABLE, number);
 }
 
-uint32_t recording_starts(void) { return (uint32_t)own.header->starts; }
+uint32_t recording_starts(void) { return (uint32_t)recording.header->starts; }
 
-uint32_t recording_phases(void) { return (uint32_t)own.header->phases; }
+uint32_t recording_phases(void) { return (uint32_t)recording.header->phases; }

@@ -1,7 +1,8 @@
-/* This process's recording, in a file that is mapped into memory (trace_file.h). */
+/* What a recording has of the process, and entries of its tables. */
 #ifndef DOWNBEAT_PRELOAD_RECORDING_H
 #define DOWNBEAT_PRELOAD_RECORDING_H
 
+#include "sharing.h"
 #include "trace_file.h"
 
 #include <downbeat/clock.h>
@@ -11,20 +12,9 @@
 #include <x86intrin.h>
 #endif
 
-#pragma GCC visibility push(hidden) /* as in preload.h */
-
 /* Creates the file. Without `records` there is room for tables alone. `threaded`: several threads record at once.
  * Returns 0, or an errno. */
 int recording_open(const char *path, int world_rank, int world_size, int64_t records, int threaded);
-
-/* Unmaps and closes the file. Nothing may be recorded after it. */
-void recording_close(void);
-
-/* As if there had been none. */
-void recording_discard(void);
-
-/* Whether an errno says that a limit or the disk has no room: the program can do without a recording. */
-int recording_is_scarce(int code);
 
 /* How the program ends, for those who read the file. */
 void recording_end(int ending, int abort_code);
@@ -35,8 +25,8 @@ void recording_set_clock(const Downbeat_clock *clock, const char *name, double m
 /* Adds the map that a synchronization left. */
 void recording_add_map(const struct trace_map *map);
 
-extern Downbeat_clock recording_clock;
-extern int recording_by_counter; /* the clock is the processor's counter, which is read faster without calls */
+INTERNAL Downbeat_clock recording_clock;
+INTERNAL int recording_by_counter; /* the clock is the processor's counter, which is read faster without calls */
 
 /* Reads the local clock. */
 static inline int64_t recording_ticks(void) {
@@ -49,7 +39,7 @@ static inline int64_t recording_ticks(void) {
 }
 
 /* Adds to a sum that other threads may add to. */
-extern int recording_threaded;
+INTERNAL int recording_threaded;
 #define RECORDING_ADD_AS(type, sum, value)                                                                             \
     do {                                                                                                               \
         if (__builtin_expect(recording_threaded, 0))                                                                   \
@@ -63,13 +53,6 @@ extern int recording_threaded;
 /* Length of a tick, ns. */
 double recording_tick_ns(void);
 
-/* The row of the profile with the key of this one (site, communicator, ranks, operation, kind, size, phase); made if
- * need be. Never NULL. */
-struct trace_row *recording_row(const struct trace_row *key);
-
-/* A record to fill in, of a call of this level, which the row keeps; or NULL: there is no room, which is counted. */
-struct trace_record *recording_take(struct trace_row *row, int level);
-
 /* A call that has begun but not ended keeps its row. */
 static inline void recording_hold(struct trace_row *row, int more) { RECORDING_ADD32(row->held, more); }
 
@@ -77,13 +60,9 @@ static inline void recording_hold(struct trace_row *row, int more) { RECORDING_A
 void recording_add_kind(int kind, int64_t ticks);
 
 /* The number of a new entry in a table, or TRACE_NONE: there is no room, which is counted. */
-uint32_t recording_add_communicator(const struct trace_communicator *communicator);
 uint32_t recording_add_site(const struct trace_site *site);
 uint32_t recording_add_start(const struct trace_start *start);
 uint32_t recording_add_phase(const struct trace_phase *phase);
-
-/* The communicator is freed; its place is used again once no record needs it. */
-void recording_free_communicator(uint32_t number);
 
 struct trace_communicator *recording_communicator(uint32_t number);
 struct trace_site *recording_site(uint32_t number);
@@ -91,11 +70,5 @@ struct trace_start *recording_start(uint32_t number);
 struct trace_phase *recording_phase(uint32_t number);
 uint32_t recording_starts(void);
 uint32_t recording_phases(void);
-
-/* Appends what is in a process's file, without the room that it did not use, to an open file. Returns 0, or an errno.
- */
-int recording_append(int target, const char *path);
-
-#pragma GCC visibility pop
 
 #endif

@@ -1,6 +1,11 @@
 /* Call sites: numbers for return addresses. */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "sites.h"
+
+#include "executable.h"
+#include "python_frames.h"
+#include "recording.h"
+#include "thread_memory.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -145,33 +150,4 @@ void site_text(char text[SITE_TEXT_SIZE], const void *address) {
     else
         snprintf(text, SITE_TEXT_SIZE, "%.300s+0x%llx%s%.200s%s", site->module, (unsigned long long)site->offset,
                  site->symbol[0] != '\0' ? " (" : "", site->symbol, site->symbol[0] != '\0' ? ")" : "");
-}
-
-struct range {
-    uintptr_t begin;
-    uintptr_t end;
-};
-
-/* The first object is the executable. */
-static int find_executable(struct dl_phdr_info *info, size_t size, void *data) {
-    struct range *range = data;
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0)
-            continue;
-        uintptr_t begin = info->dlpi_addr + part->p_vaddr;
-        range->begin = begin < range->begin ? begin : range->begin;
-        range->end = begin + part->p_memsz > range->end ? begin + part->p_memsz : range->end;
-    }
-    return 1;
-}
-
-static struct range executable = {UINTPTR_MAX, 0};
-
-__attribute__((constructor)) static void find_range(void) { dl_iterate_phdr(find_executable, &executable); }
-
-int in_executable(const void *address) {
-    uintptr_t here = (uintptr_t)address;
-    return here >= executable.begin && here <= executable.end;
 }

@@ -1,6 +1,10 @@
 /* Records are of all calls until they fill their room, then of a sample: trace_file.h says which. */
 #define _GNU_SOURCE
-#include "recording_file.h"
+#include "thinning.h"
+
+#include "growth.h"
+#include "profile.h"
+#include "recording.h"
 
 #include <math.h>
 
@@ -11,14 +15,14 @@ static double quota;     /* records that a row may have, as expected; 0: as many
 
 /* Raises thinning until half of the records are expected to lose their places: first where most are. */
 static void raise_thinning(void) {
-    const double half = (double)own.stored[RECORDS_TABLE] / 2;
+    const double half = (double)recording.stored[RECORDS_TABLE] / 2;
     if (quota == 0.0)
-        quota = (double)own.header->records_capacity;
+        quota = (double)recording.header->records_capacity;
     int raised = 0;
     double expected = 2 * half + 1;
     while (!raised || expected > half) {
         expected = 0.0;
-        for (int64_t i = 0; i < own.header->profile; ++i) {
+        for (int64_t i = 0; i < recording.header->profile; ++i) {
             struct trace_row *row = row_at(i);
             uint8_t thinning = row->thinning;
             double calls = ldexp((double)__atomic_load_n(&row->calls, __ATOMIC_RELAXED), -thinning);
@@ -40,7 +44,7 @@ static void raise_thinning(void) {
 
 /* The place of a record that its row does not keep any more; NULL if there is none. */
 static struct trace_record *replaceable(void) {
-    int64_t stored = own.stored[RECORDS_TABLE];
+    int64_t stored = recording.stored[RECORDS_TABLE];
     for (int64_t tries = 0; tries <= 2 * stored; ++tries) {
         if (looked++ >= stored)
             raise_thinning();
@@ -62,31 +66,31 @@ static struct trace_record *replaceable(void) {
 /* A place for a call that begins when all room is used. */
 static struct trace_record *replace(const struct trace_row *row, int level) {
     struct trace_record *record = NULL;
-    pthread_mutex_lock(&own.lock);
-    if (own.stored[RECORDS_TABLE] > 0)
+    pthread_mutex_lock(&recording.lock);
+    if (recording.stored[RECORDS_TABLE] > 0)
         record = replaceable();
     if (record == NULL && level >= row->thinning)
-        ++own.header->records_dropped;
-    pthread_mutex_unlock(&own.lock);
+        ++recording.header->records_dropped;
+    pthread_mutex_unlock(&recording.lock);
     return record;
 }
 
 /* A place that was not used yet. */
 static struct trace_record *unused(void) {
-    int64_t number = own.header->records;
+    int64_t number = recording.header->records;
     if (recording_threaded)
-        number = atomic_fetch_add_explicit(&own.header->records, 1, memory_order_relaxed);
+        number = atomic_fetch_add_explicit(&recording.header->records, 1, memory_order_relaxed);
     else
-        atomic_store_explicit(&own.header->records, number + 1, memory_order_relaxed);
-    if (number >= own.stored[RECORDS_TABLE]) {
-        pthread_mutex_lock(&own.lock);
+        atomic_store_explicit(&recording.header->records, number + 1, memory_order_relaxed);
+    if (number >= recording.stored[RECORDS_TABLE]) {
+        pthread_mutex_lock(&recording.lock);
         if (table_reserve(RECORDS_TABLE, number + 1) != 0 && !full) {
             full = 1;
-            looked = own.stored[RECORDS_TABLE];
+            looked = recording.stored[RECORDS_TABLE];
         }
-        pthread_mutex_unlock(&own.lock);
+        pthread_mutex_unlock(&recording.lock);
     }
-    return number < own.stored[RECORDS_TABLE] ? record_at(number) : NULL;
+    return number < recording.stored[RECORDS_TABLE] ? record_at(number) : NULL;
 }
 
 struct trace_record *recording_take(struct trace_row *row, int level) {

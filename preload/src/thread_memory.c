@@ -1,5 +1,7 @@
 /* Memory that a thread has until it ends: programs may start and end threads for years. */
-#include "preload.h"
+#include "thread_memory.h"
+
+#include "sharing.h"
 
 #include <pthread.h>
 #include <stdlib.h>

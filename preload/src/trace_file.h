@@ -176,8 +176,9 @@ struct trace_communicator {
     uint8_t inter;
     uint8_t second; /* of an intercommunicator: this process is not in the group that has the lowest rank in
                        MPI_COMM_WORLD. Two groups of one trace have one identity, and differ in this. */
-    uint8_t abroad; /* it has processes beyond MPI_COMM_WORLD: of an intercommunicator, the remote group; of another
-                       one, its own. They have a trace of their own, on another clock, or none. */
+    uint8_t has_outside_members; /* processes that are not in MPI_COMM_WORLD: of an intercommunicator, the remote group;
+                                    of another one, its own. They have a trace of their own, on another clock, or none.
+                                  */
     uint8_t unused;
     uint32_t first_row; /* of the profile, while the program runs */
     uint8_t freed;

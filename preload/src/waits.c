@@ -3,7 +3,12 @@
  *
  * Our own libdownbeat calls these functions for MPI's (CMakeLists.txt). */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "waits.h"
+
+#include "job.h"
+#include "process.h"
+#include "recording.h"
+#include "sites.h"
 
 #include <stddef.h>
 

@@ -204,8 +204,8 @@ def test_the_barrier_is_said_by_ranges_of_sizes_in_the_main_state(tmp_path: Path
     also = {about: text for section in page.sections for about, text in section.definitions}
     assert also["bcast, after mpi_barrier"].startswith("8 to 64: 20 % too high")
     assert "8 bytes" in page.found[0].text and "state" not in page.found[0].text
-    assert "fast state" in page.byline and "6 launches" in page.byline
-    assert "slow state" in page.found[1].text and "1 launch: too few" in page.found[1].text
+    assert "state 60 ns" in page.byline and "6 launches" in page.byline
+    assert "state 300 ns" in page.found[1].text and "1 launch: too few" in page.found[1].text
 
 
 def test_undecided_cells_say_how_many_launches_would_do(tmp_path: Path) -> None:

@@ -110,7 +110,13 @@ def test_calls_between_two_groups_are_matched_nowhere(tmp_path: Path, abroad: in
     sections = [bytearray(launch_files.section(rank)) for rank in (0, 1)]
     for rank, section in enumerate(sections):
         one = np.frombuffer(section, TABLES["communicators"], 1, 2 * HEADER_SIZE + 2 * TABLES["maps"].itemsize)[0]
-        one["size"], one["rank"], one["inter"], one["second"], one["abroad"] = 1, 0, 1, rank * (1 - abroad), abroad
+        one["size"], one["rank"], one["inter"], one["second"], one["has_outside_members"] = (
+            1,
+            0,
+            1,
+            rank * (1 - abroad),
+            abroad,
+        )
     (tmp_path / "trace").mkdir()
     (tmp_path / "trace" / "job.trace").write_bytes(b"".join(sections))
     trace = open_trace(tmp_path / "trace" / "job")

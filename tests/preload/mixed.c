@@ -60,8 +60,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 40; ++i) {
         if (is(how, "switch") && rank == 0 && i == 20)
             MPI_Pcontrol(0);
-        barriers += by_library(how, rank, size, i) ? library(comms[i % 2]) == 0
-                                                   : MPI_Barrier(comms[i % 2]) == MPI_SUCCESS;
+        barriers +=
+            by_library(how, rank, size, i) ? library(comms[i % 2]) == 0 : MPI_Barrier(comms[i % 2]) == MPI_SUCCESS;
         MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comms[i % 2]);
     }
     printf("rank %d: %d barriers, sum %d\n", rank, barriers, sum);

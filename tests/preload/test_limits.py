@@ -162,23 +162,21 @@ def test_on_a_small_disk_a_sample_is_kept(mpi: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "words", "options", "variables"),
+    ("size", "words", "options", "share"),
     [
-        (16 << 10, [], [], {}),
-        (20 << 10, ["barriers"], ["--harmonize"], {}),
-        (24 << 10, ["barriers"], ["--harmonize"], {"DOWNBEAT_SHARE": "never"}),
+        (16 << 10, [], [], "verified"),
+        (20 << 10, ["barriers"], ["--harmonize"], "verified"),
+        (24 << 10, ["barriers"], ["--harmonize"], "never"),
     ],
     ids=["recorded", "one-clock", "two-clocks"],
 )
-def test_the_stack_of_a_thread_may_be_small(
-    size: int, words: list[str], options: list[str], variables: dict[str, str]
-) -> None:
+def test_the_stack_of_a_thread_may_be_small(size: int, words: list[str], options: list[str], share: str) -> None:
     smallest = os.sysconf("SC_THREAD_STACK_MIN") if "SC_THREAD_STACK_MIN" in os.sysconf_names else 16384
     words = [program("openmpi", "small_stack"), str(max(size, smallest)), *words]
     untraced = bare("openmpi", words)
     assert untraced.returncode == 0
     with tempfile.TemporaryDirectory() as name:
-        done = run_traced(Path(name) / "trace", "openmpi", words, *options, **variables)
+        done = run_traced(Path(name) / "trace", "openmpi", words, *options, DOWNBEAT_SHARE=share)
     assert (done.returncode, lines_of(done)) == (0, lines_of(untraced)), done.stderr
 
 

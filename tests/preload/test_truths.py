@@ -66,7 +66,7 @@ def test_communicators_of_one_group_are_told_apart(mpi: str, tmp_path: Path) -> 
 
 
 def roots(trace: downbeat.Trace) -> list[tuple[int, int, int, str, int]]:
-    """Returns second, abroad, rank in its group, operation and root of each record on an intercommunicator."""
+    """Returns second, has_outside_members, rank in its group, operation, root of records on intercommunicators."""
     found = []
     for section in trace.sections:
         profile, records = section.tables.profile, section.tables.records
@@ -75,7 +75,7 @@ def roots(trace: downbeat.Trace) -> list[tuple[int, int, int, str, int]]:
             comm = section.tables.communicators[row["communicator"]]
             if comm["inter"]:
                 operation = section.operations[row["operation"]]
-                place = (int(comm["second"]), int(comm["abroad"]), int(comm["rank"]))
+                place = (int(comm["second"]), int(comm["has_outside_members"]), int(comm["rank"]))
                 found.append((*place, operation, int(record["root"])))
     return sorted(found)
 
@@ -92,7 +92,7 @@ def test_groups_and_roots_of_an_intercommunicator(mpi: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "openmpi5", "mpich5"])  # others cannot spawn here, with us or without
-def test_spawned_jobs_have_a_remote_group_abroad(mpi: str, tmp_path: Path) -> None:
+def test_spawned_jobs_have_a_remote_group_outside(mpi: str, tmp_path: Path) -> None:
     _, traces = run(tmp_path, mpi, ["intercommunicators", "spawn"], 3)
     parents = [(0, 1, 0, "bcast", BESIDE), (0, 1, 1, "bcast", ITSELF), (0, 1, 2, "bcast", BESIDE)]
     children = [(0, 1, rank, "bcast", 1) for rank in range(2)]
@@ -102,4 +102,4 @@ def test_spawned_jobs_have_a_remote_group_abroad(mpi: str, tmp_path: Path) -> No
     assert sorted(map(roots, traces), key=len, reverse=True) == expected
     for trace in traces:
         merged = [c for s in trace.sections for c in s.tables.communicators if c["name"] == b"merged"]
-        assert all(c["abroad"] and not c["inter"] and c["size"] == 5 for c in merged)
+        assert all(c["has_outside_members"] and not c["inter"] and c["size"] == 5 for c in merged)

@@ -38,7 +38,7 @@ class AgainstStart:
 
 
 def numbered(experiment: Experiment) -> pd.DataFrame:
-    """Returns the cells that are judged, ready to be matched, with `line`, the name of their start."""
+    """The cells that are judged, ready to be matched, with `line`, the name of their start."""
     cells = judged_cells(experiment)
     return cells.assign(
         counts=True,
@@ -77,7 +77,7 @@ def against_start(experiment: Experiment) -> list[AgainstStart]:
 
 
 def sizes(frame: pd.DataFrame) -> pd.Series[str]:
-    """Returns for each row its size as the end of a cell's name, nothing where the operation has none."""
+    """The size of each row as the end of a cell's name, nothing where the operation has none."""
     return pd.Series([f", {value_text('size', size)}" if size else "" for size in frame["size"]], index=frame.index)
 
 

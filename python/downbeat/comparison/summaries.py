@@ -25,7 +25,7 @@ def plain_cells(experiment: Experiment) -> pd.DataFrame:
 
 
 def judged_cells(experiment: Experiment) -> pd.DataFrame:
-    """Returns those of the plain ones that a verdict may rest on (`countable`); pictures show the others as well."""
+    """Those of the plain ones that a verdict may rest on (`countable`); pictures show the others as well."""
     cells = plain_cells(experiment)
     return cells[countable(cells)]
 
@@ -39,7 +39,7 @@ PANELS = ("library", "ranks", "environment", "variant", "datatype", "size", "sta
 
 
 def synchronization(frame: pd.DataFrame) -> pd.Series[str]:
-    """Returns for each row how its start was made, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
+    """The start of each row, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
     names = start_names(*(frame[name] for name in SYNCHRONIZATION))
     return pd.Series(names, index=frame.index, dtype=object)
 
@@ -63,7 +63,7 @@ def describe(frame: pd.DataFrame, factors: Sequence[str]) -> pd.Series[str]:
 
 
 def describe_each(frame: pd.DataFrame, first: str, factors: Sequence[str]) -> pd.Series[str]:
-    """Returns for each row the value of one factor, and of those others that vary among the rows which share it."""
+    """The value of one factor, and of those others that vary among the rows which share it, for each row."""
     texts = pd.Series("", index=frame.index, dtype=object)
     for value, group in frame.groupby(first, sort=False):
         rest = describe(group, factors)
@@ -72,7 +72,7 @@ def describe_each(frame: pd.DataFrame, first: str, factors: Sequence[str]) -> pd
 
 
 def value_text(factor: str, value: object) -> str:
-    """Returns a factor's value in words that need no heading."""
+    """A factor's value in words that need no heading."""
     if factor == "size":
         return f"{bytes_text(float(str(value)))} bytes" if value else "no message"
     if factor == "ranks":

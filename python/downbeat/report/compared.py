@@ -15,7 +15,7 @@ import numpy as np
 
 from downbeat.comparison.compare import comparison_of
 from downbeat.comparison.compared import READINGS, UNMATCHED, Compared
-from downbeat.comparison.ending import main_states, state_names
+from downbeat.comparison.ending import main_states
 from downbeat.comparison.questions import AgainstStart, against_start
 from downbeat.comparison.summaries import (
     CONFIGURATION,
@@ -24,7 +24,7 @@ from downbeat.comparison.summaries import (
     value_text,
 )
 from downbeat.data.cells import NO_PATTERN, STATE, Cells
-from downbeat.data.states import LINE, UNKNOWN, state_text
+from downbeat.data.states import LINE, MESSAGE, state_text
 from downbeat.errors import UsageError
 from downbeat.report.rows import ShownCells, described_operations, shown
 from downbeat.run.experiment import Experiment
@@ -151,7 +151,7 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
     rows, tables = [], {}
     for side in sides[1 : 1 + MOST_SIDES]:
         try:
-            table = comparison_of(experiment, where_a={factor: sides[0]}, where_b={factor: side})  # judged as elsewhere
+            table = comparison_of(experiment, where=({factor: sides[0]}, {factor: side}))  # judged as elsewhere
         except UsageError:  # they share no cell
             continue
         for name, value in among.items():
@@ -227,14 +227,10 @@ def state_lines(cells: Cells) -> list[str]:
     for (_, path), group in cells[cells.state != ""].groups(
         *(one[cells.state != ""] for one in (cells.ranks, cells.canary_path))
     ):
-        names = state_names(list(dict.fromkeys(group.state)))
-        what = "a message" if path not in ("", LINE) else "a cache line"
         for state, rows in group.groups(group.state):
             launches = set(zip(*(getattr(rows, name) for name in LAUNCH_FACTORS), rows.launch, strict=True))
             deepest = max(Counter(launch[:-1] for launch in launches).values())
-            name = names.get(state, "state unknown")
-            text = f"{name} of this machine ({what} takes {state_text(state)})"
-            text = f"unknown state of this machine (no reading of {what})" if state == UNKNOWN else text
+            text = f"state {state_text(state)} of this machine ({MESSAGE if path not in ('', LINE) else LINE})"
             few = ": too few for verdicts" if deepest < FEWEST_LAUNCHES else ""
             found.append((len(rows), f"{text}, {counted(len(launches), 'launch')}{few}"))
     return [text for _, text in sorted(found, key=lambda one: -one[0])]

@@ -176,12 +176,9 @@ def barrier_ranges(experiment: Experiment, starts: Contrast) -> list[Fact]:
     """Returns what the plain barrier does to each operation, in the main state."""
     if not any(one.synchronizer == PLAIN_BARRIER for one in starts.judged):
         return []
-    table = comparison_of(experiment, where_a={STARTS: REFERENCE}, where_b={STARTS: PLAIN_BARRIER})
-    plain = (
-        table[of_states(table, main_states(starts.cells.frame()))]
-        .within("pattern", NO_PATTERN)
-        .within("computation", 0)
-    )
+    table = comparison_of(experiment, where=({STARTS: REFERENCE}, {STARTS: PLAIN_BARRIER}))
+    main = of_states(table, main_states(starts.cells.frame()))
+    plain = table[main].within("pattern", NO_PATTERN).within("computation", 0)
     return range_facts({PLAIN_BARRIER: plain}, "after ")
 
 

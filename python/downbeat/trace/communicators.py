@@ -60,7 +60,7 @@ def processes_of(sections: Iterable[Section]) -> dict[int, tuple[int, int]]:
         for row in section.tables.communicators:
             number = int(row["identity"])
             groups.setdefault(number, {})[int(row["second"])] = int(row["size"])
-            beyond[number] = beyond.get(number, False) or bool(row["abroad"])
+            beyond[number] = beyond.get(number, False) or bool(row["has_outside_members"])
             if row["inter"]:
                 inter.add(number)
     processes = {}

@@ -142,7 +142,7 @@ def write_kineto(spans: Spans, directory: Path) -> list[str]:
 
 
 def complete_communicators(members: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
-    """Returns the ranks of communicators of which all are known."""
+    """The ranks of communicators all of whose ranks are known."""
     return {name: ranks for name, ranks in members.items() if ranks and min(ranks) >= 0}
 
 

@@ -1,13 +1,11 @@
-/* The file of a recording, as those that write it share it: mapped, with room that grows. */
-#ifndef DOWNBEAT_PRELOAD_RECORDING_FILE_H
-#define DOWNBEAT_PRELOAD_RECORDING_FILE_H
+/* The tables of a recording, in a file that is mapped into memory (trace_file.h), with room that grows. */
+#ifndef DOWNBEAT_PRELOAD_GROWTH_H
+#define DOWNBEAT_PRELOAD_GROWTH_H
 
-#include "recording.h"
+#include "sharing.h"
+#include "trace_file.h"
 
 #include <pthread.h>
-#include <signal.h>
-
-#pragma GCC visibility push(hidden) /* as in preload.h */
 
 /* In the order of the file, and of the header's fields. */
 enum table {
@@ -37,11 +35,11 @@ struct recording_file {
     _Atomic int64_t stored[TABLES]; /* entries that the file has room for now */
     pthread_mutex_t lock;
 };
-extern struct recording_file own;
+INTERNAL struct recording_file recording;
 
 /* An entry that the table has. */
 static inline void *table_entry(int table, int64_t number) {
-    char **parts = __atomic_load_n(&own.parts[table], __ATOMIC_ACQUIRE);
+    char **parts = __atomic_load_n(&recording.parts[table], __ATOMIC_ACQUIRE);
     int64_t place = number & ((1 << table_part_shift[table]) - 1);
     return parts[number >> table_part_shift[table]] + place * table_entry_size[table];
 }
@@ -58,37 +56,13 @@ int table_reserve(int table, int64_t entries);
 /* The number of the next entry, or TRACE_NONE, which is counted. */
 uint32_t table_next(int table, _Atomic int64_t *dropped);
 
-/* --- own_file.c: the file itself. The program may close, limit and lock whatever it has, and ours with it. */
+/* Unmaps and closes the file. Nothing may be recorded after it. */
+void recording_close(void);
 
-/* Makes it. Returns 0, or an errno. */
-int own_file_create(const char *path);
+/* As if there had been none. */
+void recording_discard(void);
 
-/* Adds so many bytes, whole pages, which are mapped at `memory` then. Returns 0, or an errno; the program's own files
- * and signals are as before in any case. */
-int own_file_grow(int64_t size, char **memory);
-
-/* Bytes that it has now. */
-int64_t own_file_size(void);
-
-/* Bytes by which it may grow, as limits and the disk say now, and the errno of growing by more. */
-int64_t own_file_room(int *code);
-
-/* Unmaps and closes it; takes its name away. */
-void own_file_close(void);
-void own_file_remove(void);
-
-/* Between these, a write beyond the limit of file sizes is an error and no signal, and a signal of the program's own
- * waits. `all`: so do all others. */
-struct held_signals {
-    sigset_t before;
-    int pending;
-};
-void signals_hold(struct held_signals *held, int all);
-void signals_release(const struct held_signals *held);
-
-/* profile.c: gives the place of a freed communicator back, unless a record, a call or a start needs it. */
-void profile_release(uint32_t number);
-
-#pragma GCC visibility pop
+/* Whether an errno says that a limit or the disk has no room: the program can do without a recording. */
+int recording_is_scarce(int code);
 
 #endif

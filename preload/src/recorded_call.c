@@ -1,0 +1,165 @@
+#include "recorded_call.h"
+
+#include "collectives.h"
+#include "frames.h"
+#include "phases.h"
+#include "profile.h"
+#include "python_frames.h"
+#include "samples.h"
+#include "sites.h"
+#include "thinning.h"
+#include "thread_memory.h"
+
+#include <string.h>
+
+PER_THREAD uint32_t thread_number = TRACE_NONE;
+static _Atomic uint32_t threads;
+INITIAL_EXEC int64_t elsewhere;
+
+/* Rows of the profile, by what is known of a call without a look into the file. */
+#define CACHED 128 /* per thread */
+struct cached {
+    const void *address;
+    uint64_t identity;
+    int64_t bytes;
+    uint64_t what;
+    struct trace_row *row;
+};
+PER_THREAD struct cached *cache;
+
+static uint8_t size_class(int64_t bytes) {
+    if (bytes < 0)
+        return SIZE_UNKNOWN;
+    return (uint8_t)(bytes == 0 ? 0 : bytes == 1 ? 1 : 65 - __builtin_clzll((uint64_t)bytes - 1));
+}
+
+static struct trace_row *find_row(const struct call *call, uint16_t phase) {
+    const struct trace_row key = {.site = site_of(call->address),
+                                  .communicator = call->comm->number,
+                                  .ranks = call->comm->size,
+                                  .operation = call->operation,
+                                  .kind = call->kind,
+                                  .size = size_class(call->bytes),
+                                  .phase = phase};
+    return recording_row(&key);
+}
+
+static struct trace_row *row_of(const struct call *call) {
+    uint16_t phase = atomic_load_explicit(&phase_now, memory_order_relaxed);
+    uint64_t what = (uint64_t)phase << 24 | (uint64_t)call->operation << 8 | call->kind;
+    uint64_t hash = (uint64_t)(uintptr_t)call->address ^ call->comm->identity ^ (uint64_t)call->bytes << 20 ^ what;
+    if (__builtin_expect(cache == NULL, 0) && !thread_memory((void **)(void *)&cache, CACHED * sizeof *cache))
+        return find_row(call, phase);
+    struct cached *place = &cache[(hash * 0x9e3779b97f4a7c15U) >> 57];
+    if (place->address != call->address || place->identity != call->comm->identity || place->bytes != call->bytes ||
+        place->what != what)
+        *place = (struct cached){call->address, call->comm->identity, call->bytes, what, find_row(call, phase)};
+    return place->row;
+}
+_Static_assert(CACHED == 1 << (64 - 57), "a hash has as many values");
+
+/* Zeros at the end of a hash of what all processes know of a call (Steele et al. 2014, Fig. 17): k or more in one of
+ * 2^k calls. */
+static int level_of(const struct call *call) {
+    uint64_t hash = call->comm->identity + ((uint64_t)call->round << 32 | call->sequence) * 0x9e3779b97f4a7c15U;
+    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U;
+    hash = (hash ^ hash >> 27) * 0x94d049bb133111ebU;
+    hash ^= hash >> 31;
+    return __builtin_ctzll(hash | 1ULL << 62);
+}
+
+int call_begin(struct call *call, uintptr_t frame, int operation, int kind, MPI_Comm comm, const void *address) {
+    call->comm = NULL;
+    if (is_inside(frame) || !begun)
+        return 0;
+    call->address = address;
+    call->comm = communicator_of(comm);
+    if (call->comm == NULL)
+        return 0;
+    /* Unrecorded calls count too, so that the others keep their numbers. MPI lets no two threads be here at once. */
+    call->sequence = atomic_load_explicit(&call->comm->sequence, memory_order_relaxed);
+    atomic_store_explicit(&call->comm->sequence, call->sequence + 1, memory_order_relaxed);
+    if (!active)
+        return 0;
+    call->operation = (uint16_t)operation;
+    call->kind = (uint8_t)kind;
+    call->template = kind == KIND_PERSISTENT;
+    call->round = 0;
+    call->frame = frame;
+    const void *fortran = fortran_site(frame);
+    call->address = fortran != NULL ? fortran : python_caller(address);
+    return 1;
+}
+
+/* Ticks as `trace_record.elsewhere` has them: the first 11 bits, and how far to shift them. */
+static uint16_t short_ticks(int64_t ticks) {
+    if (ticks < 1 << 11)
+        return (uint16_t)(ticks > 0 ? ticks : 0);
+    int shift = 53 - __builtin_clzll((uint64_t)ticks);
+    return shift > 31 ? UINT16_MAX : (uint16_t)(shift << 11 | (int)(ticks >> shift));
+}
+
+/* The root as the file has it; MPI libraries have their own values. */
+static int root_of(const struct call *call, int root) {
+    if (root >= 0)
+        return root;
+    return root == NO_ROOT || !call->comm->inter ? -1 : root == MPI_ROOT ? ROOT_ITSELF : ROOT_BESIDE;
+}
+
+void call_enter(struct call *call, int64_t bytes, int root) {
+    inside = call->frame;
+    call_record(call, bytes, root);
+}
+
+void call_record(struct call *call, int64_t bytes, int root) {
+    call->bytes = bytes;
+    call->row = NULL;
+    call->record = NULL;
+    call->sample = NULL;
+    if (call->kind == KIND_BLOCKING && call->comm->waiting != NULL)
+        call->sample = samples_enter(call->comm, &(struct sampled_operation){bytes, call->operation, call->kind});
+    if (!settings.record || call->template) {
+        if (call->kind != KIND_BLOCKING)
+            call->entry = recording_ticks();
+        return;
+    }
+    call->entry = recording_ticks(); /* before the row is looked for, which takes a process longer at its first call */
+    call->row = row_of(call);
+    int level = level_of(call);
+    if (level < __atomic_load_n(&call->row->thinning, __ATOMIC_RELAXED))
+        return;
+    struct trace_record *record = recording_take(call->row, level);
+    if (record == NULL)
+        return;
+    if (thread_number == TRACE_NONE)
+        thread_number = threads++;
+    call->record = record;
+    *record = (struct trace_record){.entry = call->entry,
+                                    .bytes = bytes,
+                                    .sequence = call->sequence,
+                                    .round = call->round,
+                                    .root = root_of(call, root),
+                                    .row = call->row->number,
+                                    .elsewhere = short_ticks(elsewhere),
+                                    .thread = (uint16_t)thread_number,
+                                    .level = (uint8_t)level};
+    atomic_store_explicit(&record->state, RECORD_ENTERED, memory_order_release);
+}
+
+void call_complete(const struct call *call) {
+    if (call->row != NULL) {
+        RECORDING_ADD(call->row->calls, 1);
+        if (call->bytes > 0)
+            RECORDING_ADD(call->row->bytes, call->bytes);
+        if (call->kind == KIND_BLOCKING)
+            RECORDING_ADD(call->row->ticks, call->exit - call->entry);
+        else
+            recording_hold(call->row, -1);
+    }
+    if (call->record == NULL)
+        return;
+    if (call->kind == KIND_BLOCKING)
+        call->record->returned = call->exit;
+    call->record->exit = call->exit;
+    atomic_store_explicit(&call->record->state, RECORD_COMPLETE, memory_order_release);
+}
