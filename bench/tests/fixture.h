@@ -84,9 +84,7 @@ inline SamplingContext fixture_context() {
     context.environment = {{"DOWNBEAT_CLOCK", "tsc"}};
     context.stopping = "fixed(samples=2)";
     context.warmup = "fixed";
-    context.max_attempts = 20;
-    context.observed = 0;
-    context.permuted = false;
+    context.settings = {{"max_attempts", 20L}, {"observed_rank", 0L}, {"patterns_permuted", 0L}};
     context.tolerance = 0.5e-6;
     context.stamp_cost = 16e-9;
     context.starts.late = context.tolerance;

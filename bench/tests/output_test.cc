@@ -202,7 +202,7 @@ TEST_F(SinksTest, TableOfOneSynchronizerShowsDetails) {
 
 TEST_F(SinksTest, ASimulationSaysSo) {
     SamplingContext context = fixture_context();
-    const std::string platform = context.simulated = "cluster(nodes=2,latency=1e-06)";
+    const std::string platform = context.platform_model = "cluster(nodes=2,latency=1e-06)";
     for (const Format &one : written_formats()) {
         const std::string file = path(one.name + "-simulated" + one.suffix);
         write_fixture(one, file, "", context);

@@ -39,6 +39,23 @@ def test_what_is_written_from_lists_is_up_to_date() -> None:
     run(ROOT / "tools/bench-lists", "--check")
 
 
+def test_each_attribute_has_a_meaning_and_a_label() -> None:
+    for name, attribute in components("attribute").items():
+        assert attribute["summary"], name
+        assert attribute["label"], name
+
+
+def test_libdownbeat_preload_records_the_collectives_of_the_bench_with_the_same_roots() -> None:
+    """The rows of preload/src/collectives.h: X(Name, name, ..., root) or NO_ROOT."""
+    header = (ROOT / "preload/src/collectives.h").read_text(encoding="utf-8").partition("#define BARRIER(X)")[2]
+    rows = re.findall(r"\bX\([A-Z][a-z_]+, (\w+),.*?\b(NO_ROOT|root)\)\s*(?:\\\n|\n)", header, re.DOTALL)
+    recorded = {name: root == "root" for name, root in rows}
+    listed = {name: one for name, one in components("operation").items() if one["collective"] == name}
+    assert recorded == {
+        name: str(one["flow"]).endswith("_root") for name, one in listed.items() if one["flow"] != "none"
+    }
+
+
 def test_cells_are_told_apart_by_fields_of_the_file() -> None:
     assert set(CELL_FACTORS) < set(components("field"))
 

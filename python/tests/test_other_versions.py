@@ -60,7 +60,7 @@ def unpacked(tmp_path: Path) -> Path:
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets this version have a metric more."""
-    monkeypatch.setitem(METRICS, SPREAD, Metric("10th to 90th percentile of exits", 2, "spread of exits"))
+    monkeypatch.setitem(METRICS, SPREAD, Metric("10th to 90th percentile of exits", 2, "spread of exits", False))
 
 
 def files_of(directory: Path) -> list[Path]:

@@ -24,6 +24,7 @@ from downbeat.comparison.facts import next_step
 from downbeat.comparison.questions import against_start
 from downbeat.comparison.sheet import comparison_sheet
 from downbeat.comparison.summaries import plain_cells
+from downbeat.data.attributes import ATTRIBUTES
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.report.assemble import drifts, make_report, schemes
 from downbeat.report.compared import contrast_of
@@ -420,17 +421,16 @@ def test_conditions(tmp_path: Path) -> None:
     ]
 
 
-def test_conditions_say_what_late_starts_count(tmp_path: Path) -> None:
-    plain = write_experiment(tmp_path / "plain", [[cell(5)]])
-    told_of = set(dict(measured_section(plain, "").definitions))
-    assert not {"a start is late from", "a start is late", "late ranks"} & told_of
-    told = write_experiment(tmp_path / "late", [[cell(5)]], late_s="5e-06", late_ranks="0.01")
-    measured = dict(measured_section(told, "").definitions)
-    assert measured["a start is late from"] == "5.000 us, whatever the tolerance"
-    assert measured["late ranks"] == "1 % of the ranks of a sample that counts, at most"
-    assert "a start is late" not in measured
-    flags = write_experiment(tmp_path / "flags", [[cell(5)]], late_by="flags")
-    assert "a start is late" in dict(measured_section(flags, "").definitions)
+def test_conditions_have_each_setting_with_its_label_and_unit(tmp_path: Path) -> None:
+    late = ("late_s", "late_by", "late_ranks")
+    plain = dict(measured_section(write_experiment(tmp_path / "plain", [[cell(5)]]), "").definitions)
+    assert not {ATTRIBUTES[name].label for name in late} & set(plain)
+    assert plain[ATTRIBUTES["stopping_rule"].label].startswith("fixed(")
+    given = write_experiment(tmp_path / "late", [[cell(5)]], late_s="5e-06", late_ranks="0.01")
+    measured = dict(measured_section(given, "").definitions)
+    assert [measured.get(ATTRIBUTES[name].label) for name in late] == ["5.000 us", None, "0.01"]
+    flags = dict(measured_section(write_experiment(tmp_path / "flags", [[cell(5)]], late_by="flags"), "").definitions)
+    assert [flags.get(ATTRIBUTES[name].label) for name in late] == [None, "flags", None]
 
 
 def test_commands_and_what_doctor_saw_are_told_of_a_run(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ KINDS = [
     "metric",
     "field",
     "sample",
+    "attribute",
     "format",
 ]
 

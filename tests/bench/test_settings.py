@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Bench, read_dataset, run_bench
-from downbeat.comparison.settings import ATTRIBUTES, LIBRARY_SETTING, Kind, context_differences
+from downbeat.comparison.settings import LIBRARY_SETTING, context_differences
+from downbeat.data.attributes import ATTRIBUTES, Origin
 from downbeat.run.machine import Setting, settings_of
 
 NOTHING = ["nothing", "-r", "1", "--sync", "none", "-q", "-o", "out.nc"]
@@ -110,25 +111,37 @@ OPTIONS = {
 }
 
 
-def test_each_attribute_has_words_and_each_setting_is_named_when_it_differs(bench: Bench, tmp_path: Path) -> None:
-    """A new attribute needs a row in `ATTRIBUTES`, and a new option one here."""
+# A run of each subcommand that writes a file.
+SUBCOMMANDS = {
+    "clock": ["--waits", "0", "-r", "1", "--schemes", "skampi"],
+    "rtt": ["--count", "100", "--interval", "0", "--resamples", "2"],
+    "drift": ["--duration", "0.05", "--interval", "0.01"],
+    "skew": ["-r", "2"],
+    "algorithms": ["barrier"],
+}
 
-    def attributes_with(*options: str) -> dict[str, object]:
-        fixed = [] if "-r" in options else ["-r", "5"]
-        outcome = bench("barrier", "--sync", "harmonize", "-q", "-o", "out.nc", *fixed, *options)
+
+def test_each_attribute_has_words_and_each_setting_is_named_when_it_differs(bench: Bench, tmp_path: Path) -> None:
+    """An attribute is declared where it is written (`Attribute`); a new option needs an example in `OPTIONS`."""
+
+    def attributes_with(*words: str) -> dict[str, object]:
+        outcome = bench(*words, "-q", "-o", "out.nc")
         assert outcome.status == 0, outcome.stderr
         return dict(read_dataset(tmp_path / "out.nc").attrs)
 
-    usual = attributes_with()
-    seen = set(usual)
+    launch = ["barrier", "--sync", "harmonize"]
+    usual = attributes_with(*launch, "-r", "5")
+    written = set(usual)
     for name, options in OPTIONS.items():
-        changed = attributes_with(*options)
-        seen |= set(changed)
+        changed = attributes_with(*launch, *options, *([] if "-r" in options else ["-r", "5"]))
+        written |= set(changed)
         lines = context_differences([usual], [changed])
-        assert any(line.startswith(f"{ATTRIBUTES[name].words}: ") for line in lines), (name, lines)
-    without_words = {name for name in seen if name not in ATTRIBUTES and not name.startswith(LIBRARY_SETTING)}
-    assert without_words == set()
-    own = {
-        name for name, one in ATTRIBUTES.items() if one.kind is Kind.SETTING and not name.startswith(LIBRARY_SETTING)
-    }
-    assert own == {*OPTIONS, "environment", "user_operations"}
+        assert any(line.startswith(f"{ATTRIBUTES[name].label}: ") for line in lines), (name, lines)
+    for subcommand, options in SUBCOMMANDS.items():
+        attributes = attributes_with(subcommand, *options)
+        assert attributes["experiment"] == subcommand
+        written |= set(attributes)
+    assert {name for name in written - set(ATTRIBUTES) if not name.startswith(LIBRARY_SETTING)} == set()
+    assert set(ATTRIBUTES) - written == {"simulated", "user_operations"}  # no shared object, no SimGrid here
+    shared = {name for name, one in ATTRIBUTES.items() if one.origin is Origin.SETTING and one.among}
+    assert {name for name in shared if not name.startswith(LIBRARY_SETTING)} == set(OPTIONS)

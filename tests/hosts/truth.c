@@ -3,7 +3,6 @@
  * Hosts made of namespaces have clocks with different origins, or with different identities; the counter below is one.
  * So each rank stamps its global clock with the counter, and the difference between two ranks' clocks at one and the
  * same instant is computed, apart from the time that a reading takes, which is reported as its uncertainty. */
-#include <downbeat/clock.h>
 #include <mpix_harmonize.h>
 
 #include "stamp.h"
@@ -15,11 +14,9 @@
 
 #define USAGE                                                                                                          \
     "usage: truth [--repetitions N] [SCHEME...]\n"                                                                     \
-    "       truth --components KIND\n"                                                                                 \
     "Synchronizes clocks N times (5) by each scheme in turn, by default by the one of DOWNBEAT_SYNC, and writes one\n" \
     "JSON object per synchronization: for every rank its error against rank 0 and the bound that the library "         \
-    "claims.\n"                                                                                                        \
-    "With --components, without a launcher: names what there is of a kind, for example scheme or offset.\n"
+    "claims.\n"
 
 enum { READINGS = 50, HOST_SIZE = 64 };
 
@@ -156,18 +153,6 @@ static void try_scheme(const char *scheme, int repetitions, struct report *mine,
     MPI_Comm_free(&comm);
 }
 
-/* Works without a launcher. */
-static int print_components(const char *kind) {
-    const Downbeat_component *const *component = Downbeat_components(kind);
-    if (component == NULL) {
-        fprintf(stderr, "truth: '%s' is no kind of component; valid are, among others: scheme, offset, clock\n", kind);
-        return 2;
-    }
-    for (; *component != NULL; ++component)
-        puts((*component)->name);
-    return 0;
-}
-
 static int parse_repetitions(const char *text) {
     char *end;
     const long count = strtol(text, &end, 10);
@@ -182,8 +167,6 @@ static int usage(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "--components") == 0)
-        return print_components(argv[2]);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -67,20 +67,17 @@ Dataset algorithms_dataset(const Context &context, const AlgorithmsOptions &opti
     using Trial = AlgorithmTrial;
     const std::size_t ranks = context.ranks.size();
     static const std::vector<FieldOf<Trial>> whole = {
-        field_of<Trial>("operation", "", "MPI operation", &Trial::operation),
-        field_of<Trial>("algorithm", "", "name in the MPI library", &Trial::algorithm),
-        field_of<Trial>("verdict", "", "whether the choice took effect",
-                        [](const Trial &trial) { return to_string(trial.verdict); }),
-        field_of<Trial>("refusal", "", "message of the MPI library if it refused", &Trial::refusal),
-        field_of<Trial>("evidence", "", "how it was chosen", &Trial::evidence)};
-    static const std::vector<FieldOf<Trial>> of_ranks = {field_of<Trial>(
-        "calls", "", "calls of a counting reduction operator in one call of the operation; -1 if unknown",
-        &Trial::calls)};
+        {"operation", "", "MPI operation", &Trial::operation},
+        {"algorithm", "", "name in the MPI library", &Trial::algorithm},
+        {"verdict", "", "whether the choice took effect", [](const Trial &trial) { return to_string(trial.verdict); }},
+        {"refusal", "", "message of the MPI library if it refused", &Trial::refusal},
+        {"evidence", "", "how it was chosen", &Trial::evidence}};
+    static const std::vector<FieldOf<Trial>> of_ranks = {
+        {"calls", "", "calls of a counting reduction operator in one call of the operation; -1 if unknown",
+         &Trial::calls}};
     static const std::vector<FieldOf<Trial>> of_pairs = {
-        field_of<Trial>("messages", "", "sent by the rank in one call of the operation; -1 if unknown",
-                        &Trial::messages),
-        field_of<Trial>("bytes", "byte", "sent by the rank in one call of the operation; -1 if unknown",
-                        &Trial::bytes)};
+        {"messages", "", "sent by the rank in one call of the operation; -1 if unknown", &Trial::messages},
+        {"bytes", "byte", "sent by the rank in one call of the operation; -1 if unknown", &Trial::bytes}};
     Dataset data;
     data.title = "Algorithms of an MPI library, tried by downbeat-bench algorithms";
     data.attributes = {

@@ -16,60 +16,49 @@ constexpr auto us = ColumnKind::microseconds;
 
 const std::vector<FieldOf<ClockRun>> &run_fields() {
     static const std::vector<FieldOf<ClockRun>> all = {
-        field_of<ClockRun>("position", "", "position of the scheme in the random order of the repetition",
-                           &ClockRun::position),
-        field_of<ClockRun>("duration", "s", "duration of the synchronization, largest over ranks", &ClockRun::duration),
-        field_of<ClockRun>("messages", "", "messages sent or received in the synchronization, largest over ranks",
-                           &ClockRun::messages)};
+        {"position", "", "position of the scheme in the random order of the repetition", &ClockRun::position},
+        {"duration", "s", "duration of the synchronization, largest over ranks", &ClockRun::duration},
+        {"messages", "", "messages sent or received in the synchronization, largest over ranks", &ClockRun::messages}};
     return all;
 }
 
-const std::vector<FieldOf<ClockEvent>> event_fields = {field_of<ClockEvent>(
-    "achieved_wait", "s", "time from the end of the synchronization to the start of the measurements",
-    &ClockEvent::achieved_wait)};
+const std::vector<FieldOf<ClockEvent>> event_fields = {
+    {"achieved_wait", "s", "time from the end of the synchronization to the start of the measurements",
+     &ClockEvent::achieved_wait}};
 
 /// Per rank.
 std::vector<FieldOf<ClockEvent>> rank_fields(bool truth) {
     std::vector<FieldOf<ClockEvent>> fields = {
-        field_of<ClockEvent>("measured_at", "s",
-                             "time from the end of the synchronization to the end of the rank's measurement",
-                             &ClockEvent::measured_at),
-        field_of<ClockEvent>("offset", "s",
-                             "measured offset of the rank's global clock to rank 0's, smallest of the rounds",
-                             &ClockEvent::offset),
-        field_of<ClockEvent>("offset_bound", "s", "bound of the error of offset", &ClockEvent::offset_bound),
-        field_of<ClockEvent>("error_bound", "s", "bound that the library reports for the rank's global clock",
-                             &ClockEvent::error_bound),
-        field_of<ClockEvent>("expected_error", "s",
-                             "error of the rank's global clock that the library expects, one standard deviation",
-                             &ClockEvent::expected_error)};
+        {"measured_at", "s", "time from the end of the synchronization to the end of the rank's measurement",
+         &ClockEvent::measured_at},
+        {"offset", "s", "measured offset of the rank's global clock to rank 0's, smallest of the rounds",
+         &ClockEvent::offset},
+        {"offset_bound", "s", "bound of the error of offset", &ClockEvent::offset_bound},
+        {"error_bound", "s", "bound that the library reports for the rank's global clock", &ClockEvent::error_bound},
+        {"expected_error", "s", "error of the rank's global clock that the library expects, one standard deviation",
+         &ClockEvent::expected_error}};
     if (truth) {
-        fields.push_back(
-            field_of<ClockEvent>("true_error", "s", "true error of the rank's global clock", &ClockEvent::true_error));
+        fields.push_back({"true_error", "s", "true error of the rank's global clock", &ClockEvent::true_error});
     }
     return fields;
 }
 
-const FieldOf<SchemeSummary> name_field =
-    field_of<SchemeSummary>("scheme", "", "synchronization scheme, as setting sync takes it", &SchemeSummary::scheme,
-                            {"", "scheme", ColumnKind::name});
+const FieldOf<SchemeSummary> name_field = {"scheme", "", "synchronization scheme, as setting sync takes it",
+                                           &SchemeSummary::scheme, Column{"", "scheme", ColumnKind::name}};
 
 const std::vector<FieldOf<SchemeSummary>> &scheme_fields() {
     using Summary = SchemeSummary;
     static const std::vector<FieldOf<Summary>> all = {
-        field_of<Summary>("duration_median", "s",
-                          "duration of a synchronization, largest over ranks, median over repetitions",
-                          &Summary::duration, {"", "duration", us}),
-        field_of<Summary>("messages_median", "",
-                          "messages that a rank sends or receives, largest over ranks, median over repetitions",
-                          &Summary::messages, {"", "messages", ColumnKind::whole}),
-        field_of<Summary>("on_front", "",
-                          "1 if no other scheme is better in both duration and error at the wait of attribute "
-                          "front_wait_s",
-                          &Summary::on_front),
-        field_of<Summary>("first_duration", "s",
-                          "duration of the first synchronization, with its connections, largest over ranks",
-                          &Summary::first_duration)};
+        {"duration_median", "s", "duration of a synchronization, largest over ranks, median over repetitions",
+         &Summary::duration, Column{"", "duration", us}},
+        {"messages_median", "", "messages that a rank sends or receives, largest over ranks, median over repetitions",
+         &Summary::messages, Column{"", "messages", ColumnKind::whole}},
+        {"on_front", "",
+         "1 if no other scheme is better in both duration and error at the wait of attribute "
+         "front_wait_s",
+         &Summary::on_front},
+        {"first_duration", "s", "duration of the first synchronization, with its connections, largest over ranks",
+         &Summary::first_duration}};
     return all;
 }
 
@@ -88,30 +77,26 @@ std::vector<FieldOf<Waited>> wait_fields(bool truth) {
         return [member](const Waited &row) { return row.first.*member; };
     };
     std::vector<FieldOf<Waited>> fields = {
-        field_of<Waited>("first_offset_max", "s", "largest absolute offset over ranks after the first synchronization",
-                         first(&WaitSummary::offset)),
-        field_of<Waited>("offset_max", "s",
-                         "|offset| to rank 0's global clock, largest over ranks, median over repetitions",
-                         later(&WaitSummary::offset), {"", "measured", us})};
+        {"first_offset_max", "s", "largest absolute offset over ranks after the first synchronization",
+         first(&WaitSummary::offset)},
+        {"offset_max", "s", "|offset| to rank 0's global clock, largest over ranks, median over repetitions",
+         later(&WaitSummary::offset), Column{"", "measured", us}}};
     if (truth) {
         const std::vector<FieldOf<Waited>> known = {
-            field_of<Waited>("first_true_max", "s",
-                             "largest absolute true_error over ranks after the first synchronization",
-                             first(&WaitSummary::error)),
-            field_of<Waited>("true_max", "s",
-                             "|true error| of the global clock, largest over ranks, median over repetitions",
-                             later(&WaitSummary::error), {"", "true", us}),
-            field_of<Waited>("true_median", "s",
-                             "true error, median over repetitions and ranks other than 0: shows constant errors",
-                             later(&WaitSummary::bias), {"", "bias", us})};
+            {"first_true_max", "s", "largest absolute true_error over ranks after the first synchronization",
+             first(&WaitSummary::error)},
+            {"true_max", "s", "|true error| of the global clock, largest over ranks, median over repetitions",
+             later(&WaitSummary::error), Column{"", "true", us}},
+            {"true_median", "s", "true error, median over repetitions and ranks other than 0: shows constant errors",
+             later(&WaitSummary::bias), Column{"", "bias", us}}};
         fields.insert(fields.end(), known.begin(), known.end());
     }
-    fields.push_back(field_of<Waited>("bound_max", "s", "largest bound on the error that the library reports",
-                                      later(&WaitSummary::bound), {"", "bound", us}));
+    fields.push_back({"bound_max", "s", "largest bound on the error that the library reports",
+                      later(&WaitSummary::bound), Column{"", "bound", us}});
     if (truth) {
-        fields.push_back(field_of<Waited>(
-            "outside", "1", "share of repetitions and ranks other than 0 whose true error exceeds its bound",
-            later(&WaitSummary::outside), {"", "out.%", ColumnKind::percent}));
+        fields.push_back({"outside", "1",
+                          "share of repetitions and ranks other than 0 whose true error exceeds its bound",
+                          later(&WaitSummary::outside), Column{"", "out.%", ColumnKind::percent}});
     }
     return fields;
 }
@@ -121,12 +106,10 @@ struct SchemeEdge : ClockEdge {
 };
 
 const std::vector<FieldOf<SchemeEdge>> edge_fields = {
-    field_of<SchemeEdge>("edge_scheme", "", "scheme whose last synchronization compared two clocks",
-                         &SchemeEdge::scheme),
-    field_of<SchemeEdge>("edge_rank", "", "rank that a comparison is of", &SchemeEdge::rank),
-    field_of<SchemeEdge>("edge_partner", "", "rank it was compared with", &SchemeEdge::partner),
-    field_of<SchemeEdge>("edge_residual", "s", "lead of the partner's clock over what all comparisons agree on",
-                         &SchemeEdge::residual)};
+    {"edge_scheme", "", "scheme whose last synchronization compared two clocks", &SchemeEdge::scheme},
+    {"edge_rank", "", "rank that a comparison is of", &SchemeEdge::rank},
+    {"edge_partner", "", "rank it was compared with", &SchemeEdge::partner},
+    {"edge_residual", "s", "lead of the partner's clock over what all comparisons agree on", &SchemeEdge::residual}};
 
 } // namespace
 
@@ -204,13 +187,10 @@ std::string error_word(const ClockResults &results) { return results.truth ? "tr
 
 std::string checked_ranks(const ClockResults &results) {
     const std::vector<int> &checked = results.options.checked;
-    std::vector<std::string> named;
-    for (const int rank : checked) {
-        if (named.size() == most_ranks_named) {
-            named.emplace_back("...");
-            break;
-        }
-        named.push_back(fmt::format("{}", rank));
+    std::vector<std::string> named = mapped(checked, [](int rank) { return fmt::format("{}", rank); });
+    if (named.size() > most_ranks_named) {
+        named.resize(most_ranks_named);
+        named.emplace_back("...");
     }
     return checked.size() == 1 ? "rank " + named.front() : fmt::format("{} ranks ({})", checked.size(), join(named));
 }

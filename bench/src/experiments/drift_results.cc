@@ -1,6 +1,7 @@
 #include "experiments/drift_results.h"
 
 #include "output/table.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <array>
@@ -136,11 +137,9 @@ double largest(const std::vector<double> &values) {
 std::vector<double> weights_of(const std::vector<double> &bounds) {
     constexpr double most = 1e4; // of bounds
     const double vaguest = largest(bounds);
-    std::vector<double> weights;
-    for (const double bound : bounds) {
-        weights.push_back(vaguest > 0.0 ? std::pow(std::max(bound, vaguest / most) / vaguest, -2) : 1.0);
-    }
-    return weights;
+    return mapped(bounds, [&](double bound) {
+        return vaguest > 0.0 ? std::pow(std::max(bound, vaguest / most) / vaguest, -2) : 1.0;
+    });
 }
 
 } // namespace
@@ -202,42 +201,39 @@ auto series(std::vector<double> DriftSeries::*member) {
     return [member](const P &pair) { return pair.series.*member; };
 }
 
-const FieldOf<P> name_field =
-    field_of<P>("pair", "", "the two ranks, asker first", [](const P &pair) { return describe_pair(pair.series.pair); },
-                {"", "pair", ColumnKind::name});
+const FieldOf<P> name_field = {"pair", "", "the two ranks, asker first",
+                               [](const P &pair) { return describe_pair(pair.series.pair); },
+                               Column{"", "pair", ColumnKind::name}};
 
 const Fields &whole_fields() {
     static const Fields all = {
-        field_of<P>("asker", "", "rank that asked; times are on its clock",
-                    [](const P &pair) { return pair.series.pair.asker; }),
-        field_of<P>("answerer", "", "rank that answered", [](const P &pair) { return pair.series.pair.answerer; }),
-        field_of<P>("duration", "s", "time from the first measurement to the last", &P::duration),
-        field_of<P>("skew", "1", "slope of the least-squares line through the offsets", &P::skew, {"", "skew", ppm}),
-        field_of<P>("skew_low", "1", "skew, lower end of its 95 % confidence interval",
-                    half_beside(&P::skew, &P::skew_error, -1.0)),
-        field_of<P>("skew_high", "1", "upper end of the same", half_beside(&P::skew, &P::skew_error, 1.0)),
-        field_of<P>("intercept", "s", "offset of the line at time 0 of the asker's local clock", &P::intercept),
-        field_of<P>("intercept_low", "s", "intercept, lower end of its 95 % confidence interval",
-                    half_beside(&P::intercept, &P::intercept_error, -1.0)),
-        field_of<P>("intercept_high", "s", "upper end of the same",
-                    half_beside(&P::intercept, &P::intercept_error, 1.0)),
-        field_of<P>("r_squared", "1", "share of the variance of offset explained by the line", &P::explained_share),
-        field_of<P>("drift_max", "s", "largest |offset - first offset|", &P::largest_drift, {"drift", "max", us}),
-        field_of<P>("drift_ppm", "1e-6", "drift_max / duration", in_ppm(&P::largest_drift, &P::duration),
-                    {"drift", "ppm", ColumnKind::fine}),
-        field_of<P>("residual_max", "s", "largest |offset - line|", &P::largest_residual, {"residual", "max", us}),
-        field_of<P>("residual_rms", "s", "root mean square of offset - line", &P::rms_residual,
-                    {"residual", "RMS", us}),
-        field_of<P>("residual_ppm", "1e-6", "residual_max / duration", in_ppm(&P::largest_residual, &P::duration),
-                    {"residual", "ppm", ColumnKind::fine}),
-        field_of<P>("prediction_error", "s", "last offset - prediction of the line through the first half",
-                    &P::prediction_error, {"predicted", "line", us}),
-        field_of<P>("prediction_period", "s", "time from the end of the first half to the last measurement",
-                    &P::prediction_period),
-        field_of<P>("prediction_ppm", "1e-6", "|prediction_error| / prediction_period",
-                    in_ppm(&P::prediction_error, &P::prediction_period), {"predicted", "ppm", ColumnKind::fine}),
-        field_of<P>("uncorrected_error", "s", "last offset - last offset of the first half", &P::uncorrected_error,
-                    {"predicted", "no line", us}),
+        {"asker", "", "rank that asked; times are on its clock", [](const P &pair) { return pair.series.pair.asker; }},
+        {"answerer", "", "rank that answered", [](const P &pair) { return pair.series.pair.answerer; }},
+        {"duration", "s", "time from the first measurement to the last", &P::duration},
+        {"skew", "1", "slope of the least-squares line through the offsets", &P::skew, Column{"", "skew", ppm}},
+        {"skew_low", "1", "skew, lower end of its 95 % confidence interval",
+         half_beside(&P::skew, &P::skew_error, -1.0)},
+        {"skew_high", "1", "upper end of the same", half_beside(&P::skew, &P::skew_error, 1.0)},
+        {"intercept", "s", "offset of the line at time 0 of the asker's local clock", &P::intercept},
+        {"intercept_low", "s", "intercept, lower end of its 95 % confidence interval",
+         half_beside(&P::intercept, &P::intercept_error, -1.0)},
+        {"intercept_high", "s", "upper end of the same", half_beside(&P::intercept, &P::intercept_error, 1.0)},
+        {"r_squared", "1", "share of the variance of offset explained by the line", &P::explained_share},
+        {"drift_max", "s", "largest |offset - first offset|", &P::largest_drift, Column{"drift", "max", us}},
+        {"drift_ppm", "1e-6", "drift_max / duration", in_ppm(&P::largest_drift, &P::duration),
+         Column{"drift", "ppm", ColumnKind::fine}},
+        {"residual_max", "s", "largest |offset - line|", &P::largest_residual, Column{"residual", "max", us}},
+        {"residual_rms", "s", "root mean square of offset - line", &P::rms_residual, Column{"residual", "RMS", us}},
+        {"residual_ppm", "1e-6", "residual_max / duration", in_ppm(&P::largest_residual, &P::duration),
+         Column{"residual", "ppm", ColumnKind::fine}},
+        {"prediction_error", "s", "last offset - prediction of the line through the first half", &P::prediction_error,
+         Column{"predicted", "line", us}},
+        {"prediction_period", "s", "time from the end of the first half to the last measurement",
+         &P::prediction_period},
+        {"prediction_ppm", "1e-6", "|prediction_error| / prediction_period",
+         in_ppm(&P::prediction_error, &P::prediction_period), Column{"predicted", "ppm", ColumnKind::fine}},
+        {"uncorrected_error", "s", "last offset - last offset of the first half", &P::uncorrected_error,
+         Column{"predicted", "no line", us}},
     };
     return all;
 }
@@ -245,12 +241,12 @@ const Fields &whole_fields() {
 /// Series, each with its element of every round of measurements.
 const Fields &fields_over_time() {
     static const Fields all = {
-        field_of<P>("at", "s", "time at which the offset holds, on the asker's local clock", series(&DriftSeries::at)),
-        field_of<P>("offset", "s", "lead of the answerer's local clock over the asker's", series(&DriftSeries::offset)),
-        field_of<P>("offset_bound", "s", "bound of the error of offset", series(&DriftSeries::bound)),
-        field_of<P>("rtt", "s", "shortest round trip of the measurement", series(&DriftSeries::rtt)),
-        field_of<P>("drift", "s", "offset - first offset", &P::drift),
-        field_of<P>("residual", "s", "offset - least squares line, weighted by bounds", &P::residual),
+        {"at", "s", "time at which the offset holds, on the asker's local clock", series(&DriftSeries::at)},
+        {"offset", "s", "lead of the answerer's local clock over the asker's", series(&DriftSeries::offset)},
+        {"offset_bound", "s", "bound of the error of offset", series(&DriftSeries::bound)},
+        {"rtt", "s", "shortest round trip of the measurement", series(&DriftSeries::rtt)},
+        {"drift", "s", "offset - first offset", &P::drift},
+        {"residual", "s", "offset - least squares line, weighted by bounds", &P::residual},
     };
     return all;
 }

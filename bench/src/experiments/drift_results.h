@@ -37,7 +37,7 @@ struct LineError {
 /// From the residuals of the line, without assuming that they are independent: their long-run variance is
 /// taken from the four slowest waves that a line cannot follow, and Student's distribution has four degrees of freedom
 /// (Sun 2011, Robust trend inference; the orthonormal series of a trend). Exact for independent Gaussian residuals;
-/// for others bench/tests/drift_test.cc simulates what it covers. At least four points; the fewer degrees of
+/// for others bench/tests/drift_test.cc draws what it covers. At least four points; the fewer degrees of
 /// freedom they leave are used where there are less than six. Weights are inverse variances, up to a factor.
 LineError line_error(std::span<const double> x, std::span<const double> y, std::span<const double> weights = {});
 

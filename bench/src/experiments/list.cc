@@ -3,6 +3,7 @@
 #include "rules/arrival_pattern.h"
 
 #include "experiments/list_report.h"
+#include "operations/collective.h"
 #include "operations/operation.h"
 #include "output/output.h"
 #include "output/sink.h"
@@ -10,6 +11,7 @@
 #include "rules/stopping_rule.h"
 #include "rules/warmup_rule.h"
 #include "run/command_line.h"
+#include "run/options.h"
 #include "synchronizers/synchronizer.h"
 #include "text/words.h"
 
@@ -22,35 +24,36 @@ namespace {
 
 /// Entries without parameters.
 template <typename Registry> std::vector<ListedComponent> own_names(const Registry &registry) {
-    std::vector<ListedComponent> components;
-    for (const auto &entry : registry) {
-        components.push_back({{entry.name, entry.description}});
-    }
-    return components;
+    return mapped(registry, [](const auto &entry) { return ListedComponent{{entry.name, entry.description}}; });
 }
 
 template <typename Registry> std::vector<ListedComponent> own_components(const Registry &registry) {
-    std::vector<ListedComponent> components;
-    for (const ComponentInfo &entry : registry) {
-        components.push_back({entry});
-    }
-    return components;
+    return mapped(registry, [](const ComponentInfo &entry) { return ListedComponent{entry}; });
 }
 
 /// Entries that are fields.
 template <typename Fields> std::vector<ListedComponent> own_fields(const Fields &fields) {
-    std::vector<ListedComponent> components;
-    for (const Field &field : fields) {
-        components.push_back({{field.name, field.meaning}, {}, field});
-    }
-    return components;
+    return mapped(fields, [](const Field &field) { return ListedComponent{{field.name, field.meaning}, {}, field}; });
+}
+
+std::vector<ListedComponent> metric_components() {
+    return own_fields(mapped(all_metrics(), [](const Metric &metric) {
+        Field field = metric.field();
+        field.attributes.emplace_back("is_time", long{metric.traits.is_time});
+        return field;
+    }));
 }
 
 std::vector<ListedComponent> operation_components() {
     std::vector<ListedComponent> components = own_components(all_operations());
     for (ListedComponent &component : components) {
         const OperationInfo &info = find_by_name(all_operations(), component.name);
-        component.call = {info.collective, info.form, info.call, info.size_meaning, info.unavailable};
+        const bool is_collective = !info.collective.empty();
+        const CollectiveTraits traits =
+            is_collective ? find_by_name(all_collectives(), info.collective).traits : CollectiveTraits{};
+        component.call = {info.collective,   info.form,        info.call,
+                          info.size_meaning, info.unavailable, is_collective ? to_string(traits.flow) : "",
+                          traits.reduces,    traits.irregular};
     }
     return components;
 }
@@ -83,6 +86,14 @@ std::vector<ListedComponent> library_algorithms() {
     return components;
 }
 
+std::vector<ListedComponent> attribute_components() {
+    std::vector<ListedComponent> components = own_fields(context_attributes());
+    for (const auto &more : {own_fields(setting_attributes()), own_fields(experiment_attributes())}) {
+        components.insert(components.end(), more.begin(), more.end());
+    }
+    return components;
+}
+
 /// A kind of names, in the order in which they are listed.
 struct Kind {
     std::string name;
@@ -90,8 +101,8 @@ struct Kind {
     std::vector<ListedComponent> (*components)();
 };
 
-const std::array<Kind, 16> &all_kinds() {
-    static const std::array<Kind, 16> all = {{
+const std::array<Kind, 17> &all_kinds() {
+    static const std::array<Kind, 17> all = {{
         {"scheme", "clock synchronization schemes (setting sync)", [] { return library_components("scheme"); }},
         {"offset", "estimators of the offset between two clocks", [] { return library_components("offset"); }},
         {"clock", "local clocks (setting clock)", [] { return library_components("clock"); }},
@@ -110,10 +121,11 @@ const std::array<Kind, 16> &all_kinds() {
          [] { return own_components(all_stopping_rules()); }},
         {"warmup", "warm-up rules: calls to discard before each block of samples (--warmup)",
          [] { return own_components(all_warmup_rules()); }},
-        {"metric", "metrics computed from each sample", [] { return own_fields(all_metrics()); }},
+        {"metric", "metrics computed from each sample", metric_components},
         {"field", "fields of a cell in files, other than the statistics of its metrics",
          [] { return own_fields(cell_fields()); }},
         {"sample", "variables of a sample in netCDF files", [] { return own_fields(sample_fields()); }},
+        {"attribute", "global attributes of files: settings, properties, measurements", attribute_components},
         {"format", "formats of standard output and files (--format, --output)",
          [] { return own_names(all_formats()); }},
     }};

@@ -39,11 +39,8 @@ std::string yes(bool exists) { return exists ? "yes" : "-"; }
 
 /// Every line two columns further to the right.
 std::string indented(const std::string &text) {
-    std::string result;
-    for (const std::string &line : split(text.substr(0, text.size() - 1), '\n')) {
-        result += "  " + line + "\n";
-    }
-    return result;
+    return concatenated(split(text.substr(0, text.size() - 1), '\n'),
+                        [](const std::string &line) { return "  " + line + "\n"; });
 }
 
 std::vector<Row> make_rows(const std::vector<ListedComponent> &components) {
@@ -135,25 +132,19 @@ std::string list_calls(const std::vector<ListedComponent> &components) {
                                           "are timed); those of the others are named likewise.",
                                           persistent);
     text += fmt::format("  {}\n", fill(names, 2));
-    for (const std::string &reason : missing) {
-        text += fmt::format("  -: {}\n", fill(reason, 5));
-    }
-    return text + "  parameters:\n" + list_parameters(rows, &Row::parameters) +
+    const auto absent = [](const std::string &reason) { return fmt::format("  -: {}\n", fill(reason, 5)); };
+    return text + concatenated(missing, absent) + "  parameters:\n" + list_parameters(rows, &Row::parameters) +
            "  parameters of the nonblocking and persistent forms only:\n" + list_parameters(rows, &Row::started);
 }
 
 /// With its parameters below it.
 std::string list_component(const ListedComponent &component) {
     const std::string unit = component.field ? component.field->unit : std::string();
-    std::string text =
-        fmt::format("  {:<26} {}\n", unit.empty() ? component.name : fmt::format("{} [{}]", component.name, unit),
-                    fill(component.source.empty() ? component.description
-                                                  : fmt::format("{} [{}]", component.description, component.source),
-                         indent));
-    for (const ComponentParameter &parameter : component.parameters) {
-        text += list_parameter(parameter);
-    }
-    return text;
+    return fmt::format("  {:<26} {}\n", unit.empty() ? component.name : fmt::format("{} [{}]", component.name, unit),
+                       fill(component.source.empty() ? component.description
+                                                     : fmt::format("{} [{}]", component.description, component.source),
+                            indent)) +
+           concatenated(component.parameters, list_parameter);
 }
 
 Json to_json(const ComponentParameter &parameter) {
@@ -203,26 +194,26 @@ std::string list_json(const std::vector<ListedKind> &kinds) {
     for (const ListedKind &kind : kinds) {
         for (const ListedComponent &component : kind.components) {
             Json json = json_record("component");
-            json["kind"] = kind.name;
-            json["name"] = component.name;
-            json["summary"] = component.description;
-            json["source"] = component.source;
-            json["parameters"] = Json::array();
-            for (const ComponentParameter &parameter : component.parameters) {
-                json["parameters"].push_back(to_json(parameter));
-            }
+            json.update({{"kind", kind.name},
+                         {"name", component.name},
+                         {"summary", component.description},
+                         {"source", component.source},
+                         {"parameters", mapped(component.parameters, to_json)}});
             if (component.field) {
                 json["unit"] = component.field->unit;
                 for (const auto &[name, value] : component.field->attributes) {
                     std::visit([&, &of = name](const auto &typed) { json[of] = typed; }, value);
                 }
             }
-            if (component.call) {
-                json["collective"] = component.call->collective;
-                json["form"] = component.call->form;
-                json["call"] = component.call->call;
-                json["size_meaning"] = component.call->size_meaning;
-                json["unavailable"] = component.call->unavailable;
+            if (const auto &call = component.call) {
+                json.update({{"collective", call->collective},
+                             {"form", call->form},
+                             {"call", call->call},
+                             {"size_meaning", call->size_meaning},
+                             {"unavailable", call->unavailable},
+                             {"flow", call->flow},
+                             {"reduces", call->reduces},
+                             {"irregular", call->irregular}});
             }
             text += json_line(json);
         }

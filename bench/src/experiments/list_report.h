@@ -16,6 +16,9 @@ struct ListedCall {
     std::string call;       // "MPI_Ibcast, MPI_Wait"
     std::string size_meaning;
     std::string unavailable; // why this MPI library does not have it; "" if it does
+    std::string flow = "";   // of a collective: whose contributions a rank's result has (operations/collective.h)
+    bool reduces = false;
+    bool irregular = false;
 };
 
 /// A component with a name on the command line or in the settings.

@@ -28,7 +28,7 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
     static_cast<Context &>(context) = gather_context(comm, clock, options, seed, command);
     context.stopping = options.stopping.full_text();
     context.warmup = options.warmup.full_text();
-    static_cast<SamplingSettings &>(context) = options;
+    context.settings = values_of(setting_attributes(), static_cast<const SamplingSettings &>(options));
     context.tolerance = clock.tolerance();
     context.stamp_cost = measure_stamp_cost(comm, clock);
     context.starts = options.start_limits(clock.tolerance());

@@ -86,24 +86,17 @@ auto series(std::vector<double> RoundTrips::*member) {
 }
 
 auto by_rule(double StopRule::*member) {
-    return [member](const P &pair) {
-        std::vector<double> values;
-        for (const StopRule &rule : pair.stop_rule) {
-            values.push_back(rule.*member);
-        }
-        return values;
-    };
+    return [member](const P &pair) { return mapped(pair.stop_rule, member); };
 }
 
-const FieldOf<P> name_field =
-    field_of<P>("pair", "", "the two ranks, asker first", [](const P &pair) { return describe_pair(pair.pair); },
-                {"", "pair", ColumnKind::name});
+const FieldOf<P> name_field = {"pair", "", "the two ranks, asker first",
+                               [](const P &pair) { return describe_pair(pair.pair); },
+                               Column{"", "pair", ColumnKind::name}};
 
 /// Of a statistic of the round trips.
 FieldOf<P> statistic_field(const Statistic &statistic, const Column &column = {}) {
-    return field_of<P>(
-        "rtt_" + statistic.name, statistic.has_unit ? "s" : "", statistic.name + " of the round trip times",
-        [value = statistic.value](const P &pair) { return pair.summary.*value; }, column);
+    return {"rtt_" + statistic.name, statistic.has_unit ? "s" : "", statistic.name + " of the round trip times",
+            [value = statistic.value](const P &pair) { return pair.summary.*value; }, column};
 }
 
 /// The statistics of round trips that the table shows.
@@ -115,8 +108,7 @@ std::vector<ColumnOf<P>> shown_statistics() {
         columns.push_back(column_of(
             statistic_field(find_by_name(statistics(), one), {"round trip", one, ColumnKind::microseconds, legend})));
     }
-    const FieldOf<P> p999 =
-        field_of<P>("", "s", "", &P::p999, {"round trip", "p99.9", ColumnKind::microseconds, legend});
+    const FieldOf<P> p999 = {"", "s", "", &P::p999, Column{"round trip", "p99.9", ColumnKind::microseconds, legend}};
     columns.insert(columns.end() - 1, column_of(p999));
     return columns;
 }
@@ -125,35 +117,32 @@ std::vector<ColumnOf<P>> shown_statistics() {
 
 Dataset rtt_dataset(const Context &context, const RttOptions &options, const std::vector<RttPair> &pairs) {
     static const Fields of_samples = {
-        field_of<P>("sent", "s", "time at which the request was sent, from the first one", series(&RoundTrips::sent)),
-        field_of<P>("rtt", "s", "round trip time", series(&RoundTrips::rtt)),
-        field_of<P>("clock_difference", "s",
-                    "the answerer's local clock when it answered - the asker's when it sent (t_diff, Hoefler 2008, "
-                    "section 2.2)",
-                    series(&RoundTrips::difference))};
-    static const Fields of_bins = {
-        field_of<P>("histogram_left", "s", "left edge of the bin", in_histogram(bin_edges)),
-        field_of<P>("histogram_count", "", "round trips in the bin", in_histogram(&Histogram::counts))};
+        {"sent", "s", "time at which the request was sent, from the first one", series(&RoundTrips::sent)},
+        {"rtt", "s", "round trip time", series(&RoundTrips::rtt)},
+        {"clock_difference", "s",
+         "the answerer's local clock when it answered - the asker's when it sent (t_diff, Hoefler 2008, "
+         "section 2.2)",
+         series(&RoundTrips::difference)}};
+    static const Fields of_bins = {{"histogram_left", "s", "left edge of the bin", in_histogram(bin_edges)},
+                                   {"histogram_count", "", "round trips in the bin", in_histogram(&Histogram::counts)}};
     static const Fields of_rules = {
-        field_of<P>("stop_rule_excess", "1",
-                    "mean over resamples of (shortest found - shortest of all) / shortest of all",
-                    by_rule(&StopRule::quality)),
-        field_of<P>("stop_rule_cost", "", "mean over resamples of the round trips until the rule stopped",
-                    by_rule(&StopRule::cost))};
+        {"stop_rule_excess", "1", "mean over resamples of (shortest found - shortest of all) / shortest of all",
+         by_rule(&StopRule::quality)},
+        {"stop_rule_cost", "", "mean over resamples of the round trips until the rule stopped",
+         by_rule(&StopRule::cost)}};
     Fields whole = {
-        field_of<P>("asker", "", "rank that asked; times are on its clock",
-                    [](const P &pair) { return pair.pair.asker; }),
-        field_of<P>("answerer", "", "rank that answered", [](const P &pair) { return pair.pair.answerer; }),
-        field_of<P>("histogram_width", "s", "width of a bin", in_histogram(&Histogram::width)),
-        field_of<P>("histogram_overflow", "", "round trips beyond the last bin", in_histogram(&Histogram::overflow)),
-        field_of<P>("rtt_p999", "s", "99.9th percentile of the round trip times", &P::p999)};
+        {"asker", "", "rank that asked; times are on its clock", [](const P &pair) { return pair.pair.asker; }},
+        {"answerer", "", "rank that answered", [](const P &pair) { return pair.pair.answerer; }},
+        {"histogram_width", "s", "width of a bin", in_histogram(&Histogram::width)},
+        {"histogram_overflow", "", "round trips beyond the last bin", in_histogram(&Histogram::overflow)},
+        {"rtt_p999", "s", "99.9th percentile of the round trip times", &P::p999}};
     if (!std::isnan(pairs.front().trips.true_before)) {
-        whole.push_back(field_of<P>("true_offset_before", "s",
-                                    "lead of the answerer's local clock over the asker's before the first round trip, "
-                                    "known from the validation clock",
-                                    [](const P &pair) { return pair.trips.true_before; }));
-        whole.push_back(field_of<P>("true_offset_after", "s", "lead after the last round trip",
-                                    [](const P &pair) { return pair.trips.true_after; }));
+        whole.push_back({"true_offset_before", "s",
+                         "lead of the answerer's local clock over the asker's before the first round trip, "
+                         "known from the validation clock",
+                         [](const P &pair) { return pair.trips.true_before; }});
+        whole.push_back({"true_offset_after", "s", "lead after the last round trip",
+                         [](const P &pair) { return pair.trips.true_after; }});
     }
     for (const Statistic &statistic : statistics()) {
         whole.push_back(statistic_field(statistic));
@@ -238,10 +227,7 @@ std::string rtt_table(const RttOptions &options, std::uint64_t seed, const std::
                         "  cost        round trips until the rule stopped, including the first\n"
                         "\n",
                         legend_of(columns), options.resamples);
-    text += table_of(columns, pairs);
-    for (const RttPair &pair : pairs) {
-        text += draw_pair(pair);
-    }
+    text += table_of(columns, pairs) + concatenated(pairs, draw_pair);
     constexpr std::size_t abreast = 4; // pairs fit side by side
     for (std::size_t i = 0; i < pairs.size(); i += abreast) {
         text += stop_rule_table(std::span(pairs).subspan(i, std::min(abreast, pairs.size() - i)));

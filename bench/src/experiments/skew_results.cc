@@ -65,10 +65,8 @@ std::vector<std::string> find_skew_warnings(const std::vector<Skew> &skews, cons
         }
     }
     if (!uncertain.empty()) {
-        double bound = 0.0;
-        for (const Skew &skew : skews) {
-            bound = std::max(bound, skew.cell.error_bound);
-        }
+        const auto bound_of = [](const Skew &skew) { return skew.cell.error_bound; };
+        const double bound = std::ranges::max(mapped(skews, bound_of));
         warnings.push_back(fmt::format("the clock's error bound, up to {:.3f} us, is more than 10 % of the median skew "
                                        "of {}: a skew may be off by that much at either end; set DOWNBEAT_SYNC to a "
                                        "scheme with a narrower bound (downbeat-bench clock compares them)",
@@ -97,27 +95,16 @@ auto recorded(std::vector<double> SkewRecording::*member) {
 }
 
 auto exits(double MeanInterval::*member) {
-    return [member](const Skew &skew) {
-        std::vector<double> values;
-        for (const MeanInterval &exit : skew.exits) {
-            values.push_back(exit.*member);
-        }
-        return values;
-    };
+    return [member](const Skew &skew) { return mapped(skew.exits, member); };
 }
 
 std::vector<std::int64_t> valid(const Skew &skew) {
-    std::vector<std::int64_t> values;
-    for (const Verdict verdict : skew.recording.verdict) {
-        values.push_back(verdict == Verdict::valid ? 1 : 0);
-    }
-    return values;
+    return mapped(skew.recording.verdict, [](Verdict verdict) { return std::int64_t{verdict == Verdict::valid}; });
 }
 
-const FieldOf<Skew> name_field =
-    field_of<Skew>("synchronizer", "", "name, with parameters that differ from their defaults",
-                   [](const Skew &skew) { return skew.cell.cell.synchronizer; },
-                   {"", "synchronizer", ColumnKind::name, "what processes leave"});
+const FieldOf<Skew> name_field = {"synchronizer", "", "name, with parameters that differ from their defaults",
+                                  [](const Skew &skew) { return skew.cell.cell.synchronizer; },
+                                  Column{"", "synchronizer", ColumnKind::name, "what processes leave"}};
 
 Fields skew_statistics() {
     constexpr const char *legend = "time between the first and the last rank's exit from the synchronizer";
@@ -126,11 +113,10 @@ Fields skew_statistics() {
     Fields fields;
     for (const Statistic &statistic : statistics()) {
         const auto heading = headings.find(statistic.name);
-        fields.push_back(field_of<Skew>(
-            "skew_" + statistic.name, statistic.has_unit ? "s" : "",
-            statistic.name + " of the exit skew: last exit - first exit, over the valid attempts",
-            [value = statistic.value](const Skew &skew) { return skew.skew.*value; },
-            heading == headings.end() ? Column{} : Column{"exit skew", heading->second, us, legend}));
+        fields.push_back({"skew_" + statistic.name, statistic.has_unit ? "s" : "",
+                          statistic.name + " of the exit skew: last exit - first exit, over the valid attempts",
+                          [value = statistic.value](const Skew &skew) { return skew.skew.*value; },
+                          heading == headings.end() ? Column{} : Column{"exit skew", heading->second, us, legend}});
     }
     return fields;
 }
@@ -139,19 +125,17 @@ const Fields &whole_fields() {
     static const Fields all = [] {
         Fields fields = skew_statistics();
         const Fields others = {
-            field_of<Skew>("error_bound", "s", "largest error bound of the global clock over ranks",
-                           of_cell(&CellResult::error_bound),
-                           {"", "bound", us, "of the clock's error: either end of a skew may be off by this much"}),
-            field_of<Skew>("rejected_share", "1", "attempts whose synchronization failed; each was repeated",
-                           of_cell(rejected_share), {"", "rej.%", ColumnKind::percent}),
-            field_of<Skew>("valid_count", "", "valid attempts", of_cell(&CellResult::valid)),
-            field_of<Skew>("rejected", "", "rejected attempts", of_cell(&CellResult::rejected)),
-            field_of<Skew>("expected_error", "s",
-                           "largest expected error of the global clock over ranks, one standard deviation",
-                           of_cell(&CellResult::expected_error)),
-            field_of<Skew>("histogram_width", "s", "width of a bin", in_histogram(&Histogram::width)),
-            field_of<Skew>("histogram_overflow", "", "valid attempts beyond the last bin",
-                           in_histogram(&Histogram::overflow))};
+            {"error_bound", "s", "largest error bound of the global clock over ranks",
+             of_cell(&CellResult::error_bound),
+             Column{"", "bound", us, "of the clock's error: either end of a skew may be off by this much"}},
+            {"rejected_share", "1", "attempts whose synchronization failed; each was repeated", of_cell(rejected_share),
+             Column{"", "rej.%", ColumnKind::percent}},
+            {"valid_count", "", "valid attempts", of_cell(&CellResult::valid)},
+            {"rejected", "", "rejected attempts", of_cell(&CellResult::rejected)},
+            {"expected_error", "s", "largest expected error of the global clock over ranks, one standard deviation",
+             of_cell(&CellResult::expected_error)},
+            {"histogram_width", "s", "width of a bin", in_histogram(&Histogram::width)},
+            {"histogram_overflow", "", "valid attempts beyond the last bin", in_histogram(&Histogram::overflow)}};
         fields.insert(fields.end(), others.begin(), others.end());
         return fields;
     }();
@@ -162,36 +146,29 @@ const Fields &whole_fields() {
 
 Dataset skew_dataset(const Context &context, const SkewOptions &options, const std::vector<Skew> &skews) {
     const Fields of_attempts = {
-        field_of<Skew>("valid", "", "1 if it counts, 0 if it was rejected, -1 if there was no such attempt", valid),
-        field_of<Skew>("block", "", "position of the attempt's block in the launch, -1 if there was no such attempt",
-                       [](const Skew &skew) { return skew.recording.block; }),
-        field_of<Skew>("deadline", "s",
-                       "instant that all ranks waited for, global clock; NaN if the synchronizer has none",
-                       recorded(&SkewRecording::deadline))};
-    Fields of_exits = {
-        field_of<Skew>("entry", "s", "entry into the synchronizer, global clock", recorded(&SkewRecording::entry)),
-        field_of<Skew>("exit", "s", "exit from the synchronizer, global clock", recorded(&SkewRecording::exit))};
+        {"valid", "", "1 if it counts, 0 if it was rejected, -1 if there was no such attempt", valid},
+        {"block", "", "position of the attempt's block in the launch, -1 if there was no such attempt",
+         [](const Skew &skew) { return skew.recording.block; }},
+        {"deadline", "s", "instant that all ranks waited for, global clock; NaN if the synchronizer has none",
+         recorded(&SkewRecording::deadline)}};
+    Fields of_exits = {{"entry", "s", "entry into the synchronizer, global clock", recorded(&SkewRecording::entry)},
+                       {"exit", "s", "exit from the synchronizer, global clock", recorded(&SkewRecording::exit)}};
     if (!skews.front().recording.true_exit.empty()) {
-        of_exits.push_back(field_of<Skew>("true_exit", "s", "exit from the synchronizer, true time of the simulation",
-                                          recorded(&SkewRecording::true_exit)));
+        of_exits.push_back({"true_exit", "s", "exit from the synchronizer, true time of the simulation",
+                            recorded(&SkewRecording::true_exit)});
     }
     const Fields of_ranks = {
-        field_of<Skew>("exit_mean", "s", "mean time from the first rank's exit to this rank's",
-                       exits(&MeanInterval::mean)),
-        field_of<Skew>("exit_half", "s", "half the width of the 95 % confidence interval of exit_mean",
-                       exits(&MeanInterval::half)),
-        field_of<Skew>("exit_effective", "", "effective number of independent exits", exits(&MeanInterval::effective))};
-    const Fields of_bins = {
-        field_of<Skew>("histogram_left", "s", "left edge of the bin of skews",
-                       [](const Skew &skew) {
-                           return skew.cell.valid == 0 ? std::vector<double>(bins, std::nan(""))
-                                                       : bin_edges(skew.histogram);
-                       }),
-        field_of<Skew>("histogram_count", "", "valid attempts in the bin", in_histogram(&Histogram::counts))};
-    std::size_t attempts = 0;
-    for (const Skew &skew : skews) {
-        attempts = std::max(attempts, skew.recording.verdict.size());
-    }
+        {"exit_mean", "s", "mean time from the first rank's exit to this rank's", exits(&MeanInterval::mean)},
+        {"exit_half", "s", "half the width of the 95 % confidence interval of exit_mean", exits(&MeanInterval::half)},
+        {"exit_effective", "", "effective number of independent exits", exits(&MeanInterval::effective)}};
+    const Fields of_bins = {{"histogram_left", "s", "left edge of the bin of skews",
+                             [](const Skew &skew) {
+                                 return skew.cell.valid == 0 ? std::vector<double>(bins, std::nan(""))
+                                                             : bin_edges(skew.histogram);
+                             }},
+                            {"histogram_count", "", "valid attempts in the bin", in_histogram(&Histogram::counts)}};
+    const std::size_t attempts =
+        std::ranges::max(mapped(skews, [](const Skew &skew) { return skew.recording.verdict.size(); }));
     Dataset data;
     data.title = "How processes leave synchronizers, measured by downbeat-bench skew";
     data.attributes = {{"experiment", std::string("skew")},

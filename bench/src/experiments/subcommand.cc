@@ -83,7 +83,7 @@ Context gather_context(const Communicator &comm, const GlobalClock &clock, const
     context.command_line = command_line;
     context.mpi_library = mpi_library();
     context.mpi_standard = mpi_standard();
-    context.simulated = simulated_platform();
+    context.platform_model = platform_model();
     gather_places(comm, context);
     context.clock = clock.settings();
     const ClockError error = clock.largest(clock.error());
@@ -127,6 +127,26 @@ ExitStatus Session::finish(const std::function<Findings()> &find) {
         return 0;
     });
     return ExitStatus::success;
+}
+
+std::vector<Attribute> experiment_attributes() {
+    using enum Origin;
+    return {
+        {property, "experiment", "", "subcommand that wrote the file"},
+        {setting, "rounds", "", "round trips of an estimate of an offset"},
+        {setting, "repetitions", "", "synchronizations of each scheme, or valid samples after each synchronizer"},
+        {setting, "estimator", "", "estimator of offsets"},
+        {property, "clock_domains", "", "groups of ranks that share a clock"},
+        {measured, "barrier_mean_s", "s", "mean duration of MPI_Barrier"},
+        {measured, "front_wait_s", "s", "wait to the check that decides which schemes are on the Pareto front"},
+        {setting, "duration_s", "s", "duration of the measurement"},
+        {setting, "interval_s", "s", "time from one measurement of a pair to the next"},
+        {setting, "count", "", "round trips of a pair"},
+        {setting, "resamples", "", "runs of the stop rule for each N"},
+        {setting, "size", "byte", "message size"},
+        {setting, "root", "", "root of rooted operations"},
+        {setting, "warmup", "", "calls to discard before each block of samples", "warm-up"},
+    };
 }
 
 void print_warnings(const std::string &format, const std::vector<std::string> &warnings) {

@@ -5,7 +5,6 @@
 #include "output/context.h"
 #include "output/sink.h"
 #include "run/command_line.h"
-#include "run/options.h"
 #include "text/error.h"
 
 #include <functional>
@@ -114,6 +113,9 @@ private:
     Context context_;
     ActivityWatch watch_;
 };
+
+/// The attributes that subcommands add to their files.
+std::vector<Attribute> experiment_attributes();
 
 /// Collective. The context of this launch; information on other ranks is complete at rank 0 only.
 Context gather_context(const Communicator &comm, const GlobalClock &clock, const CommonOptions &options,

@@ -70,7 +70,7 @@ double measure_step(const Downbeat_clock &clock) {
 double find_tolerance(MPI_Comm comm) {
     constexpr double enough = 3.0; // seconds without a change
     constexpr double most = 20.0;
-    constexpr double pause = 1e-3; // a simulated second is not made of 10^5 starts
+    constexpr double pause = 1e-3; // between starts: 10^5 of them in a second take a model too long
     int flag = 0;
     double begin = 0.0;
     double changed = 0.0;

@@ -103,7 +103,7 @@ public:
     /// Collective. The largest over the ranks, at rank 0; 0 elsewhere.
     ClockError largest(const ClockError &error) const;
 
-    /// Seconds by which stamps advance, the largest step over the ranks; 0 where the clock stands still (a simulation).
+    /// Seconds by which stamps advance, the largest step over the ranks; 0 where the clock stands still between events.
     double resolution() const { return resolution_; }
 
     /// The library's settings in force.

@@ -98,11 +98,7 @@ std::vector<Setting> find_settings() {
         const std::string place = of_file ? source.substr(6, source.size() - 7) : source;
         settings[name] = {name, printable(value), place == "environment" ? "" : place};
     }
-    std::vector<Setting> all;
-    for (const auto &[name, setting] : settings) {
-        all.push_back(setting);
-    }
-    return all;
+    return mapped(settings, [](const auto &setting) { return setting.second; });
 }
 
 std::string host_name() {

@@ -36,6 +36,6 @@ void work_until(long time, const std::function<void()> &work) {
     } while (unsteered_nanoseconds() < time);
 }
 
-std::string simulated_platform() { return ""; }
+std::string platform_model() { return ""; }
 
 } // namespace bench

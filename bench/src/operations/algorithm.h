@@ -98,7 +98,6 @@ AlgorithmFamilyInfo mpich();
 AlgorithmFamilyInfo intel();
 } // namespace algorithm_families
 
-/// In the simulation, that of SimGrid.
 const std::vector<AlgorithmFamilyInfo> &all_algorithm_families();
 
 /// The family whose variables the MPI library has; none if no algorithm can be chosen. Opens MPI_T.

@@ -102,10 +102,15 @@ ComponentParameter counts_parameter() {
             ComponentValues::choice({"equal", rising_counts})};
 }
 
+std::string to_string(Flow flow) {
+    constexpr const char *names[] = {"all", "from_root", "to_root", "from_lower", "neighbors", "none"};
+    return names[static_cast<std::size_t>(flow)];
+}
+
 Collective::Collective(const CollectiveInfo &described, const CollectiveArguments &arguments)
     : CollectiveArguments(arguments), info(described),
       rising(described.traits.irregular && component.word("counts") == rising_counts) {
-    if (info.traits.neighbors) {
+    if (info.traits.flow == Flow::neighbors) {
         neighbors.emplace(comm, rank, ranks, component);
     }
     info.divide(*this);

@@ -195,15 +195,29 @@ struct Collective : CollectiveArguments {
     std::vector<MPI_Aint> addresses;
 };
 
+/// Whose contribution the result of a rank has, so that the rank cannot leave before the other has entered.
+enum class Flow {
+    all,        // of all ranks, at all
+    from_root,  // of the root, at all
+    to_root,    // of all ranks, at the root
+    from_lower, // of the ranks below
+    neighbors,  // of neighbors; communicates with them alone
+    none,       // of no other rank
+};
+
+/// "from_root"
+std::string to_string(Flow flow);
+
 /// The traits of a collective, which decide the parameters of its operations.
 struct CollectiveTraits {
-    bool rooted = false;
+    Flow flow = Flow::all;
     bool reduces = false;
     bool in_place = false;
     bool irregular = false; // takes blocks of different sizes
-    bool neighbors = false; // communicates with them alone
     bool blocking_only = false;
     bool byte_displacements = false; // as int, of blocks in memory
+
+    bool rooted() const { return flow == Flow::from_root || flow == Flow::to_root; }
 };
 
 struct CollectiveInfo {

@@ -46,7 +46,7 @@ public:
                                                 .count = elements_ ? arguments.size / elements_->size() : 0,
                                                 .in_place = info.traits.in_place && component.word("in_place") == "yes",
                                                 .component = component});
-        make_variants(info.traits.rooted ? roots(component) : std::vector<int>{0},
+        make_variants(info.traits.rooted() ? roots(component) : std::vector<int>{0},
                       elements_ && component.word("buffers") == "rotated");
         for (const Variant &variant : variants_) {
             settle(variant);
@@ -302,11 +302,11 @@ std::vector<ComponentParameter> parameters_of(const CollectiveInfo &info, bool c
     if (info.traits.in_place) {
         parameters.push_back({"in_place", "no", "use MPI_IN_PLACE", ComponentValues::choice({"no", "yes"})});
     }
-    if (info.traits.rooted) {
+    if (info.traits.rooted()) {
         parameters.push_back({"root", "0", "root rank; rotating: another one in every call",
                               ComponentValues::whole(0, std::numeric_limits<int>::max()).or_word(rotating)});
     }
-    if (info.traits.neighbors) {
+    if (info.traits.flow == Flow::neighbors) {
         const std::vector<ComponentParameter> topology = neighbor_parameters();
         parameters.insert(parameters.end(), topology.begin(), topology.end());
     }
@@ -321,7 +321,7 @@ std::vector<ComponentParameter> parameters_of(const CollectiveInfo &info, bool c
 }
 
 SizeLimits limits_of(const CollectiveInfo &info, Form form, const Component &component, int ranks) {
-    if (info.traits.rooted && component.word("root") != rotating && component.whole("root") >= ranks) {
+    if (info.traits.rooted() && component.word("root") != rotating && component.whole("root") >= ranks) {
         throw Error::usage(fmt::format("root of {} cannot be '{}'; use 0 to {}, or {}", component.name(),
                                        component.word("root"), ranks - 1, rotating));
     }

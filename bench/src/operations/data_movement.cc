@@ -18,7 +18,7 @@ std::size_t own(const Collective &c) { return static_cast<std::size_t>(c.rank); 
 
 /// At the root; at all ranks where there is none.
 Layout gathered(const Collective &c, int root) {
-    if (c.info.traits.rooted && c.rank != root) {
+    if (c.info.traits.rooted() && c.rank != root) {
         return c.bring(c.send.count(own(c)));
     }
     Layout layout = c.bring(c.send.count(own(c)), c.in_place, c.receive.at(own(c)));
@@ -99,26 +99,26 @@ std::vector<CollectiveInfo> collectives::data_movement() {
          .size_meaning = "", .layout = no_layout},
         {BENCH_COLLECTIVE(Bcast, bcast, b.receive, c.number(), c.type(), root, c.comm),
          .description = "one message from the root to all", .size_meaning = "of the message",
-         .traits = {.rooted = true}, .layout = broadcast},
+         .traits = {.flow = Flow::from_root}, .layout = broadcast},
         {BENCH_COLLECTIVE(Gather, gather, b.send, c.number(), c.type(), b.receive, c.number(), c.type(), root, c.comm),
          .description = "one message from each rank to the root", .size_meaning = "from each rank",
-         .traits = {.rooted = true, .in_place = true}, .layout = gathered, .divide = share_messages,
+         .traits = {.flow = Flow::to_root, .in_place = true}, .layout = gathered, .divide = share_messages,
          .reach = reach_all_ranks, .fault = find_stale_copies},
         {BENCH_COLLECTIVE(Gatherv, gatherv, b.send, c.send.counts[own(c)], c.type(), b.receive, c.receive.counts.data(),
                           c.receive.displacements.data(), c.type(), root, c.comm),
          .description = "one message from each rank to the root", .size_meaning = "from each rank",
-         .traits = {.rooted = true, .in_place = true, .irregular = true}, .layout = gathered, .divide = share_messages,
-         .reach = reach_all_ranks},
+         .traits = {.flow = Flow::to_root, .in_place = true, .irregular = true}, .layout = gathered,
+         .divide = share_messages, .reach = reach_all_ranks},
         {BENCH_COLLECTIVE(Scatter, scatter, b.send, c.number(), c.type(), stays(c, root) ? MPI_IN_PLACE : b.receive,
                           c.number(), c.type(), root, c.comm),
          .description = "one message from the root to each rank", .size_meaning = "to each rank",
-         .traits = {.rooted = true, .in_place = true}, .layout = scattered, .divide = share_messages,
+         .traits = {.flow = Flow::from_root, .in_place = true}, .layout = scattered, .divide = share_messages,
          .reach = reach_all_ranks, .fault = find_stale_copies},
         {BENCH_COLLECTIVE(Scatterv, scatterv, b.send, c.send.counts.data(), c.send.displacements.data(), c.type(),
                           stays(c, root) ? MPI_IN_PLACE : b.receive, c.receive.counts[own(c)], c.type(), root, c.comm),
          .description = "one message from the root to each rank", .size_meaning = "to each rank",
-         .traits = {.rooted = true, .in_place = true, .irregular = true}, .layout = scattered, .divide = share_messages,
-         .reach = reach_all_ranks},
+         .traits = {.flow = Flow::from_root, .in_place = true, .irregular = true}, .layout = scattered,
+         .divide = share_messages, .reach = reach_all_ranks},
         {BENCH_COLLECTIVE(Allgather, allgather, b.send, c.number(), c.type(), b.receive, c.number(), c.type(), c.comm),
          .description = "one message from each rank to all", .size_meaning = "from each rank",
          .traits = {.in_place = true}, .layout = gathered, .divide = share_messages, .reach = reach_all_ranks,

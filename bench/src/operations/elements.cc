@@ -163,7 +163,8 @@ struct ElementType {
 template <typename T>
 ElementType element_type(const char *name, const MpiType &type, std::function<T(const Draw &)> copied,
                          std::vector<Reduction<T>> reductions) {
-    const std::vector<std::string> ops = names_of(reductions);
+    const auto op_name = [](const Reduction<T> &reduction) -> std::string { return reduction.name; };
+    const std::vector<std::string> ops = mapped(reductions, op_name);
     return {name, type.size, sizeof(T), ops, [=](const std::string *op, int ranks) -> std::unique_ptr<Elements> {
                 const Reduction<T> *const reduction = op == nullptr ? nullptr : &find_by_name(reductions, *op);
                 return std::make_unique<TypedElements<T>>(type, copied, reduction, ranks);

@@ -37,11 +37,9 @@ std::string without_sticking_word(const std::string &token) {
 std::vector<std::string> described_values(const ControlVariable &variable) {
     const std::string &text = variable.description();
     const bool lines = text.find('\n') != std::string::npos;
-    std::vector<std::string> values;
-    for (const std::vector<std::string> &groups : match_groups(text, "([A-Za-z0-9_]+) +- ")) {
-        values.push_back(lines ? groups[0] : without_sticking_word(groups[0]));
-    }
-    return values;
+    return mapped(match_groups(text, "([A-Za-z0-9_]+) +- "), [&](const std::vector<std::string> &groups) {
+        return lines ? groups[0] : without_sticking_word(groups[0]);
+    });
 }
 
 int number_of(const ControlVariable &variable, const std::string &value) {

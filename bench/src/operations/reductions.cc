@@ -51,7 +51,7 @@ std::vector<CollectiveInfo> collectives::reductions() {
     return {
         {BENCH_COLLECTIVE(Reduce, reduce, b.send, b.receive, c.number(), c.type(), c.op(), root, c.comm),
          .description = "the vectors of all ranks combined; the root gets the result",
-         .size_meaning = "of each rank's vector", .traits = {.rooted = true, .reduces = true, .in_place = true},
+         .size_meaning = "of each rank's vector", .traits = {.flow = Flow::to_root, .reduces = true, .in_place = true},
          .layout = reduced_at_root},
         {BENCH_COLLECTIVE(Allreduce, allreduce, b.send, b.receive, c.number(), c.type(), c.op(), c.comm),
          .description = "the vectors of all ranks combined; all ranks get the result",
@@ -69,12 +69,12 @@ std::vector<CollectiveInfo> collectives::reductions() {
          .layout = reduced_and_scattered, .divide = share_messages, .reach = reach_all_ranks},
         {BENCH_COLLECTIVE(Scan, scan, b.send, b.receive, c.number(), c.type(), c.op(), c.comm),
          .description = "each rank gets the combined vectors of all ranks up to its own",
-         .size_meaning = "of each rank's vector", .traits = {.reduces = true, .in_place = true},
-         .layout = reduced_up_to_own},
+         .size_meaning = "of each rank's vector",
+         .traits = {.flow = Flow::from_lower, .reduces = true, .in_place = true}, .layout = reduced_up_to_own},
         {BENCH_COLLECTIVE(Exscan, exscan, b.send, b.receive, c.number(), c.type(), c.op(), c.comm),
          .description = "each rank gets the combined vectors of all ranks before it",
-         .size_meaning = "of each rank's vector", .traits = {.reduces = true, .in_place = true},
-         .layout = reduced_before_own},
+         .size_meaning = "of each rank's vector",
+         .traits = {.flow = Flow::from_lower, .reduces = true, .in_place = true}, .layout = reduced_before_own},
         {.name = "reduce_local",
          .mpi_name = "Reduce_local",
          .bind =
@@ -84,7 +84,7 @@ std::vector<CollectiveInfo> collectives::reductions() {
              },
          .description = "two vectors of a rank combined, without communication",
          .size_meaning = "of each vector",
-         .traits = {.reduces = true, .blocking_only = true},
+         .traits = {.flow = Flow::none, .reduces = true, .blocking_only = true},
          .layout = reduced_here},
     };
 }

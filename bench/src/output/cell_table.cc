@@ -66,7 +66,7 @@ CellColumn bound(const char *metric) {
     return column(
         {"", "+-", ColumnKind::microseconds, "the most that the clock's error adds to such a time, or takes away"},
         [=](const CellResult &result) {
-            return result.valid > 0 ? find_by_name(all_metrics(), metric).clock_bounds * result.error_bound
+            return result.valid > 0 ? find_by_name(all_metrics(), metric).traits.bounds * result.error_bound
                                     : std::nan("");
         });
 }
@@ -103,11 +103,7 @@ std::string rows(const std::vector<CellColumn> &columns, const std::vector<Compa
             table.add_gap();
         }
         last = name;
-        std::vector<ColumnEntry> entries;
-        for (const CellColumn &one : columns) {
-            entries.push_back(one.value(row));
-        }
-        table.add(std::move(entries));
+        table.add(mapped(columns, [&](const CellColumn &column) { return column.value(row); }));
     }
     return table.text();
 }

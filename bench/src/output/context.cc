@@ -9,49 +9,134 @@
 
 namespace bench {
 
-ContextValues context_values(const Context &context) {
-    ContextValues values = {
-        {"downbeat_version", context.version},
-        {"git_revision", context.revision},
-        {"compiler", context.compiler},
-        {"date", context.date},
-        {"command_line", context.command_line},
-        {"mpi_library", context.mpi_library},
-        {"mpi_standard", context.mpi_standard},
-        {"error_bound_s", context.error_bound},
-        {"expected_error_s", context.expected_error},
-        {"clock_resolution", context.clock_resolution},
-        {"seed", context.seed},
-    };
-    if (!context.simulated.empty()) {
-        values.emplace_back("simulated", context.simulated);
+Attribute::Attribute(Origin origin, std::string of_name, std::string of_unit, std::string of_meaning, std::string label,
+                     std::string among, bool always)
+    : Field{std::move(of_name), std::move(of_unit), std::move(of_meaning)} {
+    if (label.empty()) {
+        label = name.substr(0, name.size() - (unit.empty() || !name.ends_with("_" + unit) ? 0 : unit.size() + 1));
+        std::ranges::replace(label, '_', ' ');
     }
-    return values;
+    constexpr const char *origins[] = {"setting", "property", "measured"};
+    attributes = {{"label", std::move(label)},
+                  {"among", std::move(among)},
+                  {"origin", origins[static_cast<std::size_t>(origin)]},
+                  {"absent", always ? "not recorded" : "none"}};
 }
 
+namespace {
+
+using enum Origin;
+
+template <typename Type> std::optional<Type> value_if(bool condition, const Type &value) {
+    return condition ? std::optional(value) : std::nullopt;
+}
+
+const std::vector<AttributeOf<Context>> &machine_attributes() {
+    using C = Context;
+    static const std::vector<AttributeOf<C>> all = {
+        {property, "downbeat_version", "", "version of downbeat-bench", &C::version, "downbeat-bench",
+         "versions of downbeat-bench"},
+        {property, "git_revision", "", "revision of its source", &C::revision, "its revision",
+         "revisions of downbeat-bench"},
+        {property, "compiler", "", "compiler that built it", &C::compiler, "its compiler",
+         "compilers of downbeat-bench"},
+        {measured, "date", "", "start of the measurement, UTC, ISO 8601", &C::date},
+        {measured, "command_line", "", "command line of downbeat-bench", &C::command_line},
+        {property, "mpi_library", "", "text of MPI_Get_library_version", &C::mpi_library, "MPI library"},
+        {property, "mpi_standard", "", "MPI standard that the library follows", &C::mpi_standard, "MPI standard"},
+        {measured, "error_bound_s", "s", "error bound of the global clock before the measurement, largest over ranks",
+         &C::error_bound},
+        {measured, "expected_error_s", "s", "the same for one standard deviation of the expected error",
+         &C::expected_error},
+        {measured, "clock_resolution", "s", "step in which stamps advance, largest over ranks; 0 in a simulation",
+         &C::clock_resolution},
+        {measured, "seed", "", "seed of the order of blocks, random patterns and permutations; text in netCDF",
+         &C::seed},
+        {property, model_attribute, "", "simulated platform; not on a machine",
+         [](const C &c) { return value_if(!c.platform_model.empty(), c.platform_model); }, "simulated platform"},
+    };
+    return all;
+}
+
+const std::vector<AttributeOf<SamplingContext>> &sampling_attributes() {
+    using S = SamplingContext;
+    static const std::vector<AttributeOf<S>> all = {
+        {setting, "user_operations", "", "operations of shared objects, and their files, one per line",
+         [](const S &s) { return value_if(!s.user_operations.empty(), join(s.user_operations, "\n")); },
+         "files of operations"},
+        {setting, "stopping_rule", "", "rule that ends the measurement of a cell", &S::stopping, "stopping rule",
+         "stopping rules"},
+        {setting, "warmup_rule", "", "rule for the calls to discard before each block", &S::warmup, "warm-up rule",
+         "warm-up rules"},
+        {setting, "tolerance_s", "s", "a rank that starts later than this is late", &S::tolerance, "tolerance",
+         "tolerances"},
+        {measured, "stamp_cost", "s", "time between two stamps without a call, largest over ranks; 0 in a simulation",
+         &S::stamp_cost},
+        {measured, "algorithms", "", "evidence of each algorithm that was chosen, one per line",
+         describe_algorithms}, // the choice is a factor
+        {setting, "late_by", "", "flags: the flag of a rank decides whether it is late; else its entry does",
+         [](const S &s) { return value_if<std::string>(std::isinf(s.starts.late), late_flags); },
+         "what says that a start is late", "rules of lateness"},
+        {setting, "late_s", "s", "limit of lateness in place of the tolerance",
+         [](const S &s) { return value_if(!std::isinf(s.starts.late) && !s.starts.flags_count, s.starts.late); },
+         "lateness that counts", "limits of lateness"},
+        {setting, "late_ranks", "", "share of the ranks of a sample that may start late",
+         [](const S &s) { return value_if(s.starts.late_ranks > 0.0, s.starts.late_ranks); },
+         "share of ranks that may be late", "shares of ranks that may be late"},
+    };
+    return all;
+}
+
+/// Files have these as texts, JSON as objects and lists.
+std::vector<Attribute> text_attributes() {
+    return {
+        {measured, "title", "", "contents of the file"},
+        {measured, "schema", "", "downbeat-bench"},
+        {measured, "schema_version", "", "version of names and meanings in the file"},
+        {setting, "clock_clock", "", "libdownbeat's setting clock; its others likewise, clock_<setting>", "local clock",
+         "local clocks"},
+        {setting, "clock_sync", "", "libdownbeat's setting sync", "clock synchronization",
+         "schemes of clock synchronization"},
+        {setting, "environment", "", "settings of rank 0 for MPI, networks and libdownbeat, one per line"},
+        {property, "hosts", "",
+         "hosts with ranks, processors, load, governor, CPU model, whether a virtual machine; one per line"},
+        {measured, "warnings", "", "warnings of a run that is complete, one per line"},
+    };
+}
+
+} // namespace
+
+const std::vector<AttributeOf<ClockAgreement>> &agreement_attributes() {
+    using A = ClockAgreement;
+    static const std::vector<AttributeOf<A>> all = {
+        {measured, "clock_check", "", "whether the clocks still agreed at the end", describe_agreement},
+        {measured, "clock_check_offset_s", "s", "offset to rank 0 of the rank farthest off", &A::offset},
+        {measured, "clock_check_allowed_s", "s", "offset of that rank that bounds allow", &A::allowed},
+        {measured, "clock_check_ranks_outside", "", "ranks that are farther off than bounds allow", &A::outside},
+        {measured, "clock_check_contradictions", "", "times that a clock did what the settings exclude",
+         &A::contradictions},
+    };
+    return all;
+}
+
+std::vector<Attribute> context_attributes() {
+    std::vector<Attribute> all;
+    const auto add = [&](const auto &rows) { all.insert(all.end(), rows.begin(), rows.end()); };
+    add(machine_attributes());
+    add(sampling_attributes());
+    add(agreement_attributes());
+    add(text_attributes());
+    return all;
+}
+
+ContextValues context_values(const Context &context) { return values_of(machine_attributes(), context); }
+
 ContextValues context_values(const SamplingContext &context) {
-    ContextValues values = context_values(static_cast<const Context &>(context));
-    const ContextValues sampling = {{"stopping_rule", context.stopping},
-                                    {"warmup_rule", context.warmup},
-                                    {"max_attempts", context.max_attempts},
-                                    {"observed_rank", static_cast<long>(context.observed)},
-                                    {"patterns_permuted", static_cast<long>(context.permuted)},
-                                    {"tolerance_s", context.tolerance},
-                                    {"stamp_cost", context.stamp_cost},
-                                    {"algorithms", describe_algorithms(context)}};
-    if (!context.user_operations.empty()) {
-        values.emplace_back("user_operations", join(context.user_operations, "\n"));
-    }
-    values.insert(values.end(), sampling.begin(), sampling.end());
-    if (std::isinf(context.starts.late)) {
-        values.emplace_back("late_by", std::string(late_flags));
-    } else if (!context.starts.flags_count) {
-        values.emplace_back("late_s", context.starts.late);
-    }
-    if (context.starts.late_ranks > 0.0) {
-        values.emplace_back("late_ranks", context.starts.late_ranks);
-    }
-    return values;
+    ContextValues all = context_values(static_cast<const Context &>(context));
+    const ContextValues sampling = values_of(sampling_attributes(), context);
+    all.insert(all.end(), sampling.begin(), sampling.end());
+    all.insert(all.end(), context.settings.begin(), context.settings.end());
+    return all;
 }
 
 std::optional<double> busy_processors(double seconds, double period, double processors) {
@@ -63,29 +148,22 @@ std::optional<double> busy_processors(double seconds, double period, double proc
 }
 
 std::string describe_environment(const Context &context) {
-    std::vector<std::string> variables;
-    for (const auto &[name, value] : context.environment) {
-        variables.push_back(fmt::format("{}={}", name, value));
-    }
-    return join(variables, "\n");
+    const auto line = [](const auto &variable) { return fmt::format("{}={}", variable.first, variable.second); };
+    return join(mapped(context.environment, line), "\n");
 }
 
 std::string describe_algorithms(const SamplingContext &context) {
-    std::vector<std::string> lines;
-    for (const auto &[name, evidence] : context.algorithms) {
-        lines.push_back(fmt::format("{}: {}", name, evidence));
-    }
-    return join(lines, "\n");
+    const auto line = [](const auto &algorithm) { return fmt::format("{}: {}", algorithm.first, algorithm.second); };
+    return join(mapped(context.algorithms, line), "\n");
 }
 
 std::string describe_hosts(const Context &context) {
-    std::vector<std::string> hosts;
-    for (const HostInfo &host : context.hosts) {
-        hosts.push_back(fmt::format("{}: {} ranks, {} processors, load {:.2f}, governor {}, CPU {}, virtual machine {}",
-                                    host.name, host.ranks, host.processors, host.load, host.governor, host.cpu_model,
-                                    host.virtual_machine));
-    }
-    return join(hosts, "\n");
+    const auto line = [](const HostInfo &host) {
+        return fmt::format("{}: {} ranks, {} processors, load {:.2f}, governor {}, CPU {}, virtual machine {}",
+                           host.name, host.ranks, host.processors, host.load, host.governor, host.cpu_model,
+                           host.virtual_machine);
+    };
+    return join(mapped(context.hosts, line), "\n");
 }
 
 std::string clock_setting(const Context &context, const std::string &name) {

@@ -1,10 +1,13 @@
 #pragma once
 
 #include "rules/cell.h"
+#include "text/field.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -39,7 +42,7 @@ struct Context {
     std::string command_line;
     std::string mpi_library; // as MPI_Get_library_version gives it
     std::string mpi_standard;
-    std::string simulated; // platform; "" on a machine
+    std::string platform_model; // simulated; "" on a machine
     std::vector<RankPlace> ranks;
     std::vector<HostInfo> hosts;
     std::vector<std::pair<std::string, std::string>> clock; // settings of libdownbeat
@@ -51,22 +54,20 @@ struct Context {
     std::vector<std::string> outputs;
 };
 
-/// Options that the context records as they are.
-struct SamplingSettings {
-    long max_attempts = 20; // per valid sample wanted
-    int observed = 0;       // rank
-    bool permuted = false;  // arrival patterns, over the ranks
-    StartLimits starts;     // which of them make a sample count
-};
+/// A value of the context by the name that files use.
+using ContextValue = std::variant<std::string, double, long, std::uint64_t>;
+using ContextValues = std::vector<std::pair<std::string, ContextValue>>;
 
 /// The context of samples of operations.
-struct SamplingContext : Context, SamplingSettings {
+struct SamplingContext : Context {
     std::string stopping; // rule
     std::string warmup;   // rule
     double tolerance;     // seconds
+    StartLimits starts;   // which of them make a sample count
     double stamp_cost;    // seconds between two stamps without a call, largest over the ranks; 0 in a simulation
     std::vector<std::pair<std::string, std::string>> algorithms; // of the MPI library, chosen: how it is known
     std::vector<std::string> user_operations;                    // "my_op: /path/my_op.so"
+    ContextValues settings;                                      // options that are recorded as they are
 };
 
 /// Processors of a host that other processes than the ranks kept busy, on average over the measurement.
@@ -79,11 +80,61 @@ struct OthersActivity {
 /// for the kernel's ticks of 10 ms.
 std::optional<double> busy_processors(double seconds, double period, double processors);
 
-/// The scalar part of the context by the names that files use.
-using ContextValue = std::variant<std::string, double, long, std::uint64_t>;
-using ContextValues = std::vector<std::pair<std::string, ContextValue>>;
+/// The attribute of a model that stands for the machine; every format of cells has it.
+constexpr const char *model_attribute = "simulated";
+
+/// Where the value of an attribute comes from: an option or a variable; the machine or a program; the run itself.
+enum class Origin { setting, property, measured };
+
+/// A global attribute of a file. `downbeat-bench list attribute` shows all; tools/bench-lists writes them into Python.
+struct Attribute : Field {
+    /// `label`: of two sides, "stopping rule: fixed / budget"; the name if it is "". `among`: of launches of one
+    /// experiment, which should agree; "" if they may differ. `always`: else files without it did not ask for it.
+    Attribute(Origin origin, std::string name, std::string unit, std::string meaning, std::string label = "",
+              std::string among = "", bool always = true);
+};
+
+template <typename Type> inline constexpr bool is_optional = false;
+template <typename Type> inline constexpr bool is_optional<std::optional<Type>> = true;
+
+/// An attribute with its value, a member or a function of a part of the context. An empty optional is not written.
+template <typename Source> struct AttributeOf : Attribute {
+    std::function<std::optional<ContextValue>(const Source &)> value;
+
+    template <typename Get>
+    AttributeOf(Origin origin, std::string of_name, std::string of_unit, std::string of_meaning, Get get,
+                std::string label = "", std::string among = "")
+        : Attribute(origin, std::move(of_name), std::move(of_unit), std::move(of_meaning), std::move(label),
+                    std::move(among), !is_optional<std::decay_t<std::invoke_result_t<Get, const Source &>>>) {
+        value = [get](const Source &source) -> std::optional<ContextValue> {
+            const auto &result = std::invoke(get, source);
+            using Result = std::decay_t<decltype(result)>;
+            if constexpr (std::is_integral_v<Result> && !std::is_same_v<Result, std::uint64_t>) {
+                return static_cast<long>(result);
+            } else {
+                return result;
+            }
+        };
+    }
+};
+
+/// The values of attributes that the source has.
+template <typename Source>
+ContextValues values_of(const std::vector<AttributeOf<Source>> &attributes, const Source &source) {
+    ContextValues values;
+    for (const AttributeOf<Source> &attribute : attributes) {
+        if (auto value = attribute.value(source)) {
+            values.emplace_back(attribute.name, *std::move(value));
+        }
+    }
+    return values;
+}
+
 ContextValues context_values(const Context &context);
 ContextValues context_values(const SamplingContext &context);
+
+/// The attributes of files of launches; those of settings that are recorded as they are, in run/options.cc.
+std::vector<Attribute> context_attributes();
 
 /// "DOWNBEAT_CLOCK=tsc", one line per variable; " (/path/file:line)" follows a value that is from a file.
 std::string describe_environment(const Context &context);
@@ -135,6 +186,9 @@ struct ClockAgreement {
     double asked = 0.0;    // ... to what flags ask for, seconds, ...
     double needed = 0.0;   // ... and the tolerance with which they would ask for no more than that
 };
+
+/// Of files whose run is complete.
+const std::vector<AttributeOf<ClockAgreement>> &agreement_attributes();
 
 /// `offsets` of ranks 1, 2, ... A rank's clock may be off by its own bound plus that of the surest round.
 ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets);

@@ -15,14 +15,14 @@ std::string csv_value(const Value &value, const Field &field) {
 }
 
 /// A table after the other with an empty line between, one row per cell, units in the column names. The context is in
-/// the JSON and netCDF files, except for the platform of a simulation.
+/// the JSON and netCDF files, except for the model that stands for the machine.
 class CsvSink : public Sink {
 public:
     explicit CsvSink(const std::string &path) : output_(path) {}
 
     void open(const Context &context, const Dataset &described) override {
         described_ = &described;
-        simulated_ = context.simulated.empty() ? "" : "," + csv_field(context.simulated);
+        model_ = context.platform_model.empty() ? "" : "," + csv_field(context.platform_model);
         output_.write(heading(described.tables().front()));
     }
 
@@ -33,11 +33,7 @@ public:
         const std::vector<std::string> &along = described_->variables[rows.columns.front().first].dimensions;
         std::string text;
         if (along != along_) {
-            std::vector<std::size_t> table;
-            for (const auto &[index, values] : rows.columns) {
-                table.push_back(index);
-            }
-            text = "\n" + heading(table);
+            text = "\n" + heading(mapped(rows.columns, [](const auto &column) { return column.first; }));
         }
         for (std::size_t i = 0; i < size_of(rows.columns.front().second); ++i) {
             std::vector<std::size_t> place = described_->unravel(along, i);
@@ -51,7 +47,7 @@ public:
             for (const auto &[index, values] : rows.columns) {
                 fields.push_back(csv_value(element(values, i), described_->variables[index]));
             }
-            text += join(fields, ",") + simulated_ + "\n";
+            text += join(fields, ",") + model_ + "\n";
         }
         output_.write(text);
     }
@@ -66,13 +62,13 @@ private:
             const Variable &variable = described_->variables[index];
             names.push_back(variable.name + (variable.unit.empty() ? "" : "_" + variable.unit));
         }
-        return join(names, ",") + (simulated_.empty() ? "" : ",simulated") + "\n";
+        return join(names, ",") + (model_.empty() ? "" : fmt::format(",{}", model_attribute)) + "\n";
     }
 
     Output output_;
     const Dataset *described_ = nullptr;
     std::vector<std::string> along_; // dimensions of the table under way
-    std::string simulated_;          // the last field of each row, if anything is
+    std::string model_;              // the last field of each row, if anything is
 };
 
 } // namespace

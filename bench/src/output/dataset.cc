@@ -163,8 +163,8 @@ std::vector<std::int64_t> count_up(std::size_t count) {
 
 void add_ranks(Dataset &dataset, const Context &context) {
     static const std::vector<FieldOf<RankPlace>> fields = {
-        field_of<RankPlace>("host", "", "host of the rank", &RankPlace::host),
-        field_of<RankPlace>("cpuset", "", "processors that the rank may run on", &RankPlace::cpuset)};
+        {"host", "", "host of the rank", &RankPlace::host},
+        {"cpuset", "", "processors that the rank may run on", &RankPlace::cpuset}};
     if (std::ranges::find(dataset.dimensions, "rank", &Dimension::name) == dataset.dimensions.end()) {
         dataset.dimensions.push_back({"rank", context.ranks.size()});
     }

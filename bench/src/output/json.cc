@@ -2,6 +2,7 @@
 
 #include "output/output.h"
 #include "output/sink.h"
+#include "text/words.h"
 
 namespace bench {
 namespace {
@@ -33,14 +34,10 @@ Json json_context(const Context &context, const ContextValues &values) {
     for (const auto &[name, value] : values) {
         std::visit([&json, &key = name](const auto &typed) { json[key] = typed; }, value);
     }
-    json["hosts"] = Json::array();
-    for (const HostInfo &host : context.hosts) {
-        json["hosts"].push_back(to_json(host));
-    }
-    json["ranks"] = Json::array();
-    for (const RankPlace &place : context.ranks) {
-        json["ranks"].push_back({{"host", place.host}, {"cpuset", place.cpuset}});
-    }
+    json["hosts"] = mapped(context.hosts, [](const HostInfo &host) { return to_json(host); });
+    json["ranks"] = mapped(context.ranks, [](const RankPlace &place) {
+        return Json{{"host", place.host}, {"cpuset", place.cpuset}};
+    });
     json["clock"] = to_object(context.clock);
     json["environment"] = to_object(context.environment);
     json["outputs"] = context.outputs;

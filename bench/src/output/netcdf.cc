@@ -38,9 +38,7 @@ public:
         file_.attribute(global, "title", described.title);
         file_.attribute(global, "schema", std::string("downbeat-bench"));
         file_.attribute(global, "schema_version", std::int64_t{schema_version});
-        for (const auto &[name, value] : described.attributes) {
-            std::visit([&, &of = name](const auto &typed) { file_.attribute(global, of, typed); }, value);
-        }
+        write_attributes(described.attributes);
         for (const auto &[name, value] : context.clock) {
             file_.attribute(global, "clock_" + name, value);
         }
@@ -60,26 +58,24 @@ public:
 
     void close(const RunEnd &end) override {
         file_.define_late([&] {
-            constexpr int global = NetcdfFile::global;
             if (end.agreement) {
-                const ClockAgreement &agreement = *end.agreement;
-                file_.attribute(global, "clock_check", describe_agreement(agreement));
-                file_.attribute(global, "clock_check_offset_s", agreement.offset);
-                file_.attribute(global, "clock_check_allowed_s", agreement.allowed);
-                file_.attribute(global, "clock_check_ranks_outside", std::int64_t{agreement.outside});
-                file_.attribute(global, "clock_check_contradictions", std::int64_t{agreement.contradictions});
+                write_attributes(values_of(agreement_attributes(), *end.agreement));
             }
-            file_.attribute(global, "warnings", join(end.warnings, "\n"));
+            file_.attribute(NetcdfFile::global, "warnings", join(end.warnings, "\n"));
         });
         file_.close();
     }
 
 private:
-    int define(const Variable &variable) {
-        std::vector<int> along;
-        for (const std::string &name : variable.dimensions) {
-            along.push_back(dimensions_.at(name));
+    void write_attributes(const ContextValues &values) {
+        for (const auto &[name, value] : values) {
+            std::visit([&, &of = name](const auto &typed) { file_.attribute(NetcdfFile::global, of, typed); }, value);
         }
+    }
+
+    int define(const Variable &variable) {
+        std::vector<int> along =
+            mapped(variable.dimensions, [this](const std::string &name) { return dimensions_.at(name); });
         if (variable.type == FieldType::text) {
             const std::size_t length = text_length(variable);
             const std::string name = "text_" + std::to_string(length) + "_len"; // shared by texts of one length

@@ -2,6 +2,7 @@
 
 #include "output/output.h"
 #include "text/error.h"
+#include "text/words.h"
 
 #include <algorithm>
 #include <bit>
@@ -80,12 +81,8 @@ enum class Part : std::uint32_t { dimensions = 10, variables = 11, attributes = 
 
 template <typename Elements, typename Encode>
 std::string list_of(Part part, const Elements &elements, const Encode &encode) {
-    std::string all = big_endian(elements.empty() ? std::uint32_t{0} : static_cast<std::uint32_t>(part));
-    all += length_of(elements.size());
-    for (const auto &element : elements) {
-        all += encode(element);
-    }
-    return all;
+    return big_endian(elements.empty() ? std::uint32_t{0} : static_cast<std::uint32_t>(part)) +
+           length_of(elements.size()) + concatenated(elements, encode);
 }
 
 } // namespace
@@ -142,12 +139,10 @@ std::string NetcdfFile::header() const {
                    [](const Dimension &one) { return name_of(one.name) + length_of(one.length); });
     all += attributes(attributes_);
     all += list_of(Part::variables, variables_, [&](const Variable &one) {
-        std::string text = name_of(one.name) + length_of(one.dimensions.size());
-        for (const int dimension : one.dimensions) {
-            text += length_of(static_cast<std::uint64_t>(dimension));
-        }
-        return text + attributes(one.attributes) + big_endian(static_cast<std::uint32_t>(one.type)) +
-               length_of(one.size) + length_of(one.begin);
+        const auto length = [](int dimension) { return length_of(static_cast<std::uint64_t>(dimension)); };
+        return name_of(one.name) + length_of(one.dimensions.size()) + concatenated(one.dimensions, length) +
+               attributes(one.attributes) + big_endian(static_cast<std::uint32_t>(one.type)) + length_of(one.size) +
+               length_of(one.begin);
     });
     return all;
 }

@@ -95,7 +95,7 @@ std::string row(const std::vector<CellResult> &results, const CellResult &result
 } // namespace
 
 std::string osu_text(const SamplingContext &context, const std::vector<CellResult> &results, const RunEnd &) {
-    const std::string &platform = context.simulated;
+    const std::string &platform = context.platform_model;
     std::string text = platform.empty() ? "" : fmt::format("\n# Simulated: {}\n", platform);
     for (const std::string &block : distinct(results, header)) {
         text += block;

@@ -1,7 +1,6 @@
 #include "output/sink.h"
 
 #include "output/output.h"
-#include "rules/metric.h"
 #include "text/error.h"
 
 #include <algorithm>
@@ -90,72 +89,6 @@ void write_dataset(Sink &sink, const Context &context, const Dataset &data, cons
 namespace {
 
 constexpr std::size_t longest_found = 200; // what is longer of texts that are not known beforehand is cut off
-
-/// One value per sample, by its index in the batch.
-template <typename Get> auto per_sample(Get get) {
-    return [get](const BatchReport &report) -> Values {
-        std::vector<Stored<decltype(get(report, std::size_t{}))>> values(report.batch.size());
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            values[i] = static_cast<Stored<decltype(get(report, i))>>(get(report, i));
-        }
-        return values;
-    };
-}
-
-auto array(std::vector<double> Batch::*series) {
-    return [series](const BatchReport &report) -> Values { return std::span(report.batch.*series); };
-}
-
-} // namespace
-
-const std::vector<SampleField> &sample_fields() {
-    using Report = BatchReport;
-    using Index = std::size_t;
-    constexpr auto count = FieldType::count;
-    constexpr auto flag = FieldType::flag;
-    constexpr auto number = FieldType::number;
-    static const std::vector<SampleField> all = [] {
-        std::vector<SampleField> fields = {
-            {{{"cell_index", "", "cell that the sample belongs to", count},
-              per_sample([](const Report &r, Index) { return r.cell; })}},
-            {{{"block", "", "position of the sample's block in the order of the launch", count},
-              per_sample([](const Report &r, Index) { return r.block; })}},
-            {{{"canary", "s", "round trip of a cache line between neighboring ranks before the sample's block", number},
-              per_sample([](const Report &r, Index) { return r.canary; })}},
-            {{{"attempt", "", "number of the sample within its cell, in order", count},
-              per_sample([](const Report &r, Index i) { return r.first_attempt + static_cast<long>(i); })}},
-            {{{"valid", "", "1 if the sample counts", flag},
-              per_sample([](const Report &r, Index i) { return r.verdicts[i] == Verdict::valid; })}},
-            {{{"deadline", "s", "common start on the global clock", number}, array(&Batch::deadline)}},
-            {{{"begin", "s", "first entry into the operation, global clock", number},
-              per_sample([](const Report &r, Index i) { return first_entry(r.batch[i]); })}},
-            {{{"slack", "s", "time from the decision on the deadline to it", number}, array(&Batch::slack)}},
-            {{{"lateness", "s", "from the planned start of the latest rank to its entry into the operation", number},
-              per_sample([](const Report &r, Index i) { return lateness(r.batch[i]); })}},
-            {{{"verdict", "", "why the sample counts or not", flag, {}, verdict_names()},
-              per_sample([](const Report &r, Index i) { return static_cast<int>(r.verdicts[i]); })}},
-            {{{"sync_entry", "s", "entry into the synchronizer, global clock", number}, array(&Batch::sync_entry)},
-             true},
-            {{{"entry", "s", "entry into the operation, global clock", number}, array(&Batch::entry)}, true},
-            {{{"exit", "s", "exit from the operation, global clock", number}, array(&Batch::exit)}, true},
-            {{{"delay", "s", "planned start after the common one, as asked for", number}, array(&Batch::delay)}, true},
-            {{{"flag", "", "0 if the synchronizer reported a failed start", flag},
-              [](const Report &r) -> Values {
-                  return std::vector<std::int64_t>(r.batch.flag.begin(), r.batch.flag.end());
-              }},
-             true},
-            {{{"computed_time", "s", "computation between entry and exit, all calls", number}, array(&Batch::computed)},
-             true}};
-        for (const Metric &metric : all_metrics()) {
-            fields.push_back(
-                {{metric, per_sample([value = metric.value](const Report &r, Index i) { return value(r.batch[i]); })}});
-        }
-        return fields;
-    }();
-    return all;
-}
-
-namespace {
 
 /// The description of a launch's results.
 Dataset describe_launch(const SamplingContext &context, const std::vector<Cell> &cells) {

@@ -88,15 +88,11 @@ std::string legend_of(const std::vector<Column> &columns) {
                                                               : column.group + " " + column.heading;
         lines.emplace_back(std::move(name), column.legend + unit_of(column.kind));
     }
-    std::size_t width = 0;
-    for (const auto &[name, meaning] : lines) {
-        width = std::max(width, name.size());
-    }
-    std::string text;
-    for (const auto &[name, meaning] : lines) {
-        text += fmt::format("  {:<{}}  {}\n", name, width, fill(meaning, width + 4));
-    }
-    return text;
+    const std::size_t width =
+        lines.empty() ? 0 : std::ranges::max(mapped(lines, [](const auto &line) { return line.first.size(); }));
+    return concatenated(lines, [&](const auto &line) {
+        return fmt::format("  {:<{}}  {}\n", line.first, width, fill(line.second, width + 4));
+    });
 }
 
 std::string ColumnTable::group_line(const std::vector<std::size_t> &widths, std::size_t space) const {
@@ -160,18 +156,11 @@ std::string ColumnTable::text() const {
         }
         return trim_right(text) + "\n";
     };
-    std::vector<std::string> headings;
-    for (const Column &column : columns_) {
-        headings.push_back(column.heading);
-    }
     const std::string groups = group_line(widths, space);
-    std::string text = (groups.empty() ? "" : groups + "\n") + line(headings);
+    std::string text = (groups.empty() ? "" : groups + "\n") + line(mapped(columns_, &Column::heading));
     for (std::size_t row = 0; row < rows_.size(); ++row) {
-        std::vector<std::string> entries;
-        for (const std::vector<std::string> &column : texts) {
-            entries.push_back(column[row]);
-        }
-        text += is_note(rows_[row]) ? std::get<std::string>(rows_[row].front()) + "\n" : line(entries);
+        const auto entry = [&](const std::vector<std::string> &column) { return column[row]; };
+        text += is_note(rows_[row]) ? std::get<std::string>(rows_[row].front()) + "\n" : line(mapped(texts, entry));
     }
     return text;
 }
@@ -181,10 +170,8 @@ namespace {
 constexpr std::size_t most_hosts_named = 4;
 
 std::string ranks_line(const Context &context) {
-    std::vector<std::string> hosts;
-    for (const HostInfo &host : context.hosts) {
-        hosts.push_back(fmt::format("{} on {}", host.ranks, host.name));
-    }
+    std::vector<std::string> hosts =
+        mapped(context.hosts, [](const HostInfo &host) { return fmt::format("{} on {}", host.ranks, host.name); });
     if (hosts.size() > most_hosts_named) {
         hosts.resize(most_hosts_named);
         hosts.emplace_back("...");
@@ -240,10 +227,7 @@ std::string spaced(std::string list) {
 
 std::string machine_line(const Context &context) {
     const HostInfo &host = context.hosts.front();
-    double load = host.load;
-    for (const HostInfo &other : context.hosts) {
-        load = std::max(load, other.load);
-    }
+    const double load = std::ranges::max(mapped(context.hosts, &HostInfo::load));
     return line_above("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}", host.cpu_model,
                                              host.virtual_machine, host.governor, load));
 }
@@ -275,18 +259,15 @@ std::string table_machine(const Context &context) {
     return fmt::format("downbeat-bench {} ({}), {}\n", context.version, context.revision, context.date) +
            line_above("MPI", fmt::format("{} (MPI {})", short_mpi_library(context.mpi_library), context.mpi_standard)) +
            line_above("ranks", ranks_line(context)) +
-           (context.simulated.empty() ? machine_line(context) : line_above("simulated", spaced(context.simulated)));
+           (context.platform_model.empty() ? machine_line(context)
+                                           : line_above(model_attribute, spaced(context.platform_model)));
 }
 
 std::string closing_lines(const std::vector<std::string> &warnings, const std::vector<std::string> &files) {
-    std::string text = "\n";
-    for (const std::string &warning : warnings) {
-        text += fmt::format("warning: {}\n", warning);
-    }
-    for (const std::string &path : files) {
-        text += fmt::format("written: {}\n", path);
-    }
-    return text;
+    const auto lines = [](const char *what, const std::vector<std::string> &texts) {
+        return concatenated(texts, [&](const std::string &text) { return fmt::format("{}: {}\n", what, text); });
+    };
+    return "\n" + lines("warning", warnings) + lines("written", files);
 }
 
 std::string size_lines(const std::vector<CellResult> &results) {

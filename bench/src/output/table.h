@@ -4,6 +4,7 @@
 #include "output/sink.h"
 #include "rules/cell.h"
 #include "text/field.h"
+#include "text/words.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -77,11 +78,7 @@ private:
 template <typename Row> std::string table_of(const std::vector<ColumnOf<Row>> &columns, const std::vector<Row> &rows) {
     ColumnTable table({columns.begin(), columns.end()});
     for (const Row &row : rows) {
-        std::vector<ColumnEntry> entries;
-        for (const ColumnOf<Row> &column : columns) {
-            entries.push_back(column.value(row));
-        }
-        table.add(std::move(entries));
+        table.add(mapped(columns, [&](const ColumnOf<Row> &column) { return column.value(row); }));
     }
     return table.text();
 }

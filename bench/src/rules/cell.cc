@@ -163,7 +163,7 @@ CellRecord::CellRecord(std::size_t index, Cell cell) : values_(all_metrics().siz
     result_.index = index;
     result_.cell = std::move(cell);
     result_.calls = 1;
-    result_.lateness = result_.canary_low = result_.canary_high = no_value;
+    result_.lateness = no_value;
     result_.overlap_median = result_.overlap_min = {no_value, no_value};
     result_.computation_overlap = {no_value, no_value, no_value};
 }
@@ -210,13 +210,6 @@ void CellRecord::add_validation(long calls, long wrong, const std::string &error
     }
     result_.validated += calls;
     result_.wrong += wrong;
-}
-
-void CellRecord::add_canary(double before, double after) {
-    for (const double reading : {before, after}) { // fmin and fmax ignore NaN
-        result_.canary_low = std::fmin(result_.canary_low, reading);
-        result_.canary_high = std::fmax(result_.canary_high, reading);
-    }
 }
 
 void CellRecord::end_block(bool starved) {

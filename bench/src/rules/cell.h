@@ -122,8 +122,8 @@ struct CellResult {
     long discarded;               // warm-up
     long unsettled;               // blocks whose warm-up reached its maximum before calls were stationary
     long blocks;                  // measured
-    double canary_low;            // seconds, smallest reading before and after the blocks; NaN if there is none
-    double canary_high;           // largest
+    double canary_low = NAN;      // seconds, smallest reading before and after the blocks; NaN if there is none
+    double canary_high = NAN;     // largest
     double slope;                 // relative rise of latency_avg within blocks, median over them; NaN if they are short
     double slope_by_chance;       // that blocks without any show, in one of a thousand cells; NaN if there are too few
     long calls;                   // of the operation per sample
@@ -174,7 +174,12 @@ public:
     /// `settled`: calls had become stationary, if the rule checks that.
     void end_warmup(bool settled) { result_.unsettled += settled ? 0 : 1; }
     /// Readings before and after a block, seconds, NaN if there is none.
-    void add_canary(double before, double after);
+    void add_canary(double before, double after) {
+        for (const double reading : {before, after}) { // fmin and fmax ignore NaN
+            result_.canary_low = std::fmin(result_.canary_low, reading);
+            result_.canary_high = std::fmax(result_.canary_high, reading);
+        }
+    }
     /// `starved`: it gave up before it had its samples.
     void end_block(bool starved);
 

@@ -77,21 +77,30 @@ inline double latency(const Sample &sample, std::size_t rank) {
     return (sample.exit[rank] - sample.entry[rank]) / static_cast<double>(sample.calls);
 }
 
-/// One number computed from one sample, seconds. Times in the operation are per call. Files say the attributes of the
-/// field with each metric: `clock_bounds`, `step` and `label`.
-struct Metric : Field {
-    int clock_bounds; // largest error, in error bounds of the clock: 0 if it needs no common clock
-    double (*value)(const Sample &sample);
+struct MetricTraits {
+    int bounds = 0;             // largest error, in error bounds of the clock: 0 if it needs no common clock
+    bool is_time = true;        // less of it is faster
     bool mean_of_ranks = false; // of the time that each spent in the operation
+    std::string group = "";     // heading in tables above those of its statistics; "" for none
+    std::string heading = "";   // in place of the statistic's name; without both it is in no table
+};
 
-    Metric(std::string of_name, std::string of_meaning, std::string label, int bounds,
-           double (*of_sample)(const Sample &sample), bool is_mean = false);
+/// One number computed from one sample, seconds. Times in the operation are per call.
+struct Metric {
+    std::string name;
+    std::string meaning;
+    std::string label; // for an axis
+    MetricTraits traits;
+    double (*value)(const Sample &sample);
+
+    /// With the attributes of its variable: `clock_bounds`, `step` and `label`.
+    Field field() const;
 
     /// Seconds between neighboring values, which clocks read in steps of `resolution`; 0 where each rank has a step of
     /// its own.
     double step(const Batch &batch) const {
-        const double ranks = mean_of_ranks ? static_cast<double>(batch.timed.size()) : 1.0;
-        return clock_bounds > 0 ? 0.0 : batch.resolution / static_cast<double>(batch.calls) / ranks;
+        const double ranks = traits.mean_of_ranks ? static_cast<double>(batch.timed.size()) : 1.0;
+        return traits.bounds > 0 ? 0.0 : batch.resolution / static_cast<double>(batch.calls) / ranks;
     }
 };
 

@@ -19,7 +19,7 @@ public:
     Canary &operator=(const Canary &) = delete;
 
     /// Collective; takes some tens of microseconds. Seconds, of the slowest pair, at rank 0. NaN on other ranks, with
-    /// one rank, in a simulation, and where a pair was disturbed, e.g. had not both processors at once.
+    /// one rank, without processors, and where a pair was disturbed, e.g. had not both processors at once.
     double read();
 
 private:

@@ -94,6 +94,12 @@ private:
     std::deque<Taken> taken_; // in the order of declaration
 };
 
+/// A subcommand, named in place of operations.
+struct SubcommandName {
+    std::string name;
+    std::string description;
+};
+
 /// The options of all that measures.
 struct CommonOptions {
     std::optional<std::uint64_t> seed;
@@ -114,11 +120,9 @@ constexpr std::size_t help_column = 28;
 
 /// Names and descriptions of a registry's entries, a line each, for the end of a help text.
 template <typename Registry> std::string describe_entries(const Registry &registry) {
-    std::string text;
-    for (const auto &entry : registry) {
-        text += fmt::format("  {:<{}}{}\n", entry.name, help_column - 2, fill(entry.description, help_column));
-    }
-    return text;
+    return concatenated(registry, [](const auto &entry) {
+        return fmt::format("  {:<{}}{}\n", entry.name, help_column - 2, fill(entry.description, help_column));
+    });
 }
 
 } // namespace bench

@@ -129,13 +129,7 @@ Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options
 
 void Launch::prepare() { runs_ = plan_.cell_runs(); }
 
-std::vector<Cell> Launch::cells() const {
-    std::vector<Cell> cells;
-    for (const CellRun &run : runs_) {
-        cells.push_back(run.cell);
-    }
-    return cells;
-}
+std::vector<Cell> Launch::cells() const { return mapped(runs_, &CellRun::cell); }
 
 std::vector<CellResult> Launch::run(const LaunchListeners &listeners) {
     listeners_ = &listeners;

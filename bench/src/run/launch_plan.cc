@@ -15,8 +15,8 @@ namespace {
 
 // Calls to estimate the time of an operation from, after as many warm-up calls.
 constexpr std::size_t estimate_calls = 20;
-// The same if the first call takes longer than this, e.g. 12 ms with more ranks than processors under MPICH, or in a
-// simulation, where ranks are not interrupted and a call of 4,096 ranks takes seconds.
+// The same if the first call takes longer than this, e.g. 12 ms with more ranks than processors under MPICH, or if
+// nothing interrupts ranks: a call of 4,096 ranks may take seconds of a model.
 constexpr std::size_t slow_estimate_calls = 2;
 constexpr double slow = 1e-3; // s
 
@@ -146,7 +146,7 @@ double LaunchPlan::estimate_time(Operation &operation) {
         return times;
     };
     time_calls(1);
-    const bool few = !simulated_platform().empty() || time_calls(1).front() > slow;
+    const bool few = !has_processors() || time_calls(1).front() > slow;
     const std::size_t calls = few ? slow_estimate_calls : estimate_calls;
     time_calls(calls);
     return summarize(time_calls(calls)).median;

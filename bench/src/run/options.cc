@@ -191,14 +191,25 @@ AlgorithmChoices choose_algorithms(const std::vector<std::string> &choices, cons
         const Component &synchronizer = timing.synchronizer;
         return find_by_name(all_synchronizers(), synchronizer.name()).calls_mpi_barrier(synchronizer);
     });
-    std::vector<std::string> operations;
-    for (const AskedOperation &operation : options.operations) {
-        operations.push_back(operation.component.name());
-    }
-    return check_algorithms(choices, barrier, operations, barriers);
+    const auto name = [](const AskedOperation &operation) { return operation.component.name(); };
+    return check_algorithms(choices, barrier, mapped(options.operations, name), barriers);
 }
 
 } // namespace
+
+const std::vector<AttributeOf<SamplingSettings>> &setting_attributes() {
+    using S = SamplingSettings;
+    using enum Origin;
+    static const std::vector<AttributeOf<S>> all = {
+        {setting, "max_attempts", "", "attempts per valid sample after which a block is given up", &S::max_attempts,
+         "attempts per sample", "numbers of attempts per sample"},
+        {setting, "observed_rank", "", "rank that metric latency_observed reports", &S::observed, "observed rank",
+         "observed ranks"},
+        {setting, "patterns_permuted", "", "1 if arrival patterns are permuted over the ranks", &S::permuted,
+         "permuted patterns", "ways of permuting patterns"},
+    };
+    return all;
+}
 
 std::variant<Options, std::string> parse_options(int argc, char **argv, int ranks,
                                                  const std::vector<SubcommandName> &subcommands) {

@@ -28,6 +28,15 @@ struct AskedStart {
     Component timing;
 };
 
+/// Options that files record as they are; each has its row in `setting_attributes`.
+struct SamplingSettings {
+    long max_attempts = 20; // per valid sample wanted
+    int observed = 0;       // rank
+    bool permuted = false;  // arrival patterns, over the ranks
+};
+
+const std::vector<AttributeOf<SamplingSettings>> &setting_attributes();
+
 /// The command line, checked: every name is known, every size fits every operation that takes sizes.
 struct Options : CommonOptions, SamplingSettings {
     std::vector<AskedOperation> operations;
@@ -37,6 +46,7 @@ struct Options : CommonOptions, SamplingSettings {
     AlgorithmChoices algorithms;
     std::vector<Component> patterns; // with one that delays, also the one that does not
     std::vector<AskedDelay> delays;  // for the patterns that delay
+    StartLimits starts;              // which of them make a sample count
     Component stopping;
     Component warmup;
     std::string published;           // paper whose configuration counts where nothing else is asked for; "": none
@@ -48,12 +58,6 @@ struct Options : CommonOptions, SamplingSettings {
         limits.late = limits.flags_count ? std::max(library, limits.late) : limits.late;
         return limits;
     }
-};
-
-/// A subcommand, named in place of operations.
-struct SubcommandName {
-    std::string name;
-    std::string description;
 };
 
 /// The options, or the text that --help or --version asks for. Throws Error::usage. `ranks` is the size of the

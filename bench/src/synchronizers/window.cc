@@ -35,7 +35,7 @@ public:
         }
         // The ranks gather here; so rank 0 decides when all have arrived.
         std::vector<std::uint8_t> fits(fits_.size());
-        if (!fits.empty()) { // SMPI divides by zero where there is nothing
+        if (!fits.empty()) { // an MPI library may divide by the count
             check(MPI_Reduce(fits_.data(), fits.data(), static_cast<int>(fits.size()), MPI_UNSIGNED_CHAR, MPI_MAX, 0,
                              messages_),
                   "MPI_Reduce");

@@ -53,16 +53,6 @@ using Values =
 /// One of them.
 using Value = std::variant<double, std::int64_t, std::string>;
 
-/// A field of a kind of row: a cell, a scheme, a pair. Where its value is a list, it has one more dimension.
-template <typename Row> struct FieldOf : Field {
-    std::function<Values(const Row &)> values; // of one row
-};
-
-/// The value of a row where the field has one.
-template <typename Row> Value value_of(const FieldOf<Row> &field, const Row &row) {
-    return std::visit([](const auto &values) -> Value { return values[0]; }, field.values(row));
-}
-
 template <typename Type> inline constexpr bool is_text = std::is_convertible_v<Type, std::string>;
 
 template <typename Type> constexpr FieldType field_type() {
@@ -77,30 +67,38 @@ template <typename Type>
 using Stored = std::conditional_t<is_text<Type>, std::string,
                                   std::conditional_t<std::is_floating_point_v<Type>, double, std::int64_t>>;
 
-/// Describes a member of a row, or a function of it. An enumeration's words follow with `with_flags`.
-template <typename Row, typename Get>
-FieldOf<Row> field_of(std::string name, std::string unit, std::string meaning, Get get, Column column = {}) {
-    using Found = std::decay_t<std::invoke_result_t<Get, const Row &>>;
-    constexpr bool single = std::is_arithmetic_v<Found> || std::is_enum_v<Found> || is_text<Found>;
-    const auto values = [get](const Row &row) -> Values {
-        const auto &found = std::invoke(get, row);
+/// A field of a kind of row: a cell, a scheme, a pair. Where its value is a list, it has one more dimension.
+template <typename Row> struct FieldOf : Field {
+    std::function<Values(const Row &)> values; // of one row
+
+    FieldOf(Field field, std::function<Values(const Row &)> get) : Field(std::move(field)), values(std::move(get)) {}
+
+    /// `get`: a member of a row, or a function of it.
+    template <typename Get>
+    FieldOf(std::string of_name, std::string of_unit, std::string of_meaning, Get get, Column of_column = {})
+        : Field{std::move(of_name), std::move(of_unit), std::move(of_meaning)} {
+        using Result = std::decay_t<std::invoke_result_t<Get, const Row &>>;
+        constexpr bool single = std::is_arithmetic_v<Result> || std::is_enum_v<Result> || is_text<Result>;
+        column = std::move(of_column);
         if constexpr (single) {
-            return std::vector{static_cast<Stored<Found>>(found)};
+            type = field_type<Result>();
         } else {
-            return std::vector<Stored<typename Found::value_type>>(found.begin(), found.end());
+            type = field_type<typename Result::value_type>();
         }
-    };
-    const auto type = [] {
-        if constexpr (single) {
-            return field_type<Found>();
-        } else {
-            return field_type<typename Found::value_type>();
-        }
-    }();
-    FieldOf<Row> field;
-    static_cast<Field &>(field) = {std::move(name), std::move(unit), std::move(meaning), type, std::move(column)};
-    field.values = values;
-    return field;
+        values = [get](const Row &row) -> Values {
+            const auto &result = std::invoke(get, row);
+            if constexpr (single) {
+                return std::vector{static_cast<Stored<Result>>(result)};
+            } else {
+                return std::vector<Stored<typename Result::value_type>>(result.begin(), result.end());
+            }
+        };
+    }
+};
+
+/// The value of a row where the field has one.
+template <typename Row> Value value_of(const FieldOf<Row> &field, const Row &row) {
+    return std::visit([](const auto &values) -> Value { return values[0]; }, field.values(row));
 }
 
 } // namespace bench

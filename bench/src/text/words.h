@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace bench {
@@ -28,13 +31,23 @@ template <typename Range, typename Value> bool contains(const Range &range, cons
     return std::ranges::find(range, value) != std::ranges::end(range);
 }
 
+/// The results of a function, or a member, of each element.
+template <typename Range, typename Get> auto mapped(const Range &range, Get get) {
+    std::vector<std::decay_t<std::invoke_result_t<Get, decltype(*std::begin(range))>>> results;
+    for (const auto &element : range) {
+        results.push_back(std::invoke(get, element));
+    }
+    return results;
+}
+
+/// The texts of elements, one after the other.
+template <typename Range, typename Get> std::string concatenated(const Range &range, Get get) {
+    return join(mapped(range, get), "");
+}
+
 /// The names of the entries of a registry.
 template <typename Registry> std::vector<std::string> names_of(const Registry &registry) {
-    std::vector<std::string> names;
-    for (const auto &entry : registry) {
-        names.push_back(entry.name);
-    }
-    return names;
+    return mapped(registry, [](const auto &entry) { return entry.name; });
 }
 
 /// The entry of a registry with this name, which check_names has accepted.

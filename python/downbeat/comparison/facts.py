@@ -14,6 +14,7 @@ from downbeat.comparison.compared import READINGS, UNMATCHED, Compared
 from downbeat.comparison.conditions import COMMON_START
 from downbeat.comparison.judging import EFFECT
 from downbeat.comparison.summaries import describe_each
+from downbeat.data.metrics import METRICS
 from downbeat.run.experiment import FACTORS
 from downbeat.sentences import Sentence
 from downbeat.show import word
@@ -26,7 +27,6 @@ from downbeat.text import PERCENT, bytes_text, counted, printable
 VERDICT_ORDER = ("faster", "slower", "equivalent", "undecided", UNMATCHED)
 MORE_LAUNCHES = (NOT_SIGNIFICANT, NOT_AMONG_MANY, FEW_ALIKE)  # reasons that they help
 NOT_DECIDED = "not decided"
-NOT_TIMES = ("exit_skew", "end_skew", "imbalance_worst", "imbalance_mean")  # metrics: less of them is not faster
 AFFORDABLE = 100  # launches; to need more says that the machine is noisy: ten minutes to hours
 # Of texts: the screen holds 24 lines of 80 columns.
 MOST_NAMED = 3  # cells of one reason; of more their number
@@ -56,7 +56,7 @@ def conclusion(compared: Compared) -> list[Sentence]:
         values = {"a": a, "b": b, "metric": metric, "cells": len(cells), "ratio": ratio, "low": low, "high": high}
         if rows.readings:
             return [Sentence("reads", values)]
-        if metric in NOT_TIMES:
+        if not METRICS[metric].is_time:
             return [Sentence("times_that", values)]
         if verdicts == {"faster"}:  # the faster one comes first
             values |= {"a": b, "b": a, "ratio": 1 / ratio, "low": 1 / high, "high": 1 / low}

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.settings import ATTRIBUTES, ENVIRONMENT, LIBRARY_SETTING, Kind, value_of
+from downbeat.comparison.settings import ENVIRONMENT, LIBRARY_SETTING, value_of
+from downbeat.data.attributes import ATTRIBUTES, Origin
 from downbeat.report.page import PageSection, Table, span
 from downbeat.report.warnings import first_line
 from downbeat.run.experiment import Experiment, Launch
@@ -31,9 +32,7 @@ def measured_section(experiment: Experiment, prefix: str) -> PageSection:
     cells, contexts = experiment.cell_table, [launch.context for launch in experiment.launches]
     valid, rejected = int(cells.valid_count.sum()), int(cells.rejected.sum())
     most_cells = max(len(launch.cells) for launch in experiment.launches)
-    launches = f"{len(experiment.launches)}, each of {counted(most_cells, 'cell')}; {order_text(experiment)}"
-    samples = f"{listed(attribute(contexts, 'stopping_rule'))}, in blocks in random order"
-    tolerances = times(contexts, "tolerance_s")
+    of_launch = f"each of {counted(most_cells, 'cell')}, in blocks in random order"
     definitions = (
         ("operations", listed(distinct(cells.operation))),
         ("sizes", sizes_text(cells.size)),
@@ -42,65 +41,34 @@ def measured_section(experiment: Experiment, prefix: str) -> PageSection:
         ("synchronizers", listed(distinct(cells.started_by))),
         ("arrival patterns", patterns_text(cells.pattern, cells.largest_delay)),
         ("processes", listed(distinct(cells.ranks))),
-        ("launches", launches),
-        ("samples of a cell", samples),
-        ("warm-up", f"{listed(attribute(contexts, 'warmup_rule'))} before every block"),
+        ("launches", f"{len(experiment.launches)}, {of_launch}; {order_text(experiment)}"),
         (
             "rejected",
             f"{rejected} of {valid + rejected} attempts, because their synchronization failed; each was repeated. "
             "No sample is rejected for being slow.",
         ),
-        ("tolerance", listed(tolerances)),
-        *late_starts(contexts),
-        *other_settings(contexts),
+        *settings_of_bench(contexts),
     )
     return PageSection(f"{prefix}What was measured, and how", definitions=definitions)
 
 
-DESCRIBED = {"stopping_rule", "warmup_rule", "tolerance_s", "late_s", "late_by", "late_ranks"}  # in words of their own
-
-
-def other_settings(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
-    """Returns the settings of downbeat-bench that have no words of their own here, with their values."""
+def settings_of_bench(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
+    """The settings of downbeat-bench that launches have, each with its values."""
     return [
-        (one.words, listed(distinct(value_of(name, context) for context in contexts)))
-        for name, one in ATTRIBUTES.items()
-        if one.kind is Kind.SETTING and name not in DESCRIBED and not name.startswith(LIBRARY_SETTING)
+        (attribute.label, listed(distinct(setting_text(name, context) for context in contexts)))
+        for name, attribute in ATTRIBUTES.items()
+        if attribute.origin is Origin.SETTING and not name.startswith(LIBRARY_SETTING)
         if name != ENVIRONMENT and any(name in context for context in contexts)
     ]
 
 
-def late_starts(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
-    """Says what samples count although ranks started late, where that is not what the tolerance says."""
-    late = [time_text(value) for value in known_numbers(contexts, "late_s")]
-    shares = [f"{PERCENT * one:g} %" for one in known_numbers(contexts, "late_ranks")]
-    found = []
-    if late:
-        found.append(("a start is late from", f"{listed(late)}, whatever the tolerance"))
-    if any(context.get("late_by") for context in contexts):
-        found.append(("a start is late", "if its flag is 0, however late it is"))
-    if shares:
-        found.append(("late ranks", f"{listed(shares)} of the ranks of a sample that counts, at most"))
-    return found
-
-
-def known_numbers(contexts: Iterable[Mapping[str, object]], name: str) -> list[float]:
-    """Returns the values of an attribute in all launches that have it, each once; a damaged launch may have text."""
-    found: dict[float, None] = {}
-    for context in contexts:
+def setting_text(name: str, context: Mapping[str, object]) -> str:
+    """The value of a setting, a time with its unit; a damaged launch may have text in its place."""
+    value = value_of(name, context)
+    if ATTRIBUTES[name].unit == "s":
         with contextlib.suppress(ValueError):
-            found[float(str(context.get(name, "")))] = None
-    return list(found)
-
-
-def times(contexts: Iterable[Mapping[str, object]], name: str) -> list[str]:
-    """Returns the values of an attribute in s as text."""
-    return [time_text(value) for value in known_numbers(contexts, name)] or ["unknown"]
-
-
-def attribute(contexts: Iterable[Mapping[str, object]], name: str) -> list[str]:
-    """Returns the values of an attribute in all launches, each once."""
-    return distinct(context.get(name, "unknown") for context in contexts)
+            return time_text(float(value))
+    return value
 
 
 def sizes_text(measured: Ints) -> str:
@@ -132,7 +100,7 @@ def machine_section(experiment: Experiment, prefix: str) -> PageSection:
     bounds = experiment.cells["error_bound"].dropna() * MICROSECONDS
     # Not in files of earlier versions.
     expected = experiment.cells.get("expected_error", bounds[:0]).dropna() * MICROSECONDS
-    dates = sorted(attribute(contexts, "date"))
+    dates = sorted(str(context.get("date", "unknown")) for context in contexts)
     libraries = distinct(f"{launch.library}: {library_text(launch.context)}" for launch in launches)
     clocks = distinct(f"{one.get('clock_clock')}, synchronized by {one.get('clock_sync')}" for one in contexts)
     programs = distinct(f"{one['downbeat_version']} ({one['git_revision']}), {one['compiler']}" for one in contexts)

@@ -32,7 +32,7 @@ void work_until(long time, const std::function<void()> &) {
     }
 }
 
-std::string simulated_platform() {
+std::string platform_model() {
     const simgrid::s4u::Engine &engine = *simgrid::s4u::Engine::get_instance();
     const simgrid::s4u::NetZone &zone = *engine.get_netzone_root();
     const char *own = zone.get_property("simulated"); // of bench/smpi/platform.cc

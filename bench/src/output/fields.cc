@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 #include <functional>
-#include <map>
+#include <span>
 #include <type_traits>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -22,7 +23,7 @@ CellField field(const std::string &name, const std::string &unit, const std::str
             return std::invoke(get, result);
         }
     };
-    return {field_of<CellResult>(name, unit, meaning, value, column), planned};
+    return {FieldOf<CellResult>(name, unit, meaning, value, column), planned};
 }
 
 CellField with_flags(CellField field, const std::vector<std::string> &flags) {
@@ -30,45 +31,41 @@ CellField with_flags(CellField field, const std::vector<std::string> &flags) {
     return field;
 }
 
-/// The headings of a metric in tables: group, and heading where it is not the statistic's.
-struct MetricShown {
-    std::string group;
-    std::string heading;
-};
-const std::map<std::string, MetricShown> &shown_metrics() {
-    static const std::map<std::string, MetricShown> all = {
-        {"latency_avg", {"latency", ""}},
-        {"latency_max", {"latency", "slowest"}},
-        {"makespan", {"", "makespan"}},
-        {"exit_skew", {"exit skew", ""}},
-        {"global_time", {"global", "time"}},
-        {"after_last_entry", {"after", "last"}},
-        {"imbalance_worst", {"imbalance", "worst"}},
-        {"imbalance_mean", {"imbalance", "mean"}},
-    };
-    return all;
-}
-
 std::vector<CellField> summary_fields() {
     std::vector<CellField> fields;
     for (std::size_t m = 0; m < all_metrics().size(); ++m) {
         const Metric &metric = all_metrics()[m];
-        const auto shown = shown_metrics().find(metric.name);
+        const MetricTraits &traits = metric.traits;
         for (const Statistic &statistic : statistics()) {
             Column in_table;
-            if (shown != shown_metrics().end()) {
-                in_table = {.group = shown->second.group,
-                            .heading = shown->second.heading.empty() ? statistic.name : shown->second.heading,
+            if (!traits.group.empty() || !traits.heading.empty()) {
+                in_table = {.group = traits.group,
+                            .heading = traits.heading.empty() ? statistic.name : traits.heading,
                             .legend = metric.meaning};
             }
             fields.push_back(field(
-                fmt::format("{}_{}", metric.name, statistic.name), statistic.has_unit ? metric.unit : "",
+                fmt::format("{}_{}", metric.name, statistic.name), statistic.has_unit ? "s" : "",
                 fmt::format("{} over valid samples of: {}", statistic.name, metric.meaning),
                 [m, value = statistic.value](const CellResult &result) { return result.metrics.at(m).*value; },
                 in_table));
         }
     }
     return fields;
+}
+
+/// One value per sample, by its index in the batch.
+template <typename Get> auto per_sample(Get get) {
+    return [get](const BatchReport &report) -> Values {
+        std::vector<Stored<decltype(get(report, std::size_t{}))>> values(report.batch.size());
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = static_cast<Stored<decltype(get(report, i))>>(get(report, i));
+        }
+        return values;
+    };
+}
+
+auto array(std::vector<double> Batch::*series) {
+    return [series](const BatchReport &report) -> Values { return std::span(report.batch.*series); };
 }
 
 } // namespace
@@ -163,6 +160,54 @@ const std::vector<CellField> &cell_columns() {
         const std::vector<CellField> summaries = summary_fields();
         columns.insert(columns.end(), summaries.begin(), summaries.end());
         return columns;
+    }();
+    return all;
+}
+
+const std::vector<SampleField> &sample_fields() {
+    using Report = BatchReport;
+    using Index = std::size_t;
+    constexpr auto count = FieldType::count;
+    constexpr auto flag = FieldType::flag;
+    constexpr auto number = FieldType::number;
+    static const std::vector<SampleField> all = [] {
+        std::vector<SampleField> fields = {
+            {{{"cell_index", "", "cell that the sample belongs to", count},
+              per_sample([](const Report &r, Index) { return r.cell; })}},
+            {{{"block", "", "position of the sample's block in the order of the launch", count},
+              per_sample([](const Report &r, Index) { return r.block; })}},
+            {{{"canary", "s", "round trip of a cache line between neighboring ranks before the sample's block", number},
+              per_sample([](const Report &r, Index) { return r.canary; })}},
+            {{{"attempt", "", "number of the sample within its cell, in order", count},
+              per_sample([](const Report &r, Index i) { return r.first_attempt + static_cast<long>(i); })}},
+            {{{"valid", "", "1 if the sample counts", flag},
+              per_sample([](const Report &r, Index i) { return r.verdicts[i] == Verdict::valid; })}},
+            {{{"deadline", "s", "common start on the global clock", number}, array(&Batch::deadline)}},
+            {{{"begin", "s", "first entry into the operation, global clock", number},
+              per_sample([](const Report &r, Index i) { return first_entry(r.batch[i]); })}},
+            {{{"slack", "s", "time from the decision on the deadline to it", number}, array(&Batch::slack)}},
+            {{{"lateness", "s", "from the planned start of the latest rank to its entry into the operation", number},
+              per_sample([](const Report &r, Index i) { return lateness(r.batch[i]); })}},
+            {{{"verdict", "", "why the sample counts or not", flag, {}, verdict_names()},
+              per_sample([](const Report &r, Index i) { return static_cast<int>(r.verdicts[i]); })}},
+            {{{"sync_entry", "s", "entry into the synchronizer, global clock", number}, array(&Batch::sync_entry)},
+             true},
+            {{{"entry", "s", "entry into the operation, global clock", number}, array(&Batch::entry)}, true},
+            {{{"exit", "s", "exit from the operation, global clock", number}, array(&Batch::exit)}, true},
+            {{{"delay", "s", "planned start after the common one, as asked for", number}, array(&Batch::delay)}, true},
+            {{{"flag", "", "0 if the synchronizer reported a failed start", flag},
+              [](const Report &r) -> Values {
+                  return std::vector<std::int64_t>(r.batch.flag.begin(), r.batch.flag.end());
+              }},
+             true},
+            {{{"computed_time", "s", "computation between entry and exit, all calls", number}, array(&Batch::computed)},
+             true}};
+        for (const Metric &metric : all_metrics()) {
+            fields.push_back({{metric.field(), per_sample([value = metric.value](const Report &r, Index i) {
+                                   return value(r.batch[i]);
+                               })}});
+        }
+        return fields;
     }();
     return all;
 }
