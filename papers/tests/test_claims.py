@@ -157,16 +157,20 @@ def test_launches_that_resemble_the_one_before_count_as_fewer_and_it_is_said() -
     series = list(autoregressive(random, (200, 40), 0.95))
     assert np.mean([mean_of(one).above(0.0).for_it < 0.025 for one in series]) < 0.25  # no estimate of so few is exact
     assert np.mean(["resemble the one before" in because(mean_of(one).above(0.0)) for one in series]) > 0.9
-    fewer, all_of_them = factor_of(np.exp(series[0])), series[0].std(ddof=1) / math.sqrt(40)
-    assert fewer.error > 1.9 * all_of_them and fewer.freedom < 20 and fewer.launches == 40
+    fewer = [factor_of(np.exp(one)) for one in series]
+    wider = [each.error / (one.std(ddof=1) / math.sqrt(40)) for each, one in zip(fewer, series, strict=True)]
+    assert np.mean(np.array(wider) > 2) > 0.9 and np.median(wider) > 3
+    assert np.mean([each.freedom < 20 for each in fewer]) > 0.9 and {each.launches for each in fewer} == {40}
     independent = random.normal(0, 1, (200, 40))
     freedom = [mean_of(one).freedom for one in independent]
-    assert np.mean(freedom) > 38 and np.mean(np.array(freedom) == 39) > 0.9  # 5 % are widened, a little
+    # By design 5 % of independent series are widened, from the quantile CHANCE on; only a few of these by much.
+    assert np.mean(freedom) > 38 and np.mean(np.array(freedom) == 39) > 0.93
+    assert np.mean(np.array(freedom) > 35) > 0.96
     assert np.mean(["resemble" in because(mean_of(one).above(0.0)) for one in independent]) < 0.1
 
 
 def test_slow_launches_of_either_run_are_said() -> None:
-    two, one = np.repeat([1.0, 3.0], [7, 3]) + SCATTER.tolist() * 2, np.tile(SCATTER, 2)
+    two, one = np.repeat([1.0, 1.5], [7, 3]) * np.tile(SCATTER, 2), np.tile(SCATTER, 2)
     for said in (factor_of(two).above(0.5), difference(factor_of(one), factor_of(two)).below(9.0)):
         assert "slow launches" in because(said)
     assert "slow launches" not in because(difference(factor_of(one), factor_of(one)).below(9.0))

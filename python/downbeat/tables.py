@@ -110,6 +110,14 @@ class Table:
         return cls(**columns)
 
     @classmethod
+    def of_tuples(cls, rows: Iterable[Sequence[object]]) -> Self:
+        """The table of rows, values in the order of the columns."""
+        values = list(zip(*rows, strict=True)) or [()] * len(cls.columns())
+        return cls(
+            **{name: array_of(each, kind) for (name, kind), each in zip(cls.types().items(), values, strict=True)}
+        )
+
+    @classmethod
     def of_frame(cls, frame: pd.DataFrame) -> Self:
         """The table of a frame that has its columns, and may have others."""
         return cls(**{each.name: values_in(frame[each.name]) for each in cls.columns()})
@@ -129,9 +137,8 @@ class Table:
         Yields:
             The key, of several keys a tuple of them, and its rows.
         """
-        frame = pd.DataFrame({i: pd.Series(key, dtype=getattr(key, "dtype", object)) for i, key in enumerate(keys)})
-        for key, rows in frame.groupby(list(frame), sort=False, dropna=False).indices.items():
-            yield key, self[np.asarray(rows)]
+        for key, rows in grouped(*keys):
+            yield key, self[rows]
 
     def replaced(self, **columns: NDArray[Any]) -> Self:
         """The same rows with other values in some columns."""
@@ -174,6 +181,13 @@ class Wide(Table):
     def frame(self, *names: str) -> pd.DataFrame:
         """The frame for users of pandas, or some of its columns."""
         return self.source[list(names)] if names else self.source
+
+
+def grouped(*keys: Iterable[Any]) -> Iterator[tuple[Any, Ints]]:
+    """The numbers of the rows with equal keys, as `Table.groups` has them."""
+    frame = pd.DataFrame({i: pd.Series(key, dtype=getattr(key, "dtype", object)) for i, key in enumerate(keys)})
+    for key, rows in frame.groupby(list(frame), sort=False, dropna=False).indices.items():
+        yield key, np.asarray(rows)
 
 
 def values_of(frame: pd.DataFrame, declared: dataclasses.Field[Any]) -> NDArray[Any]:

@@ -84,7 +84,8 @@ def test_nsight_has_mpis_calls_by_process(tmp_path: Path) -> None:
     assert notes == {"calls of MPI that do not wait, or are of another kind": 1, NO_END: 1}
 
 
-def test_nsight_has_kernels_of_nccl_and_ranges_name_their_communicator(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kept", "size"), [(24, 4096), (12, -1)])  # bytes of a range's payload
+def test_nsight_has_kernels_of_nccl_and_ranges_name_their_communicator(tmp_path: Path, kept: int, size: int) -> None:
     def nvtx(start: int, end: int, text: int, schema: int, payload: bytes) -> tuple[str, tuple[object, ...]]:
         data = struct.pack("<4Q", 1, schema, len(payload), 32) + payload
         return "NVTX_EVENTS", (start, end, 59, *[None] * 4, thread(10), None, text, 1, None, None, data)
@@ -98,7 +99,7 @@ def test_nsight_has_kernels_of_nccl_and_ranges_name_their_communicator(tmp_path:
     path = nsight(
         tmp_path / "x.sqlite",
         nvtx(1, 9, 6, 11, struct.pack("<QiiI4x", 0xF00000000000ABCD, 8, 5, 0)),
-        nvtx(10, 30, 4, 12, struct.pack("<QQI4x", 0xF00000000000ABCD, 4096, 0)),
+        nvtx(10, 30, 4, 12, struct.pack("<QQI4x", 0xF00000000000ABCD, 4096, 0)[:kept]),
         *run(1, 20, 5),
         *run(2, 40, 5),
         *run(3, 60, 7),
@@ -109,7 +110,7 @@ def test_nsight_has_kernels_of_nccl_and_ranges_name_their_communicator(tmp_path:
     of_group = {calls.group: calls for calls in traces[0].calls}
     named = of_group["f00000000000abcd"]
     assert (named.entry.tolist(), named.exit.tolist()) == ([BASE + 1020], [BASE + 1520])
-    assert (named.ranks, named.size.tolist()) == (tuple(range(8)), [4096])
+    assert (named.ranks, named.size.tolist()) == (tuple(range(8)), [size])
     assert of_group["stream 7"].entry.tolist() == [BASE + 1040]
     assert len(notes) == 2
 

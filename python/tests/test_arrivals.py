@@ -27,6 +27,7 @@ from downbeat.trace.records import Records
 from downbeat.trace.sites import absent_modules, short_line, site_names
 from downbeat.trace.verdict import arrival_sentences, site_sentences
 from launch_files import packed
+from matplotlib.collections import QuadMesh
 
 US = 1e-6
 RUN = 1.0  # s
@@ -409,6 +410,13 @@ def test_the_page_has_every_picture_and_the_table() -> None:
     assert "rank 2 causes 9" in text
     shape = next(one for part in page.sections for one in part.pictures if one.name == "shape-1").numbers
     assert shape["p50_us"].tolist() == pytest.approx([0, 2, 30])
+
+
+def test_each_row_of_the_map_is_at_its_rank() -> None:
+    page = make_page(find_arrivals(recording_of(*some_calls())), "Arrivals", None)
+    (picture,) = (one for part in page.sections for one in part.pictures if one.name == "lateness-1")
+    (mesh,) = (each for each in picture.figure.axes[0].collections if isinstance(each, QuadMesh))
+    assert np.asarray(mesh.get_coordinates())[:, 0, 1].tolist() == [-0.5, 0.5, 1.5, 2.5]
 
 
 def test_the_output_fits_80_columns_and_has_the_baseline() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.commands.report import FailOn
+from downbeat.comparison.compared import Verdicts
 from downbeat.comparison.conditions import parse_conditions, select
 from downbeat.comparison.settings import context_differences
 from downbeat.comparison.sheet import comparison_sheet
@@ -547,3 +548,10 @@ def test_the_command_complains_in_one_line(tmp_path: Path, run: Run) -> None:
         assert status == expected
         assert errors.count("\n") == 1
         assert message in errors
+
+
+def test_the_docs_have_the_columns_that_are_declared() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "compare.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| `(\w+)` \| (.*) \|$", text)
+    declared = [each for each in Verdicts.columns() if each.name not in FACTORS]
+    assert rows == [(each.name, f"{each.meaning}{', s' if each.unit == 's' else ''}") for each in declared]

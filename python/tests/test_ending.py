@@ -241,8 +241,8 @@ def test_the_most_frequent_state_is_shown_and_the_other_is_a_line(tmp_path: Path
         return [taking(noise * ratio, SLOW if slow else FAST, synchronizer=name) for name, ratio in ratios.items()]
 
     text = "\n".join(ended(tmp_path / "e", 12, cells))
-    assert "12 launches: 10 in the fast state of this" in text.splitlines()[0]
-    assert "2 in the slow state (300 ns)" in " ".join(text.split())
+    assert "12 launches: 10 in state 50 ns, 2 in" in text.splitlines()[0]
+    assert "2 in state 300 ns (cache line)" in " ".join(text.split())
     assert "state 300 ns, 2 of 12 launches" in text
     assert re.search(r"^bcast +1\.01 ", text, flags=re.MULTILINE)  # nothing of the slow one, which is 5
     # The command shows the same rows, and judges by them; the file has all.

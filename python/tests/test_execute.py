@@ -17,7 +17,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-import netCDF4
 import numpy as np
 import pytest
 from downbeat import files
@@ -391,7 +390,6 @@ def test_launches_follow_until_the_interval_is_narrow(fake: FakeBench, where: Pa
     outcome = execute(plan, where)
     assert len(fake.starts()) == expected
     assert outcome.too_wide == 0.0
-    assert not (where / places.SPLIT).exists()  # repetitions were given
 
 
 def test_launches_end_at_the_most_that_are_wanted(fake: FakeBench, where: Path) -> None:
@@ -597,53 +595,6 @@ def test_rounds_that_are_added_keep_a_distance(where: Path, monkeypatch: pytest.
         assert len(times) == 14
         assert np.diff(times).min() >= 900.0 / 20 - 1e-6
         assert times[-1] - times[0] <= (900.0 + 1e-6 if known_from == 3 else 1.5 * 900.0)
-
-
-SAMPLE_COST = 1e-7  # s
-
-
-def noisy_template(path: Path, number: int, between: float, within: float, samples: int) -> None:
-    """Writes a launch whose samples, independent of each other, vary by `within` around that of the launch."""
-    noise = np.random.default_rng(number)
-    values = MEDIAN * np.exp((-1) ** number * between + noise.normal(0, within, samples))
-    write_template(path, [MEDIAN], samples)
-    with netCDF4.Dataset(path, "a") as file:
-        file["exit"][:] = np.stack([values, values], axis=1)
-        file["latency_avg"][:] = values
-        file["wall_time"][:] = SAMPLE_COST * samples
-
-
-def test_repetitions_follow_from_the_variance_components(fake: FakeBench, where: Path) -> None:
-    between, within, samples = 0.05, 0.05, 2000
-    for number in range(1, 8):
-        noisy_template(fake.directory / f"{number}.nc", number, between, within, samples)
-    plan = plan_with(fake.library(), launches=7, width=0.5)
-    outcome = execute(plan, where)
-    assert outcome.lacking == {}
-    decision = estimates.read_split(where)
-    assert decision is not None
-    content = json.loads((where / places.SPLIT).read_text(encoding="utf-8"))
-    (cell,) = content["cells"]
-    # A median's variance is pi/2 times that of a mean; launches alternate by +-between, so that n of 5 have n/(n-1).
-    assert cell["variance_within"] == pytest.approx(np.pi / 2 * within**2, rel=0.2)
-    assert cell["variance_between"] == pytest.approx(between**2 * 1.2, rel=0.05)
-    records = [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted(where.glob("launches/*/launch.json"))[:5]
-    ]
-    seconds = [datetime.fromisoformat(one["ended"]) - datetime.fromisoformat(one["started"]) for one in records]
-    assert cell["sample_cost_s"] == pytest.approx(SAMPLE_COST)
-    mean = sum(one.total_seconds() for one in seconds) / 5
-    assert cell["launch_cost_s"] == pytest.approx(mean - SAMPLE_COST * samples)
-    # Kalibera and Jones 2013, section 9.2.
-    best = np.sqrt(cell["launch_cost_s"] / SAMPLE_COST * cell["variance_within"] / cell["variance_between"])
-    assert decision.repetitions == np.ceil(best)
-    assert 100 < best < 10 * samples
-    repeated = [" --repetitions " in arguments for _, _, arguments in fake.starts()]
-    assert repeated == [False] * 5 + [True] * 2
-    assert f"--repetitions {decision.repetitions} " in fake.starts()[-1][2]
-    # A run that continues takes what was decided.
-    execute(dataclasses.replace(plan, launches=8), where)
-    assert f"--repetitions {decision.repetitions} " in fake.starts()[-1][2]
 
 
 def test_a_library_that_reads_algorithms_at_start_gets_launches_for_each(tmp_path: Path, where: Path) -> None:

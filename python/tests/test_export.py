@@ -178,7 +178,7 @@ def test_the_command_complains_in_one_line(tmp_path: Path) -> None:
     source = write_launch(tmp_path / "a.nc", [Cell([[1.0, 1.5]], [[3.0, 3.5]])])
     (tmp_path / "é.nc").symlink_to(source)
     for arguments, expected, message in [
-        ((source, "--to", "xml"), 2, "unknown format 'xml'; choose one of csv, parquet, json, perfetto, otf2"),
+        ((source, "--to", "xml"), 2, "unknown format 'xml'; choose one of csv, parquet, json, perfetto"),
         ((source, "--to", "csv", "--rows", "x"), 2, "unknown rows 'x'; choose one of cells, samples, stamps"),
         ((source, "--to", "parquet"), 2, "parquet cannot go to standard output; give a file with --output"),
         ((source, "--to", "csv", "-o", source), 2, "is the source of the export"),

@@ -28,7 +28,6 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json, write_json
 from downbeat.report.export import ROWS
 from downbeat.run import directory as places
-from downbeat.run import estimates
 from downbeat.run.bench import kept_builds
 from downbeat.run.experiment import open_experiment
 from downbeat.run.machine import Finding
@@ -126,7 +125,6 @@ def make_experiment(directory: Path) -> Path:
     places.write_plan(directory, Plan("night", Measurement(("bcast",)), (Library("fake", "bench"),), launches=1))
     findings = [Finding("clock", "tsc", "good", "").__dict__]
     write_json(directory / places.MACHINE, {"schema_version": 1, "findings": findings})
-    write_json(directory / places.SPLIT, {"schema_version": 1, "repetitions": 10, "launches": 5, "reason": "spread"})
     launch = directory / places.LAUNCHES / KEY
     launch.mkdir(parents=True)
     two_cells(launch / places.SAMPLES)
@@ -146,7 +144,6 @@ def part_of_experiment(*names: str) -> Callable[[Path], Path]:
 def read_experiment(path: Path) -> None:
     directory = path if path.is_dir() else next(one for one in path.parents if (one / places.PLAN).exists())
     places.complete(directory)
-    estimates.read_split(directory)
     _ = open_experiment(directory).machine
     open_history([directory], [])
 
@@ -221,10 +218,9 @@ READERS = {
     "samples of an experiment": Reader(
         part_of_experiment(places.LAUNCHES, KEY, places.SAMPLES), read_experiment, BINARY, 300, 0.0
     ),
-    "plan.json": Reader(part_of_experiment(places.PLAN), read_experiment, OBJECTS, 1000, 0.5),
-    "launch.json": Reader(part_of_experiment(places.LAUNCHES, KEY, places.RECORD), read_experiment, OBJECTS, 1000, 0.5),
+    "plan.json": Reader(part_of_experiment(places.PLAN), read_experiment, OBJECTS, 1250, 0.5),
+    "launch.json": Reader(part_of_experiment(places.LAUNCHES, KEY, places.RECORD), read_experiment, OBJECTS, 1250, 0.5),
     "machine.json": Reader(part_of_experiment(places.MACHINE), read_experiment, OBJECTS, 1000, 0.3),
-    "split.json": Reader(part_of_experiment(places.SPLIT), read_experiment, OBJECTS, 500, 0.3),
     "experiment.toml": Reader(make_request, read_plan, TEXT, 1060, 0.3),
     "trace": Reader(make_trace, read_trace, BINARY, 600, 0.1),
     "trace, its arrivals": Reader(make_trace, read_arrivals, BINARY, 40, 0.1),

@@ -56,6 +56,13 @@ def test_a_wandering_clock_stays_within_the_bound(period: float) -> None:
     assert bounds.max() <= 50e-9 + 2 * wander * 42 / 4 + 1e-9
 
 
+def test_between_synchronizations_the_bound_goes_from_the_one_to_the_other() -> None:
+    clocks = clocks_of([0, 10**9, 3 * 10**9], [0, 10**9, 3 * 10**9], 0.0, 0.0)
+    clocks = clocks.replaced(bound_ns=np.array([30.0, 90.0, 50.0]))
+    _, bounds = global_times(np.array([0, 250_000_000, 10**9, 2 * 10**9, 3 * 10**9]), clocks, 1e-6)
+    assert bounds * 1e9 == pytest.approx([30, 45, 90, 70, 50])
+
+
 def test_before_the_first_and_after_the_last_the_bound_grows() -> None:
     clocks = clocks_of([10**9, 2 * 10**9], [10**9, 2 * 10**9], 100.0, 20e-6)
     times, bounds = global_times(np.array([0, 3 * 10**9]), clocks, 1e-6)

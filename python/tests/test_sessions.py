@@ -339,7 +339,7 @@ def test_with_a_history_one_experiment_takes_one_condition_and_two_take_two(tmp_
     def read(*words: str | Path) -> tuple[str, str | None, object, object]:
         found = read_arguments([str(word) for word in words], [history])
         assert [each.name for each in found.history or []] == ["h"]
-        return found.a.name, found.b.name if found.b else None, found.where_a, found.where_b
+        return found.a.name, found.b.name if found.b else None, *found.where
 
     assert read(b) == ("b", None, {}, {})
     assert read(b, "size=8") == ("b", None, {"size": "8"}, {"size": "8"})

@@ -74,6 +74,13 @@ def test_a_frame_with_more_columns_than_are_declared_keeps_them() -> None:
         Launches.of(frame.drop(columns="number"))
 
 
+def test_a_table_is_made_of_rows() -> None:
+    table = Waits.of_tuples([(3, 1.5), (1, 0.5)])
+    assert (table.rank.dtype.name, table.waited.dtype.name) == ("int64", "float64")
+    assert (list(table.rank), list(table.waited)) == ([3, 1], [1.5, 0.5])
+    assert len(Waits.of_tuples([])) == 0
+
+
 class Names(Waits):
     """The same ranks by name."""
 

@@ -46,6 +46,17 @@ def test_the_bound_of_quiet_clocks_is_small_and_the_expected_error_honest(tmp_pa
     assert twice >= 0.95
 
 
+def test_the_expected_error_of_an_offset_has_the_error_of_the_clock_and_of_the_reading(tmp_path: Path) -> None:
+    def change(_rank: int, maps: np.ndarray) -> None:
+        maps["realtime_width"], maps["bound_ns"], maps["ns_per_tick"] = 300, 1e5, 2.0
+        maps["variance"], maps["rate"], maps["walk"] = 10_000.0, 0.0, 0.0
+
+    simulate(np.random.default_rng(3), tmp_path / "x.trace", disturbed=False, change=change)
+    offsets = open_timebase(tmp_path / "x.trace").offsets
+    errors = offsets[(offsets["host"] == "b.local") & (offsets["clock"] == "realtime")]["expected_error_ns"]
+    assert errors.to_numpy() == pytest.approx(np.sqrt(10_000 + 600**2 / 3))  # a reading is anywhere within its width
+
+
 def test_a_clock_that_was_set_is_named(tmp_path: Path) -> None:
     random = np.random.default_rng(7)
     named, planned = 0, 0

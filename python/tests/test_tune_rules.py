@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from downbeat.run.bench import built
-from downbeat.run.libraries import linked_mpi
+from downbeat.run.libraries import LIBRARIES, linked_mpi
 from downbeat.tune.intel import IntelRules
 from downbeat.tune.mpich import ALGORITHMS_FILE, COMPOSITIONS_FILE, MpichRules
 from downbeat.tune.open_mpi import COLLECTIVE_NUMBERS, RULES_FILE, OpenMpiRules
@@ -130,7 +130,7 @@ def test_open_mpi_5_lets_coll_tuned_serve_and_says_what_that_changes() -> None:
     assert "han" in written.notes[0]
 
 
-@pytest.mark.parametrize("mpi", ["openmpi", "openmpi5"])
+@pytest.mark.parametrize("mpi", [name for name, library in LIBRARIES.items() if "openmpi" in library.abis])
 def test_open_mpi_numbers_collectives_as_we_do(mpi: str) -> None:
     bench = built(mpi)
     if bench is None:

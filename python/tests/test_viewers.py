@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 from collections.abc import Callable
@@ -47,23 +46,17 @@ def export(where: Path, to: str, output: str) -> Path:
     return where / output
 
 
-@pytest.mark.parametrize("to", ["kineto", "otf2"])
-def test_align_reads_the_times_back(tmp_path: Path, to: str) -> None:
-    if to == "otf2":
-        pytest.importorskip("otf2")
+def test_align_reads_the_times_back(tmp_path: Path) -> None:
     truth = open_trace(recording(tmp_path / "trace")).records
-    written = export(tmp_path, to, "out")
-    traces, notes = read_all(sorted(written.glob("*.gz")) if to == "kineto" else [written / "traces.otf2"])
+    traces, notes = read_all(sorted(export(tmp_path, "kineto", "out").glob("*.gz")))
     assert not notes
-    zero = 0 if to == "otf2" else EPOCH  # OTF2's library says when it wrote
-    first = int(traces[0].calls[0].entry[0]) - zero if to == "otf2" else 0
     for trace in traces:
         mine = truth[truth["rank"] == trace.rank]
         (calls,) = trace.calls
         assert calls.operation.tolist() == mine["operation"].astype(str).tolist()
         for name in ("entry", "exit"):
             expected = (mine[name] * 1e9).round().astype("int64").to_numpy()
-            assert (getattr(calls, name) - zero - first == expected).all()
+            assert (getattr(calls, name) - EPOCH == expected).all()
         assert calls.ranks == (0, 1)
         assert (calls.size == 8).all()
 
@@ -136,19 +129,6 @@ def test_calls_between_two_groups_are_matched_nowhere(tmp_path: Path, abroad: in
     assert not [event for event in kineto["traceEvents"] if event["ph"] == "X"]
 
 
-def test_archive_of_calls_that_do_not_block(tmp_path: Path) -> None:
-    pytest.importorskip("otf2")
-    from otf2.reader import Reader
-
-    recording(tmp_path / "trace", mixed)
-    with contextlib.closing(Reader(str(export(tmp_path, "otf2", "out") / "traces.otf2"))) as archive:
-        kinds = [type(event).__name__ for _, event in archive.events]
-    assert (kinds.count("NonBlockingCollectiveRequest"), kinds.count("NonBlockingCollectiveComplete")) == (2, 2)
-    assert kinds.count("MpiCollectiveEnd") == 9
-    assert (kinds.count("Enter"), kinds.count("Leave")) == (14, 13)
-    assert kinds.count("Metric") > 200
-
-
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
     recording(tmp_path / "trace")
     (tmp_path / "full").mkdir()
@@ -156,17 +136,15 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     for arguments, said in (
         (
             ["--to", "csv", "-o", "x"],
-            "unknown format 'csv' of a recording; choose one of perfetto, kineto, otf2, openmetrics, perfetto-clocks",
+            "unknown format 'csv' of a recording; choose one of perfetto, kineto, openmetrics, perfetto-clocks",
         ),
         (
             ["--to", "perfetto", "--rows", "samples", "-o", "x"],
             "--rows samples is for csv, parquet and json; timelines and clocks are exported whole",
         ),
         (["--to", "kineto"], "give the directory to write with --output"),
-        (["--to", "otf2", "-o", "full"], "'full' is not empty; give another directory with --output"),
+        (["--to", "kineto", "-o", "full"], "'full' is not empty; give another directory with --output"),
     ):
-        if "otf2" in arguments:
-            pytest.importorskip("otf2")
         done = downbeat_command.downbeat("export", "trace", *arguments, where=tmp_path)
         assert done.returncode == 2
         assert done.stderr == f"downbeat: {said}\n"
@@ -239,36 +217,10 @@ def test_timelines_of_a_launch_are_its_stamps(tmp_path: Path) -> None:
     assert len([event for event in events if event["ph"] == "i"]) == SHOWN
 
 
-def test_archive_of_a_launch_has_its_stamps(tmp_path: Path) -> None:
-    pytest.importorskip("otf2")
-    from otf2.reader import Reader
-
-    entries, exits = launch(tmp_path / "out.nc")
-    done = downbeat_command.downbeat(
-        *("export", "out.nc", "--to", "otf2", "--samples", SHOWN, "-o", "out"), where=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    with contextlib.closing(Reader(str(tmp_path / "out" / "traces.otf2"))) as archive:
-        events = [(location.group.name, event) for location, event in archive.events]
-        for rank in (0, 1):
-            mine = [event for name, event in events if name == f"MPI Rank {rank}"]
-            times = np.array([event.time for event in mine]).reshape(-1, 4)
-            truth = np.stack(
-                [np.concatenate(some)[:, rank] for some in ([e - 1e-6 for e in entries], entries, entries, exits)],
-                axis=1,
-            )
-            np.testing.assert_allclose(times, truth * 1e9, rtol=0, atol=1)
-            names = [event.region.name for event in mine]
-            assert names[2] == "bcast[chain] of 8 bytes after harmonize, one_late by 20 us"
-            assert names[-1] == "barrier of 8 bytes after harmonize"
-            about = {attribute.name: value for attribute, value in mine[2].attributes.items()}
-            assert about == {"cell": 0, "sample": 2, "verdict": "late_flag", "planned_delay_ns": 0}
-
-
 def test_timelines_are_of_one_launch(tmp_path: Path) -> None:
     launch(tmp_path / "out.nc")
     for arguments, said in (
-        (["--to", "kineto", "-o", "x"], "kineto is a format of recordings; of a launch choose perfetto or otf2"),
+        (["--to", "kineto", "-o", "x"], "kineto is a format of recordings; of a launch choose perfetto"),
         (["--to", "perfetto"], "give the file to write with --output"),
         (["--to", "perfetto", "-o", "out.nc"], "'out.nc' is the source of the export"),
     ):

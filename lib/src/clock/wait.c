@@ -15,7 +15,7 @@
  * keeps its claim to the processor, and wakes early enough to get it back. Choice, by the 1 to 4 ms of a scheduler's
  * tick; make bench, rows busy_..., counts what it gains. Half and twice: not measured. */
 #define LONG_WAIT_NS 1000000.0
-#define LONG_WAIT_MARGIN_NS 500000.0
+#define LONG_WAIT_MARGIN_NS (LONG_WAIT_NS / 2.0)
 
 static void sleep_for(double ns) {
     struct timespec time = {.tv_sec = (time_t)(ns / 1e9)};

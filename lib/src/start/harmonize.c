@@ -140,7 +140,7 @@ static int synchronize(struct db_state *state, struct start *start) {
 
 /* The phases up to DB_WAIT. */
 static int agree_on_deadline(struct db_state *state, struct start *start) {
-    *start = (struct start){.arrived = db_clock_read(&state->clocks.clock)};
+    start->arrived = db_clock_read(&state->clocks.clock);
     start->local = report_of(state, start->arrived);
     enum db_phase phase = db_phase_after(DB_RELEASED, state->call.needs);
     while (phase != DB_WAIT) {
@@ -167,7 +167,7 @@ static int harmonize(struct db_state *state, double delay, const void *caller, i
         pass_observation(state); /* if the last call left no time for it */
         db_slack_adapt(state->slack);
     }
-    struct start start;
+    struct start start = {0};
     DB_TRY(agree_on_deadline(state, &start));
     const struct db_decision *decision = &start.decision;
 

@@ -31,7 +31,23 @@ enum db_need {
 /* The phase after `phase`. `needs`: bits of enum db_need that are open then: after RELEASED, those of the last
  * decision; after EXCHANGE, those of all processes; after DECIDE, DB_NEED_SYNC if clocks are to be synchronized first.
  */
-enum db_phase db_phase_after(enum db_phase phase, int needs);
+static inline enum db_phase db_phase_after(enum db_phase phase, int needs) {
+    switch (phase) {
+    case DB_RELEASED:
+        return needs ? DB_GATHER : DB_EXCHANGE;
+    case DB_EXCHANGE:
+        return needs ? DB_GATHER : DB_WAIT;
+    case DB_GATHER:
+        return DB_DECIDE;
+    case DB_DECIDE:
+        return needs & DB_NEED_SYNC ? DB_SYNCHRONIZE : DB_WAIT;
+    case DB_SYNCHRONIZE:
+        return DB_GATHER;
+    case DB_WAIT:
+        break;
+    }
+    return DB_RELEASED;
+}
 
 /* The flag, but for whether the process leaves in time. */
 struct db_verdict {

@@ -12,11 +12,6 @@
 #define REHEARSED_NS 3000.0
 #define LEAST_REHEARSED_NS 1000.0
 
-struct db_release db_release_at(const struct db_state *state, int64_t global_ns) {
-    return (struct db_release){.ticks = db_map_ticks(&state->clocks.map, global_ns),
-                               .latest = db_map_ticks(&state->clocks.map, global_ns + state->thresholds.tolerance_ns)};
-}
-
 /* The reading at which the exit path is rehearsed; 0: there is no time for it. */
 static int64_t rehearsal(const struct db_clock *clock, const struct db_release *release, int64_t ready) {
     double rest_ns = (double)(release->ticks - ready) * clock->ns_per_tick;

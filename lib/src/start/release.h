@@ -11,7 +11,10 @@ struct db_release {
     int64_t latest;
 };
 
-struct db_release db_release_at(const struct db_state *state, int64_t global_ns);
+static inline struct db_release db_release_at(const struct db_state *state, int64_t global_ns) {
+    return (struct db_release){.ticks = db_map_ticks(&state->clocks.map, global_ns),
+                               .latest = db_map_ticks(&state->clocks.map, global_ns + state->thresholds.tolerance_ns)};
+}
 
 /* Waits from the reading `ready`, notes in `call` when this process left, sets the flag, and returns whether the
  * process left in time. `caller`: code that runs once this process has left. */

@@ -36,10 +36,10 @@
 /* Above this, two misses in short succession, the last calls count more than the window, which counts as WINDOW_CALLS
  * of them. Choice; half and twice: same. */
 #define BURST_MISSES 1.5
-#define WINDOW_CALLS 4.0
+#define WINDOW_CALLS (DB_SLACK_RECENT / 4.0)
 /* Weight of a call in the smoothed C and h. Choice: twice COMPUTE_EVERY; half and twice: same. A call counts for at
  * most LONG_REST times the usual, or a pause of the application would pass for the price of a repeated call. */
-#define WEIGHT (1.0 / 64.0)
+#define WEIGHT (1.0 / (2.0 * COMPUTE_EVERY))
 #define LONG_REST 4.0
 
 /* Lags are kept in bins, 16 for each power of two, up to 2 s. Derivation: a lag is known to 6 %, less than a slack's

@@ -6,7 +6,7 @@
  * expected error than it needs, and halves after this many that would do for half of it with a margin. Choice; half and
  * twice: same, but that a tolerance settles that much sooner or later. */
 #define WIDENING_SYNCS 8
-#define NARROWING_SYNCS 16
+#define NARROWING_SYNCS (2 * WIDENING_SYNCS)
 #define MARGIN 0.8
 /* Choice: no network needs it; it ends the doubling where an error is infinite. Half and twice do the same. */
 #define MOST_TOLERANCE_NS 1e9
@@ -15,7 +15,7 @@
 static void print_error_once(struct db_state *state, double error_ns) {
     struct db_reason reason;
     struct db_tolerance *tolerance = &state->tolerance;
-    if (tolerance->streak < 2 * WIDENING_SYNCS || tolerance->printed || state->thresholds.flag_error_ns <= 0.0)
+    if (tolerance->streak < NARROWING_SYNCS || tolerance->printed || state->thresholds.flag_error_ns <= 0.0)
         return;
     tolerance->printed = 1;
     double tolerance_ns = (double)state->thresholds.tolerance_ns;

@@ -34,7 +34,7 @@ FAR = 8.0  # of the median rest of a block
 
 
 def match_by_order(other: Calls, mine: Calls) -> Integers | None:
-    """Returns which of another rank's calls each call is, -1: none, or not known which. None: nothing shows it."""
+    """The index of another rank's call that each call is; -1: none, or not known. None: nothing shows the order."""
     kinds = call_kinds(other, mine)
     common = np.intersect1d(*kinds)
     counts = sorted(((int((kinds[1] == one).sum()), int(one)) for one in common), reverse=True)
@@ -123,7 +123,7 @@ def decided(
 
 
 def mismatches(a: Integers, b: Integers) -> Integers:
-    """Returns how many calls are of different kinds at each shift from 1 - len(b) on."""
+    """The number of calls of different kinds at each shift from 1 - len(b) on."""
     total = common_counts(len(a), len(b))
     if len(np.unique(np.concatenate([a, b]))) == 1:
         return np.zeros(len(total), dtype=np.int64)
@@ -133,7 +133,7 @@ def mismatches(a: Integers, b: Integers) -> Integers:
 
 
 def common_counts(a: int, b: int) -> Integers:
-    """Returns how many calls of two lists are common at each shift from 1 - b on."""
+    """The number of common calls of two lists at each shift from 1 - b on."""
     at = np.arange(1, a + b)
     return np.minimum(np.minimum(at, a + b - at), min(a, b))
 
@@ -161,13 +161,13 @@ def disagreement(a: Floats, b: Floats, shifts: Integers) -> Floats:
 
 
 def pairs(a: Floats, b: Floats, shift: int) -> tuple[slice, slice]:
-    """Returns which of two lists are the same at a shift."""
+    """Slices of `a` and `b` that overlap when `b` is shifted by `shift`."""
     begin, end = max(0, -shift), min(len(b), len(a) - shift)
     return slice(begin + shift, end + shift), slice(begin, end)
 
 
 def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
-    """Returns the shift at which ends agree clearly better than at all others; None: there is none.
+    """The shift at which ends agree clearly better than at all others; None: no shift does.
 
     Lines are taken out of `BLOCK` calls each, which is little enough for any clock. The likelihood of the rest is
     Student's at the scale of the best shift. A shift is better if it is so over the calls by `CLEAR` standard
@@ -223,7 +223,7 @@ def least_block(rest: Floats) -> float:
 
 
 def doubtful(a: Floats, b: Floats, right: Integers) -> NDArray[np.bool_]:
-    """Returns which values of b, those at `right` in a, are in blocks that speak for another shift, weakly."""
+    """Flags of the values of b, those at `right` in a, in blocks that weakly support another shift."""
     blocks = max(len(b) // BLOCK, 1)
     length = len(b) // blocks
     of = np.minimum(np.arange(len(b)) // length, blocks - 1)

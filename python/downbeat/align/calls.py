@@ -94,7 +94,7 @@ def normalize(name: str) -> str | None:
 
 @dataclass
 class Call:
-    """A call of a collective; as in `Calls`, sequence -1 where there is none."""
+    """A call of a collective; as in `Calls`, sequence -1 if it has no number."""
 
     operation: str
     entry: int

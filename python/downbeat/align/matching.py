@@ -55,7 +55,7 @@ class GroupCalls:
         at_all = np.isin(self.operation, TO_ALL)[:, None]
         down = np.isin(self.operation, FROM_ROOT)[:, None]
         up = np.isin(self.operation, TO_ROOT)[:, None]
-        # Without data nobody has to wait, but in a barrier.
+        # Without data no rank has to wait, except in a barrier.
         empty = (self.size == 0) & (self.operation != "barrier")
         there = ~self.missing & ~empty[:, None] & ~self.unsure
         return there & (at_all | up | (down & is_root)), there & (at_all | down | (up & is_root))
@@ -173,7 +173,7 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupC
 def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integers], NDArray[np.bool_], list[str]]:
     """Returns a number for each call of each member, the same for the same call and -1 for none that others have too.
 
-    Also of which members nothing shows which calls are which, and what is to be said.
+    Also flags of the members whose order of calls is unknown, and notes.
     """
     notes = []
     numbered = [calls.sequence is not None for _, calls in members]

@@ -106,7 +106,7 @@ class Steering:
         return bool(np.isinf(self.curves).any())
 
     def hidden(self, rank: int, times: Floats) -> Floats:
-        """Returns how far a clock may have gone and come back unseen: since the closest end that shows its course."""
+        """The largest excursion of a clock that no end shows: since the closest end on its course."""
         ends = self.ends[rank]
         if not len(ends):
             return np.zeros(times.shape)
@@ -133,7 +133,7 @@ def steering_of(
     resolution: Floats,
     curve: float,
 ) -> Steering:
-    """Returns which clocks keep their course where.
+    """Where each clock keeps its course.
 
     Args:
         shown: of ranks: times of ends and offsets that they show, ns.
@@ -312,7 +312,7 @@ def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.
     Args:
         course: of at least two nodes.
         curve: largest second derivative, halved, 1/ns.
-        known: nodes of which that is known.
+        known: nodes where that is known.
     """
     found = known.copy()
     for scale in SCALES:
@@ -338,7 +338,7 @@ def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.
 
 
 def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]) -> Floats:
-    """Returns how many standard errors the course jumps or bends by between each node and the next; 0: not known."""
+    """The jump or bend of the course between each node and the next, in standard errors; 0: not known."""
     count = len(course.at)
     result = np.zeros(count - 1)
     time = (course.at - course.at[0]) * 1e-9  # s

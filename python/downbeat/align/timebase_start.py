@@ -74,7 +74,7 @@ def sampling_start(words: Sequence[str], name: str, variables: Mapping[str, str]
 
 
 def launcher_command(name: str, given: str | None) -> tuple[list[str], dict[str, str]]:
-    """Returns how one process is started on each host of the job, and in which environment.
+    """The command that starts one process on each host of the job, and its environment.
 
     Args:
         name: of the MPI library.

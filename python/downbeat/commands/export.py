@@ -30,7 +30,7 @@ def export(
         str,
         typer.Option(
             "--to",
-            help="csv, parquet or json (an object per line); timelines of a launch or a trace: perfetto, otf2; of a "
+            help="csv, parquet or json (an object per line); timelines of a launch or a trace: perfetto; of a "
             "trace kineto; of its clocks openmetrics, perfetto-clocks.",
             metavar="KIND",
             autocompletion=options.FORMAT_NAMES,
@@ -51,7 +51,7 @@ def export(
     """Export numbers to CSV, Parquet or JSON; timelines and clocks to formats of other tools.
 
     Cells: a summary over the valid samples of each cell. Samples: the metrics of each sample. Stamps: entry and exit of
-    every rank. Times are in seconds; names of columns end in their unit. Timelines as otf2 or kineto are a directory.
+    every rank. Times are in seconds; names of columns end in their unit. Timelines as kineto are a directory.
     """
     from downbeat.align.timebase import CLOCK_WRITERS
     from downbeat.report.export import FILE_KINDS
@@ -78,7 +78,7 @@ def export(
     elif to in FILE_KINDS:
         export_rows(path, to, rows, output or Path("-"))
     else:
-        raise UsageError(f"unknown format '{to}'; choose one of {', '.join((*FILE_KINDS, 'perfetto', 'otf2'))}")
+        raise UsageError(f"unknown format '{to}'; choose one of {', '.join((*FILE_KINDS, 'perfetto'))}")
 
 
 def refuse_rows(rows: str) -> None:
@@ -121,7 +121,7 @@ def export_launch_spans(path: Path, to: str, output: Path | None, samples: int) 
     from downbeat.trace.spans import spans_of_launch
 
     if to == "kineto":
-        raise UsageError("kineto is a format of recordings; of a launch choose perfetto or otf2")
+        raise UsageError("kineto is a format of recordings; of a launch choose perfetto")
     check_viewer_output(path, to, output)
     launches = open_experiment(path).launches
     if len(launches) != 1:

@@ -175,7 +175,7 @@ def compare(
     --mark writes B/slower.json if a cell is slower than in the history. Later
     histories leave B out, and say so; remove the file to accept B.
     """
-    from downbeat.comparison.compare import comparison_of
+    from downbeat.comparison.compare import Rule, comparison_of
     from downbeat.comparison.conditions import read_arguments
     from downbeat.comparison.marking import check_markable, mark_lines
     from downbeat.comparison.sheet import comparison_sheet, shown_rows, write_comparison
@@ -185,17 +185,8 @@ def compare(
     compared = asked.b or asked.a
     if mark:
         check_markable(compared, asked.history)
-    result = comparison_of(
-        asked.a,
-        asked.b,
-        history=asked.history,
-        where_a=asked.where_a,
-        where_b=asked.where_b,
-        metric=metric,
-        statistic=statistic,
-        margin=margin,
-        confidence=confidence,
-    )
+    rule = Rule(metric, statistic, margin, confidence)
+    result = comparison_of(asked.a, asked.b, history=asked.history, where=asked.where, rule=rule)
     result = dataclasses.replace(result, notes=[*asked.notes, *result.notes])
     if not is_standard_output(json):
         sheet = comparison_sheet(result, states is States.ALL)

@@ -5,7 +5,9 @@ Four values, each made once of the one before: sides, matched launches, verdicts
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -13,6 +15,7 @@ from downbeat.comparison.compared import Compared
 from downbeat.comparison.judging import count_tests, judge_matches, verdicts_of
 from downbeat.comparison.matching import ONLY_IN, Matcher
 from downbeat.comparison.notes import assumption, over_all_states, remarks_on, shares_of_states, shorter_span
+from downbeat.comparison.sheet import ComparisonFrame
 from downbeat.comparison.sides import Side, sides_of
 from downbeat.data.cells import STATISTICS
 from downbeat.data.metrics import METRICS
@@ -65,17 +68,35 @@ def compare(
     Raises:
         UsageError: unknown metric, statistic, factor or value, or no cell in common.
     """
-    return comparison_of(
-        a,
-        b,
-        history=history,
-        where_a=where_a,
-        where_b=where_b,
-        metric=metric,
-        statistic=statistic,
-        margin=margin,
-        confidence=confidence,
-    ).frame()
+    rule = Rule(metric, statistic, margin, confidence)
+    frame = comparison_of(a, b, history=history, where=(where_a or {}, where_b or {}), rule=rule).frame()
+    shown = ComparisonFrame(frame)
+    shown.attrs = frame.attrs
+    return shown
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The numbers that are compared, and the rule; as arguments of `compare`.
+
+    Raises:
+        UsageError: one of them is not valid.
+    """
+
+    metric: str = "latency_avg"
+    statistic: str = "median"
+    margin: float = MARGIN
+    confidence: float = CONFIDENCE
+
+    def __post_init__(self) -> None:
+        if self.metric not in METRICS:
+            raise UsageError(f"unknown metric '{self.metric}'; choose one of {', '.join(METRICS)}")
+        if self.statistic not in STATISTICS:
+            raise UsageError(f"unknown statistic '{self.statistic}'; choose one of {', '.join(STATISTICS)}")
+        try:
+            check_rule(self.margin, self.confidence)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
 
 
 def comparison_of(
@@ -83,35 +104,27 @@ def comparison_of(
     b: Side | None = None,
     *,
     history: Sequence[Side] | None = None,
-    where_a: Mapping[str, object] | None = None,
-    where_b: Mapping[str, object] | None = None,
-    metric: str = "latency_avg",
-    statistic: str = "median",
-    margin: float = MARGIN,
-    confidence: float = CONFIDENCE,
+    where: tuple[Mapping[str, object], Mapping[str, object]] = ({}, {}),
+    rule: Rule | None = None,
 ) -> Compared:
-    """`compare` for this house."""
-    check_numbers(metric, statistic, margin, confidence)
-    sides = sides_of(a, b, history, (where_a or {}, where_b or {}), metric, statistic)
+    """`compare` for this house; `where` are the conditions of A and of B."""
+    rule = rule or Rule()
+    sides = sides_of(a, b, history, where, rule.metric, rule.statistic)
     matcher = Matcher(sides.column, sides.paired)
     matches = matcher.cells(None if sides.history_is_a else sides.a, sides.b, sides.key, sides.past)
-    overall = over_all_states(sides, margin, confidence)
+    overall = over_all_states(sides, rule.margin, rule.confidence)
     if overall is None and all(match.obstacle.startswith(ONLY_IN) for match in matches):
         raise UsageError(f"A and B have no cell in common: {sides.mismatch()}")
-    judged = judge_matches(matches, margin, confidence)
-    name_a, name_b = sides.names
+    judged = judge_matches(matches, rule.margin, rule.confidence)
     return Compared(
         verdicts_of(judged),
         tuple(sides.key),
-        metric=metric,
-        statistic=statistic,
-        margin=margin,
-        confidence=confidence,
+        **dataclasses.asdict(rule),
         paired=sides.paired,
         where_a=sides.values(sides.a),
         where_b=sides.values(sides.b),
-        name_a=name_a,
-        name_b=name_b,
+        name_a=sides.names[0],
+        name_b=sides.names[1],
         tests=count_tests(judged),
         span=shorter_span(sides),
         shares=shares_of_states(sides),
@@ -121,19 +134,3 @@ def comparison_of(
         history_is_a=sides.history_is_a,
         notes=remarks_on(sides, matcher.notes(), judged),
     )
-
-
-def check_numbers(metric: str, statistic: str, margin: float, confidence: float) -> None:
-    """Checks which numbers are compared, and by which rule.
-
-    Raises:
-        UsageError: one of them is not valid.
-    """
-    if metric not in METRICS:
-        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
-    if statistic not in STATISTICS:
-        raise UsageError(f"unknown statistic '{statistic}'; choose one of {', '.join(STATISTICS)}")
-    try:
-        check_rule(margin, confidence)
-    except ValueError as error:
-        raise UsageError(str(error)) from error

@@ -45,44 +45,35 @@ class Verdicts(Table):
     largest_delay: Floats = column("largest planned delay of a rank", "s")
     computation: Floats = column("computation beside the operation", "s")
     state: Texts = column("state of the machine; empty where there is one")
-    a: Floats = column("the typical launch of A; with a history the mean", "s")
-    b: Floats = column("likewise of B", "s")
+    a: Floats = column("typical launch of A; with a history the mean", "s")
+    b: Floats = column("typical launch of B; with a history the mean", "s")
     launches_a: Floats = column(
-        "launches that count; for pairs both are the number of pairs; if the history is A, its sessions", "launches"
+        "launches of A that count; for pairs the number of pairs; if the history is A, its sessions", "launches"
     )
-    launches_b: Floats = column("likewise of B", "launches")
-    ratio: Floats = column("the typical ratio, B / A")
+    launches_b: Floats = column("launches of B that count; for pairs the number of pairs", "launches")
+    ratio: Floats = column("typical ratio, B / A")
     ratio_low: Floats = column("lower end of its interval")
-    ratio_high: Floats = column("upper end")
-    p_value: Floats = column("of the t test")
-    adjusted_p_value: Floats = column("after Holm's correction")
-    rank_p_value: Floats = column("of the rank test that guards")
-    clock_uncertainty: Floats = column(
-        "change of b - a by errors or steps of the clocks, at most; in the interval", "s"
-    )
-    detectable_ratio: Floats = column("the ratio that these launches find with a probability of 0.9")
+    ratio_high: Floats = column("upper end of its interval")
+    p_value: Floats = column("p-value of the *t* test")
+    adjusted_p_value: Floats = column("the same after Holm's correction")
+    rank_p_value: Floats = column("p-value of the rank test that guards")
+    clock_uncertainty: Floats = column("change of b - a by errors or steps of the clocks; the interval has it", "s")
+    detectable_ratio: Floats = column("ratio that these launches find with a probability of 0.9")
     launches_needed: Floats = column("launches that find 5 % with a probability of 0.9", "launches")
     launches_alike: Floats = column("launches that show two equal sides to be equivalent, likewise", "launches")
-    sessions: Floats = column("sessions of the history that have the cell and count", "sessions")
-    session_deviation: Floats = column("their deviation, of logarithms, beyond that of launches")
-    slow_a: Floats = column("launches of A that take 1.3 times the typical one or more", "launches")
-    slow_b: Floats = column("likewise of B", "launches")
-    slow_p_value: Floats = column("of the exact test that they are as frequent on either side")
+    sessions: Floats = column(
+        "sessions of the history that have the cell and count: of the last 60 those since the last shift", "sessions"
+    )
+    session_deviation: Floats = column("their deviation, of logarithms, without the share that launches explain")
+    slow_a: Floats = column("launches of A of 1.3 times the typical one or more", "launches")
+    slow_b: Floats = column("launches of B of 1.3 times the typical one or more", "launches")
+    slow_p_value: Floats = column("p-value of the exact test that they are as frequent on either side")
     unseen: Floats = column("share of launches that may be slow although none was, with 95 % confidence")
-    verdict: Texts = column("of B: faster, slower, equivalent, undecided or unmatched")
-    reason: Texts = column("of the verdict")
+    verdict: Texts = column("faster, slower, equivalent, undecided or unmatched, of B")
+    reason: Texts = column("reason of the verdict")
 
 
 UNITS = Units(FACTOR_UNITS | {each.name: each.unit for each in Verdicts.columns() if each.unit == "s"})
-
-
-class ComparisonFrame(pd.DataFrame):
-    """The verdicts for users of pandas; a notebook shows it as the command prints it."""
-
-    def _repr_html_(self) -> str:
-        from downbeat.comparison.sheet import comparison_sheet
-
-        return comparison_sheet(self).html()
 
 
 @dataclass(frozen=True)
@@ -157,7 +148,7 @@ class Compared:
                 columns[each.name] = (
                     values.astype(int) if each.unit in NUMBERS and np.isfinite(values).all() else values
                 )
-        frame = ComparisonFrame({name: columns[name] for name in (*self.factors, *columns)})
+        frame = pd.DataFrame({name: columns[name] for name in (*self.factors, *columns)})
         frame.attrs.update(self.about(), units=UNITS)
         return frame
 

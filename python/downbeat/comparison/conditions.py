@@ -26,8 +26,7 @@ class Arguments:
     a: Experiment
     b: Experiment | None
     history: list[Experiment] | None
-    where_a: Mapping[str, object]
-    where_b: Mapping[str, object]
+    where: tuple[Mapping[str, object], Mapping[str, object]]
     notes: tuple[str, ...] = ()  # on what the history leaves out
 
 
@@ -63,19 +62,18 @@ def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Argum
         where = variants_of(experiments[0])
     if [one.get(SYNCHRONIZER) for one in where] == [BARRIER, COMMON_START] and len(experiments) == 1:
         where.reverse()  # the ratio is barrier / common start, as in pictures, reports and at the end of a run
-    past = open_history(history, experiments) if history else None
+    past, lines = open_history(history, experiments) if history else (None, ())
     return Arguments(
         experiments[0],
         experiments[1] if len(experiments) > 1 else None,
-        past.experiments if past else None,
-        where[0],
-        where[-1],
-        past.lines() if past else (),
+        past,
+        (where[0], where[-1]),
+        lines,
     )
 
 
 def variants_of(experiment: Experiment) -> list[Mapping[str, object]]:
-    """Returns the conditions by which the two variants of an experiment are compared, in the order of its plan.
+    """The conditions by which the two variants of an experiment are compared, in the order of its plan.
 
     Raises:
         UsageError: it has another number of variants.
@@ -114,17 +112,12 @@ def parse_conditions(text: str) -> dict[str, str]:
 
 
 def check_factor(name: str) -> None:
-    """Checks that a factor is one.
-
-    Raises:
-        UsageError: it is not.
-    """
     if name not in FACTORS:
         raise UsageError(f"unknown factor '{name}'; choose one of {', '.join(FACTORS)}")
 
 
 def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFrame:
-    """Returns the rows of a frame of cells that meet all conditions.
+    """The rows of a frame of cells that meet all conditions.
 
     Args:
         cells: with the columns `FACTORS`.
@@ -153,7 +146,7 @@ def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFram
 
 
 def factor_number(name: str, value: object) -> float:
-    """Returns the number that a condition gives a factor.
+    """The number that a condition gives a factor.
 
     Raises:
         UsageError: it is none.
@@ -167,41 +160,14 @@ def factor_number(name: str, value: object) -> float:
         raise UsageError(f"{name}={value}: give a number, e.g. {'64K' if name == 'size' else '10us'}") from None
 
 
-@dataclass(frozen=True)
-class History:
-    """Earlier experiments.
-
-    Attributes:
-        experiments: those to compare with.
-        left_out: reason -> the names of the others.
-    """
-
-    experiments: list[Experiment]
-    left_out: Mapping[str, Sequence[str]]
-
-    def lines(self) -> tuple[str, ...]:
-        """Returns a line on what is left out; none if nothing is."""
-        reasons = [
-            f"{len(names)} {reason}: {', '.join(names[:MOST_NAMES])}{', ...' if len(names) > MOST_NAMES else ''}"
-            for reason, names in self.left_out.items()
-        ]
-        if not reasons:
-            return ()
-        return (f"history: {counted(len(self.experiments), 'experiment')}; left out {'; '.join(reasons)}",)
-
-
 MOST_NAMES = 5  # of experiments that are left out for one reason
 BUSY, EMPTY, MARKED = "being measured", "without a complete launch", f"marked slower ({places.SLOWER})"
 
 
-def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> History:
-    """Opens experiments, and all experiments in directories of experiments, by name.
+def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple[list[Experiment], tuple[str, ...]]:
+    """Opens experiments, and all experiments in directories of experiments, by name; a line says what is left out.
 
-    Those that run, have no complete launch, or are marked as slower are left out.
-
-    Args:
-        paths: each an experiment or a directory of experiments.
-        compared: what the history is of. Where a directory has one of them, it is left out, without a word.
+    Those that run, have no complete launch, or are marked as slower are left out; in a directory, the compared ones.
 
     Raises:
         UsageError: a path is neither, or an experiment is named that is compared, or one cannot be read.
@@ -230,7 +196,12 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> Histo
                     opened.append(open_experiment(one))
             except NoLaunchError:
                 left_out.setdefault(EMPTY, []).append(one.name)
-    return History(opened, left_out)
+    reasons = [
+        f"{len(names)} {reason}: {', '.join(names[:MOST_NAMES])}{', ...' if len(names) > MOST_NAMES else ''}"
+        for reason, names in left_out.items()
+    ]
+    line = f"history: {counted(len(opened), 'experiment')}; left out {'; '.join(reasons)}"
+    return opened, (line,) if reasons else ()
 
 
 def is_experiment(path: Path) -> bool:

@@ -24,19 +24,19 @@ from downbeat.comparison.compare import comparison_of
 from downbeat.comparison.compared import Compared
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
 from downbeat.comparison.facts import (
-    BESIDE_NAMES,
     NOT_DECIDED,
     by_row,
     conclusion,
     helpful_step,
+    row_names,
     states_sentences,
     verdict_ranges,
 )
 from downbeat.comparison.sheet import shown_rows
-from downbeat.comparison.summaries import MEDIAN_LATENCY, describe_each
+from downbeat.comparison.summaries import MEDIAN_LATENCY
 from downbeat.comparison.tables import place_of, summarize_launches
 from downbeat.data.cells import CHANGED, PATH, STATE, WRONG, left_out
-from downbeat.data.states import LINE, UNKNOWN, state_text
+from downbeat.data.states import LINE, MESSAGE, state_text
 from downbeat.errors import UsageError
 from downbeat.run.estimates import LATENCY, Estimates
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment, span_of
@@ -49,10 +49,10 @@ from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.tables import Flags
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, duration_text, duration_word, evenly, printable
 
-LINES = 23  # and one that says where all was written
-TABLE_ROWS, MOST_SIZES = 5, 6
+LINES = 23  # of a terminal's 24; one says where all was written
+TABLE_ROWS, MOST_SIZES = 5, 6  # fit in 80 columns
 LEAST_VERDICTS = 3  # lines, however many others there are
-MOST_WARNINGS = 5
+MOST_WARNINGS = 5  # lines
 LONGEST_NAME = 44  # of a row
 # Times over which the last line spreads launches, s: the first that is so much longer than they took in a row.
 SPREAD_OVER, LONGER = (1800.0, 7200.0, 6 * 3600.0, 24 * 3600.0, 7 * 24 * 3600.0), 5
@@ -81,7 +81,7 @@ def closing(
     every_state: bool = False,
     words: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> list[str]:
-    """Returns the lines with which a run ends; none if nothing was measured.
+    """The lines with which a run ends; none if nothing was measured.
 
     Args:
         plan: of the run.
@@ -100,7 +100,7 @@ def closing(
     if sides:
         factor, a, b = sides
         try:
-            compared = comparison_of(experiment, where_a={factor: a}, where_b={factor: b})
+            compared = comparison_of(experiment, where=({factor: a}, {factor: b}))
         except UsageError:  # nothing has both, for example because all launches of one variant failed
             compared = None
     states = estimates.states()
@@ -118,7 +118,7 @@ def closing(
 
 
 def contrast(plan: Plan, frame: pd.DataFrame) -> Sides | None:
-    """Returns the factor that the run was made to compare, with its values A and B; None where there is no such pair.
+    """The factor that the run was made to compare, with its values A and B; None where there is no such pair.
 
     What launches differ in, if it has two values; else mpi_barrier against the common start; else two synchronizers.
     """
@@ -135,9 +135,9 @@ def contrast(plan: Plan, frame: pd.DataFrame) -> Sides | None:
 
 
 def main_states(frame: pd.DataFrame) -> set[RanksState]:
-    """Returns the state whose numbers are shown for each number of ranks: the one that all configurations found most.
+    """The state whose numbers are shown for each number of ranks: the most frequent one of all configurations.
 
-    As pairs of ranks and state. Launches of one configuration without any in that state show none.
+    Launches of one configuration without any in that state show none.
     """
     launches = frame[frame["status"] != CHANGED].drop_duplicates([*LAUNCH_FACTORS, "launch", STATE])
     found: set[RanksState] = set()
@@ -162,7 +162,7 @@ def of_states(compared: Compared, states: set[RanksState]) -> Flags:
 
 
 def of_all_configurations(frame: pd.DataFrame, states: set[RanksState]) -> pd.DataFrame:
-    """Returns the rows of these states; of a configuration without any, those of its most frequent state."""
+    """The rows of these states; of a configuration without any, those of its most frequent state."""
     parts = []
     for _, group in frame.groupby(list(LAUNCH_FACTORS), sort=False):
         rows = in_states(group, states)
@@ -171,17 +171,8 @@ def of_all_configurations(frame: pd.DataFrame, states: set[RanksState]) -> pd.Da
     return found
 
 
-def state_names(states: Sequence[str]) -> dict[str, str]:
-    """Returns what the states of one machine are called, the fastest first."""
-    named = sorted(
-        (one for one in states if one not in ("", UNKNOWN, CHANGED)), key=lambda one: float(one.removesuffix("ns"))
-    )
-    words = {named[0]: "fast state", named[-1]: "slow state"} if len(named) > 1 else {}
-    return {one: words.get(one, "state between") for one in named}
-
-
 def machine_lines(experiment: Medians, states: Mapping[LaunchKey, str], frame: pd.DataFrame) -> list[str]:
-    """Returns what was measured on what: ranks, library, launches, and the states of the machine that they found."""
+    """Ranks, library, launches, and the states of the machine."""
     contexts = [launch.context for launch in experiment.launches]
     where, place = place_of(contexts[0])
     libraries = dict.fromkeys(short_version(str(one["mpi_library"])) for one in contexts)
@@ -197,27 +188,18 @@ def machine_lines(experiment: Medians, states: Mapping[LaunchKey, str], frame: p
         else ", ".join(libraries)
     )
     text = f"{ranks}, {what}, {counted(len(states), 'launch')}{of}{within}"
-    line = f"a {LINE} takes" if PATH in frame and (frame[PATH] == LINE).all() else "a message takes"
     parts = []
     for one in every:
         counts = Counter(state for key, state in states.items() if key.ranks == one)
-        names = state_names(list(counts))
-        found = [
-            f"{number} in the {names[state]}{'' if i else ' of this machine'} ({'' if i else f'{line} '}"
-            f"{state_text(state)})"
-            for i, (state, number) in enumerate(counts.most_common())
-            if state in names
-        ]
-        words = {UNKNOWN: "without a reading", CHANGED: "in two of them", "": "in one state"}
-        found += [f"{counts[one]} {text}" for one, text in words.items() if counts[one]]
         if len(counts) > 1:
             of_ranks = f"with {counted(one, 'rank')} " if len(every) > 1 else ""
-            parts.append(f"{of_ranks}{', '.join(found)}")
+            in_states_of = (f"{count} in state {state_text(state)}" for state, count in counts.most_common())
+            parts.append(f"{of_ranks}{', '.join(in_states_of)} ({LINE if (frame[PATH] == LINE).all() else MESSAGE})")
     return wrapped(f"{text}{': ' if parts else ''}{'; '.join(parts)}", 3)
 
 
 def latency_lines(frame: pd.DataFrame, sides: Sides | None, main: set[RanksState]) -> list[str]:
-    """Returns the latencies from a common start, by operation and a few sizes."""
+    """The latencies from a common start, by operation and a few sizes."""
     names = list(dict.fromkeys(map(str, frame[SYNCHRONIZER])))
     start = COMMON_START if COMMON_START in names else sides[1] if sides and sides[0] == SYNCHRONIZER else names[0]
     rows = of_all_configurations(frame[frame[SYNCHRONIZER] == start], main)
@@ -231,8 +213,7 @@ def latency_lines(frame: pd.DataFrame, sides: Sides | None, main: set[RanksState
     sizes = sorted({size for _, size in cells if size})
     at = "from a common start" if start == COMMON_START else f"after {start}"
     states = {str(state) for _, state in main}
-    named = state_names(list(frame[STATE].unique()))
-    in_state = f", {named[min(states)]}" if len(states) == 1 and min(states) in named else ""
+    in_state = f", state {state_text(min(states))}" if len(states) == 1 and min(states) else ""
     interval = "; +-: half the 95 % interval" if (table["launches"] >= FEWEST_SHOWN).any() else ""
     head = f"latency {at}{in_state} [us]{interval}"
     shown = rows_of[:TABLE_ROWS]
@@ -241,7 +222,7 @@ def latency_lines(frame: pd.DataFrame, sides: Sides | None, main: set[RanksState
 
 
 def size_table(cells: Mapping[tuple[str, int], str], rows: Sequence[str], sizes: Sequence[int]) -> list[str]:
-    """Returns rows of latencies at as many sizes as fit, evenly spread."""
+    """Rows of latencies at as many sizes as fit, evenly spread."""
     for count in range(min(MOST_SIZES, len(sizes)), 0, -1):
         chosen = evenly(sizes, count)
         texts = [["bytes", *map(bytes_text, chosen)], *([short(row), *row_texts(cells, row, chosen)] for row in rows)]
@@ -251,25 +232,19 @@ def size_table(cells: Mapping[tuple[str, int], str], rows: Sequence[str], sizes:
     return aligned([[short(row), cells.get((row, 0), "")] for row in rows], [True, False]) if rows else []
 
 
-def row_names(frame: pd.DataFrame) -> pd.Series[str]:
-    """Returns for each row the operation, and what else but size and state varies among its rows."""
-    return describe_each(frame, "operation", [name for name in FACTORS if name in frame and name not in BESIDE_NAMES])
-
-
 def short(name: str) -> str:
-    """Returns the name of a row as it is shown."""
     return textwrap.shorten(printable(name), LONGEST_NAME, placeholder="...")
 
 
 def row_texts(cells: Mapping[tuple[str, int], str], label: str, sizes: Sequence[int]) -> list[str]:
-    """Returns the latencies of a row; one without a size is in the first column."""
+    """The latencies of a row; one without a size is in the first column."""
     if (label, 0) in cells:
         return [cells[label, 0], *("" for _ in sizes[1:])]
     return [cells.get((label, size), "") for size in sizes]
 
 
 def latency_text(row: pd.Series) -> str:
-    """Returns a latency in us with three digits, and half of its interval in percent."""
+    """A latency in us with three digits, and half of its interval in percent."""
     median, low, high = (float(row[name]) for name in ("median", "low", "high"))
     value = median * MICROSECONDS
     text = f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}" if value >= 0.01 else f"{value:.3g}"
@@ -320,7 +295,7 @@ def verdict_lines(compared: Compared, sides: Sides, main: set[RanksState], every
 
 
 def cut(groups: Sequence[list[str]], room: int) -> list[str]:
-    """Returns as many groups of lines as there is room for, and how many are left out."""
+    """The groups of lines for which there is room, and the number of the others."""
     if sum(map(len, groups)) <= room:
         return [line for group in groups for line in group]
     kept: list[str] = []
@@ -342,7 +317,7 @@ def other_lines(others: Compared) -> list[str]:
 
 
 def warning_lines(frame: pd.DataFrame, compared: Compared | None) -> list[str]:
-    """Returns what makes numbers doubtful, each with what to do."""
+    """Reasons to doubt numbers, each with what to do."""
     found = []
     for status, rows in left_out(frame).items():
         pairs_of = zip(rows["operation"], rows["size"], strict=True)
@@ -366,7 +341,7 @@ def warning_lines(frame: pd.DataFrame, compared: Compared | None) -> list[str]:
 def next_steps(
     plan: Plan, directory: Path, sides: Sides | None, compared: Compared | None, every_state: bool = False
 ) -> list[str]:
-    """Returns what to do next, commands on lines of their own."""
+    """What to do next, commands on lines of their own."""
     step = ""
     if plan.launches < FEWEST_LAUNCHES:
         step = f"--launches {FEWEST_LAUNCHES} or more, which verdicts need"
@@ -382,14 +357,9 @@ def next_steps(
 
 
 def spread_lines(experiment: Experiment, directory: Path, words: tuple[Sequence[str], Sequence[str]]) -> list[str]:
-    """Returns what time launches in a row describe, and the command that spreads them over a longer one.
+    """The time that launches in a row describe, and the command that spreads them over a longer one.
 
-    None where they were spread: for more than half of the time, none was running.
-
-    Args:
-        experiment: the launches.
-        directory: of the run.
-        words: of its command, before and after `--`.
+    None where they were spread: for more than half of the time, none was running. `words`: as in `closing`.
     """
     simulated = experiment.plan is not None and any(one.simulate for one in experiment.plan.libraries)
     if simulated or not words[0] or len(experiment.launches) < 2:
@@ -415,7 +385,7 @@ def spread_lines(experiment: Experiment, directory: Path, words: tuple[Sequence[
 
 
 def without_options(words: Sequence[str], names: Collection[str]) -> list[str]:
-    """Returns the words of a command without some options, `-o DIR`, `-oDIR`, `--output DIR` or `--output=DIR`."""
+    """The words of a command without some options, `-o DIR`, `-oDIR`, `--output DIR` or `--output=DIR`."""
     kept: list[str] = []
     rest = iter(words)
     for word in rest:

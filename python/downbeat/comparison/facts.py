@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from downbeat.comparison.compared import READINGS, UNMATCHED, Compared
@@ -222,13 +223,15 @@ def next_step(
 
 def by_row(compared: Compared) -> Iterator[tuple[str, Compared]]:
     """The cells that differ in size and state alone, by their operation and what else varies."""
-    frame = compared.frame()
-    names = describe_each(frame, "operation", [name for name in FACTORS if name in frame and name not in BESIDE_NAMES])
+    names = row_names(compared.frame())
     for name in dict.fromkeys(names):
         yield str(name), compared[(names == name).to_numpy()]
 
 
-BESIDE_NAMES = ("operation", "size", "state")
+def row_names(frame: pd.DataFrame) -> pd.Series[str]:
+    """The operation of each row, and what else but size and state varies among its rows."""
+    beside = ("operation", "size", "state")
+    return describe_each(frame, "operation", [name for name in FACTORS if name in frame and name not in beside])
 
 
 def verdict_ranges(compared: Compared, brief: bool = False) -> list[str]:

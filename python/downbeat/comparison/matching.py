@@ -22,7 +22,7 @@ from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
 ONLY_IN = "only in "
 NO_HISTORY = f"sessions in the history: 0, {FEWEST_SESSIONS} are needed"
 NOTHING = np.empty(0)
-MOST_NAMES = 12  # of cells, in one line
+MOST_NAMES = 12  # of cells, in two lines of 80 columns
 Key = tuple[Hashable, ...]
 
 

@@ -38,7 +38,7 @@ class AgainstStart:
 
 
 def numbered(experiment: Experiment) -> pd.DataFrame:
-    """Returns the cells that are judged, ready to be matched, with `line`, the name of their start."""
+    """The cells that are judged, ready to be matched, with `line`, the name of their start."""
     cells = judged_cells(experiment)
     return cells.assign(
         counts=True,
@@ -77,11 +77,11 @@ def against_start(experiment: Experiment) -> list[AgainstStart]:
 
 
 def sizes(frame: pd.DataFrame) -> pd.Series[str]:
-    """Returns for each row its size as the end of a cell's name, nothing where the operation has none."""
+    """The size of each row as the end of a cell's name, nothing where the operation has none."""
     return pd.Series([f", {value_text('size', size)}" if size else "" for size in frame["size"]], index=frame.index)
 
 
-def slower_algorithms(cells: pd.DataFrame, fastest: pd.Series[str]) -> dict[str, set[str]]:
+def slower_algorithms(cells: pd.DataFrame, fastest: Mapping[str, str]) -> dict[str, set[str]]:
     """Returns for each `panel` the algorithms that are significantly slower than the fastest.
 
     The same launches have shown which is the fastest, and the luckiest is easily better than its equals. So all pairs
@@ -97,12 +97,12 @@ def slower_algorithms(cells: pd.DataFrame, fastest: pd.Series[str]) -> dict[str,
     for panel, group in cells.groupby("panel", sort=False):
         by_name = {str(name): rows.drop_duplicates("launch") for name, rows in group.groupby("algorithm")}
         for one, other in itertools.combinations(by_name, 2):
-            first, second = (other, one) if other == fastest[panel] else (one, other)
+            first, second = (other, one) if other == fastest[str(panel)] else (one, other)
             match = Matcher(MEDIAN_LATENCY).launches({}, by_name[first], by_name[second], str(panel))
             if not match.obstacle:
                 asked.append((str(panel), first, second))
                 matches.append(match)
-    slower: dict[str, set[str]] = {str(panel): set() for panel in fastest.index}
+    slower: dict[str, set[str]] = {str(panel): set() for panel in fastest}
     for (panel, first, second), judged in zip(asked, judge_matches(matches), strict=True):
         if first == fastest[panel] and judged.verdict == "slower":
             slower[panel].add(second)

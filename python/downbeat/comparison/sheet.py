@@ -37,6 +37,13 @@ SHEET_COLUMNS = (
 )
 
 
+class ComparisonFrame(pd.DataFrame):
+    """The verdicts for users of pandas; a notebook shows it as the command prints it."""
+
+    def _repr_html_(self) -> str:
+        return comparison_sheet(self).html()
+
+
 def shown_rows(compared: Compared, every_state: bool = False) -> tuple[Compared, list[str]]:
     """The rows of states with enough launches for verdicts, and a line on each other state.
 

@@ -34,8 +34,8 @@ class Sides:
         a: those of A; of the history where there is no other A.
         b: those of B.
         past: those of the history, with `session`; None without one.
-        of_a: what they are from.
-        of_b: likewise.
+        of_a: the experiment or frame of A.
+        of_b: likewise of B.
         history: its experiments, by name.
         history_is_a: there is no other A.
         same: both sides are of one experiment.
@@ -67,11 +67,11 @@ class Sides:
         return [name for name in FACTORS if name not in self.compared and name != "computation"]
 
     def values(self, cells: pd.DataFrame) -> dict[str, object]:
-        """Returns what a side has of the factors that are compared."""
+        """The values of a side of the factors that are compared."""
         return {name: cells[name].iloc[0] for name in FACTORS if name in self.compared}
 
     def mismatch(self) -> str:
-        """Returns the first factor whose values differ between A and B, with the values."""
+        """The first factor whose values differ between A and B, with the values."""
         for name in self.key:
             values = [side[name].unique() for side in (self.a, self.b)]
             if set(values[0]) & set(values[1]):
@@ -152,21 +152,20 @@ def check_conditions(conditions: tuple[Conditions, Conditions], alone: bool, use
 
 
 def is_same(a: Side, b: Side) -> bool:
-    """Returns whether two are one experiment."""
     if isinstance(a, Experiment) and isinstance(b, Experiment):
         return a.path.resolve() == b.path.resolve()
     return a is b
 
 
 def names_of_sides(a: Side, b: Side) -> tuple[str, str]:
-    """Returns the names of A and B: paths where two experiments have the same name."""
+    """The names of A and B: paths where two experiments have the same name."""
     if isinstance(a, Experiment) and isinstance(b, Experiment) and a.name == b.name and not is_same(a, b):
         return str(a.path), str(b.path)
     return a.name if isinstance(a, Experiment) else "A", b.name if isinstance(b, Experiment) else "B"
 
 
 def names_of_history(history: Sequence[Side]) -> dict[str, Side]:
-    """Returns experiments by the last part of their paths where it is unique, else by their paths; the oldest first."""
+    """Experiments by the last part of their paths where it is unique, else by their paths; the oldest first."""
     history = in_order_of_time(history)
     last = Counter(one.path.name for one in history if isinstance(one, Experiment))
     return {
@@ -176,7 +175,7 @@ def names_of_history(history: Sequence[Side]) -> dict[str, Side]:
 
 
 def in_order_of_time(history: Sequence[Side]) -> Sequence[Side]:
-    """Returns experiments by the start of their first launch; as they are where one of them does not say it."""
+    """Experiments by the start of their first launch; as they are where one of them does not say it."""
     starts = [
         start_of(launch.context for launch in one.launches) if isinstance(one, Experiment) else math.nan
         for one in history
@@ -187,9 +186,7 @@ def in_order_of_time(history: Sequence[Side]) -> Sequence[Side]:
 
 
 def measured_of(side: Side, metric: str, statistic: str) -> pd.DataFrame:
-    """Returns the cells of a side, with `uncertainty`: what clocks do to a value.
-
-    That is so many error bounds of the global clock as can be in it, or what the step of the ranks' clocks hides, s.
+    """The cells of a side, with `uncertainty`: error bounds of the global clock, or the step of local clocks, s.
 
     Raises:
         UsageError: a frame lacks columns, or no launch of an experiment has the metric.
@@ -212,7 +209,7 @@ def has_metric(side: Side, metric: str) -> bool:
 
 
 def uncertainty_of(cells: pd.DataFrame, metric: str, statistic: str) -> pd.Series[float]:
-    """Returns what clocks do to a value of each cell, as `measured_of` has it, s."""
+    """The effect of clocks on a value of each cell, as `measured_of` has it, s."""
     bounds = METRICS[metric].clock_bounds
     return bounds * cells["error_bound"] if bounds else hidden_by_step(cells, metric, statistic)
 
@@ -223,7 +220,7 @@ def differs(a: pd.Series, b: pd.Series) -> bool:
 
 
 def in_common_states(*sides: pd.DataFrame) -> list[pd.DataFrame]:
-    """Returns cells of several experiments with the states that these had together, and whether each cell `counts`."""
+    """Cells of several experiments with the states that these had together, and whether each cell `counts`."""
     together = with_states(pd.concat(sides))
     together = together.assign(counts=countable(together))
     ends = np.cumsum([len(side) for side in sides])
@@ -233,12 +230,9 @@ def in_common_states(*sides: pd.DataFrame) -> list[pd.DataFrame]:
 def history_cells(
     frames: Mapping[str, pd.DataFrame], conditions: Mapping[str, object], like: pd.DataFrame
 ) -> pd.DataFrame:
-    """Returns the cells of all sessions that meet conditions, with the name of the experiment as `session`.
+    """The cells of all sessions, frames by name, that meet conditions, with `session`; `like`: with these columns.
 
-    Args:
-        frames: cells by the name of their experiment.
-        conditions: as in `select`; an experiment without such cells is left out.
-        like: a frame with these columns.
+    An experiment without such cells is left out.
     """
     parts = []
     for name, frame in frames.items():
@@ -250,7 +244,7 @@ def history_cells(
 
 
 def alike(cells: pd.DataFrame, side: pd.DataFrame, compared: Iterable[str]) -> pd.DataFrame:
-    """Returns the cells of a history that are of what A is, where a factor is compared.
+    """The cells of a history with A's values of the factors that are compared.
 
     A name that the history has but once is that of A, whatever it is: `library` and `environment` are names that people
     give.

@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from downbeat.data.cell_summaries import hidden_by_step
-from downbeat.data.cells import CHANGED, NO_PATTERN, USUAL, WRONG, countable, start_names
+from downbeat.data.cells import USUAL, countable, start_names
 from downbeat.run.experiment import Experiment
 from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.location import Interval, typical_interval
+from downbeat.tables import Texts
 from downbeat.text import bytes_text
 
 # With a picture or two for each of more, a page takes minutes to draw and megabytes to keep.
 MOST_OPERATIONS = 12
 
 
-def measured_cells(experiment: Experiment) -> pd.DataFrame:
-    """Returns the rows that have valid samples and right results, of one state of the machine each."""
-    cells = experiment.cells
-    return cells[(cells["valid_count"] > 0) & ~cells["status"].isin((WRONG, CHANGED))]
-
-
 def plain_cells(experiment: Experiment) -> pd.DataFrame:
-    """Returns those of them that are of the operation alone, without planned delays or computation."""
-    cells = measured_cells(experiment)
-    return cells[(cells["pattern"] == NO_PATTERN) & (cells["computation"] == 0)]
+    """Returns the plain cells of an experiment (`Cells.plain`)."""
+    return experiment.cells[experiment.cell_table.plain]
 
 
 def judged_cells(experiment: Experiment) -> pd.DataFrame:
-    """Returns those of the plain ones that a verdict may rest on (`countable`); pictures show the others as well."""
+    """Those of the plain ones that a verdict may rest on (`countable`); pictures show the others as well."""
     cells = plain_cells(experiment)
     return cells[countable(cells)]
-
-
-def by_operation(cells: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Returns the operations that get a picture of their own, with their rows: the first `MOST_OPERATIONS`."""
-    for operation in cells["operation"].unique()[:MOST_OPERATIONS]:
-        yield str(operation), cells[cells["operation"] == operation]
 
 
 # How an operation was started; `synchronization` names all three.
@@ -51,22 +39,31 @@ PANELS = ("library", "ranks", "environment", "variant", "datatype", "size", "sta
 
 
 def synchronization(frame: pd.DataFrame) -> pd.Series[str]:
-    """Returns for each row how its start was made, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
+    """The start of each row, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
     names = start_names(*(frame[name] for name in SYNCHRONIZATION))
     return pd.Series(names, index=frame.index, dtype=object)
 
 
+def described(factors: Mapping[str, Iterable[object]]) -> Texts:
+    """For each row the values of the factors that vary: `mpich, 4 ranks, 64K bytes`.
+
+    Args:
+        factors: their values by name, at least one, a value for each row.
+    """
+    every = {name: list(values) for name, values in factors.items()}
+    texts = [[value_text(name, one) for one in values] for name, values in every.items() if len(set(values)) > 1]
+    rows = len(next(iter(every.values())))
+    return np.array([", ".join(row) for row in zip(*texts, strict=True)] if texts else [""] * rows, dtype=object)
+
+
 def describe(frame: pd.DataFrame, factors: Sequence[str]) -> pd.Series[str]:
-    """Returns for each row the values of the factors that vary in the frame: `mpich, 4 ranks, 64K bytes`."""
-    varying = [name for name in factors if frame[name].nunique() > 1]
-    texts = [[value_text(name, value) for value in frame[name]] for name in varying]
-    return pd.Series(
-        [", ".join(row) for row in zip(*texts, strict=True)] if varying else "", index=frame.index, dtype=object
-    )
+    """Returns for each row the values of the factors that vary in the frame (`described`)."""
+    texts = described({name: frame[name] for name in factors}) if factors else ""
+    return pd.Series(texts, index=frame.index, dtype=object)
 
 
 def describe_each(frame: pd.DataFrame, first: str, factors: Sequence[str]) -> pd.Series[str]:
-    """Returns for each row the value of one factor, and of those others that vary among the rows which share it."""
+    """The value of one factor, and of those others that vary among the rows which share it, for each row."""
     texts = pd.Series("", index=frame.index, dtype=object)
     for value, group in frame.groupby(first, sort=False):
         rest = describe(group, factors)
@@ -75,7 +72,7 @@ def describe_each(frame: pd.DataFrame, first: str, factors: Sequence[str]) -> pd
 
 
 def value_text(factor: str, value: object) -> str:
-    """Returns a factor's value in words that need no heading."""
+    """A factor's value in words that need no heading."""
     if factor == "size":
         return f"{bytes_text(float(str(value)))} bytes" if value else "no message"
     if factor == "ranks":
@@ -96,42 +93,7 @@ MEDIAN_LATENCY = "latency_avg_median"
 DEFINITIONS = {"overlap_osu": "OSU", "overlap_imb": "IMB", "overlap_window": "from the common start"}
 
 
-def all_overlaps(experiment: Experiment) -> pd.DataFrame:
-    """Returns the cells that compute, with `DEFINITIONS` as shares; empty where nothing was measured so."""
-    cells = experiment.cells
-    if not set(DEFINITIONS) <= set(cells):
-        return pd.DataFrame()
-    return cells[(cells["computation"] > 0) & cells["overlap_window"].notna()].reset_index(drop=True)
-
-
-# One operation at one size after one start, with and without a delay.
-CELL = [*CONFIGURATION, "operation", "size", "synchronizer", "barrier_algorithm", "timing"]
-TIME = "global_time_median"
-DELAY = "imbalance_worst_median"
-
-
-def late_launches(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns the cells with a delay, each beside the one without of the same launch.
-
-    Args:
-        cells: rows of `Experiment.cells`.
-
-    Returns:
-        `CELL`, `launch`, `pattern`, `place` (of the delay among those of the pattern: multiples of the operation's time
-        are other delays in each launch), in s `delay` (achieved), `time` and `time_without` it; `benefit`, `share`.
-    """
-    keys = [*CELL, "launch"]
-    without = cells[cells["pattern"] == NO_PATTERN].drop_duplicates(keys)[[*keys, TIME]]
-    late = cells[cells["pattern"] != NO_PATTERN].merge(without.rename(columns={TIME: "time_without"}), on=keys)
-    late = late.rename(columns={TIME: "time", DELAY: "delay"})
-    late["place"] = late.groupby([*keys, "pattern"])["largest_delay"].rank(method="dense").astype(int)
-    hidden = late["time_without"] + late["delay"] - late["time"]
-    shorter = late[["time_without", "delay"]].min(axis=1)
-    late = late.assign(benefit=hidden / late["time"], share=hidden / shorter.where(shorter > 0))
-    return late[[*keys, "pattern", "place", "delay", "time", "time_without", "benefit", "share"]]
-
-
-def positive_interval(values: Sequence[float] | pd.Series[float], hidden: float = 0.0) -> Interval:
+def positive_interval(values: ArrayLike, hidden: float = 0.0) -> Interval:
     """Returns the typical launch with its 95 % interval; NaN where a value is missing or not positive.
 
     `hidden` is how much all values may be off together, as by the step of a clock.
@@ -142,7 +104,7 @@ def positive_interval(values: Sequence[float] | pd.Series[float], hidden: float 
     return typical_interval(numbers, hidden=hidden)
 
 
-def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
+def mean_interval(values: ArrayLike) -> Interval:
     """Returns the mean over launches with its 95 % interval by Student's t, for what can be zero or negative.
 
     A single launch has no interval: its ends are NaN, as all is where a value is missing.
@@ -153,31 +115,3 @@ def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
         return Interval(mean, np.nan, np.nan, len(numbers))
     half = float(t_quantile(len(numbers) - 1, 0.975) * numbers.std(ddof=1) / np.sqrt(len(numbers)))
     return Interval(mean, mean - half, mean + half, len(numbers))
-
-
-def summarize_groups(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
-    """Returns a row per group with `estimate`, `low`, `high` (the typical launch) and `launches`.
-
-    Intervals are wider by what the step of the clock hides of a metric, else by the column `<column>_hidden`.
-    """
-    metric, _, statistic = column.rpartition("_")
-    hidden = frame.get(f"{column}_hidden", hidden_by_step(frame, metric, statistic))
-    rows = []
-    for key, values in frame.groupby(list(by), sort=False, dropna=False)[column]:
-        interval = positive_interval(values, float(hidden[values.index].mean()))
-        rows.append((*key, interval.estimate, interval.low, interval.high, interval.count))
-    return pd.DataFrame(rows, columns=[*by, "estimate", "low", "high", "launches"])
-
-
-def typical_values(frame: pd.DataFrame, by: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
-    """Returns the typical launch of each column, a row per group in the order of `summarize_groups`.
-
-    NaN where a value of a group is missing or not positive.
-    """
-    groups = frame.groupby(list(by), sort=False, dropna=False)
-    return groups[list(columns)].agg(typical_value)
-
-
-def typical_value(values: pd.Series[float]) -> float:
-    """Returns the typical launch; NaN where a value is missing or not positive."""
-    return positive_interval(values).estimate

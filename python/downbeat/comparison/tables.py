@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -28,9 +27,6 @@ from downbeat.statistics.location import (
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.text import counted
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 SCHEMA_VERSION = 1  # of the record
 
 
@@ -43,46 +39,40 @@ def is_dataset(path: Path) -> bool:
 
 
 def dataset_lines(path: Path) -> list[str]:
-    """Returns lines that say what a file holds; of a variable with one value, the value."""
+    """The content of a file, in lines; of a variable with one value, the value."""
     with reading(path):
-        return open_dataset_lines(open_launch(path))
-
-
-def open_dataset_lines(data: xr.Dataset) -> list[str]:
-    """Returns `dataset_lines` of a file that is open."""
-    sizes = [["dimension", "size"], *([str(name), str(size)] for name, size in data.sizes.items())]
-    variables = [["variable", "dimensions", "unit", "meaning"]]
-    for name, variable in data.variables.items():
-        one = variable.size == 1
-        last = str(variable.values.item()) if one else str(variable.attrs.get("long_name", ""))
-        variables.append([str(name), ", ".join(map(str, variable.dims)), str(variable.attrs.get("units", "")), last])
-    head = [f"{data.attrs['title']}, {data.attrs['date']}", f"  MPI  {data.attrs['mpi_library']}", ""]
-    tables = [*aligned(sizes, (True, False)), "", *aligned(variables, (True,) * 4)]
-    return [*head, *(line.rstrip() for line in tables)]
+        data = open_launch(path)
+        sizes = [["dimension", "size"], *([str(name), str(size)] for name, size in data.sizes.items())]
+        variables = [["variable", "dimensions", "unit", "meaning"]]
+        for name, variable in data.variables.items():
+            one = variable.size == 1
+            last = str(variable.values.item()) if one else str(variable.attrs.get("long_name", ""))
+            variables.append(
+                [str(name), ", ".join(map(str, variable.dims)), str(variable.attrs.get("units", "")), last]
+            )
+        head = [f"{data.attrs['title']}, {data.attrs['date']}", f"  MPI  {data.attrs['mpi_library']}", ""]
+        tables = [*aligned(sizes, (True, False)), "", *aligned(variables, (True,) * 4)]
+        return [*head, *(line.rstrip() for line in tables)]
 
 
 def dataset_record(path: Path) -> dict[str, object]:
-    """Returns the content of a file for programs: attributes, then variables with dimensions, unit, meaning, values."""
+    """The content of a file for programs: attributes, then variables with dimensions, unit, meaning, values."""
     with reading(path):
-        return record_of(open_launch(path))
-
-
-def record_of(data: xr.Dataset) -> dict[str, object]:
-    """Returns `dataset_record` of a file that is open."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "attributes": dict(data.attrs),
-        "dimensions": {str(name): size for name, size in data.sizes.items()},
-        "variables": {
-            str(name): {
-                "dimensions": [str(one) for one in variable.dims],
-                "unit": str(variable.attrs.get("units", "")),
-                "meaning": str(variable.attrs.get("long_name", "")),
-                "values": variable.astype(str).values if variable.dtype.kind in "OSU" else variable.values,
-            }
-            for name, variable in data.variables.items()
-        },
-    }
+        data = open_launch(path)
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "attributes": dict(data.attrs),
+            "dimensions": {str(name): size for name, size in data.sizes.items()},
+            "variables": {
+                str(name): {
+                    "dimensions": [str(one) for one in variable.dims],
+                    "unit": str(variable.attrs.get("units", "")),
+                    "meaning": str(variable.attrs.get("long_name", "")),
+                    "values": variable.astype(str).values if variable.dtype.kind in "OSU" else variable.values,
+                }
+                for name, variable in data.variables.items()
+            },
+        }
 
 
 SIDE_BY_SIDE = "synchronizer"
@@ -98,7 +88,7 @@ TABLE_COLUMNS = (
 
 
 def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
-    """Returns the sheet of an experiment: a row per operation and size, synchronizers side by side."""
+    """The sheet of an experiment: a row per operation and size, synchronizers side by side."""
     without = experiment.lines_on_metric(metric)
     first = experiment.launches[0].context
     count = len(experiment.launches)
@@ -141,7 +131,7 @@ def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
 
 
 def number_fields(launches: int, frame: pd.DataFrame, lone: bool) -> dict[str, Field]:
-    """Returns the fields of the columns of `summarize_launches` that are shown."""
+    """The fields of the columns of `summarize_launches` that are shown."""
     typical = ", then the typical launch" if launches > 1 else ""
     half = "half of the 95 % interval of the typical launch, in percent, if launches are independent"
     return {
@@ -156,14 +146,14 @@ def number_fields(launches: int, frame: pd.DataFrame, lone: bool) -> dict[str, F
 
 
 def place_of(context: Mapping[str, object]) -> tuple[str, str]:
-    """Returns where a launch ran: on hosts, or simulated on a platform."""
+    """The hosts of a launch, or the platform that it was simulated on."""
     if "simulated" in context:
         return "simulated", without_seed(str(context["simulated"])).replace(",", ", ")
     return "hosts", str(context["hosts"])
 
 
 def experiment_record(experiment: Experiment, metric: str) -> dict[str, object]:
-    """Returns the numbers of `downbeat show` for programs: a cell for each combination of factors, times in s."""
+    """The numbers of `downbeat show` for programs: a cell for each combination of factors, times in s."""
     experiment.lines_on_metric(metric)
     factors = [name for name in FACTORS if name not in IMPLIED]
     frame = summarize_launches(experiment.cells, factors, metric)
@@ -181,7 +171,7 @@ def experiment_record(experiment: Experiment, metric: str) -> dict[str, object]:
 
 
 def shown_factors(experiment: Experiment) -> list[str]:
-    """Returns the factors that tell the cells of an experiment apart, and those that every table has."""
+    """The factors that tell the cells of an experiment apart, and those that every table has."""
     return sorted({*experiment.varying(), "operation", "size", SIDE_BY_SIDE}, key=FACTORS.index)
 
 
@@ -219,7 +209,7 @@ def summarize_launches(cells: pd.DataFrame, factors: Sequence[str], metric: str)
 
 
 def sample_notes(frame: pd.DataFrame) -> list[str]:
-    """Returns what the numbers alone do not show: rejected samples, cells that lack some, launches that lack cells."""
+    """Rejected samples, cells that lack some, launches that lack cells."""
     lines = []
     rejected = frame.groupby(SIDE_BY_SIDE, sort=False)["rejected"].max()
     if (rejected > 0).any():
@@ -233,13 +223,13 @@ def sample_notes(frame: pd.DataFrame) -> list[str]:
 
 
 def cell_names(rows: pd.DataFrame) -> list[str]:
-    """Returns what cells are called: the values of their factors."""
+    """The values of the factors of each row."""
     names = [name for name in rows if name in FACTORS]
     return [" ".join(word(value) for value in row) for row in rows[names].to_numpy(dtype=object)]
 
 
 def typical_of_launches(medians: NDArray[np.float64], hidden: float = 0.0) -> Interval:
-    """Returns the typical one of the launches that have a median; NaN where one of them has no logarithm.
+    """The typical one of the launches that have a median; NaN where one of them has no logarithm.
 
     `hidden` is how much all may be off together.
     """

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from downbeat.statistics.series import LEFT_BY_INTERPOLATION
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, Wide, column
 
 OK = "ok"
@@ -36,6 +37,11 @@ class Summaries(Table):
     max_s: Floats = column("largest", "s")
     step_s: Floats = column("step of the clock in samples of the metric; 0 where none is known", "s")
 
+    @property
+    def hidden_s(self) -> Floats:
+        """How much the step of the clock may change each median, s (`hidden_by_step`)."""
+        return self.step_s * LEFT_BY_INTERPOLATION
+
 
 class Cells(Wide):
     """One row per launch and cell; of one launch, without its factors. `source` has all fields of the files."""
@@ -60,6 +66,9 @@ class Cells(Wide):
     error_bound: Floats = column("bound of the error of the global clock", "s", missing=np.nan)
     valid_count: Ints = column("valid samples", "1", missing=0)
     rejected: Ints = column("samples that failed to start together, or ended late", "1", missing=0)
+    overlap_osu: Floats = column("overlap with computation, as OSU defines it", "1", missing=np.nan)
+    overlap_imb: Floats = column("overlap with computation, as IMB defines it", "1", missing=np.nan)
+    overlap_window: Floats = column("overlap with computation, from the common start", "1", missing=np.nan)
     wall_time: Floats = column("time for which the cell was measured", "s", missing=np.nan)
     canary_path: Texts = column("what the round trips around its blocks were of", missing="")
 

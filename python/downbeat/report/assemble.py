@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import pandas as pd
 
 from downbeat.comparison.settings import LIBRARY_SETTING, context_differences
 from downbeat.comparison.sides import names_of_history
 from downbeat.comparison.tables import place_of
+from downbeat.data.clock_files import DriftingPairs, Schemes, SynchronizerSkews, TripPairs
 from downbeat.data.launch_file import open_launch, open_netcdf
-from downbeat.errors import UsageError, reading
+from downbeat.errors import UsageError
 from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
 from downbeat.report.conditions import distinct, launches_section, library_text, machine_section, measured_section
 from downbeat.report.findings import answer_of, skew_fact, start_text
@@ -41,60 +41,61 @@ FIRST = (draw_contrast, draw_starts)  # are in sections of their own
 
 def skews(data: xr.Dataset) -> Sentence:
     """Says how far apart ranks leave which synchronizer."""
-    medians = data["skew_median"].to_series().dropna()
-    return skew_fact(pd.DataFrame({"low": medians, "high": medians}), float(data["error_bound"].max()))
+    skews_of = SynchronizerSkews.of(data)
+    pairs = zip(skews_of.synchronizer, skews_of.skew_median, strict=True)
+    return skew_fact(
+        {line: (skew, skew) for line, skew in pairs if not np.isnan(skew)}, np.nanmax(skews_of.error_bound)
+    )
 
 
 def schemes(data: xr.Dataset) -> Sentence:
     """Says which of the schemes with the smallest errors is the quickest."""
     if "true_max" not in data and str(data.attrs.get("clock_domains")) == "1":
         return Sentence("one_clock", {})
-    kind, error = ("true error", "true_max") if "true_max" in data else ("measured offset", "offset_max")
-    wait = float(data["wait"].max())
-    errors = data[error].sel(wait=wait).to_series().dropna()
-    durations = data["duration_median"].to_series()[errors.index]
+    table = Schemes.of(data)
+    kind, by_wait = table.errors
+    waits = data.wait.to_numpy()
+    error = by_wait[:, int(waits.argmax())]
+    table, error = table[~np.isnan(error)], error[~np.isnan(error)]
 
-    def of(scheme: str) -> dict[str, object]:
-        return {"scheme": scheme, "error": float(errors[scheme]), "duration": float(durations[scheme])}
+    def of(row: int) -> dict[str, object]:
+        return {"scheme": table.scheme[row], "error": float(error[row]), "duration": float(table.duration_median[row])}
 
+    good = np.flatnonzero(error <= AS_GOOD * error.min())
+    outside = table.outside.max() if len(table) and table.outside.ndim > 1 else np.nan
     values = {
-        "wait": f"{wait:g}",
+        "wait": f"{float(waits.max()):g}",
         "kind": kind,
-        "best": of(str(durations[errors <= AS_GOOD * errors.min()].idxmin())),
-        "quickest": of(str(durations.idxmin())),
-        "outside": float(data["outside"].max()) if "outside" in data else None,
+        "best": of(int(good[np.nanargmin(table.duration_median[good])])),
+        "quickest": of(int(np.nanargmin(table.duration_median))),
+        "outside": None if np.isnan(outside) else float(outside),
     }
     return Sentence("schemes", values)
 
 
 def drifts(data: xr.Dataset) -> Sentence:
     """Says how fast the clocks of each pair drift apart, and what a straight line is worth."""
+    table, times = DriftingPairs.of(data), data.time.to_numpy()
+    columns = (table.pair, table.skew, table.beyond_bounds, table.residual_max, table.prediction_error)
     pairs = [
         {
-            "pair": str(data["pair"].to_numpy()[place]),
-            "skew": f"{float(data['skew'][place]) * MICROSECONDS:+.3g}",
-            "unsure": not beyond_bounds(data, place),
-            "residual": float(data["residual_max"][place]),
-            "error": abs(float(data["prediction_error"][place])),
+            "pair": str(pair),
+            "skew": f"{float(skew) * MICROSECONDS:+.3g}",
+            "unsure": not beyond,
+            "residual": float(residual),
+            "error": abs(float(error)),
         }
-        for place in range(data.sizes["pair"])
+        for pair, skew, beyond, residual, error in zip(*columns, strict=True)
     ]
-    return Sentence("drift", {"seconds": digits(float(data["time"].max() - data["time"].min())), "pairs": pairs})
-
-
-def beyond_bounds(data: xr.Dataset, place: int) -> bool:
-    """Returns whether a pair drifted farther than both offsets of a drift may be wrong by."""
-    drift, bound = (data[name][place].to_numpy() for name in ("drift", "offset_bound"))
-    return bool((np.abs(drift) > bound + bound[0]).any())
+    return Sentence("drift", {"seconds": digits(float(times.max() - times.min())), "pairs": pairs})
 
 
 def round_trips(data: xr.Dataset) -> Sentence:
     """Says how long round trips take."""
-    numbers = {"least": "rtt_min", "median": "rtt_median", "p99": "rtt_p99"}
+    table = TripPairs.of(data)
     pairs = [
-        {"pair": str(data["pair"].to_numpy()[place])}
-        | {name: float(data[variable][place]) for name, variable in numbers.items()}
-        for place in range(data.sizes["pair"])
+        {"pair": str(pair), "least": float(least), "median": float(median), "p99": float(p99)}
+        for pair, least, median, p99 in zip(table.pair, table.rtt_min, table.rtt_median, table.rtt_p99, strict=True)
     ]
     return Sentence("round_trips", {"samples": data.sizes["sample"], "pairs": pairs})
 
@@ -200,16 +201,14 @@ def differences_between(experiments: Sequence[Experiment]) -> Iterator[str]:
 def part_of(source: Source, prefix: str) -> Contribution:
     """Returns what a page has of a source; `prefix` begins the titles of its sections."""
     if isinstance(source, Tuned):
-        with reading(source.path / RECORD_FILE):
-            return Contribution(*tuned_page(source, prefix))
+        return Contribution(*tuned_page(source, prefix))
     return contribution_of(source, prefix) if isinstance(source, Experiment) else file_sections(source, prefix)
 
 
 def where_and_when(source: Source) -> str:
     """Returns the end of a title: host and day of the first launch."""
     if isinstance(source, Tuned):
-        with reading(source.path / RECORD_FILE):
-            return f", {source.record['host']}, {source.record['written'][:10]}"
+        return f", {source.record.host}, {source.record.written[:10]}"
     context = source.launches[0].context if isinstance(source, Experiment) else source.attrs
     hosts = [line.partition(":")[0] for line in str(context.get("hosts", "")).splitlines()]
     place = place_of(context)[0] if hosts else ""
@@ -272,7 +271,7 @@ def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
     first = (*latency_pictures(contrast), *ratio_pictures(contrast))
     barrier = ratio_pictures(starts) if starts is not contrast else []
     rest = tuple(picture for draw in OF_EXPERIMENTS if draw not in FIRST for picture in draw(experiment))
-    number, states = counted(len(warnings), "warning"), state_lines(experiment.cells)
+    number, states = counted(len(warnings), "warning"), state_lines(experiment.cell_table)
     before = [*states[1:], *([f"{number}, below the pictures."] if warnings else [])]
     lines = (Fact("before you rely on it", "; ".join(before)),) if before else ()
     definitions = tuple((fact.about, fact.text) for fact in answer.found)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
+from downbeat.data.clock_files import DriftingPairs, Edges, Schemes, TripPairs
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Dots, Line, Panel
 from downbeat.report.style import GRAY, Picture
+from downbeat.tables import Flags, Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS
 
 if TYPE_CHECKING:
@@ -24,23 +25,35 @@ DRIFT_CAPTION = (
 )
 
 
+class DriftPoints(Table):
+    """The offsets of pairs of clocks over time."""
+
+    pair: Texts = column("ranks of the pair")
+    time_s: Floats = column("time since the first measurement", "s")
+    drift_us: Floats = column("offset minus the first one", "us")
+    residual_us: Floats = column("offset minus a straight line", "us")
+    bound_us: Floats = column("bound of the error of the offset", "us")
+
+
 def draw_drift(data: xr.Dataset) -> list[Picture]:
     """Draws what `downbeat-bench drift` recorded: how far the local clocks of pairs of ranks drifted apart."""
     if not {"drift", "residual"} <= set(data.data_vars):
         return []
-    frame = data[["drift", "residual", "offset_bound"]].to_dataframe().reset_index().dropna(subset=["drift"])
-    columns = {"drift_us": "drift", "residual_us": "residual", "bound_us": "offset_bound"}
-    numbers = pd.DataFrame({"pair": frame["pair"].astype(str), "time_s": frame["time"]})
-    numbers = numbers.assign(**{name: frame[of] * MICROSECONDS for name, of in columns.items()})
+    pairs, times = DriftingPairs.of(data), data.time.to_numpy().astype(float)
+    numbers = DriftPoints.of_tuples(
+        (pair, times[at], *(one[row, at] * MICROSECONDS for one in (pairs.drift, pairs.residual, pairs.offset_bound)))
+        for row, pair in enumerate(pairs.pair)
+        for at in np.flatnonzero(~np.isnan(pairs.drift[row]))
+    )
     above, below = [], []
-    for place, (pair, line) in enumerate(numbers.groupby("pair", sort=False)):
-        points = line.iloc[:: -(-len(line) // MOST_POINTS)]
-        time, rest, bound = points["time_s"], points["residual_us"], points["bound_us"]
-        above.append(Line(f"ranks {pair}", time, points["drift_us"], color=place, marker=NO_MARKER))
+    for place, (pair, line) in enumerate(numbers.groups(numbers.pair)):
+        points = line[:: -(-len(line) // MOST_POINTS)]
+        time, rest, bound = points.time_s, points.residual_us, points.bound_us
+        above.append(Line(f"ranks {pair}", time, points.drift_us, color=place, marker=NO_MARKER))
         below.append(Line("", time, rest, rest - bound, rest + bound, place, marker=NO_MARKER))
     panels = [Panel(above, "", "drift [us]"), Panel(below, "time [s]", "off the line [us]", y_at=0.0)]
     title = "How local clocks drift apart"
-    return [make_picture("clock_drift", title, DRIFT_CAPTION, panels, numbers, columns=1, share_x=True)]
+    return [make_picture("clock_drift", title, DRIFT_CAPTION, panels, numbers.frame(), columns=1, share_x=True)]
 
 
 PARETO_CAPTION = (
@@ -57,29 +70,39 @@ def pareto_front(duration: np.ndarray, error: np.ndarray) -> np.ndarray:
     return np.asarray(~(quicker & better).any(axis=1))
 
 
+class SchemePoints(Table):
+    """Schemes, by the time after the synchronization."""
+
+    wait_s: Floats = column("time after the synchronization", "s")
+    scheme: Texts = column("scheme with its parameters")
+    duration_us: Floats = column("duration of a synchronization", "us")
+    error_us: Floats = column("largest error over ranks", "us")
+    on_front: Flags = column("whether no other scheme is both quicker and better")
+
+
 def draw_pareto(data: xr.Dataset) -> list[Picture]:
     """Draws what `downbeat-bench clock` measured, a panel per time after the synchronization."""
     if not {"duration_median", "offset_max"} <= set(data.data_vars):
         return []
-    kind, error = ("true error", "true_max") if "true_max" in data else ("measured offset", "offset_max")
-    frames, panels = [], []
-    for wait in data["wait"].to_numpy().astype(float):
-        seen = data.sel(wait=wait)
-        durations, errors = (seen[name].to_numpy() * MICROSECONDS for name in ("duration_median", error))
-        columns = {"scheme": seen["scheme"].to_numpy(), "duration_us": durations, "error_us": errors}
-        group = pd.DataFrame({"wait_s": wait, **columns}).dropna()
-        x, y = (group[name].to_numpy() for name in ("duration_us", "error_us"))
-        group = group.assign(on_front=pareto_front(x, y))
-        front, rest = group[group["on_front"]].sort_values("duration_us"), group[~group["on_front"]]
+    schemes = Schemes.of(data)
+    kind, errors = schemes.errors
+    parts, panels = [], []
+    for at, wait in enumerate(data.wait.to_numpy().astype(float)):
+        x, y = schemes.duration_median * MICROSECONDS, errors[:, at] * MICROSECONDS
+        known = ~np.isnan(x) & ~np.isnan(y)
+        x, y, names = x[known], y[known], schemes.scheme[known]
+        front = pareto_front(x, y)
+        group = SchemePoints.of_tuples(zip([wait] * len(x), names, x, y, front, strict=True))
+        shown = np.flatnonzero(front)[np.argsort(x[front], kind="stable")]
         lines = [
-            Line("", rest["duration_us"], rest["error_us"], color=GRAY, style="", marker=0),
-            Line("", front["duration_us"], front["error_us"]),
+            Line("", x[~front], y[~front], color=GRAY, style="", marker=0),
+            Line("", x[shown], y[shown]),
         ]
-        notes = list(zip(x, y, group["scheme"], strict=True))
+        notes = list(zip(x, y, names, strict=True))
         title = f"after {wait:g} s" if wait else "at once"
         panels.append(Panel(lines, "duration [us]", f"{kind} [us]", title, "log", "log", notes=notes))
-        frames.append(group)
-    numbers, caption = pd.concat(frames, ignore_index=True), PARETO_CAPTION.format(kind)
+        parts.append(group)
+    numbers, caption = SchemePoints.joined(parts).frame(), PARETO_CAPTION.format(kind)
     return [make_picture("clock_pareto", "Which synchronization scheme?", caption, panels, numbers, columns=1)]
 
 
@@ -94,19 +117,20 @@ def draw_edges(data: xr.Dataset) -> list[Picture]:
     """Draws the comparisons that `downbeat-bench clock` recorded of schemes with partners."""
     if "edge_residual" not in data:
         return []
-    names = [f"edge_{name}" for name in ("scheme", "rank", "partner", "residual")]
-    numbers = data[names].to_dataframe().reset_index(drop=True)
-    numbers["residual_us"] = numbers.pop("edge_residual") * MICROSECONDS
+    dimension = str(data.edge_residual.dims[0])
+    edges = Edges.of(data.rename({dimension: "edge"}).assign_coords(edge=np.arange(data.sizes[dimension])))
+    residuals = edges.edge_residual * MICROSECONDS
+    numbers = edges.frame().drop(columns=["edge", "edge_residual"]).assign(residual_us=residuals)
     panels = [
         Panel(
-            [Dots(group["edge_rank"], group["edge_partner"], group["residual_us"], "residual [us]")],
+            [Dots(edges.edge_rank[rows], edges.edge_partner[rows], residuals[rows], "residual [us]")],
             "rank",
             "partner",
             str(scheme),
             "whole",
             "whole",
         )
-        for scheme, group in numbers.groupby("edge_scheme")
+        for scheme, rows in sorted(grouped(edges.edge_scheme), key=lambda one: str(one[0]))
     ]
     title = "Which paths disagree with all others?"
     return [make_picture("clock_edges", title, EDGES_CAPTION, panels, numbers, columns=1)]
@@ -118,19 +142,30 @@ TRIPS_CAPTION = (
 )
 
 
+class Bins(Table):
+    """Histograms of round trips."""
+
+    pair: Texts = column("ranks of the pair")
+    from_us: Floats = column("left end of the bin", "us")
+    width_us: Floats = column("width of the bin", "us")
+    round_trips: Ints = column("round trips in the bin", "1")
+
+
 def draw_round_trips(data: xr.Dataset) -> list[Picture]:
     """Draws the histograms that `downbeat-bench rtt` made, a panel per pair."""
     if not {"rtt_median", "histogram_left"} <= set(data.data_vars):
         return []
-    frame = data[["histogram_left", "histogram_count"]].to_dataframe().reset_index()
-    width = frame["pair"].map(data["histogram_width"].to_series()) * MICROSECONDS
-    left = frame["histogram_left"] * MICROSECONDS
-    columns = {"pair": frame["pair"].astype(str), "from_us": left, "width_us": width}
-    numbers = pd.DataFrame({**columns, "round_trips": frame["histogram_count"]}).dropna()
-    numbers = numbers[numbers["width_us"] > 0]
+    pairs = TripPairs.of(data)
+    lefts, widths = pairs.histogram_left * MICROSECONDS, pairs.histogram_width * MICROSECONDS
+    numbers = Bins.of_tuples(
+        (pair, lefts[row, bin_], widths[row], pairs.histogram_count[row, bin_])
+        for row, pair in enumerate(pairs.pair)
+        for bin_ in np.flatnonzero(~np.isnan(lefts[row]) & ~np.isnan(pairs.histogram_count[row]) & (widths[row] > 0))
+    )
     panels = []
-    for pair, bars in numbers.groupby("pair", sort=False):
-        edges = np.append(bars["from_us"], bars["from_us"].iloc[-1] + bars["width_us"].iloc[-1])
-        steps = Line("", edges, np.append(bars["round_trips"], 0), style="steps", marker=NO_MARKER)
+    for pair, bars in numbers.groups(numbers.pair):
+        edges = np.append(bars.from_us, bars.from_us[-1] + bars.width_us[-1])
+        steps = Line("", edges, np.append(bars.round_trips, 0), style="steps", marker=NO_MARKER)
         panels.append(Panel([steps], "round trip [us]", "round trips", f"ranks {pair}"))
-    return [make_picture("round_trips", "How long a round trip takes", TRIPS_CAPTION, panels, numbers)]
+    title = "How long a round trip takes"
+    return [make_picture("round_trips", title, TRIPS_CAPTION, panels, numbers.frame())]

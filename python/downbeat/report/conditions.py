@@ -6,10 +6,10 @@ import contextlib
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from downbeat.comparison.settings import ATTRIBUTES, ENVIRONMENT, LIBRARY_SETTING, Kind, value_of
-from downbeat.comparison.summaries import synchronization
 from downbeat.report.page import PageSection, Table, span
 from downbeat.report.warnings import first_line
 from downbeat.run.experiment import Experiment, Launch
@@ -17,6 +17,7 @@ from downbeat.run.machine import settings_of
 from downbeat.run.plan import DEFAULT_VARIANT
 from downbeat.run.simulation import platforms_of
 from downbeat.sentences import listed, time_text
+from downbeat.tables import Floats, Ints, Texts
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted
 
 
@@ -27,20 +28,20 @@ def distinct(values: Iterable[object]) -> list[str]:
 
 def measured_section(experiment: Experiment, prefix: str) -> PageSection:
     """Describes the measurements and the method."""
-    cells, contexts = experiment.cells, [launch.context for launch in experiment.launches]
-    valid, rejected = int(cells["valid_count"].sum()), int(cells["rejected"].sum())
+    cells, contexts = experiment.cell_table, [launch.context for launch in experiment.launches]
+    valid, rejected = int(cells.valid_count.sum()), int(cells.rejected.sum())
     most_cells = max(len(launch.cells) for launch in experiment.launches)
     launches = f"{len(experiment.launches)}, each of {counted(most_cells, 'cell')}; {order_text(experiment)}"
     samples = f"{listed(attribute(contexts, 'stopping_rule'))}, in blocks in random order"
     tolerances = times(contexts, "tolerance_s")
     definitions = (
-        ("operations", listed(distinct(cells["operation"]))),
-        ("sizes", sizes_text(cells)),
-        ("types", listed(distinct(cells["datatype"]))),
-        ("algorithms", listed(distinct(cells["algorithm"]))),
-        ("synchronizers", listed(distinct(synchronization(cells)))),
-        ("arrival patterns", patterns_text(cells)),
-        ("processes", listed(distinct(cells["ranks"]))),
+        ("operations", listed(distinct(cells.operation))),
+        ("sizes", sizes_text(cells.size)),
+        ("types", listed(distinct(cells.datatype))),
+        ("algorithms", listed(distinct(cells.algorithm))),
+        ("synchronizers", listed(distinct(cells.started_by))),
+        ("arrival patterns", patterns_text(cells.pattern, cells.largest_delay)),
+        ("processes", listed(distinct(cells.ranks))),
         ("launches", launches),
         ("samples of a cell", samples),
         ("warm-up", f"{listed(attribute(contexts, 'warmup_rule'))} before every block"),
@@ -102,20 +103,19 @@ def attribute(contexts: Iterable[Mapping[str, object]], name: str) -> list[str]:
     return distinct(context.get(name, "unknown") for context in contexts)
 
 
-def sizes_text(cells: pd.DataFrame) -> str:
+def sizes_text(measured: Ints) -> str:
     """Returns the sizes, in bytes."""
-    sizes = sorted(float(size) for size in cells["size"].unique() if size > 0)
-    without = ["no message"] if (cells["size"] == 0).any() else []
+    sizes = [float(size) for size in np.unique(measured) if size > 0]
+    without = ["no message"] if (measured == 0).any() else []
     return listed([*([f"{', '.join(map(bytes_text, sizes))} bytes"] if sizes else []), *without])
 
 
-def patterns_text(cells: pd.DataFrame) -> str:
+def patterns_text(patterns: Texts, largest: Floats) -> str:
     """Returns the patterns with their delays."""
-    late = cells[cells["pattern"] != "none"]
-    if late.empty:
+    delays = largest[patterns != "none"] * MICROSECONDS
+    if not len(delays):
         return "none: all ranks start together"
-    delays = late["largest_delay"] * MICROSECONDS
-    return f"{listed(distinct(cells['pattern']))}, delays of {span(float(delays.min()), float(delays.max()))} us"
+    return f"{listed(distinct(patterns))}, delays of {span(float(delays.min()), float(delays.max()))} us"
 
 
 def order_text(experiment: Experiment) -> str:
@@ -228,7 +228,7 @@ def launches_section(experiment: Experiment, prefix: str) -> PageSection:
     rows = []
     for launch in experiment.launches:
         context, cells = launch.context, launch.cells
-        valid, rejected = int(cells["valid_count"].sum()), int(cells["rejected"].sum())
+        valid, rejected = int(cells.valid_count.sum()), int(cells.rejected.sum())
         offset = context.get("clock_check_offset_s")
         rows.append(
             {

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from downbeat.comparison.compare import comparison_of
 from downbeat.comparison.compared import READINGS, Compared
@@ -19,27 +18,31 @@ from downbeat.comparison.judging import powers_of
 from downbeat.comparison.questions import AgainstStart, numbered, slower_algorithms
 from downbeat.comparison.summaries import (
     CONFIGURATION,
-    MEDIAN_LATENCY,
     PANELS,
     REFERENCE,
-    all_overlaps,
-    describe,
-    late_launches,
-    measured_cells,
-    plain_cells,
-    summarize_groups,
-    synchronization,
 )
-from downbeat.data.cells import NO_PATTERN
-from downbeat.report.compared import COMMON, STARTS, Contrast, cell_name, sides_by
+from downbeat.data.cells import NO_PATTERN, Cells
+from downbeat.report.compared import COMMON, STARTS, Contrast, cell_name, plain_cells, sides_by
 from downbeat.report.page import Fact, Number, span, with_zeros
+from downbeat.report.rows import (
+    Latencies,
+    ShownCells,
+    described_cells,
+    late_cells,
+    latencies,
+    overlapping,
+    shown,
+    typical_median,
+)
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.sentences import Sentence
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, Comparison, simultaneous_interval
+from downbeat.tables import grouped
 from downbeat.text import MICROSECONDS, counted
 
+METRIC = "latency_avg"
 MOST_NAMED_OPERATIONS = 4  # more are in their pictures only
 PLAIN_BARRIER = "mpi_barrier"
 MOST_PARAGRAPHS = 2  # more synchronizers than these share a paragraph
@@ -47,49 +50,51 @@ MOST_PARAGRAPHS = 2  # more synchronizers than these share a paragraph
 
 def algorithm_facts(experiment: Experiment) -> list[Sentence]:
     """Says which algorithms are the fastest, how sure that is, and after which synchronizers others look so."""
-    cells = numbered(experiment)
-    several = [
-        (str(operation), frame.assign(panel=describe(frame, PANELS)))
-        for operation, frame in cells.groupby("operation", sort=False)
-        if frame["algorithm"].nunique() > 1
+    judged = Cells.of(numbered(experiment))
+    groups = {str(name): group for name, group in judged.groups(judged.operation) if len(set(group.algorithm)) > 1}
+    facts = [
+        algorithm_fact(name, shown(group, group.started_by, described_cells(group, PANELS)))
+        for name, group in list(groups.items())[:MOST_NAMED_OPERATIONS]
     ]
-    facts = [algorithm_fact(operation, frame) for operation, frame in several[:MOST_NAMED_OPERATIONS]]
-    if len(several) > MOST_NAMED_OPERATIONS:
-        facts.append(Sentence("more_algorithms", {"operations": len(several) - MOST_NAMED_OPERATIONS}))
+    if len(groups) > MOST_NAMED_OPERATIONS:
+        facts.append(Sentence("more_algorithms", {"operations": len(groups) - MOST_NAMED_OPERATIONS}))
     return facts
 
 
-def algorithm_fact(operation: str, frame: pd.DataFrame) -> Sentence:
-    """Says it of one operation, whose cases are in `panel` and whose starts are in `line`."""
-    latency = summarize_groups(frame, ("panel", "line", "algorithm"), MEDIAN_LATENCY)
-    latency = latency.dropna(subset=["estimate"]).sort_values("estimate", kind="stable")
-    lowest = latency.drop_duplicates(["panel", "line"]).set_index(["line", "panel"])["algorithm"]
-    of_lines = {str(line): group.value_counts(sort=False) for line, group in lowest.groupby(level="line", sort=False)}
+def algorithm_fact(operation: str, cells: ShownCells) -> Sentence:
+    """The fastest algorithms of one operation, by panel and line."""
+    latency = latencies(cells, METRIC)
+    latency = latency[~np.isnan(latency.median_us)]
+    latency = latency[np.argsort(latency.median_us, kind="stable")]
+    lowest: dict[str, dict[str, str]] = {}  # algorithm by line and panel
+    for line, panel, algorithm in zip(latency.line, latency.panel, latency.algorithm, strict=True):
+        lowest.setdefault(line, {}).setdefault(panel, algorithm)
     values: dict[str, object] = {
         "operation": operation,
         "lowest": [
-            {"algorithm": str(name), "cases": int(cases), "line": line}
-            for line, counts in of_lines.items()
-            if line == REFERENCE or REFERENCE not in of_lines
-            for name, cases in counts.items()
+            {"algorithm": name, "cases": cases, "line": line}
+            for line, of_line in lowest.items()
+            if line == REFERENCE or REFERENCE not in lowest
+            for name, cases in Counter(of_line.values()).items()
         ],
     }
-    if REFERENCE not in of_lines:
+    if REFERENCE not in lowest:
         return Sentence("algorithms_unknown", values)
-    fastest = lowest.loc[REFERENCE]
-    slower = slower_algorithms(frame[frame["line"] == REFERENCE], fastest)
-    others = latency[latency["line"] == REFERENCE].groupby("panel")["algorithm"].nunique() - 1
-    deceived: dict[str, int] = {}
-    harmed = 0
-    for line, panel, algorithm in lowest.reset_index().itertuples(index=False, name=None):
-        if panel in fastest.index and algorithm != fastest[panel]:
-            deceived[line] = deceived.get(line, 0) + 1
-            harmed += algorithm in slower[panel]
+    fastest = lowest[REFERENCE]
+    slower = slower_algorithms(cells[cells.line == REFERENCE].frame(), fastest)
+    reference = latency[latency.line == REFERENCE]
+    others = {panel: len(set(group.algorithm)) - 1 for panel, group in reference.groups(reference.panel)}
+    wrong = [
+        (line, panel, algorithm)
+        for line, of_line in lowest.items()
+        for panel, algorithm in of_line.items()
+        if panel in fastest and algorithm != fastest[panel]
+    ]
     values |= {
         "cases": len(fastest),
-        "sure": sum(len(slower[panel]) == others[panel] > 0 for panel in fastest.index),
-        "deceived": [{"line": line, "cases": cases} for line, cases in deceived.items()],
-        "harmed": harmed,
+        "sure": sum(len(slower[panel]) == others[panel] > 0 for panel in fastest),
+        "deceived": [{"line": line, "cases": cases} for line, cases in Counter(one[0] for one in wrong).items()],
+        "harmed": sum(algorithm in slower[panel] for _, panel, algorithm in wrong),
     }
     return Sentence("algorithms", values)
 
@@ -171,8 +176,9 @@ def barrier_ranges(experiment: Experiment, starts: Contrast) -> list[Fact]:
     """Returns what the plain barrier does to each operation, in the main state."""
     if not any(one.synchronizer == PLAIN_BARRIER for one in starts.judged):
         return []
-    table = comparison_of(experiment, where_a={STARTS: REFERENCE}, where_b={STARTS: PLAIN_BARRIER})
-    plain = table[of_states(table, main_states(starts.cells))].within("pattern", NO_PATTERN).within("computation", 0)
+    table = comparison_of(experiment, where=({STARTS: REFERENCE}, {STARTS: PLAIN_BARRIER}))
+    main = of_states(table, main_states(starts.cells.frame()))
+    plain = table[main].within("pattern", NO_PATTERN).within("computation", 0)
     return range_facts({PLAIN_BARRIER: plain}, "after ")
 
 
@@ -185,46 +191,45 @@ def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
     They are of the smallest size of the first operation, which no number has picked. Where all cells have the same
     verdict, the ratio is over all of them.
     """
-    cells = contrast.cells[contrast.cells["main"]]
-    latency = summarize_groups(cells, ("panel", "line", "size"), MEDIAN_LATENCY).dropna(subset=["estimate"])
-    if latency.empty:
+    latency = latencies(contrast.cells[contrast.cells.main], METRIC)
+    latency = latency[~np.isnan(latency.median_us)]
+    if not len(latency):
         return ()
-    several = latency.drop_duplicates("panel")
-    first = latency[latency["panel"] == several["panel"].iloc[0]].sort_values("size", kind="stable")
-    first = first[first["size"] == first["size"].iloc[0]]
+    panels = list(dict.fromkeys(latency.panel))
+    first = latency[latency.panel == panels[0]]
+    first = first[np.argsort(first.size, kind="stable")]
     if len(contrast.sides) == 1:
-        own = latency[latency["panel"] == several["panel"].iloc[0]].sort_values("size", kind="stable")
-        places = sorted({0, len(own) // 2, len(own) - 1})
-        shown = own.iloc[places] if len(several) == 1 else several.iloc[:MOST_NUMBERS]
-        return tuple(latency_number(contrast, row) for row in shown.to_dict("records"))
-    order = [side for side in contrast.sides if (first["line"] == side).any()][:2]
-    found = [latency_number(contrast, row) for side in order for row in first[first["line"] == side].to_dict("records")]
-    mine = contrast.ratios[contrast.ratios["main"] & (contrast.ratios["line"].isin(order[1:]))]
-    mine = mine.dropna(subset=["ratio"])
-    if len(mine) > 1 and len(set(mine["verdict"]) & UNANIMOUS) == len(set(mine["verdict"])) == 1:
-        ratio, low, high = np.exp(np.log(mine[["ratio", "low", "high"]].to_numpy(dtype=float)).mean(axis=0))
-        about = f"{contrast.ratio_label}, over {counted(len(mine), 'cell')}"
+        places = sorted({0, len(first) // 2, len(first) - 1})
+        each = latency[np.array([int(np.flatnonzero(latency.panel == one)[0]) for one in panels[:MOST_NUMBERS]])]
+        shown = first[np.array(places)] if len(panels) == 1 else each
+        return tuple(latency_number(contrast, shown, row) for row in range(len(shown)))
+    first = first[first.size == first.size[0]]
+    order = [side for side in contrast.sides if (first.line == side).any()][:2]
+    found = [latency_number(contrast, first, int(row)) for side in order for row in np.flatnonzero(first.line == side)]
+    ratios = contrast.ratios
+    ratios = ratios[ratios.main & np.isin(ratios.line, order[1:]) & ~np.isnan(ratios.ratio)]
+    verdicts = set(ratios.verdict)
+    if len(ratios) > 1 and len(verdicts & UNANIMOUS) == len(verdicts) == 1:
+        ratio, low, high = (float(np.exp(np.log(each).mean())) for each in (ratios.ratio, ratios.low, ratios.high))
+        about = f"{contrast.ratio_label}, over {counted(len(ratios), 'cell')}"
         return (*found, Number(f"{ratio:.2f}", "", span(low, high), about))
-    mine = mine[(mine["panel"] == first["panel"].iloc[0]) & (mine["size"] == first["size"].iloc[0])]
-    return (
-        *found,
-        *(
-            Number(f"{row['ratio']:.2f}", "", span(row["low"], row["high"]), f"{contrast.ratio_label}, the same cell")
-            for row in mine.to_dict("records")
-        ),
-    )
+    same = ratios[(ratios.panel == first.panel[0]) & (ratios.size == first.size[0])]
+    about = f"{contrast.ratio_label}, the same cell"
+    points = zip(same.ratio, same.low, same.high, strict=True)
+    return (*found, *(Number(f"{ratio:.2f}", "", span(low, high), about) for ratio, low, high in points))
 
 
 MOST_NUMBERS = 3
 UNANIMOUS = {*READINGS, *READINGS.values()}
 
 
-def latency_number(contrast: Contrast, row: Mapping[Any, Any]) -> Number:
-    """Returns the latency of a cell of one side."""
-    side = row["line"] if contrast.factor != STARTS else start_text(row["line"])
-    interval = span(row["low"] * MICROSECONDS, row["high"] * MICROSECONDS) if row["launches"] > 1 else ""
-    about = f"{cell_name(row['panel'], row['size'])}, {side}"
-    return Number(with_zeros(row["estimate"] * MICROSECONDS), "us", interval, about)
+def latency_number(contrast: Contrast, latency: Latencies, row: int) -> Number:
+    """The latency of a cell of one side, a row of a table."""
+    line = str(latency.line[row])
+    side = line if contrast.factor != STARTS else start_text(line)
+    interval = span(latency.low_us[row], latency.high_us[row]) if latency.launches[row] > 1 else ""
+    about = f"{cell_name(latency.panel[row], latency.size[row])}, {side}"
+    return Number(with_zeros(float(latency.median_us[row])), "us", interval, about)
 
 
 def start_text(line: str) -> str:
@@ -234,20 +239,21 @@ def start_text(line: str) -> str:
 
 def delay_facts(experiment: Experiment) -> list[Sentence]:
     """Says how much of planned delays is hidden."""
-    late = late_launches(measured_cells(experiment))
-    late = late.assign(line=synchronization(late))
+    cells = experiment.cell_table
+    late = late_cells(cells[cells.measured])
     found = []
-    for operation, group in late.groupby("operation", sort=False):
-        shares = group.groupby([*CONFIGURATION, "size", "line", "pattern", "place"])["share"].mean().dropna()
-        if len(shares):
-            delays = group["delay"] * MICROSECONDS
+    for operation, group in late.groups(late.operation):
+        keys = (group.configuration, group.pattern, group.place)
+        means = [float(np.nanmean(each.share)) for _, each in group.groups(*keys) if not np.isnan(each.share).all()]
+        if means:
+            delays = group.delay_s * MICROSECONDS
             found.append(
                 {
                     "operation": operation,
-                    "low": shares.min(),
-                    "high": shares.max(),
+                    "low": min(means),
+                    "high": max(means),
                     "delays": span(delays.min(), delays.max()),
-                    "cells": len(shares),
+                    "cells": len(means),
                 }
             )
     return [Sentence("hidden_delays", {"operations": found})] if found else []
@@ -256,24 +262,26 @@ def delay_facts(experiment: Experiment) -> list[Sentence]:
 def latency_facts(experiment: Experiment) -> list[Sentence]:
     """Says how long operations take: from a common start where that was measured, else after one of the others."""
     cells = plain_cells(experiment)
-    lines = synchronization(cells)
-    if lines.empty:  # all cells have an arrival pattern
+    lines = cells.started_by
+    if not len(lines):  # all cells have an arrival pattern
         return []
-    line = next((name for name in (REFERENCE, PLAIN_BARRIER) if (lines == name).any()), lines.iloc[0])
+    line = next((name for name in (REFERENCE, PLAIN_BARRIER) if (lines == name).any()), lines[0])
+    cells = cells[lines == line]
     found = []
-    for operation, frame in cells[lines == line].groupby("operation", sort=False):
-        latency = summarize_groups(frame, (*CONFIGURATION, "size"), MEDIAN_LATENCY).dropna(subset=["estimate"])
-        if latency.empty:
+    for operation, group in cells.groups(cells.operation):
+        keys = [getattr(group, name) for name in (*CONFIGURATION, "size")]
+        medians = [typical_median(one) for _, one in group.metric(METRIC).groups(*keys)]
+        medians = [one for one in medians if not math.isnan(one.estimate)]
+        if not medians:
             continue
-        ends = [float(latency["estimate"].agg(end)) * MICROSECONDS for end in ("min", "max")]
-        one = latency.iloc[0]
-        interval = span(one["low"] * MICROSECONDS, one["high"] * MICROSECONDS)
-        alone = len(latency) == 1 and one["launches"] > 1
+        ends = [end(one.estimate for one in medians) * MICROSECONDS for end in (min, max)]
+        interval = span(medians[0].low * MICROSECONDS, medians[0].high * MICROSECONDS)
+        alone = len(medians) == 1 and medians[0].count > 1
         found.append(
             {
                 "operation": operation,
                 "latency": span(*ends),
-                "cells": len(latency),
+                "cells": len(medians),
                 "interval": interval if alone else "",
             }
         )
@@ -283,50 +291,47 @@ def latency_facts(experiment: Experiment) -> list[Sentence]:
 
 def overlap_facts(experiment: Experiment) -> list[Sentence]:
     """Says how much of nonblocking operations is hidden behind computation."""
-    frame = all_overlaps(experiment)
-    if frame.empty:
-        return []
-    frame = frame.assign(line=synchronization(frame))
+    cells = overlapping(experiment.cell_table)
     found = []
-    for operation, group in frame.groupby("operation", sort=False):
-        shares = group.groupby([*CONFIGURATION, "size", "line"])["overlap_window"].median()
-        found.append({"operation": operation, "low": shares.min(), "high": shares.max(), "cells": len(shares)})
-    return [Sentence("overlaps", {"operations": found})]
+    for operation, group in cells.groups(cells.operation):
+        keys = [getattr(group, name) for name in (*CONFIGURATION, "size")]
+        shares = [float(np.median(one.overlap_window)) for _, one in group.groups(*keys, group.started_by)]
+        found.append({"operation": operation, "low": min(shares), "high": max(shares), "cells": len(shares)})
+    return [Sentence("overlaps", {"operations": found})] if found else []
 
 
 def skew_facts(experiment: Experiment) -> list[Sentence]:
     """Says how far apart ranks leave the synchronizers, of the most ranks that there are."""
     cells = plain_cells(experiment)
-    if cells.empty or cells["ranks"].max() < 2:
+    if not len(cells) or cells.ranks.max() < 2:
         return []
-    several = cells["ranks"].nunique() > 1
-    cells = cells[cells["ranks"] == cells["ranks"].max()]
-    cells = cells.assign(line=synchronization(cells))
+    several = len(set(cells.ranks)) > 1
+    cells = cells[cells.ranks == cells.ranks.max()]
     # Medians of different libraries have no common one.
-    medians = cells.groupby(["line", *LAUNCH_FACTORS], sort=False)["exit_skew_median"].median().groupby("line")
-    ranges = pd.DataFrame({"low": medians.min(), "high": medians.max()})
-    ranks = int(cells["ranks"].iloc[0]) if several else 0
-    return [skew_fact(ranges, float(cells["error_bound"].max()), ranks)]
+    keys = [getattr(cells, name) for name in LAUNCH_FACTORS]
+    ranges: dict[str, list[float]] = {}
+    for (line, *_), rows in grouped(cells.started_by, *keys):
+        ranges.setdefault(line, []).append(float(np.nanmedian(cells.metric("exit_skew").median_s[rows])))
+    ranks = int(cells.ranks[0]) if several else 0
+    ends = {line: (min(each), max(each)) for line, each in sorted(ranges.items())}
+    return [skew_fact(ends, float(np.nanmax(cells.error_bound)), ranks)]
 
 
-def skew_fact(ranges: pd.DataFrame, bound: float, ranks: int = 0) -> Sentence:
+def skew_fact(ranges: Mapping[str, tuple[float, float]], bound: float, ranks: int = 0) -> Sentence:
     """Says how far apart ranks leave synchronizers.
 
     Args:
-        ranges: median exit skews in s, `low` to `high`, by the name of the synchronizer.
+        ranges: smallest and largest median exit skew in s, by the name of the synchronizer.
         bound: of the error of the clock, s; either end of a skew may be wrong by it.
         ranks: their number, where there are several; else 0.
     """
     limit = 2 * bound
-    far = ranges[ranges["high"] >= limit].sort_values("high", kind="stable")
+    far = sorted((one for one in ranges.items() if one[1][1] >= limit), key=lambda one: one[1][1])
     values = {
         "ranks": ranks,
         "limit": limit,
-        "close": list(ranges.index[ranges["high"] < limit]),
-        "far": [
-            {"line": line, "skew": span(low * MICROSECONDS, high * MICROSECONDS)}
-            for line, low, high in far[["low", "high"]].itertuples(name=None)
-        ],
+        "close": [line for line, (_, high) in ranges.items() if high < limit],
+        "far": [{"line": line, "skew": span(low * MICROSECONDS, high * MICROSECONDS)} for line, (low, high) in far],
     }
     return Sentence("exit_skew", values)
 
@@ -342,12 +347,12 @@ class Answer:
 
 def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> Answer:
     """Returns what is said of what is compared, of starts, and of all else."""
-    if measured_cells(experiment).empty:  # of a run that was cut short before the first cell was complete
+    if not experiment.cell_table.measured.any():  # of a run that was cut short before the first cell was complete
         return Answer((), (), ())
     judged = list(starts.judged)
     others = [name for name in ("library", "environment") if name != contrast.factor]
     cells = plain_cells(experiment)
-    also = [sides_by(experiment, name, cells) for name in others if cells[name].nunique() > 1]
+    also = [sides_by(experiment, name, cells) for name in others if len(set(getattr(cells, name))) > 1]
     algorithms = algorithm_facts(experiment)
     news = (algorithms if contrast.factor == "algorithm" else comparison_facts(contrast))[:MOST_NEWS]
     news = news or ([headline(judged)] if judged else latency_facts(experiment))

@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.summaries import (
-    by_operation,
-    describe,
-    mean_interval,
-    plain_cells,
-    synchronization,
-    value_text,
-)
+from downbeat.comparison.summaries import described, mean_interval, value_text
+from downbeat.data.clock_files import SynchronizerSkews
 from downbeat.data.exit_patterns import exit_pattern
 from downbeat.data.launch_file import open_samples
 from downbeat.data.netcdf import NetcdfFile
@@ -25,9 +19,11 @@ from downbeat.data.samples import native, read_samples
 from downbeat.report.drawing import PHASES, make_picture
 from downbeat.report.export import STAMPS
 from downbeat.report.panel import MOST_RANKS, Box, Panel, Timeline, lines_of, rank_step
+from downbeat.report.rows import by_operation, described_cells
 from downbeat.report.style import FIXED, Picture, positions
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.tables import Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS, bytes_text
 
 if TYPE_CHECKING:
@@ -45,15 +41,25 @@ BARS_CAPTION = (
 )
 
 
-def sample_bars(file: NetcdfFile, sample: int) -> pd.DataFrame:
-    """Returns the bars of one sample.
+class Bars(Table):
+    """The phases of ranks in samples, those that take time."""
+
+    synchronizer: Texts = column("how the start was made")
+    sample: Texts = column("which sample it is")
+    rank: Ints = column("rank")
+    phase: Texts = column("one of PHASES")
+    begin_us: Floats = column("begin, after the start of the sample", "us")
+    end_us: Floats = column("end, after the start of the sample", "us")
+
+
+def sample_bars(file: NetcdfFile, sample: int, line: str, which: str) -> Bars:
+    """The bars of one sample.
 
     Args:
         file: of a launch, open.
         sample: its position in the file.
-
-    Returns:
-        A row per rank and phase that takes time: `rank`, `phase` (`PHASES`), `begin_us`, `end_us` after the start.
+        line: its synchronizer.
+        which: what it is called.
     """
     sync_entry, entry, exit_, delay = (native(file.variables[name][sample]) for name in STAMPS)
     deadline, slack = (float(file.variables[name][sample]) for name in ("deadline", "slack"))
@@ -66,31 +72,37 @@ def sample_bars(file: NetcdfFile, sample: int) -> pd.DataFrame:
         borders = (sync_entry[rank], waits[rank], entry[rank], exit_[rank])
         for phase, begin, end in zip(PHASES, borders, borders[1:], strict=False):
             if end > begin:
-                rows.append((rank, phase, (begin - start) * MICROSECONDS, (end - start) * MICROSECONDS))
-    return pd.DataFrame(rows, columns=["rank", "phase", "begin_us", "end_us"])
+                rows.append((line, which, rank, phase, (begin - start) * MICROSECONDS, (end - start) * MICROSECONDS))
+    return Bars.of_tuples(rows)
 
 
-def chosen_samples(launch: Launch) -> pd.DataFrame:
-    """Returns which samples are shown: per operation, of its smallest size, a row per synchronizer.
+class Chosen(Table):
+    """The samples that are shown, of the smallest size of each operation, one for each synchronizer."""
 
-    Returns:
-        `operation`, `size`, `line`, `median` and `worst`, positions in the file.
-    """
-    cells = launch.cells.assign(line=synchronization(launch.cells))
-    cells = cells[cells["valid_count"] > 0]
-    cells = cells[cells["size"] == cells.groupby("operation")["size"].transform("min")]
-    # The first of several patterns, algorithms: `none` and `default` stand first.
-    cells = cells.drop_duplicates(["operation", "line"])
+    operation: Texts = column("operation")
+    size: Ints = column("message size", "B")
+    line: Texts = column("how the start was made")
+    median: Ints = column("position in the file of the sample with the median time")
+    worst: Ints = column("position in the file of the sample with the longest time")
+
+
+def chosen_samples(launch: Launch) -> Chosen:
+    """The samples of a launch that are shown."""
+    cells = launch.cell_table
+    starts = cells.started_by
     samples = read_samples(launch.path, [DELAY_METRIC])
     valid, index, time = samples.with_verdict("valid"), samples.cell_index, samples.metric(DELAY_METRIC)
-    rows = []
-    for cell in cells.to_dict("records"):
-        mine = np.flatnonzero(valid & (index == cell["cell"]))
-        ordered = mine[np.argsort(time[mine], kind="stable")]
-        rows.append(
-            (cell["operation"], cell["size"], cell["line"], int(ordered[(len(ordered) - 1) // 2]), int(ordered[-1]))
-        )
-    return pd.DataFrame(rows, columns=["operation", "size", "line", "median", "worst"])
+    rows: dict[tuple[str, str], tuple[object, ...]] = {}
+    for operation, group in grouped(cells.operation):
+        measured = group[cells.valid_count[group] > 0]
+        for cell in measured[cells.size[measured] == cells.size[measured].min(initial=np.iinfo(np.int64).max)]:
+            here = np.flatnonzero(valid & (index == cell))
+            ordered = here[np.argsort(time[here], kind="stable")]
+            middle = int(ordered[(len(ordered) - 1) // 2])
+            # The first of several patterns, algorithms: `none` and `default` stand first.
+            row = (operation, cells.size[cell], starts[cell], middle, int(ordered[-1]))
+            rows.setdefault((operation, starts[cell]), row)
+    return Chosen.of_tuples(list(rows.values()))
 
 
 def draw_timelines(experiment: Experiment) -> list[Picture]:
@@ -98,29 +110,30 @@ def draw_timelines(experiment: Experiment) -> list[Picture]:
     # The first launch with the most ranks, which shows most.
     launch = max(experiment.launches, key=lambda one: one.ranks)
     pictures = []
+    chosen = chosen_samples(launch)
     with open_samples(launch.path) as file:
-        for operation, samples in by_operation(chosen_samples(launch)):
+        for operation, rows in by_operation(chosen.operation):
+            samples = chosen[rows]
             # Those that are compared most often first.
-            ordered = samples.sort_values("line", key=lambda lines: ~lines.isin(FIXED), kind="stable")
-            pictures.append(timeline_picture(launch, file, operation, ordered.head(MOST_SYNCHRONIZERS)))
+            order = np.argsort(~np.isin(samples.line, list(FIXED)), kind="stable")
+            pictures.append(timeline_picture(launch, file, operation, samples[order[:MOST_SYNCHRONIZERS]]))
     return pictures
 
 
-def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: pd.DataFrame) -> Picture:
+def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: Chosen) -> Picture:
     """Draws samples of one operation out of the launch's open file, a row for each synchronizer."""
-    frames = [
-        sample_bars(file, sample[which]).assign(synchronizer=sample["line"], sample=which)
-        for sample in samples.to_dict("records")
-        for which in ("median", "worst")
-    ]
-    numbers = pd.concat(frames, ignore_index=True)[["synchronizer", "sample", "rank", "phase", "begin_us", "end_us"]]
-    numbers = numbers[numbers["rank"] % rank_step(launch.ranks) == 0]
+    numbers = Bars.joined(
+        sample_bars(file, position, line, which)
+        for line, *positions_of in zip(samples.line, samples.median, samples.worst, strict=True)
+        for position, which in zip(positions_of, ("median", "worst"), strict=True)
+    )
+    numbers = numbers[numbers.rank % rank_step(launch.ranks) == 0]
     panels = []
-    for (line, which), bars in numbers.groupby(["synchronizer", "sample"], sort=False):
-        limits = time_limits(numbers[numbers["sample"] == which])
+    for (line, which), bars in numbers.groups(numbers.synchronizer, numbers.sample):
+        limits = time_limits(numbers[numbers.sample == which])
         title = f"{line}, {which}"
-        panels.append(Panel([Timeline(bars, launch.ranks)], "time [us]", "rank", title, x_limits=limits))
-    size = f" of {bytes_text(samples['size'].iloc[0])} bytes" if samples["size"].iloc[0] else ""
+        panels.append(Panel([Timeline(bars.frame(), launch.ranks)], "time [us]", "rank", title, x_limits=limits))
+    size = f" of {bytes_text(samples.size[0])} bytes" if samples.size[0] else ""
     caption = BARS_CAPTION.replace(
         "{launch}", f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})"
     )
@@ -130,20 +143,19 @@ def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: 
         caption += f" Every {rank_step(launch.ranks)}th rank is shown."
     title = f"{operation}{size}: what the ranks do in a sample"
     # One axis of time in a column: only so does the eye compare synchronizers.
-    return make_picture(f"timelines-{operation}", title, caption, panels, numbers, share_x="col")
+    return make_picture(f"timelines-{operation}", title, caption, panels, numbers.frame(), share_x="col")
 
 
-def time_limits(bars: pd.DataFrame) -> tuple[float, float] | None:
-    """Returns where an axis that samples share begins and ends, us; None where no operation takes time."""
-    begin, end = bars["begin_us"].min(), bars["end_us"].max()
-    entry = bars.loc[bars["phase"] == "operation", "begin_us"].min()
+def time_limits(bars: Bars) -> tuple[float, float] | None:
+    """Where an axis that samples share begins and ends, us; None where no operation takes time."""
+    begin, end = float(bars.begin_us.min()), float(bars.end_us.max())
+    entry = float(bars.begin_us[bars.phase == "operation"].min(initial=np.inf))
     if not end > entry:
         return None
     left = max(begin - 0.03 * (end - begin), entry - MOST_BEFORE * (end - entry))
     return left, end + 0.03 * (end - left)
 
 
-SKEW_QUANTILES = ("p5", "p25", "median", "p75", "p95", "p99")
 # A stamp is a reading of a clock with steps of this order; smaller differences mean nothing.
 RESOLUTION_US = 1e-3
 SKEW_CAPTION = (
@@ -154,45 +166,64 @@ SKEW_CAPTION = (
 OF_CELLS = "median over launches and cells of each quantile of the launch's samples"
 
 
+class Skews(Table):
+    """Quantiles of the exit skew after each synchronizer."""
+
+    configuration: Texts = column("library, ranks, environment and variant, as far as they vary")
+    synchronizer: Texts = column("how the start was made")
+    p5_us: Floats = column("5 % of the samples are below", "us")
+    p25_us: Floats = column("25 % of the samples are below", "us")
+    median_us: Floats = column("median", "us")
+    p75_us: Floats = column("75 % of the samples are below", "us")
+    p95_us: Floats = column("95 % of the samples are below", "us")
+    p99_us: Floats = column("99 % of the samples are below", "us")
+    bound_us: Floats = column("largest error bound of the clock", "us")
+
+
 def draw_skews(experiment: Experiment) -> list[Picture]:
     """Draws the exit skew after every synchronizer of an experiment."""
-    cells = plain_cells(experiment)
-    cells = cells[cells["ranks"] > 1]
-    if cells.empty:
+    cells = experiment.cell_table
+    cells = cells[cells.plain & (cells.ranks > 1)]
+    if not len(cells):
         return []
-    cells = cells.assign(line=synchronization(cells), panel=describe(cells, LAUNCH_FACTORS))
-    columns = {f"exit_skew_{name}": name for name in SKEW_QUANTILES}
+    skews = cells.metric("exit_skew")
+    rows = []
     # Cells of one synchronizer differ in the operation after it, which has not begun when ranks leave.
-    groups = cells.groupby(["panel", "line"], sort=False)
-    numbers = groups[list(columns)].median().rename(columns=columns).assign(bound=groups["error_bound"].max())
-    return [skew_picture(numbers.reset_index(), OF_CELLS)]
+    for key, group in grouped(described_cells(cells, LAUNCH_FACTORS), cells.started_by):
+        of = skews[group]
+        quantiles = (of.p5_s, of.p25_s, of.median_s, of.p75_s, of.p95_s, of.p99_s)
+        medians = [float(pd.Series(one).median()) for one in quantiles]
+        bound = float(pd.Series(cells.error_bound[group]).max())
+        rows.append((*key, *(one * MICROSECONDS for one in (*medians, bound))))
+    return [skew_picture(Skews.of_tuples(rows), OF_CELLS)]
 
 
 def draw_skew_file(data: xr.Dataset) -> list[Picture]:
     """Draws the exit skews that `downbeat-bench skew` recorded."""
     if "skew_median" not in data:
         return []
-    columns = {name: data[f"skew_{name}"].to_numpy() for name in SKEW_QUANTILES}
-    lines, bound = data["synchronizer"].to_numpy(), data["error_bound"].to_numpy()
-    return [skew_picture(pd.DataFrame({"panel": "", "line": lines, **columns, "bound": bound}), "over valid samples")]
+    of = SynchronizerSkews.of(data)
+    times = (of.skew_p5, of.skew_p25, of.skew_median, of.skew_p75, of.skew_p95, of.skew_p99, of.error_bound)
+    columns = [one * MICROSECONDS for one in times]
+    rows = [("", *row) for row in zip(of.synchronizer, *columns, strict=True)]
+    return [skew_picture(Skews.of_tuples(rows), "over valid samples")]
 
 
-def skew_picture(numbers: pd.DataFrame, meaning: str) -> Picture:
-    """Draws quantiles of exit skews: `panel`, `line`, `SKEW_QUANTILES` and `bound` in s, a row per synchronizer."""
-    numbers = numbers.dropna(subset=["median"]).reset_index(drop=True)
-    numbers[[*SKEW_QUANTILES, "bound"]] *= MICROSECONDS
-    places, panels = positions(numbers["line"]), []
-    for title, group in numbers.groupby("panel", sort=False):
-        boxes = []
-        for row in group.to_dict("records"):
-            p5, p25, median, p75, p95, p99 = (max(row[name], RESOLUTION_US) for name in SKEW_QUANTILES)
-            line = str(row["line"])
-            boxes.append(Box(line, "", median, (p25, p75), (p5, p95), [p99], color=places[line]))
-        limit = 2 * group["bound"].max() or None
-        panels.append(Panel(boxes, "exit skew [us]", "", str(title), "log", x_at=limit, rows=True))
-    names = {"panel": "configuration", "line": "synchronizer", "bound": "bound_us"}
-    named = numbers.rename(columns=names | {name: f"{name}_us" for name in SKEW_QUANTILES})
-    if named["configuration"].nunique() == 1:
+def skew_picture(numbers: Skews, meaning: str) -> Picture:
+    """Draws quantiles of exit skews."""
+    numbers = numbers[~np.isnan(numbers.median_us)]
+    places, panels = positions(numbers.synchronizer), []
+    for title, group in numbers.groups(numbers.configuration):
+        quantiles = (group.p5_us, group.p25_us, group.median_us, group.p75_us, group.p95_us, group.p99_us)
+        drawn = np.maximum(quantiles, RESOLUTION_US).T
+        boxes = [
+            Box(line, "", median, (p25, p75), (p5, p95), [p99], color=places[line])
+            for line, (p5, p25, median, p75, p95, p99) in zip(group.synchronizer, drawn.tolist(), strict=True)
+        ]
+        limit = 2 * float(group.bound_us.max()) or None
+        panels.append(Panel(boxes, "exit skew [us]", "", title, "log", x_at=limit, rows=True))
+    named = numbers.frame()
+    if len(set(numbers.configuration)) == 1:
         named = named.drop(columns="configuration")
     title, caption = "How far apart ranks leave each synchronizer", SKEW_CAPTION.format(meaning)
     return make_picture("exit_skew", title, caption, panels, named, columns=1, share_x=True)
@@ -206,57 +237,69 @@ PATTERN_CAPTION = (
 )
 
 
+class Pattern(Table):
+    """When each rank leaves each synchronizer, after the first one."""
+
+    configuration: Texts = column("library, ranks, environment and variant, as far as they vary")
+    synchronizer: Texts = column("how the start was made")
+    rank: Ints = column("rank")
+    exit_us: Floats = column("mean time from the first exit to the rank's", "us")
+    low_us: Floats = column("lower end of its 95 % interval", "us")
+    high_us: Floats = column("upper end of its 95 % interval", "us")
+
+
 def draw_patterns(experiment: Experiment) -> list[Picture]:
     """Draws when each rank leaves each synchronizer of an experiment; the intervals are over launches."""
-    frames = []
+    means: dict[tuple[object, ...], list[float]] = {}
+    configurations: dict[tuple[object, ...], None] = {}
     for launch in experiment.launches:
         # Alone, a rank is always the first; of two ranks the exit skew says all.
         if launch.ranks < FEWEST_SKEW_RANKS:
             continue
-        of_launch = exit_pattern(launch.path)
-        factors = {name: getattr(launch, name) for name in LAUNCH_FACTORS}
-        frame = of_launch[of_launch.plain].frame().rename(columns={"started_by": "line", "exit_s": "exit"})
-        frames.append(frame.assign(launch=launch.number, **factors))
-    exits = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-    if exits.empty:
+        exits = exit_pattern(launch.path)
+        # The operation after the synchronizer does not matter to it: a launch has one number.
+        for (line, rank), group in exits[exits.plain].groups(exits.started_by[exits.plain], exits.rank[exits.plain]):
+            configurations[launch.configuration] = None
+            means.setdefault((launch.configuration, line, rank), []).append(float(group.exit_s.mean()))
+    if not means:
         return []
-    exits["panel"] = describe(exits, LAUNCH_FACTORS)
-    # The operation after the synchronizer does not matter to it: a launch has one number.
-    launches = exits.groupby(["panel", "line", "rank", "launch"], sort=False)["exit"].mean().reset_index()
+    titles = described(dict(zip(LAUNCH_FACTORS, zip(*configurations, strict=True), strict=True)))
+    names = dict(zip(configurations, titles, strict=True))
     rows = []
-    for key, group in launches.groupby(["panel", "line", "rank"], sort=False):
-        interval = mean_interval(group["exit"])
+    for (configuration, line, rank), values in means.items():
+        interval = mean_interval(values)
         # Nobody leaves before the first.
-        rows.append((*key, interval.estimate, float(np.maximum(0.0, interval.low)), interval.high))
-    return [pattern_picture(pd.DataFrame(rows, columns=["panel", "line", "rank", "exit", "low", "high"]))]
+        ends = (interval.estimate, float(np.maximum(0.0, interval.low)), interval.high)
+        rows.append((names[configuration], line, rank, *(end * MICROSECONDS for end in ends)))  # type: ignore[index]
+    return [pattern_picture(Pattern.of_tuples(rows))]
 
 
 def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
     """Draws when each rank leaves, from a file of `downbeat-bench skew`; the intervals are over samples."""
     if "exit_mean" not in data or data.sizes["rank"] < FEWEST_SKEW_RANKS:
         return []
-    frame = data[["exit_mean", "exit_half"]].to_dataframe().reset_index().dropna(subset=["exit_mean"])
-    exits, half = frame["exit_mean"], frame["exit_half"]
-    frame = frame.assign(panel="", line=frame["synchronizer"], exit=exits)
-    frame = frame.assign(low=(exits - half).clip(lower=0), high=exits + half)
-    return [pattern_picture(frame[["panel", "line", "rank", "exit", "low", "high"]])]
+    of = SynchronizerSkews.of(data)
+    mean, half = of.exit_mean * MICROSECONDS, of.exit_half * MICROSECONDS
+    points = [(line, rank) for line, rank in np.ndindex(mean.shape) if not np.isnan(mean[line, rank])]
+    rows = [
+        ("", of.synchronizer[at[0]], at[1], mean[at], np.maximum(mean[at] - half[at], 0.0), mean[at] + half[at])
+        for at in points
+    ]
+    return [pattern_picture(Pattern.of_tuples(rows))]
 
 
-def pattern_picture(numbers: pd.DataFrame) -> Picture:
-    """Draws exits in s: `panel`, `line` (synchronizer), `rank`, `exit`, `low`, `high`, a row per point."""
-    columns = ["exit", "low", "high"]
-    numbers = numbers.assign(**{name: numbers[name] * MICROSECONDS for name in columns})
-    places = positions(numbers["line"])
+def pattern_picture(numbers: Pattern) -> Picture:
+    """Draws exits, a line per synchronizer."""
+    places = positions(numbers.synchronizer)
     panels = [
         Panel(
-            lines_of(group, ("rank", "exit", "low", "high"), places),
+            lines_of(group.synchronizer, group.rank, group.exit_us, group.low_us, group.high_us, places),
             "rank",
             "after the first [us]",
-            str(title),
+            title,
             "whole",
         )
-        for title, group in numbers.groupby("panel", sort=False)
+        for title, group in numbers.groups(numbers.configuration)
     ]
-    names = {"panel": "configuration", "line": "synchronizer"} | {name: f"{name}_us" for name in columns}
     title = "When each rank leaves the synchronizer"
-    return make_picture("exit_pattern", title, PATTERN_CAPTION, panels, numbers.rename(columns=names), share_y=True)
+    return make_picture("exit_pattern", title, PATTERN_CAPTION, panels, numbers.frame(), share_y=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,37 +13,44 @@ from downbeat.comparison.summaries import (
     DEFINITIONS,
     PANELS,
     REFERENCE,
-    all_overlaps,
-    by_operation,
-    describe,
-    late_launches,
+    described,
     mean_interval,
-    measured_cells,
-    plain_cells,
     positive_interval,
-    summarize_groups,
-    synchronization,
-    typical_values,
 )
-from downbeat.data.cells import STATE
+from downbeat.data.cells import STATE, Cells
 from downbeat.data.metrics import METRICS
-from downbeat.report.compared import STARTS, Contrast, cell_name, contrast_of, in_main_state, starts_of
+from downbeat.report.compared import (
+    STARTS,
+    Contrast,
+    Ratios,
+    cell_name,
+    contrast_of,
+    in_main_state,
+    plain_cells,
+    starts_of,
+)
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Band, Box, Heat, Line, Panel, lines_of
+from downbeat.report.rows import (
+    LateCells,
+    Latencies,
+    ShownCells,
+    by_operation,
+    described_cells,
+    late_cells,
+    latencies,
+    overlapping,
+    shown,
+)
 from downbeat.report.style import GRAY, Picture, positions
 from downbeat.run.experiment import Experiment
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
+from downbeat.tables import Flags, Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS, PERCENT
 
 METRIC = "latency_avg"
 MEANING = f"{METRICS[METRIC].meaning[0].upper()}{METRICS[METRIC].meaning[1:]}."
 SIZE_LABEL = "message size [bytes]"
-
-
-def by_panel(numbers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Returns the rows of each panel, with its title."""
-    for title, group in numbers.groupby("panel", sort=False):
-        yield str(title), group
 
 
 # What is compared, against size.
@@ -58,26 +65,32 @@ FEWEST_SIZES = 3  # of an operation that is drawn against size; others are rows 
 MOST_LISTED = 40  # rows of a panel
 
 
-def shown_ratios(numbers: pd.DataFrame) -> tuple[float, float]:
-    """Returns the range of the axis: all ratios, and the intervals of those that can have a verdict."""
-    firm = numbers[numbers["launches"] >= FEWEST_LAUNCHES]
-    low = pd.concat([numbers["ratio"], firm["low"]]).min()
-    high = pd.concat([numbers["ratio"], firm["high"]]).max()
+def shown_ratios(numbers: Ratios) -> tuple[float, float]:
+    """The range of the axis: all ratios, and the intervals of those that can have a verdict."""
+    firm = numbers[numbers.launches >= FEWEST_LAUNCHES]
+    low = float(np.nanmin([*numbers.ratio, *firm.low]))
+    high = float(np.nanmax([*numbers.ratio, *firm.high]))
     return min(low, 1 / (1 + 2 * MARGIN)) / 1.02, max(high, 1 + 2 * MARGIN) * 1.02
 
 
-def against_size(frame: pd.DataFrame) -> pd.Series[bool]:
-    """Returns which rows are of operations that have enough sizes to be drawn against them."""
-    return frame.groupby("operation")["size"].transform("nunique") >= FEWEST_SIZES
+def against_size(rows: Ratios | Latencies) -> Flags:
+    """The rows of operations that have enough sizes to be drawn against them."""
+    sized = np.zeros(len(rows), dtype=bool)
+    for _, group in grouped(rows.operation):
+        sized[group] = len(set(rows.size[group])) >= FEWEST_SIZES
+    return sized
 
 
-def cell_names(numbers: pd.DataFrame) -> list[str]:
-    """Returns what rows of a list are called: panel, and size where the operation has several."""
-    several = numbers.groupby("panel")["size"].transform("nunique") > 1
-    return [
-        cell_name(panel, size) if many else str(panel)
-        for panel, size, many in zip(numbers["panel"], numbers["size"], several, strict=True)
-    ]
+def cell_names(rows: Ratios | Latencies) -> list[str]:
+    """What rows of a list are called: panel, and size where the operation has several."""
+    sizes = {panel: len(set(group.size)) for panel, group in rows.groups(rows.panel)}
+    pairs = zip(rows.panel, rows.size, strict=True)
+    return [cell_name(panel, size) if sizes[panel] > 1 else str(panel) for panel, size in pairs]
+
+
+def at_least_one(sizes: Ints) -> Ints:
+    """Positions on a logarithmic axis."""
+    return np.maximum(sizes, 1)
 
 
 def draw_contrast(experiment: Experiment) -> list[Picture]:
@@ -94,34 +107,38 @@ def draw_starts(experiment: Experiment) -> list[Picture]:
 
 def ratio_pictures(contrast: Contrast) -> list[Picture]:
     """Draws the ratios of the sides to the first: against size, a panel per operation, then the other operations."""
-    ratios = contrast.ratios.dropna(subset=["ratio"])
-    if not ratios["main"].any():
+    ratios = contrast.ratios[~np.isnan(contrast.ratios.ratio)]
+    if not ratios.main.any():
         return []
     label, places = contrast.ratio_label, positions(contrast.sides)
     name = "barrier" if contrast.factor == STARTS else contrast.factor
-    remarks = DELTA * (contrast.sides[0] == REFERENCE) + OTHER_STATES * (not ratios["main"].all())
+    remarks = DELTA * (contrast.sides[0] == REFERENCE) + OTHER_STATES * (not ratios.main.all())
     caption = RATIO_CAPTION.format(label[0].upper() + label[1:], remarks)
     look: dict[str, Any] = {"y_at": 1.0, "shade": (1 / (1 + MARGIN), 1 + MARGIN)}
-    look["y_limits"] = shown_ratios(ratios[ratios["main"]])
+    look["y_limits"] = shown_ratios(ratios[ratios.main])
+    sized = ratios[ratios.main & against_size(ratios)]
     panels = [
-        Panel(lines_of(group, ("at", "ratio", "low", "high"), places), SIZE_LABEL, label, title, "bytes", "log", **look)
-        for title, group in by_panel(
-            ratios[ratios["main"] & against_size(ratios)].assign(at=lambda one: one["size"].clip(lower=1))
+        Panel(
+            lines_of(group.line, at_least_one(group.size), group.ratio, group.low, group.high, places),
+            *(SIZE_LABEL, label, title, "bytes", "log"),
+            **look,
         )
+        for title, group in sized.groups(sized.panel)
     ]
-    listed = ratios[ratios["main"] & ~against_size(ratios)]
+    listed = ratios[ratios.main & ~against_size(ratios)]
+    points = zip(cell_names(listed), listed.line, listed.ratio, listed.low, listed.high, strict=True)
     rows = [
         Box(
-            cell if contrast.sides[2:] == () else f"{cell}: {row['line']}",
+            cell if contrast.sides[2:] == () else f"{cell}: {line}",
             "",
-            row["ratio"],
-            (row["low"], row["high"]),
-            (row["low"], row["high"]),
-            color=places[row["line"]],
+            ratio,
+            (low, high),
+            (low, high),
+            color=places[line],
         )
-        for cell, row in zip(cell_names(listed), listed.to_dict("records"), strict=True)
+        for cell, line, ratio, low, high in points
     ][:MOST_LISTED]
-    numbers = ratios.rename(columns={"panel": "cell", "line": contrast.factor, "size": "size_bytes"})
+    numbers = ratios.frame().rename(columns={"panel": "cell", "line": contrast.factor, "size": "size_bytes"})
     numbers = numbers.drop(columns=["main", "operation"])
     found = []
     if panels:
@@ -137,8 +154,7 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
 
 # Against size and processes, and as a list.
 
-BANDS = (("p5", "p95", 0.10), ("p25", "p75", 0.20))  # quantiles within a launch, and how dark
-SHOWN_STATISTICS = ("mean", "p5", "p25", "p75", "p95")
+BANDS = (0.10, 0.20)  # how dark: 90 % of a launch's samples, and the middle half
 # With more lines, bands hide each other.
 MOST_BANDS = 3
 SCALING_CAPTION = f"{MEANING} Points: the typical launch's median, with its 95 % interval."
@@ -152,36 +168,36 @@ LATENCY_LABEL = f"{METRICS[METRIC].label} [us]"
 
 def latency_pictures(contrast: Contrast) -> list[Picture]:
     """Draws latencies: against size, a panel per operation, a line per side; then operations with fewer sizes."""
-    if contrast.cells.empty:
+    if not len(contrast.cells):
         return []
-    cells = contrast.cells
-    numbers = scaling_numbers(cells, ("panel", "line", "operation", "size", STATE, "main"))
+    numbers = latencies(contrast.cells, METRIC)
     places = positions(contrast.sides)
-    remarks = OTHER_STATES * (not numbers["main"].all())
-    named = numbers.rename(columns={"panel": "cell", "line": contrast.factor, "size": "size_bytes"})
-    named = named.drop(columns=["main", "operation"])
+    remarks = OTHER_STATES * (not numbers.main.all())
+    named = numbers.named(panel="cell", line=contrast.factor, size="size_bytes", state="state")
     sized = against_size(numbers)
     found = []
     if sized.any():
-        panels = scaling_panels(numbers[numbers["main"] & sized], "size", places)
+        shown = numbers[numbers.main & sized]
+        panels = scaling_panels(shown, at_least_one(shown.size), (SIZE_LABEL, "bytes"), places)
         shades = SHADES if len(places) <= MOST_BANDS else ""
         title, caption = "Latency against size", SCALING_CAPTION + shades + remarks
         found.append(make_picture("latency_by_size", title, caption, panels, named[sized], share_x=True, share_y=True))
-    listed = numbers[numbers["main"] & ~sized]
+    listed = numbers[numbers.main & ~sized]
     # Of several numbers of processes there is a picture against these.
-    if len(listed) and cells["ranks"].nunique() == 1:
+    if len(listed) and len(set(contrast.cells.ranks)) == 1:
         alone = len(contrast.sides) == 1
         rows = [
             Box(
-                cell if alone else f"{cell}: {row['line']}",
+                cell if alone else f"{cell}: {one.line[0]}",
                 "",
-                row["median_us"],
-                (row["p25_us"], row["p75_us"]),
-                (row["p5_us"], row["p95_us"]),
-                interval=(row["low_us"], row["high_us"]),
-                color=places[row["line"]],
+                one.median_us[0],
+                (one.p25_us[0], one.p75_us[0]),
+                (one.p5_us[0], one.p95_us[0]),
+                interval=(one.low_us[0], one.high_us[0]),
+                color=places[one.line[0]],
             )
-            for cell, row in zip(cell_names(listed), listed.to_dict("records"), strict=True)
+            for cell, row in zip(cell_names(listed), range(len(listed)), strict=True)
+            for one in [listed[row : row + 1]]
         ][:MOST_LISTED]
         panel = Panel(rows, LATENCY_LABEL, "", x_scale="log", rows=True)
         title = "Latency of the other operations" if sized.any() else "Latency"
@@ -189,17 +205,19 @@ def latency_pictures(contrast: Contrast) -> list[Picture]:
     return found
 
 
-def scaling_panels(numbers: pd.DataFrame, x: str, places: Mapping[str, int]) -> list[Panel]:
-    """Returns a panel per `panel` with a line per `line` of `scaling_numbers`, against `size` or `ranks`."""
-    axes, scale = (SIZE_LABEL, "bytes") if x == "size" else ("processes", "positions")
+def scaling_panels(numbers: Latencies, x: Ints, axis: tuple[str, str], places: Mapping[str, int]) -> list[Panel]:
+    """A panel per `panel` with a line per `line`, against positions; `axis`: its label and scale."""
     panels = []
-    for panel, group in by_panel(numbers.assign(at=numbers[x].clip(lower=1))):
+    for panel, rows in grouped(numbers.panel):
+        ordered = rows[np.argsort(x[rows], kind="stable")]
+        group, at = numbers[ordered], x[ordered]
         marks: list[Band | Line] = []
-        for line, points in group.sort_values("at").groupby("line", sort=False) if len(places) <= MOST_BANDS else ():
-            color = places[str(line)]
-            marks += [Band(points["at"], points[f"{a}_us"], points[f"{b}_us"], color, dark) for a, b, dark in BANDS]
-        marks += lines_of(group, ("at", "median_us", "low_us", "high_us"), places)
-        panels.append(Panel(marks, axes, LATENCY_LABEL, panel, scale, "log"))
+        for line, points in grouped(group.line) if len(places) <= MOST_BANDS else ():
+            color, of = places[line], group[points]
+            bands = ((of.p5_us, of.p95_us), (of.p25_us, of.p75_us))
+            marks += [Band(at[points], *ends, color, dark) for ends, dark in zip(bands, BANDS, strict=True)]
+        marks += lines_of(group.line, at, group.median_us, group.low_us, group.high_us, places)
+        panels.append(Panel(marks, axis[0], LATENCY_LABEL, panel, axis[1], "log"))
     return panels
 
 
@@ -207,27 +225,18 @@ def draw_processes(experiment: Experiment) -> list[Picture]:
     """Draws latency against processes, a picture for each operation that was measured with several numbers of them."""
     factors = [*(factor for factor in CONFIGURATION if factor not in ("ranks", STATE)), "size"]
     cells, found = plain_cells(experiment), []
-    for operation, rows in by_operation(cells[in_main_state(cells)]):
-        if rows["ranks"].nunique() > 1:
-            frame = rows.assign(line=synchronization(rows), panel=describe(rows, factors))
-            numbers = scaling_numbers(frame, ("panel", "line", "ranks"))
-            places = positions(numbers["line"])
-            panels = scaling_panels(numbers, "ranks", places)
+    cells = cells[in_main_state(cells)]
+    for operation, here in by_operation(cells.operation):
+        rows = cells[here]
+        if len(set(rows.ranks)) > 1:
+            numbers = latencies(shown(rows, rows.started_by, described_cells(rows, factors)), METRIC)
+            places = positions(numbers.line)
+            panels = scaling_panels(numbers, numbers.ranks, ("processes", "positions"), places)
             caption = SCALING_CAPTION + (SHADES if len(places) <= MOST_BANDS else "")
-            named = numbers.rename(columns={"line": "synchronizer"})
+            named = numbers.named(panel="panel", line="synchronizer", ranks="ranks")
             name, title = f"latency_by_processes-{operation}", f"{operation}: latency against processes"
             found.append(make_picture(name, title, caption, panels, named, share_y=True))
     return found
-
-
-def scaling_numbers(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Returns the numbers drawn, a row per group, in us."""
-    numbers = summarize_groups(frame, by, f"{METRIC}_median")
-    numbers[["estimate", "low", "high"]] *= MICROSECONDS
-    numbers = numbers.rename(columns={"estimate": "median_us", "low": "low_us", "high": "high_us"})
-    means = typical_values(frame, by, [f"{METRIC}_{statistic}" for statistic in SHOWN_STATISTICS]) * MICROSECONDS
-    numbers[[f"{statistic}_us" for statistic in SHOWN_STATISTICS]] = means.to_numpy()
-    return numbers
 
 
 # Algorithms against synchronizers.
@@ -243,25 +252,27 @@ def draw_heat_maps(experiment: Experiment) -> list[Picture]:
     """Draws a map for each operation that was measured with several algorithms after several synchronizers."""
     pictures = []
     cells = plain_cells(experiment)
-    for operation, frame in by_operation(cells[in_main_state(cells)]):
-        columns = synchronization(frame)
-        if frame["algorithm"].nunique() > 1 and columns.nunique() > 1:
-            pictures.append(heat_map(frame.assign(column=columns, panel=describe(frame, PANELS)), operation))
+    cells = cells[in_main_state(cells)]
+    for operation, here in by_operation(cells.operation):
+        rows = cells[here]
+        starts = rows.started_by
+        if len(set(rows.algorithm)) > 1 and len(set(starts)) > 1:
+            pictures.append(heat_map(shown(rows, starts, described_cells(rows, PANELS)), operation))
     return pictures
 
 
-def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
-    """Draws the latency of each `algorithm` after each `column`, a map per `panel`."""
-    numbers = summarize_groups(frame, ("panel", "algorithm", "column"), f"{METRIC}_median")
-    numbers[["estimate", "low", "high"]] *= MICROSECONDS
+def heat_map(cells: ShownCells, operation: str) -> Picture:
+    """Draws the latency of each algorithm after each `line`, a map per `panel`."""
+    numbers = latencies(cells, METRIC)
     panels = []
-    for title, group in by_panel(numbers):
-        table = group.pivot(index="algorithm", columns="column", values="estimate")
-        table = table.reindex(index=group["algorithm"].unique(), columns=group["column"].unique())
+    for title, group in numbers.groups(numbers.panel):
+        table = pd.Series(group.median_us, [group.algorithm, group.line]).unstack()
+        table = table.reindex(index=list(dict.fromkeys(group.algorithm)), columns=list(dict.fromkeys(group.line)))
         panels.append(Panel([Heat(table)], title=title))
-    named = {"column": "synchronizer", "estimate": "latency_us", "low": "low_us", "high": "high_us"}
+    named = numbers.named(panel="panel", algorithm="algorithm", line="synchronizer")
+    named = named.rename(columns={"median_us": "latency_us"}).iloc[:, :7]
     title = f"{operation}: algorithms after synchronizers"
-    return make_picture(f"heat_map-{operation}", title, MAP_CAPTION, panels, numbers.rename(columns=named), columns=1)
+    return make_picture(f"heat_map-{operation}", title, MAP_CAPTION, panels, named, columns=1)
 
 
 # Overlap with computation (docs/operations.md).
@@ -276,29 +287,42 @@ OVERLAP_CAPTION = (
 )
 
 
+class Overlaps(Table):
+    """The overlap of each cell over launches."""
+
+    panel: Texts = column("start and configuration")
+    size_bytes: Ints = column("message size", "B")
+    definition: Texts = column("of the overlap")
+    overlap_percent: Floats = column("mean over launches", "%")
+    low_percent: Floats = column("lower end of its 95 % interval", "%")
+    high_percent: Floats = column("upper end of its 95 % interval", "%")
+
+
 def draw_computation_overlap(experiment: Experiment) -> list[Picture]:
     """Draws overlap against size, a picture for each operation that was measured with computation."""
-    frame = all_overlaps(experiment)
-    return [] if frame.empty else [overlap_picture(group, operation) for operation, group in by_operation(frame)]
+    cells = overlapping(experiment.cell_table)
+    return [overlap_picture(cells[rows], operation) for operation, rows in by_operation(cells.operation)]
 
 
-def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
+def overlap_picture(cells: Cells, operation: str) -> Picture:
     """Draws the three figures of one operation, a panel per synchronizer and configuration."""
-    frame = frame.assign(panel=describe(frame.assign(line=synchronization(frame)), ["line", *CONFIGURATION]))
+    factors = {"line": cells.started_by} | {name: getattr(cells, name) for name in CONFIGURATION}
     rows = []
-    for (panel, size), group in frame.groupby(["panel", "size"], sort=False):
+    for key, group in cells.groups(described(factors), cells.size):
         for name, definition in DEFINITIONS.items():
-            interval = mean_interval(group[name])
+            interval = mean_interval(getattr(group, name))
             shares = (interval.estimate, interval.low, interval.high)
-            rows.append((panel, size, definition, *(PERCENT * share for share in shares)))
-    columns = ["panel", "size_bytes", "definition", "overlap_percent", "low_percent", "high_percent"]
-    numbers = pd.DataFrame(rows, columns=columns)
-    values = numbers[columns[3:]].to_numpy(dtype=float)
+            rows.append((*key, definition, *(PERCENT * share for share in shares)))
+    numbers = Overlaps.of_tuples(rows)
+    values = np.array([numbers.overlap_percent, numbers.low_percent, numbers.high_percent])
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     limits = (max(low - 5, LOWEST_PERCENT), min(high + 5, HIGHEST_PERCENT))
     panels = [
         Panel(
-            lines_of(group, ("at", *columns[3:]), by="definition"),  # type: ignore[arg-type]
+            lines_of(
+                *(group.definition, at_least_one(group.size_bytes)),
+                *(group.overlap_percent, group.low_percent, group.high_percent),
+            ),
             SIZE_LABEL,
             "overlap [%]",
             title,
@@ -306,10 +330,11 @@ def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
             y_limits=limits,
             y_at=0.0,
         )
-        for title, group in by_panel(numbers.assign(at=numbers["size_bytes"].clip(lower=1)))
+        for title, group in numbers.groups(numbers.panel)
     ]
-    title = f"{operation}: overlap with computation"
-    return make_picture(f"computation_overlap-{operation}", title, OVERLAP_CAPTION, panels, numbers, share_y=True)
+    title, numbers_shown = f"{operation}: overlap with computation", numbers.frame()
+    name = f"computation_overlap-{operation}"
+    return make_picture(name, title, OVERLAP_CAPTION, panels, numbers_shown, share_y=True)
 
 
 # Late ranks (Niethammer 2016, III.D).
@@ -325,51 +350,71 @@ BENEFIT_CAPTION = (
     "of it is hidden, 0 if the delay just adds, below 0 if it costs more than itself. Mean over launches, with its "
     "95 % interval."
 )
-TIME = ("delay_us", "global_time_us", "low_us", "high_us")
-SHARES = {"benefit": "benefit", "share": "hidden share"}
+TIMES = ["panel", "pattern", "delay_us", "global_time_us", "low_us", "high_us", "without_delay_us", "launches"]
+SHARES = ["panel", "pattern", "delay_us", "benefit", "benefit_low", "benefit_high", "share", "share_low", "share_high"]
 
 
-def late_numbers(late: pd.DataFrame) -> pd.DataFrame:
-    """Returns a row per `panel`, `pattern` and delay, over launches, times in us."""
+class Delays(Table):
+    """The cells with a delay, over launches."""
+
+    panel: Texts = column("start, configuration and size")
+    pattern: Texts = column("arrival pattern")
+    delay_us: Floats = column("mean delay as it was achieved", "us")
+    global_time_us: Floats = column("typical launch's global time", "us")
+    low_us: Floats = column("lower end of its 95 % interval", "us")
+    high_us: Floats = column("upper end of its 95 % interval", "us")
+    without_delay_us: Floats = column("typical launch's global time without the delay", "us")
+    benefit: Floats = column("mean overlap benefit")
+    benefit_low: Floats = column("lower end of its 95 % interval")
+    benefit_high: Floats = column("upper end of its 95 % interval")
+    share: Floats = column("mean hidden share")
+    share_low: Floats = column("lower end of its 95 % interval")
+    share_high: Floats = column("upper end of its 95 % interval")
+    launches: Ints = column("launches", "1")
+
+
+def delays_of(late: LateCells) -> Delays:
+    """Global times and overlaps over launches."""
     rows = []
-    for (panel, pattern, _), group in late.groupby(["panel", "pattern", "place"], sort=False):
-        time, without = (positive_interval(group[name]) for name in ("time", "time_without"))
-        times = [float(group["delay"].mean()), time.estimate, time.low, time.high, without.estimate]
-        names = [*TIME, "without_delay_us"]
-        row = {"panel": panel, "pattern": pattern, **dict(zip(names, np.array(times) * MICROSECONDS, strict=True))}
-        for name in SHARES:
-            one = mean_interval(group[name])
-            row |= {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
-        rows.append(row | {"launches": len(group)})
-    return pd.DataFrame(rows)
+    for (panel, pattern, _), group in late.groups(late.name, late.pattern, late.place):
+        time, without = positive_interval(group.time_s), positive_interval(group.time_without_s)
+        times = (float(group.delay_s.mean()), time.estimate, time.low, time.high, without.estimate)
+        overlaps = map(mean_interval, (group.benefit, group.share))
+        ends = [end for each in overlaps for end in (each.estimate, each.low, each.high)]
+        rows.append((panel, pattern, *(one * MICROSECONDS for one in times), *ends, len(group)))
+    return Delays.of_tuples(rows)
 
 
 def draw_late_arrival(experiment: Experiment) -> list[Picture]:
     """Draws, for each operation that was measured with delays, global time and overlap against the delay."""
     pictures = []
-    for operation, frame in by_operation(late_launches(measured_cells(experiment))):
-        named = frame.assign(line=synchronization(frame))
-        numbers = late_numbers(frame.assign(panel=describe(named, ["line", *CONFIGURATION, "size"])))
-        places = positions(numbers["pattern"])
+    cells = experiment.cell_table
+    late = late_cells(cells[cells.measured])
+    for operation, here in by_operation(late.operation):
+        numbers = delays_of(late[here])
+        places = positions(numbers.pattern)
         times, shares = [], []
-        for title, group in by_panel(numbers):
-            delays = np.geomspace(group["delay_us"].min() / 2, group["delay_us"].max(), 50)
-            alone = float(group["without_delay_us"].mean())
+        for title, group in numbers.groups(numbers.panel):
+            delay = group.delay_us
+            delays = np.geomspace(delay.min() / 2, delay.max(), 50)
+            alone = float(group.without_delay_us.mean())
             bounds = [
                 Line("", delays, one, color=GRAY, style="--", marker=NO_MARKER, width=0.9)
                 for one in (delays + alone, np.maximum(delays, alone))
             ]
-            marks = [*bounds, *lines_of(group, TIME, places, "pattern")]
+            marks = [
+                *bounds,
+                *lines_of(group.pattern, delay, group.global_time_us, group.low_us, group.high_us, places),
+            ]
             times.append(Panel(marks, "delay [us]", "global time [us]", title, "log", "log"))
-            for name, words in SHARES.items():
-                lines = lines_of(group, ("delay_us", name, f"{name}_low", f"{name}_high"), places, "pattern")
-                shares.append(Panel(lines, "delay [us]", words, title if name == "benefit" else "", "log", y_at=0.0))
-        of_times = numbers[["panel", "pattern", *TIME, "without_delay_us", "launches"]]
-        ends = [f"{name}{end}" for name in SHARES for end in ("", "_low", "_high")]
-        of_shares = numbers[["panel", "pattern", "delay_us", *ends]]
-        cost, hidden = f"{operation}: what a delay costs", f"{operation}: how much of a delay is hidden"
+            benefit = lines_of(group.pattern, delay, group.benefit, group.benefit_low, group.benefit_high, places)
+            hidden = lines_of(group.pattern, delay, group.share, group.share_low, group.share_high, places)
+            shares.append(Panel(benefit, "delay [us]", "benefit", title, "log", y_at=0.0))
+            shares.append(Panel(hidden, "delay [us]", "hidden share", "", "log", y_at=0.0))
+        frame = numbers.frame()
+        cost, saved = f"{operation}: what a delay costs", f"{operation}: how much of a delay is hidden"
         pictures += [
-            make_picture(f"late_arrival-{operation}", cost, DELAY_CAPTION, times, of_times),
-            make_picture(f"overlap_benefit-{operation}", hidden, BENEFIT_CAPTION, shares, of_shares),
+            make_picture(f"late_arrival-{operation}", cost, DELAY_CAPTION, times, frame[TIMES]),
+            make_picture(f"overlap_benefit-{operation}", saved, BENEFIT_CAPTION, shares, frame[SHARES]),
         ]
     return pictures

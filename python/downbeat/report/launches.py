@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
-from downbeat.comparison.summaries import (
-    CONFIGURATION,
-    describe,
-    describe_each,
-    plain_cells,
-    synchronization,
-    value_text,
-)
+from downbeat.comparison.summaries import CONFIGURATION, described, value_text
+from downbeat.data.cells import Cells
 from downbeat.data.samples import read_samples
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Band, Line, Panel
+from downbeat.report.rows import described_operations
 from downbeat.report.style import GRAY, Picture, positions
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.tables import Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text
 
 METRIC = "latency_avg"
@@ -37,51 +32,80 @@ LAUNCHES_CAPTION = (
 )
 
 
-def deviations(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns how much launches differ, a row per cell: standard deviation of log medians between launches, in percent.
+class Differences(Table):
+    """How much the launches of each cell differ, and the samples within each of them."""
 
-    Beside it is the spread within a launch: half of the distance of the quartiles / median, median over launches.
-    """
-    median = cells[f"{METRIC}_median"]
-    spread = (cells[f"{METRIC}_p75"] - cells[f"{METRIC}_p25"]) / 2 / median
-    groups = cells.assign(log=np.log(median.where(median > 0)), spread=spread).groupby(
-        ["panel", "size", "line"], sort=False
+    cell: Texts = column("operation and configuration")
+    size_bytes: Ints = column("message size", "B")
+    synchronizer: Texts = column("how the start was made")
+    between_launches_percent: Floats = column("standard deviation of log medians between launches", "%")
+    within_launches_percent: Floats = column(
+        "half of the distance of the quartiles / median, median over launches", "%"
     )
-    columns = {
-        "between_launches_percent": groups["log"].std() * PERCENT,
-        "within_launches_percent": groups["spread"].median() * PERCENT,
-        "launches": groups["log"].count(),
-    }
-    return pd.DataFrame(columns).reset_index()
+    launches: Ints = column("launches with a median", "1")
+
+
+def differences(cells: Cells, panels: Texts) -> Differences:
+    """How much launches differ, by panel, size and start."""
+    latency = cells.metric(METRIC)
+    keys, rows = [], []
+    for key, group in latency.groups(panels, cells.size, cells.started_by):
+        logs = np.log(group.median_s[group.median_s > 0])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spreads = (group.p75_s - group.p25_s) / 2 / group.median_s
+        known = spreads[~np.isnan(spreads)]
+        keys.append(key)
+        rows.append(
+            (
+                logs.std(ddof=1) * PERCENT if len(logs) > 1 else np.nan,
+                np.median(known) * PERCENT if len(known) else np.nan,
+                len(logs),
+            )
+        )
+    names, sizes, lines = (np.array(each, dtype=object) for each in zip(*keys, strict=True))
+    between, within, counts = np.array(rows, dtype=float).T
+    return Differences(
+        cell=names,
+        size_bytes=sizes.astype(np.int64),
+        synchronizer=lines,
+        between_launches_percent=between,
+        within_launches_percent=within,
+        launches=counts.astype(np.int64),
+    )
 
 
 def draw_launches(experiment: Experiment) -> list[Picture]:
     """Draws the medians of all launches, of the cell of each operation and configuration in which they differ most."""
-    cells = plain_cells(experiment)
-    cells = cells.assign(line=synchronization(cells), panel=describe_each(cells, "operation", CONFIGURATION))
-    table = deviations(cells)
-    table = table[table["launches"] > 1]
-    if table.empty:
+    cells = experiment.cell_table
+    cells = cells[cells.plain]
+    if not len(cells):
         return []
-    worst = table.loc[table.groupby("panel")["between_launches_percent"].idxmax()]
-    worst = worst.sort_values("between_launches_percent", ascending=False).head(MOST_CELLS)
-    places, panels = positions(cells["line"]), []
-    for chosen in worst.to_dict("records"):
-        group = cells[(cells["panel"] == chosen["panel"]) & (cells["size"] == chosen["size"])]
+    cell_names = described_operations(cells, CONFIGURATION)
+    table = differences(cells, cell_names)
+    table = table[table.launches > 1]
+    if not len(table):
+        return []
+    most = [rows[table.between_launches_percent[rows].argmax()] for _, rows in grouped(table.cell)]
+    worst = table[np.array(sorted(most, key=lambda row: -table.between_launches_percent[row])[:MOST_CELLS])]
+    starts, latency = cells.started_by, cells.metric(METRIC)
+    places, panels = positions(starts), []
+    for name, size, start in zip(worst.cell, worst.size_bytes, worst.synchronizer, strict=True):
+        here = (cell_names == name) & (cells.size == size)
         # The one that differs most, and the first ones on the command line.
-        names = list(dict.fromkeys([chosen["line"], *group["line"]]))[:MOST_LAUNCH_LINES]
+        names = list(dict.fromkeys([start, *starts[here]]))[:MOST_LAUNCH_LINES]
         lines = []
-        for number, name in enumerate(sorted(names, key=lambda one: places[one])):
-            points = group[group["line"] == name].sort_values("launch")
-            at = points["launch"] + (number - (len(names) - 1) / 2) * 0.12
-            median, low, high = (points[f"{METRIC}_{of}"] * MICROSECONDS for of in ("median", "p25", "p75"))
-            lines.append(Line(name, at, median, low, high, places[name], style=""))
-        size = f", {bytes_text(chosen['size'])} bytes" if chosen["size"] else ""
-        panels.append(Panel(lines, "launch", "latency [us]", f"{chosen['panel']}{size}", "whole", "log"))
-    several = " and configuration" if any(cells[name].nunique() > 1 for name in LAUNCH_FACTORS) else ""
-    numbers = table.rename(columns={"panel": "cell", "line": "synchronizer", "size": "size_bytes"})
+        for number, line in enumerate(sorted(names, key=lambda one: places[one])):
+            rows = np.flatnonzero(here & (starts == line))
+            rows = rows[np.argsort(cells.launch[rows], kind="stable")]
+            at = cells.launch[rows] + (number - (len(names) - 1) / 2) * 0.12
+            points = latency[rows]
+            median, low, high = (each * MICROSECONDS for each in (points.median_s, points.p25_s, points.p75_s))
+            lines.append(Line(line, at, median, low, high, places[line], style=""))
+        size_text = f", {bytes_text(size)} bytes" if size else ""
+        panels.append(Panel(lines, "launch", "latency [us]", f"{name}{size_text}", "whole", "log"))
+    several = " and configuration" if len({launch.configuration for launch in experiment.launches}) > 1 else ""
     caption = LAUNCHES_CAPTION.format(several)
-    return [make_picture("launch_medians", "How launches differ", caption, panels, numbers)]
+    return [make_picture("launch_medians", "How launches differ", caption, panels, table.frame())]
 
 
 # Time within launches.
@@ -117,52 +141,67 @@ SEVERAL_LAUNCHES = (
 )
 
 
-def relative_latencies(launch: Launch) -> pd.DataFrame:
-    """Returns the valid samples of a launch: `time_s` since the first, `relative`, latency / median of the cell."""
+class Bins(Table):
+    """The samples of launches, in spans of time of one length."""
+
+    configuration: Texts = column("configuration of the launch, as far as several were measured")
+    launch: Ints = column("number of the launch")
+    bin: Ints = column("number of the span, from 0")
+    time_s: Floats = column("middle of the span, since the first sample", "s")
+    relative: Floats = column("latency / median of the cell, median over samples")
+    samples: Ints = column("valid samples in the span", "1")
+
+
+def relative_latencies(launch: Launch) -> tuple[Floats, Floats]:
+    """The valid samples of a launch: times since the first, s, and latency / median of the cell."""
     samples = read_samples(launch.path, [METRIC])
     valid = samples.with_verdict("valid")
     begin, latency, cell = (each[valid] for each in (samples.begin, samples.metric(METRIC), samples.cell_index))
-    median = launch.cells[f"{METRIC}_median"].to_numpy()[cell]
-    time = begin - begin.min() if len(begin) else begin
+    median = launch.cell_table.metric(METRIC).median_s[cell]
     # An operation that takes no time has no ratio.
-    return pd.DataFrame({"time_s": time, "relative": latency / np.where(median > 0, median, np.nan)}).dropna()
+    known = median > 0
+    return (begin - begin.min(initial=np.inf))[known], latency[known] / median[known]
 
 
-def binned(samples: pd.DataFrame, width: float, bins: int) -> pd.DataFrame:
-    """Returns samples in bins of a width in s.
+def binned(launch: Launch, time: Floats, relative: Floats, width: float, bins: int) -> Bins:
+    """Samples in bins of a width in s, as far as these have at least `FEWEST_DRAWN` samples."""
+    numbers = np.minimum((time / width).astype(np.int64), LONGEST * bins - 1)
+    kept = [one for one in np.unique(numbers) if (numbers == one).sum() >= FEWEST_DRAWN]
+    return Bins(
+        configuration=np.full(len(kept), "", dtype=object),
+        launch=np.full(len(kept), launch.number),
+        bin=np.array(kept, dtype=np.int64),
+        time_s=(np.array(kept, dtype=float) + 0.5) * width,
+        relative=np.array([np.median(relative[numbers == one]) for one in kept], dtype=float),
+        samples=np.array([(numbers == one).sum() for one in kept], dtype=np.int64),
+    )
 
-    Returns:
-        A row per bin with at least `FEWEST_DRAWN` samples: `bin`, `time_s` (middle), `relative` (median), `samples`.
-    """
-    places = (samples["time_s"] / width).astype(int).clip(upper=LONGEST * bins - 1).rename("bin")
-    result = samples["relative"].groupby(places).agg(relative="median", samples="count").reset_index()
-    result.insert(1, "time_s", (result["bin"] + 0.5) * width)
-    return result[result["samples"] >= FEWEST_DRAWN]
 
-
-def run_times(launches: Sequence[Launch]) -> pd.DataFrame:
-    """Returns the binned samples of launches of one configuration, bins of the same width for all, with `launch`."""
-    samples = {launch.number: relative_latencies(launch) for launch in launches}
-    bins = min(HISTOGRAM_BINS, max(map(len, samples.values())) // SAMPLES_PER_BIN)
+def run_times(launches: Sequence[Launch]) -> list[Bins]:
+    """The binned samples of each launch of one configuration, bins of the same width for all; nothing of too few."""
+    samples = {launch.number: (launch, *relative_latencies(launch)) for launch in launches}
+    bins = min(HISTOGRAM_BINS, max(len(time) for _, time, _ in samples.values()) // SAMPLES_PER_BIN)
     if bins < FEWEST_BINS:
-        return pd.DataFrame(columns=["bin", "time_s", "relative", "samples", "launch"])
+        return []
     # By the longest, one launch that was interrupted would leave a bin or two to all the others.
-    length = float(np.median([frame["time_s"].max() for frame in samples.values() if len(frame)]))
+    length = float(np.median([time.max() for _, time, _ in samples.values() if len(time)]))
     width = length * ROOM / bins or 1.0
-    return pd.concat([binned(frame, width, bins).assign(launch=number) for number, frame in samples.items()])
+    return [binned(*one, width, bins) for one in samples.values()]
 
 
-def median_and_quartiles(group: pd.DataFrame) -> pd.DataFrame:
-    """Returns the median over launches and the middle half of them, `relative`, `low`, `high`, a row per bin.
+def median_and_quartiles(group: Bins) -> tuple[Floats, Floats, Floats, Floats]:
+    """Times, medians over launches, and the ends of the middle half of them, by bin.
 
-    Rows of NaN stand for bins that lack samples, so that nothing is drawn across them.
+    NaN stands for bins that lack samples, so that nothing is drawn across them.
     """
-    bins = group.groupby("bin")
-    relative = bins["relative"]
-    columns = {"relative": relative.median(), "low": relative.quantile(0.25), "high": relative.quantile(0.75)}
-    result = pd.DataFrame({"time_s": bins["time_s"].median(), **columns})
-    result = result[bins["launch"].nunique() >= LEAST_SHARE * group["launch"].nunique()]
-    return result.reindex(range(int(result.index.min()), int(result.index.max()) + 1))
+    launches = len(set(group.launch))
+    kept = [one for one in np.unique(group.bin) if len(set(group.launch[group.bin == one])) >= LEAST_SHARE * launches]
+    rows = np.full((4, max(kept) - min(kept) + 1), np.nan)
+    for one in kept:
+        here = group[group.bin == one]
+        rows[:, one - min(kept)] = np.median(here.time_s), *np.quantile(here.relative, [0.5, 0.25, 0.75])
+    time, middle, first_quarter, last_quarter = rows
+    return time, middle, first_quarter, last_quarter
 
 
 def draw_run_times(experiment: Experiment) -> list[Picture]:
@@ -170,41 +209,41 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     configurations: dict[tuple[object, ...], list[Launch]] = {}
     for launch in experiment.launches:
         configurations.setdefault(launch.configuration, []).append(launch)
-    frames = [
-        run_times(launches).assign(**{name: getattr(launches[0], name) for name in LAUNCH_FACTORS})
-        for launches in configurations.values()
-    ]
-    numbers = pd.concat(frames, ignore_index=True)
-    if numbers.empty:
+    found = {key: run_times(launches) for key, launches in configurations.items()}
+    found = {key: bins for key, bins in found.items() if sum(map(len, bins))}
+    if not found:
         return []
-    numbers["panel"] = describe(numbers, LAUNCH_FACTORS)
-    count, panels = numbers["launch"].nunique(), []
+    titles = described(dict(zip(LAUNCH_FACTORS, zip(*found, strict=True), strict=True)))
+    numbers = Bins.joined(
+        one.replaced(configuration=np.full(len(one), title, dtype=object))
+        for title, bins in zip(titles, found.values(), strict=True)
+        for one in bins
+    )
+    count, panels = len(set(numbers.launch)), []
     several = count > 1
     # One interruption would flatten all the others.
-    low, high = numbers["relative"].quantile([1 - MOST_SHOWN, MOST_SHOWN])
+    low, high = np.quantile(numbers.relative, [1 - MOST_SHOWN, MOST_SHOWN])
     limits = (min(low / AXIS_MARGIN, LEAST_LOW), max(high * AXIS_MARGIN, LEAST_HIGH))
-    for title, group in numbers.groupby("panel", sort=False):
-        own = [one for _, one in group.groupby("launch")][: MOST_GRAY if several else 0]
-        look = {"color": GRAY, "marker": NO_MARKER, "width": 0.6}
-        lines = [Line("a launch", one["time_s"], one["relative"], **look) for one in own]  # type: ignore[arg-type]
-        middle = median_and_quartiles(group)
-        time, label = middle["time_s"], "median over launches" if several else "the launch"
+    for title, group in numbers.groups(numbers.configuration):
+        launches = [one for _, one in group.groups(group.launch)]
+        shown = sorted(launches, key=lambda one: int(one.launch[0]))[: MOST_GRAY if several else 0]
+        lines = [Line("a launch", one.time_s, one.relative, color=GRAY, marker=NO_MARKER, width=0.6) for one in shown]
+        time, middle, first_quarter, last_quarter = median_and_quartiles(group)
+        label = "median over launches" if several else "the launch"
         # Markers, for a bin between two gaps has no line.
         marks: list[Band | Line] = [
             *lines,
-            Band(time, middle["low"], middle["high"], 0),
-            Line(label, time, middle["relative"]),
+            Band(time, first_quarter, last_quarter, 0),
+            Line(label, time, middle),
         ]
-        end = min(SHOWN * group.groupby("launch")["time_s"].max().median(), 1.05 * group["time_s"].max())
+        longest = np.median([one.time_s.max() for one in launches])
+        end = min(SHOWN * longest, 1.05 * group.time_s.max())
         axes = ("time within the launch [s]", "latency / median")
-        panels.append(
-            Panel(marks, *axes, str(title), y_scale="log", x_limits=(-0.03 * end, float(end)), y_limits=limits)
-        )
+        panels.append(Panel(marks, *axes, title, y_scale="log", x_limits=(-0.03 * end, float(end)), y_limits=limits))
     first = f" (the first {MOST_GRAY})" if count > MOST_GRAY else ""
     caption = TIME_CAPTION.format(SEVERAL_LAUNCHES.format(first) if several else ONE_LAUNCH)
-    order = ["panel", "launch", "bin", "time_s", "relative", "samples"]
-    named = numbers[order].rename(columns={"panel": "configuration"})
-    return [make_picture("run_time", "Latency over the time within a launch", caption, panels, named, share_y=True)]
+    title = "Latency over the time within a launch"
+    return [make_picture("run_time", title, caption, panels, numbers.frame(), share_y=True)]
 
 
 # The clocks at the end.
@@ -218,6 +257,16 @@ CHECKS_CAPTION = (
 )
 
 
+class Checks(Table):
+    """The clocks of each launch at its end."""
+
+    launch: Texts = column("configuration and number of the launch")
+    date: Texts = column("start of the launch")
+    offset_us: Floats = column("largest offset to rank 0", "us")
+    allowed_us: Floats = column("what the bounds allow", "us")
+    ranks_outside: Ints = column("ranks farther off", "1")
+
+
 def draw_checks(experiment: Experiment) -> list[Picture]:
     """Draws how far off clocks were at the end of each launch, against what the bounds allow."""
     rows = []
@@ -229,18 +278,26 @@ def draw_checks(experiment: Experiment) -> list[Picture]:
                 float(str(context[f"clock_check_{of}_s"])) * MICROSECONDS for of in ("offset", "allowed")
             )
             outside = int(str(context["clock_check_ranks_outside"]))
-            rows.append((", ".join([*name, str(launch.number)]), str(context["date"]), abs(offset), allowed, outside))
+            rows.append(
+                Checks(
+                    launch=np.array([", ".join([*name, str(launch.number)])], dtype=object),
+                    date=np.array([str(context["date"])], dtype=object),
+                    offset_us=np.array([abs(offset)]),
+                    allowed_us=np.array([allowed]),
+                    ranks_outside=np.array([outside]),
+                )
+            )
     if len(rows) < 2:
         return []
-    numbers = pd.DataFrame(rows, columns=["launch", "date", "offset_us", "allowed_us", "ranks_outside"])
-    numbers = numbers.sort_values("date", kind="stable").reset_index(drop=True)
+    numbers = Checks.joined(rows)
+    numbers = numbers[np.argsort(numbers.date, kind="stable")]
     place = np.arange(1, len(numbers) + 1)
-    allowed_line = Line("allowed by the bounds", place, numbers["allowed_us"], color=GRAY, style="", marker=3)
-    lines, outside_ = [allowed_line], numbers["ranks_outside"] > 0
+    allowed_line = Line("allowed by the bounds", place, numbers.allowed_us, color=GRAY, style="", marker=3)
+    lines, outside_ = [allowed_line], numbers.ranks_outside > 0
     for kept, color, label in ((~outside_, 0, "measured, within the bounds"), (outside_, 1, "measured, outside")):
         if kept.any():
-            lines.append(
-                Line(label, place[kept], numbers["offset_us"][kept].clip(lower=SMALLEST_US), color=color, style="")
-            )
+            shown = np.maximum(numbers.offset_us[kept], SMALLEST_US)
+            lines.append(Line(label, place[kept], shown, color=color, style=""))
     panel = Panel(lines, "launch, in order of time", "offset [us]", "", "whole", "log")
-    return [make_picture("clock_checks", "Did the clocks still agree at the end?", CHECKS_CAPTION, [panel], numbers)]
+    title = "Did the clocks still agree at the end?"
+    return [make_picture("clock_checks", title, CHECKS_CAPTION, [panel], numbers.frame())]

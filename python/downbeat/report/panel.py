@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from downbeat.report.style import (
-    ROW_INCHES,
-    positions,
-)
+from downbeat.report.style import ROW_INCHES, positions
+from downbeat.tables import Floats, Texts, grouped
 
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[float]"
 NO_MARKER = -1
@@ -170,21 +169,24 @@ def box_of(group: str, label: str, values: Numbers) -> Box:
 
 
 def lines_of(
-    frame: pd.DataFrame, columns: tuple[str, str, str, str], places: Mapping[str, int] | None = None, by: str = "line"
+    names: Texts, x: NDArray[Any], y: Floats, low: Floats, high: Floats, places: Mapping[str, int] | None = None
 ) -> list[Line]:
-    """Returns the lines of a frame, sorted by position.
+    """The lines of points, each sorted by position, in the order of the first positions.
 
     Args:
-        frame: a row per point.
-        columns: abscissa, ordinate, lower and upper end of its interval, NaN where there is none.
+        names: of the line of each point.
+        x: abscissas.
+        y: ordinates.
+        low: lower ends of their intervals; NaN where there is none.
+        high: upper ends.
         places: of the lines in the palette; None: in their order.
-        by: the column that names lines.
     """
-    x, y, low, high = columns
-    places = places or positions(map(str, frame[by]))
+    places = places or positions(map(str, names))
+    order = np.argsort(x, kind="stable")
     return [
-        Line(str(name), part[x], part[y], part[low], part[high], places[str(name)])
-        for name, part in frame.sort_values(x, kind="stable").groupby(by, sort=False)
+        Line(str(name), x[rows], y[rows], low[rows], high[rows], places[str(name)])
+        for name, group in grouped(names[order])
+        for rows in [order[group]]
     ]
 
 

@@ -107,25 +107,17 @@ def start_ranks(library: Library, ranks: int, timeout: float, launcher: str = ""
     return [*start, "-n", str(ranks), "--timeout", f"{timeout:g}"]
 
 
-def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -> list[str]:
-    """Returns the command that starts a launch in its directory.
-
-    Args:
-        plan: the experiment.
-        key: which launch of it.
-        repetitions: in place of those of the plan.
-    """
+def launch_command(plan: Plan, key: LaunchKey) -> list[str]:
+    """The command that starts a launch in its directory."""
     library = plan.library(key.library).of_launch(key.number)
     start = start_ranks(library, key.ranks, plan.time_limit(key), plan.variant(key.variant).launcher)
-    again = ["--repetitions", str(repetitions)] if repetitions else []
-    return [*start, *plan.program_of(key), *again, "-o", places.SAMPLES]
+    return [*start, *plan.program_of(key), "-o", places.SAMPLES]
 
 
 def launch(
     plan: Plan,
     key: LaunchKey,
     directory: Path,
-    repetitions: int | None = None,
     lock: int | None = None,
     tick: Tick | None = None,
 ) -> Ended:
@@ -135,14 +127,13 @@ def launch(
         plan: the experiment.
         key: which launch of it.
         directory: of the experiment.
-        repetitions: as in `launch_command`.
         lock: file descriptor that the launch inherits, so that it holds the directory until all of it has ended.
         tick: called while it runs.
     """
     partial = directory / places.PARTIAL / str(key)
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    command = launch_command(plan, key, repetitions)
+    command = launch_command(plan, key)
     variables = plan.variables_of(key)
     around = surroundings(variables)
     started = datetime.datetime.now(datetime.UTC)

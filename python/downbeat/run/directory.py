@@ -2,7 +2,6 @@
 
     plan.json                        what is measured
     machine.json                     what `downbeat doctor` saw when the run began
-    split.json                       with a width: how time is split between launches and repetitions, and why
     launches/<key>/launch.json       what was started, when, where, how it ended
     launches/<key>/samples.nc        what downbeat-bench wrote; stdout.txt, stderr.txt what it printed
     failed/<key>-<attempt>/          the same of a launch that failed
@@ -33,7 +32,6 @@ from downbeat.text import typed
 SCHEMA_VERSION = 1
 PLAN = "plan.json"
 MACHINE = "machine.json"
-SPLIT = "split.json"
 LAUNCHES = "launches"
 FAILED = "failed"
 PARTIAL = "partial"
@@ -53,7 +51,7 @@ def remove(directory: Path) -> None:
     """Removes all that a run has written; the directory too, if it holds nothing else."""
     for path in (directory / name for name in (PARTIAL, FAILED, LAUNCHES)):
         shutil.rmtree(path, ignore_errors=True)
-    for path in (directory / name for name in (MACHINE, SPLIT, PLAN, LOCK)):
+    for path in (directory / name for name in (MACHINE, PLAN, LOCK)):
         path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         directory.rmdir()

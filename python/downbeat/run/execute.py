@@ -16,7 +16,6 @@ from pathlib import Path
 from downbeat.errors import UsageError
 from downbeat.files import HOLDER, LOCK, locked, write_checked_json
 from downbeat.run import directory as places
-from downbeat.run import estimates
 from downbeat.run.bench_launch import Ended, launch
 from downbeat.run.bench_launch import launch_command as launch_command
 from downbeat.run.estimates import Estimates
@@ -58,9 +57,6 @@ class Watcher:
 
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
         """A launch has ended."""
-
-    def decided(self, decision: estimates.SplitDecision) -> None:
-        """Repetitions were chosen."""
 
     def ends(self) -> None:
         """No more launches."""
@@ -217,7 +213,6 @@ class Execution:
         self.first, self.end = 0, math.nan  # where they are spread over a time: the first, and when the last begins
         self.failed: Counter[str] = Counter()  # by configuration
         self.refused: set[str] = set()  # configurations
-        self.decision = estimates.read_split(directory) if estimates.wanted(plan) else None
 
     def keys(self, first: int, last: int) -> list[LaunchKey]:
         """Returns the launches of some rounds, both included."""
@@ -225,17 +220,10 @@ class Execution:
 
     def run(self) -> Outcome:
         """Launches all that is wanted."""
-        pilot = min(estimates.PILOT_LAUNCHES, self.plan.launches)
         total = self.keys(1, self.rounds)
         self.watcher.begins(self.plan, self.directory, self.count(total), len(total))
         try:
-            again = self.rounds_once(1, pilot)
-            if estimates.wanted(self.plan) and self.decision is None and pilot == estimates.PILOT_LAUNCHES:
-                self.decision = estimates.decide_split(self.plan, self.directory)
-                if self.decision:
-                    self.watcher.decided(self.decision)
-            again += self.rounds_once(pilot + 1, self.rounds)
-            self.retry(again)
+            self.retry(self.rounds_once(1, self.rounds))
             while self.rounds < self.wanted():
                 self.rounds += 1
                 self.retry(self.rounds_once(self.rounds, self.rounds))
@@ -340,8 +328,7 @@ class Execution:
     def launch(self, key: LaunchKey) -> bool:
         """Launches; returns whether it is complete."""
         self.watcher.launches(key)
-        chosen = self.decision.repetitions if self.decision and key.number > estimates.PILOT_LAUNCHES else None
-        ended = launch(self.plan, key, self.directory, chosen, self.lock, self.watcher.tick)
+        ended = launch(self.plan, key, self.directory, self.lock, self.watcher.tick)
         if ended.failure:
             self.outcome.failures.append(ended)
             self.failed[key.configuration] += 1

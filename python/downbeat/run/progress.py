@@ -22,7 +22,7 @@ from rich.text import Text
 from downbeat.data.states import state_text
 from downbeat.run.bench_launch import ERRORS, Ended
 from downbeat.run.directory import PARTIAL
-from downbeat.run.estimates import CELL_NAMES, CellKey, Estimates, SplitDecision
+from downbeat.run.estimates import CELL_NAMES, CellKey, Estimates
 from downbeat.run.execute import Watcher
 from downbeat.run.libraries import PROGRESS
 from downbeat.run.machine import Finding
@@ -233,12 +233,6 @@ class Plain(Watcher):
         self.say(
             f"{complete} of {total} launches complete{time_left(left, complete, total)}{in_one_state(estimates)}; "
             f"{title_of(ended.key)} {how}"
-        )
-
-    def decided(self, decision: SplitDecision) -> None:
-        self.say(
-            f"now {decision.repetitions} repetitions per launch, and about {decision.launches} launches for the width: "
-            f"{decision.reason}"
         )
 
 

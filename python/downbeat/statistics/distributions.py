@@ -14,17 +14,16 @@ NORMAL = NormalDist()
 
 
 def normal_cdf(z: float) -> float:
-    """Returns the probability of less than z; also of small ones as many digits as there are."""
+    """The probability of less than z; also of small ones as many digits as there are."""
     return math.erfc(-z / math.sqrt(2)) / 2
 
 
 def normal_quantile(probability: float) -> float:
-    """Returns the z below which a normal number is with a probability between 0 and 1."""
     return NORMAL.inv_cdf(probability)
 
 
 def beta_fraction(a: float, b: float, x: float) -> float:
-    """Returns the continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22)."""
+    """The continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22)."""
     tiny = 1e-300
     c, d = 1.0, 1 / ((1 - (a + b) * x / (a + 1)) or tiny)
     found = d
@@ -42,7 +41,7 @@ def beta_fraction(a: float, b: float, x: float) -> float:
 
 
 def t_cdf(freedom: float, t: float) -> float:
-    """Returns the probability of less than t by Student's distribution; NaN where there is no freedom."""
+    """The probability of less than t by Student's distribution; NaN where there is no freedom."""
     if not freedom > 0 or math.isnan(t):
         return math.nan
     if math.isinf(freedom) or math.isinf(t):
@@ -63,7 +62,7 @@ def t_cdf(freedom: float, t: float) -> float:
 
 @functools.cache  # thousands of cells ask for a few degrees of freedom
 def t_quantile(freedom: float, probability: float) -> float:
-    """Returns the t below which a number by Student's distribution is with a probability."""
+    """The t below which a number by Student's distribution is with a probability."""
     if not (freedom > 0 and 0 <= probability <= 1):
         return math.nan
     if probability > 0.5:
@@ -84,13 +83,7 @@ def t_quantile(freedom: float, probability: float) -> float:
 
 
 def two_sided(mean: float, error: float, freedom: float) -> float:
-    """Returns the p-value of the t test; without any scatter only a mean of 0 is compatible with 0.
-
-    Args:
-        mean: an estimate of what may be 0.
-        error: its standard error, in the same unit; NaN where there is none.
-        freedom: degrees of freedom of the error.
-    """
+    """The p-value of the t test of a mean with a standard error; without any scatter only 0 is compatible with 0."""
     if math.isnan(error):
         return math.nan
     if error == 0:
@@ -99,7 +92,7 @@ def two_sided(mean: float, error: float, freedom: float) -> float:
 
 
 def satterthwaite(parts: Sequence[tuple[float, float]]) -> float:
-    """Returns the degrees of freedom of a sum of independent estimates of variances (Satterthwaite 1946).
+    """The degrees of freedom of a sum of independent estimates of variances (Satterthwaite 1946).
 
     Args:
         parts: each estimate, 0 or above, with its degrees of freedom.

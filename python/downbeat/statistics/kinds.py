@@ -17,7 +17,7 @@ from downbeat.text import counted
 
 RESEMBLE = "launches resemble the one before"
 SLOW_LAUNCHES = f"slow launches ({SLOW:g} times typical)"
-CORRELATED = 0.05  # share of experiments with independent launches that are said to be correlated
+CORRELATED = 0.05  # usual; the share of experiments with independent launches that are said to be correlated
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,13 @@ class Series:
 
 
 def kind_lines(series: Sequence[Series]) -> list[str]:
-    """Returns a line on slow launches, and one on launches that resemble the one before.
+    """Says how many launches are slow, and where they resemble the one before.
 
     Args:
         series: of all cells that are shown together.
+
+    Returns:
+        Lines; none where there is nothing to say.
     """
     return [*slow_lines(series), *resemblance_lines(series)]
 
@@ -52,7 +55,7 @@ def is_kind_line(line: str) -> bool:
 
 
 def slow_lines(series: Sequence[Series]) -> list[str]:
-    """Returns a line on the cell with the largest share of slow launches, if any has one."""
+    """A line on the cell with the largest share of slow launches, if any has one."""
     counts = [(int(slow_launches(one.values).sum()), one) for one in series]
     some = [(slow, one) for slow, one in counts if slow]
     if not some:
@@ -64,7 +67,7 @@ def slow_lines(series: Sequence[Series]) -> list[str]:
 
 
 def resemblance_lines(series: Sequence[Series]) -> list[str]:
-    """Returns a line on the cells whose launches resemble the one before, if any.
+    """A line on the cells whose launches resemble the one before, if any.
 
     Cells are tested one by one, and the launches of a group by their means over cells: what all share shows there. All
     are one family (Holm 1979).
@@ -84,7 +87,7 @@ def resemblance_lines(series: Sequence[Series]) -> list[str]:
 
 
 def mean_of_launches(cells: Sequence[Series]) -> NDArray[np.float64]:
-    """Returns by how much each launch is above the mean of its cells, of logarithms, in the order of launches."""
+    """The mean deviation of each launch from the mean of its cells, of logarithms, in the order of launches."""
     deviations: dict[int, list[float]] = {}
     for one in cells:
         logs = np.log(one.values)

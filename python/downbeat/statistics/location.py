@@ -14,7 +14,7 @@ from downbeat.statistics.distributions import satterthwaite, t_quantile
 from downbeat.statistics.hodges_lehmann import one_sample, two_samples
 
 Scale = tuple[float, float]  # a standard error and its degrees of freedom
-FEWEST_SHOWN = 3  # launches; half the interval of two can be hundreds of percent
+FEWEST_SHOWN = 3  # launches; t with one degree of freedom is 12.7: half the interval of two is 9 deviations
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """The width of the interval, as a share of the estimate."""
+        """As a share of the estimate."""
         return (self.high - self.low) / self.estimate
 
 
@@ -64,16 +64,11 @@ def typical_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float
 def typical_of_logs(
     logs: NDArray[np.float64], confidence: float, scale: Scale | None = None
 ) -> tuple[float, float, float]:
-    """The pseudo-median of launches, or of pairs, with its limits; NaN where there are none.
+    """The pseudo-median of launches, or of pairs, by their logarithms in their order, with its limits; NaN: none.
 
-    The limits are those of the signed-rank test (`hodges_lehmann.one_sample`), farther from the estimate as Student's
-    would be where launches resemble the one before. Where no rank interval has the confidence, below 6 launches at 95
-    %, it is Student's, around the mean, which takes logarithms to be normal.
-
-    Args:
-        logs: a logarithm per launch, in their order.
-        confidence: of the interval.
-        scale: `error_of_mean` of them, if it is known.
+    The limits are those of the signed-rank test (`one_sample`), farther from the estimate as Student's would be where
+    launches resemble the one before. Where no rank interval has the confidence, below 6 launches at 95 %, it is
+    Student's, around the mean, which takes logarithms to be normal. `scale`: their `error_of_mean`, if it is known.
     """
     estimate, low, high = (float(one[0]) for one in one_sample(logs[np.newaxis, :], confidence))
     error, freedom = scale or error_of_mean(logs)
@@ -88,18 +83,12 @@ def typical_of_logs(
 def shift_of_logs(
     a: NDArray[np.float64], b: NDArray[np.float64], confidence: float, scale: Scale | None = None
 ) -> tuple[float, float, float]:
-    """The shift from A to B with its limits; NaN where there are none.
+    """The shift from A to B, logarithms of launches in their order, with its limits; NaN where there are none.
 
-    The limits are those of the rank-sum test (`hodges_lehmann.two_samples`), which presumes that both deviate alike.
-    They are farther from the estimate where Welch's interval is wider than Student's for equal variances: where the
-    smaller side deviates more, or launches resemble the one before. Where no rank interval has the confidence, below 4
-    launches on both sides at 95 %, it is Welch's, around the difference of means.
-
-    Args:
-        a: a logarithm per launch of A, in their order.
-        b: of B.
-        confidence: of the interval.
-        scale: `welch` of both, if it is known.
+    The limits are those of the rank-sum test (`two_samples`), which presumes that both deviate alike. They are farther
+    from the estimate where Welch's interval is wider than Student's for equal variances: where the smaller side
+    deviates more, or launches resemble the one before. Where no rank interval has the confidence, below 4 launches on
+    both sides at 95 %, it is Welch's, around the difference of means. `scale`: `welch` of both, if it is known.
     """
     estimate, low, high = (float(one[0]) for one in two_samples(a[np.newaxis, :], b[np.newaxis, :], confidence))
     error, freedom = scale or welch([error_of_mean(a), error_of_mean(b)])
@@ -124,7 +113,7 @@ def welch(scales: Sequence[Scale]) -> Scale:
 
 
 def check_confidence(confidence: float) -> None:
-    """Checks that a confidence is one.
+    """Checks a confidence.
 
     Raises:
         ValueError: it is not between 0 and 1.
@@ -134,22 +123,19 @@ def check_confidence(confidence: float) -> None:
 
 
 def interval_of_logs(mean: float, half: float, count: int, hidden: float = 0.0) -> Interval:
-    """Returns a symmetric interval of logarithms as `interval_between` does."""
+    """`interval_between` of a symmetric interval."""
     return interval_between(mean, mean - half, mean + half, count, hidden)
 
 
 def interval_between(estimate: float, low: float, high: float, count: int, hidden: float = 0.0) -> Interval:
-    """Returns an interval of logarithms as one of what they are of, wider by what all values may be off together.
-
-    Beyond the range of numbers it is infinite.
-    """
+    """The interval of ratios from that of their logarithms, wider by `hidden`, what all may be off together."""
     with np.errstate(over="ignore"):
         below, above = float(np.exp(low)) - hidden, float(np.exp(high)) + hidden
         return Interval(float(np.exp(estimate)), max(below, 0.0) if below == below else below, above, count)
 
 
 def logarithms(medians: ArrayLike) -> NDArray[np.float64]:
-    """Returns the logarithms of medians of launches, shape (launches,).
+    """The logarithms of medians of launches, shape (launches,).
 
     Raises:
         ValueError: there are none, or one is not positive and finite.

@@ -15,7 +15,7 @@ from downbeat.statistics.series import LEFT_BY_INTERPOLATION, autocorrelation, e
 
 LEAST_PER_BLOCK = 4  # samples: with fewer the share below the median can take too few values
 ENOUGH_BLOCKS = 5  # also show the effect of autocorrelation, if independent; with both, intervals are too wide
-RELATED_ENDS = 0.5  # of the mean square of differences of unrelated values: blocks begin where the one before ended
+RELATED_ENDS = 0.5  # choice, as in bench/src/rules: of the mean square of differences of unrelated values
 
 
 @dataclass(frozen=True)
@@ -83,17 +83,10 @@ def median_interval(
 def half_by_blocks(
     deviations: NDArray[np.float64], blocks: NDArray[np.generic], confidence: float
 ) -> tuple[float, int]:
-    """Returns half the width of the interval of a mean, by how deviations from it vary from block to block.
+    """Half the width of the interval of a mean, by its deviations from block to block, and the number of equal blocks.
 
-    The squares of the sizes of unequal blocks say how many equal ones they are worth (Kish 1965).
-
-    Args:
-        deviations: shape (samples,).
-        blocks: the block of each.
-        confidence: of the interval.
-
-    Returns:
-        In the unit of the deviations, and the number of equal blocks; 0 and 1 where blocks say nothing of each other.
+    The squares of the sizes of unequal blocks say how many equal ones they are worth (Kish 1965). 0 and 1 where blocks
+    say nothing of each other.
     """
     _, places, sizes = np.unique(blocks, return_inverse=True, return_counts=True)
     worth = math.floor(deviations.size**2 / float(np.sum(sizes.astype(float) ** 2)) + 0.5)
@@ -105,17 +98,12 @@ def half_by_blocks(
 
 
 def follow_closely(values: NDArray[np.float64], blocks: NDArray[np.generic]) -> bool:
-    """Whether blocks begin near where the one before ended (von Neumann 1941, for the ends of blocks alone).
-
-    Args:
-        values: shape (samples,), in the order in which they were measured; ranks, where samples may be outliers.
-        blocks: the block of each.
-    """
+    """Whether blocks begin near where the one before ended (von Neumann 1941, for the ends of blocks alone)."""
     ends = np.flatnonzero(blocks[1:] != blocks[:-1])
     squares = float(np.sum((values[ends + 1] - values[ends]) ** 2))
     return squares < RELATED_ENDS * 2 * float(values.var()) * ends.size
 
 
 def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the ranks of values, the mean rank where they are equal."""
+    """The ranks of values, the mean rank where they are equal."""
     return doubled_ranks(values) / 2

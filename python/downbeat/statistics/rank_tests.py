@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from downbeat.statistics.distributions import normal_cdf
 
-# With more pairs, or more values on both sides together, the normal approximation is good enough.
+# Pairs, and values on both sides together; beyond, the normal approximation. At half no verdict changes (simulated).
 MOST_EXACT = 100
 MOST_EXACT_SUM = 60
 # Logarithms of ratios that differ by less are equal: the rest is rounding, and would break ties.
@@ -18,14 +18,14 @@ DECIMALS = 12
 
 
 def doubled_ranks(values: ArrayLike) -> NDArray[np.int_]:
-    """Returns twice the rank of each value, from 1; equal ones have their mean rank, which is whole or half."""
+    """Twice the rank of each value, from 1; equal ones have their mean rank, which is whole or half."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(count)
     return np.asarray((2 * last - count + 1)[place])
 
 
 def signed_rank(differences: ArrayLike) -> float:
-    """Returns the two-sided p-value of the signed-rank test that differences are symmetric about 0.
+    """The two-sided p-value of the signed-rank test that differences are symmetric about 0; 1 where all are 0.
 
     Exact, even if some are equal, which launches of a clock with coarse steps often are: the distribution of the sum of
     the mean ranks over all signs, given these ranks. Differences of 0 are left out, as Wilcoxon did.
@@ -34,7 +34,7 @@ def signed_rank(differences: ArrayLike) -> float:
         differences: of pairs, as of logarithms, shape (pairs,).
 
     Returns:
-        1 where all differences are 0, or there are none.
+        A probability.
     """
     values = np.round(np.asarray(differences, dtype=float), DECIMALS)
     values = values[values != 0]
@@ -61,12 +61,12 @@ def signed_rank_chances(ranks: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def smallest_signed_rank(pairs: int) -> float:
-    """Returns the smallest p-value that the signed-rank test can have."""
+    """The smallest p-value of the signed-rank test."""
     return min(1.0, 2 * 0.5**pairs)
 
 
 def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
-    """Returns the two-sided p-value of the rank-sum test that neither of two samples tends to be larger.
+    """The two-sided p-value of the rank-sum test that neither of two samples tends to be larger; 1: all are equal.
 
     Exact, even if some are equal: the distribution of the sum of the mean ranks over all ways to choose those of one
     side, given these ranks. With ties among few values the normal approximation finds false differences. It is used
@@ -74,10 +74,10 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
 
     Args:
         a: shape (values,), one at least; any unit.
-        b: shape (values,), as many or not, in the same unit.
+        b: the other side, in the same unit.
 
     Returns:
-        1 where all are equal.
+        A probability.
     """
     first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     both = np.concatenate([first, second])
@@ -106,5 +106,5 @@ def rank_sum_chances(chosen: int, ranks: tuple[int, ...]) -> NDArray[np.float64]
 
 
 def smallest_rank_sum(first: int, second: int) -> float:
-    """Returns the smallest p-value that the rank-sum test of so many and so many values can have."""
+    """The smallest p-value of the rank-sum test."""
     return min(1.0, 2 / math.comb(first + second, first))

@@ -70,7 +70,7 @@ def grouped_median(samples: ArrayLike, step: float) -> float:
 
 
 def grouped_value(ordered: NDArray[np.float64], rank: float, step: float) -> float:
-    """Returns the value of a rank, from 0, of sorted values as `grouped_median` takes them."""
+    """The value of a rank, from 0, of sorted values as `grouped_median` takes them."""
     rank = min(max(rank, 0.0), ordered.size - 1.0)
     value = float(np.interp(rank, np.arange(ordered.size), ordered))
     if not step > 0:

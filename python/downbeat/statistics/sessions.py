@@ -16,11 +16,12 @@ from downbeat.statistics.power import LEAST, Floats, Spread, VerdictRule, nodes_
 from downbeat.statistics.two_samples import compare_independent
 from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_SESSIONS, MARGIN, ROUNDING, Comparison, judge
 
-MOST_SESSIONS = 60  # of a history: what is older says little of today
+MOST_SESSIONS = 60  # two months of nights; choice (tests/statistics/histories.py has 5 to 700)
 LOOKED_AT = 2 * MOST_SESSIONS  # for shifts
-RANK_LEVEL = 0.05  # of the rank test against sessions
+RANK_LEVEL = 0.05  # usual; of the rank test against sessions
+# Of `last_shift`, measured on 730 simulated and 457 real nights: 0.0 to 0.3 false alarms a year; p 1e-3: 3 to 11.
 SHIFT_SESSIONS, SHIFT_WINDOW, SHIFT_LEAST, SHIFT_LEVEL = 6, 80, 0.02, 1e-7
-TREND_LEVEL = 0.001
+TREND_LEVEL = 0.001  # of a line for people, one in a thousand cells by chance; no verdict goes by it
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,8 @@ class Sessions:
 
     Attributes:
         means: of the logarithms of each session's launches, shape (sessions,).
-        variance: of these means, what launches contribute included; NaN of a single session.
-        launches: mean of one over a session's number of launches: the share of the variance between launches that
-            `variance` contains.
+        variance: of these means, the contribution of launches included; NaN of a single session.
+        launches: mean of 1 / launches over sessions: the share of the variance between launches in `variance`.
         launch_variance: between launches within a session, pooled; NaN where no session has two.
         launch_freedom: degrees of freedom of that.
     """
@@ -46,7 +46,7 @@ class Sessions:
     def deviation(self) -> float:
         """Standard deviation between sessions alone, of logarithms; 0 if launches explain it, NaN if unknown.
 
-        For people to read. Verdicts rest on `variance`, which is estimated without a difference that could be negative.
+        Verdicts rest on `variance`, which is estimated without a difference that could be negative.
         """
         own = 0.0 if math.isnan(self.launch_variance) else self.launch_variance * self.launches
         return math.sqrt(max(self.variance - own, 0.0)) if not math.isnan(self.variance) else math.nan
@@ -54,27 +54,24 @@ class Sessions:
 
 @dataclass(frozen=True)
 class Shift:
-    """A change of the level of sessions.
-
-    Attributes:
-        at: the first session on the new level, its place in the series from 0.
-        logs: the new level over the old one, logarithm.
-    """
+    """A change of level by `logs`, a logarithm, before the session `at`, from 0."""
 
     at: int
     logs: float
 
 
 def last_shift(means: NDArray[np.float64]) -> Shift | None:
-    """Returns the last change of level in a series of sessions; None where there is none.
+    """The last change of level in a series of sessions.
 
-    As Hunter does (Fleming et al. 2023): Student's t test of the best split of a window, here of 80 sessions, looked
-    at after every session as they came, so that a level that was left again counts too; anew after each change. The
-    nominal p-value is of one split and of independent sessions, so it must be 1e-7, the change 2 % and the new level 6
-    sessions long. Simulated: 0.0 to 0.3 false alarms a year of sessions that do not resemble each other.
+    As Hunter does (Fleming et al. 2023): Student's t test of the best split of a window, looked at after every session
+    as they came, so that a level that was left again counts too; anew after each change. The nominal p-value is of one
+    split and of independent sessions, hence SHIFT_LEVEL; the change is SHIFT_LEAST or more.
 
     Args:
         means: of the logarithms of sessions, in the order of time, shape (sessions,).
+
+    Returns:
+        None where there is none.
     """
     found, start = None, 0
     for end in range(2 * SHIFT_SESSIONS, means.size + 1):
@@ -86,7 +83,7 @@ def last_shift(means: NDArray[np.float64]) -> Shift | None:
 
 
 def best_split(values: NDArray[np.float64]) -> Shift | None:
-    """Returns where values are split into the most different halves, if these differ as `last_shift` demands."""
+    """The split of values into the most different halves, if these differ as `last_shift` demands."""
     count = values.size
     first = np.arange(1, count)  # numbers of values before a split
     centered = values - values.mean()
@@ -108,13 +105,16 @@ def best_split(values: NDArray[np.float64]) -> Shift | None:
 
 
 def trend(means: NDArray[np.float64]) -> float:
-    """Returns the median slope of a series of sessions, of logarithms per session; 0 where it is not significant.
+    """The median slope of a series of sessions, of logarithms per session.
 
     Theil's and Sen's slope (Sen 1968), if Mann's and Kendall's test finds one (Kendall 1975, the normal approximation)
     and it makes 2 % over the series.
 
     Args:
-        means: of the logarithms of sessions, in the order of time, shape (sessions,).
+        means: as in `last_shift`.
+
+    Returns:
+        0 where it is not significant.
     """
     count = means.size
     if count < FEWEST_SESSIONS:
@@ -129,31 +129,29 @@ def trend(means: NDArray[np.float64]) -> float:
 
 
 def since(means: NDArray[np.float64]) -> int:
-    """Returns the place of the first session that counts in a comparison: of the last 60 those since the last shift.
-
-    Args:
-        means: of the logarithms of sessions, in the order of time, shape (sessions,).
-    """
+    """The index of the first session that counts: of the last 60 those since the last shift."""
     shift = last_shift(means[-LOOKED_AT:])
     after = max(0, means.size - LOOKED_AT) + shift.at if shift else 0
     return max(0, means.size - MOST_SESSIONS, after)
 
 
 def recent(history: Sequence[ArrayLike]) -> Sequence[ArrayLike]:
-    """Returns the sessions of a history that count in a comparison, `since`."""
+    """The sessions of a history that count in a comparison, `since`."""
     looked = history[-LOOKED_AT:]
     return looked[since(sessions_of(looked).means) :]
 
 
 def sessions_of(history: Sequence[ArrayLike]) -> Sessions:
-    """Returns what a history shows of the deviation between sessions.
+    """The deviation between sessions of a history.
 
     Cells are not pooled: what a session does, it does to all its cells, so twenty cells of five sessions are five
     observations, not a hundred.
 
     Args:
-        history: of one cell, an array per session: one number per launch, as medians, shape (launches,), any unit,
-            larger than 0. The sessions have no true change between them; one would make the deviation larger.
+        history: of one cell, an array per session: one number per launch, shape (launches,), any unit, larger than 0.
+
+    Returns:
+        The sessions, in their order.
 
     Raises:
         ValueError: a value is not positive and finite, or a session is empty.
@@ -174,8 +172,8 @@ def sessions_of(history: Sequence[ArrayLike]) -> Sessions:
 def false_verdicts(error: ArrayLike, freedom: ArrayLike, session_deviation: float, rule: VerdictRule) -> Floats:
     """The share of experiments of the same thing that would be called different if sessions deviated.
 
-    For a test that knows nothing of sessions, as Welch's: the difference of the means has the variance of two sessions
-    beside its own, but is divided by its own alone.
+    For a test that ignores sessions, as Welch's: the difference of the means has the variance of two sessions beside
+    its own, but is divided by its own alone.
 
     Args:
         error: standard error of the difference of logarithms that the test goes by; a number, or shape (n,).
@@ -207,20 +205,17 @@ def compare_across_sessions(
 
     Two sessions differ without a cause. The t test that counts has the variance of session means from the history and
     its few degrees of freedom, sessions - 1 (Student 1908); against the history as a whole it is that of one more
-    observation, variance (1 + 1 / sessions). Where B and A have fewer launches than the
-    sessions of the history, the extra variance is added (Satterthwaite 1946). `compare_independent` must confirm a
-    verdict, and the wider interval is reported: a history that deviates little by chance makes nothing surer than the
-    launches do. Sessions may have modes, as weekends: so a rank test must confirm a difference, `seen_before`.
-
-    The last 60 sessions count, and of these the ones since the last shift of their level (`last_shift`).
+    observation, variance (1 + 1 / sessions). Where B and A have fewer launches than the sessions of the history, the
+    extra variance is added (Satterthwaite 1946). `compare_independent` must confirm a verdict, and the wider interval
+    is reported. Sessions may have modes, as weekends: so a rank test must confirm a difference, `seen_before`.
 
     The history must be drawn from where A and B are: the same machine in the same use, no closer in time than they are.
 
     Args:
-        a: one number per launch, as the medians of a cell, shape (launches,), any unit; larger than 0. None: B is
-            compared with the history, whose sessions count once each.
+        a: one number per launch, shape (launches,), any unit; larger than 0. None: the history, each session once.
         b: those of the other side, in the same unit.
-        history: an array per session, as in `sessions_of`, in the order of time; neither A nor B is among them.
+        history: an array per session, in the order of time; neither A nor B is among them. The last 60 count, and of
+            these the ones since the last shift.
         margin: within which a ratio is as good as 1.
         confidence: of the interval; the tests' level follows from it.
         hidden: how much b - a may be off in the same way in all launches, by the clocks, in the unit of a.
@@ -266,16 +261,11 @@ def compare_across_sessions(
 
 
 def seen_before(means: NDArray[np.float64], difference: float, b: float | None) -> bool:
-    """Returns whether sessions of a history differ as much too often for a rank test.
+    """Whether sessions of a history differ by `difference`, b - a of logarithms, too often for a rank test.
 
     Of B against the history it is the exact test of one more observation of the same kind: the share of sessions as
-    high as B, or as low, itself included, is at most 0.05; with fewer than 20 sessions none may be. Of A against B it
-    is the share of all differences between two sessions that are as large.
-
-    Args:
-        means: of the logarithms of sessions, shape (sessions,).
-        difference: b - a, of logarithms.
-        b: of logarithms; None: A is no session of the history.
+    high as B, or as low, itself included, is at most 0.05; with fewer than 20 sessions none may be. Of A against B (`b`
+    is None) it is the share of all differences between two sessions that are as large.
     """
     count = means.size
     if not count:
@@ -289,10 +279,7 @@ def seen_before(means: NDArray[np.float64], difference: float, b: float | None) 
 
 
 def lacking_launches(sessions: Sessions, numbers: Sequence[int]) -> list[tuple[float, int]]:
-    """Returns the variance added by having fewer launches than a session of the history, with its freedom.
-
-    More of them take nothing away: the variance of sessions is not made smaller by a difference of two estimates.
-    """
+    """The variance added by having fewer launches than a session of the history, with its freedom."""
     lack = sum(max(0.0, 1 / number - sessions.launches) for number in numbers)
     if not lack or not sessions.launch_freedom:
         return []

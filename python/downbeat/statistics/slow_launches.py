@@ -10,26 +10,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from downbeat.text import duration_text
 
-SLOW = 1.3  # times the typical launch: beyond what launches of one kind deviate by, below what states differ by
-UNSEEN = 0.05  # the probability with which a kind of `unseen_share` is missed
+SLOW = 1.3  # times the typical launch; choice between the deviation of launches, to 1.1, and of states, from 1.5
+UNSEEN = 0.05  # usual (rule of three); the probability with which a kind of `unseen_share` is missed
 WHERE = "docs/statistics.md"  # where the standing line is explained
 
 
 def slow_launches(medians: ArrayLike) -> NDArray[np.bool_]:
-    """Returns which launches take `SLOW` times as long as the median one, or more.
+    """The launches that take `SLOW` times as long as the median one, or more.
 
     Args:
         medians: a number per launch, above 0, any unit.
+
+    Returns:
+        Flags, shape (launches,).
     """
     values = np.asarray(medians, dtype=float)
     return np.asarray(values >= SLOW * np.median(values)) if values.size else np.zeros(0, dtype=bool)
 
 
 def fisher_exact(slow_a: int, all_a: int, slow_b: int, all_b: int) -> float:
-    """Returns the two-sided p-value of the exact test that two shares are equal: of all tables as improbable.
-
-    It takes launches for independent (Fisher 1935).
-    """
+    """The two-sided p-value of the exact test that two shares are equal: of all tables as improbable (Fisher 1935)."""
     slow, both = slow_a + slow_b, all_a + all_b
     tables = range(max(0, slow - all_b), min(all_a, slow) + 1)
     ways = {one: math.comb(all_a, one) * math.comb(all_b, slow - one) for one in tables}
@@ -38,10 +38,7 @@ def fisher_exact(slow_a: int, all_a: int, slow_b: int, all_b: int) -> float:
 
 
 def mcnemar_exact(a: Sequence[bool] | NDArray[np.bool_], b: Sequence[bool] | NDArray[np.bool_]) -> float:
-    """Returns the two-sided p-value that both sides of pairs are slow equally often (McNemar 1947, exact).
-
-    Pairs in which both are slow, or neither, say nothing; of the others each is a toss of a coin.
-    """
+    """The two-sided p-value that both sides of pairs are slow equally often (McNemar 1947, exact)."""
     only_a, only_b = (int(np.sum(np.asarray(one) & ~np.asarray(other))) for one, other in ((a, b), (b, a)))
     tosses = only_a + only_b
     tail = sum(math.comb(tosses, heads) for heads in range(min(only_a, only_b) + 1))
@@ -63,12 +60,7 @@ def unseen_share(launches: int) -> float:
 
 
 def unseen_text(launches: int, span: float = math.nan) -> str:
-    """Says what so many launches cannot show.
-
-    Args:
-        launches: how many there are, of the row with the fewest.
-        span: from the start of the first to that of the last, s; NaN: not known.
-    """
+    """Says what the launches of the row with the fewest cannot show; `span` is `span_of` them, s, or NaN."""
     counted = f"{launches} launches" if launches > 1 else "1 launch"
     within = f" in {duration_text(span)}" if launches > 1 and math.isfinite(span) else ""
     share = f"{100 * unseen_share(launches):.2g} %"

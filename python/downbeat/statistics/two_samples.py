@@ -17,8 +17,8 @@ from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_r
 from downbeat.text import PERCENT
 
 Floats = NDArray[np.float64]
-LARGEST = 100.0  # logarithm of a drift in words
-DRIFT = 1.2  # from here on, times the error of independent launches, a reason names the drift
+LARGEST = 100.0  # logarithm of a drift in words: exp does not overflow
+DRIFT = 1.2  # times the error of independent launches, from which a reason names the drift; 1.1, 1.4: 1 % of reasons
 
 
 def compare_independent(
@@ -26,17 +26,13 @@ def compare_independent(
 ) -> Comparison:
     """Compares B with A, launches that do not belong together, e.g. of two experiments.
 
-    It takes all launches for one session: what differs between sessions is called a difference of B and A. For
-    experiments at different times see `compare_across_sessions`.
-
-    The ratio is the median of all ratios of a launch of B and one of A (`shift_of_logs`). The t test is Welch's on the
-    logarithms of the launches' medians (Welch 1947); Wilcoxon's rank-sum test guards it: outlying launches decide
-    nothing. Launches that resemble the one before count as fewer (`effective_launches`), except where the sides are
-    farther apart than what either side spans.
+    It takes all launches for one session; for experiments at other times see `compare_across_sessions`. The ratio is
+    the median of all ratios of a launch of B and one of A (`shift_of_logs`). The t test is Welch's on the logarithms
+    (Welch 1947); Wilcoxon's rank-sum test guards it: outlying launches decide nothing. Launches that resemble the one
+    before count as fewer (`effective_launches`), except where the sides are farther apart than either spans.
 
     Args:
-        a: one number per launch, as the medians of a cell, in the order of launches, shape (launches,), any unit;
-            larger than 0.
+        a: one number per launch, in their order, shape (launches,), any unit; larger than 0.
         b: those of the other side, in the same unit; the number of launches may differ.
         margin: within which a ratio is as good as 1.
         confidence: of the interval; the tests' level follows from it.
@@ -75,25 +71,22 @@ def compare_paired(
 ) -> Comparison:
     """Compares B with A, measured in the same launches or in launches next to each other in time.
 
-    The ratio is the pseudo-median of the ratios of pairs (`typical_of_logs`). The t test is that of their logarithms.
-    Wilcoxon's signed-rank test guards it: outlying launches decide nothing. With 5 pairs its p-value cannot be below
-    0.0625, so then all pairs must agree. Pairs whose ratio resembles the one before count as fewer
-    (`effective_launches`), except where the nearest pair is farther from the margin than all pairs are from each other.
-
+    The ratio is the pseudo-median of the ratios of pairs (`typical_of_logs`). The t test is that of their logarithms,
+    guarded by Wilcoxon's signed-rank test: with 5 pairs its p-value cannot be below 0.0625, so then all must agree.
     Whether launches are pairs follows from how they were made, never from whether pairing makes something significant.
 
     Args:
-        a: one number per launch, as the medians of a cell, shape (pairs,), any unit; larger than 0.
-        b: those of the other side, in the same order, that of the launches, and in the same unit.
-        margin: within which a ratio is as good as 1.
-        confidence: of the interval; the tests' level follows from it.
-        hidden: how much b - a may be off in the same way in all launches, by the clocks, in the unit of a.
+        a: as in `compare_independent`, a number per pair.
+        b: likewise, in the same order.
+        margin: likewise.
+        confidence: likewise.
+        hidden: likewise.
 
     Returns:
         The comparison, judged alone; `judge_together` corrects several.
 
     Raises:
-        ValueError: the numbers of launches differ, or a value is not positive and finite, or the rule makes no sense.
+        ValueError: those of `compare_independent`, or the numbers of launches differ.
     """
     check_rule(margin, confidence)
     first, second = logarithms(a), logarithms(b)
@@ -132,16 +125,16 @@ class Tested(TypedDict):
 
 
 def extremes(logs: Floats) -> tuple[float, float]:
-    """Returns the smallest and the largest logarithm of a ratio."""
+    """The smallest and the largest logarithm."""
     return float(logs.min()), float(logs.max())
 
 
 def tested_by_t(series: Sequence[Floats], mean: float, ratios: tuple[float, float], margin: float) -> Tested:
-    """Returns the fields of a comparison that the t test makes.
+    """The t test.
 
-    Launches that resemble the one before widen the error, for they may have drifted to where they are. They cannot
-    have drifted farther than they were seen to: where even the nearest ratio is beyond the margin by more than all that
-    was seen, the test takes them for independent.
+    Launches that resemble the one before widen the error, for they may have drifted to where they are. They cannot have
+    drifted farther than they did: where even the nearest ratio is beyond the margin by more than their whole range, the
+    test takes them for independent.
 
     Args:
         series: logarithms of the ratios of pairs, or of the launches of A and of B, in their order.

@@ -19,9 +19,9 @@ Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 
 FEWEST_LAUNCHES = 5  # on either side: with 4 pairs no signed-rank test has a p-value below 0.125
 FEWEST_SESSIONS = 5  # of a history: with 4, its t interval is 1.6 times as wide as with many
-FEWEST_ALIKE = 10  # for equivalence: 5 launches leave a mode of 45 % of launches unseen, 10 one of 26 %
+FEWEST_ALIKE = 10  # choice: 5 launches leave a mode of 45 % unseen, 10 one of 26 %; 5, 20: 0.5, 1 % of verdicts
 MARGIN = 0.02  # what sessions on one machine deviate by, if nothing changes (docs/ci.md)
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # usual
 # Tolerance for a ratio that is computed by logarithms: one at the margin is within it, whatever the unit.
 ROUNDING = 1e-12
 
@@ -87,7 +87,6 @@ class Comparison:
 
     @property
     def level(self) -> float:
-        """The level of its t test."""
         return significance(self.confidence)
 
     @property
@@ -97,7 +96,7 @@ class Comparison:
 
     @property
     def lack(self) -> str:
-        """The launches or sessions that are too few, in words; empty if there are enough."""
+        """The lack of launches or sessions, in words; empty if there are enough."""
         if self.sessions is not None and self.sessions < FEWEST_SESSIONS:
             return f"sessions in the history: {self.sessions}, {FEWEST_SESSIONS} are needed"
         if min(self.launches) < FEWEST_LAUNCHES:
@@ -107,10 +106,10 @@ class Comparison:
 
 
 def check_rule(margin: float, confidence: float) -> None:
-    """Checks what a rule is given.
+    """Checks a margin and a confidence.
 
     Raises:
-        ValueError: margin or confidence make no sense.
+        ValueError: they make no sense.
     """
     if not 0 <= margin < 1:
         raise ValueError(f"a margin of {margin:g}; valid are numbers from 0 to below 1, e.g. 0.02 for 2 %")
@@ -119,22 +118,21 @@ def check_rule(margin: float, confidence: float) -> None:
 
 
 def significance(confidence: float) -> float:
-    """Returns the level of the t test: half of what the interval leaves outside.
+    """The level of the t test: half of what the interval leaves outside.
 
-    At 1 - confidence itself, more than 5 % of 200 comparisons of identical inputs would be called different in four
-    checks out of ten.
+    At 1 - confidence itself, more than 5 % of 200 comparisons of equals would be called different in four checks of
+    ten.
     """
     return (1 - confidence) / 2
 
 
 def judge(comparison: Comparison) -> Comparison:
-    """Returns the comparison with its verdict, and the reason."""
+    """The comparison with its verdict, and the reason."""
     verdict, reason = verdict_of(comparison)
     return dataclasses.replace(comparison, verdict=verdict, reason=reason)
 
 
 def verdict_of(one: Comparison) -> tuple[Verdict, str]:
-    """Returns the verdict and why."""
     if not one.tested:
         return "undecided", one.lack
     if within_margin(one, 0.0):
@@ -158,19 +156,22 @@ def verdict_of(one: Comparison) -> tuple[Verdict, str]:
 
 
 def within_margin(one: Comparison, known: float) -> bool:
-    """Whether an interval is within the margin, if so much of the hidden part were known."""
+    """Whether an interval is within the margin, if `known` of the hidden part were known."""
     most = (1 + one.margin) * (1 + ROUNDING)
     return 1 / most <= one.ratio.low + known and one.ratio.high - known <= most
 
 
 def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Returns comparisons judged as one question: p-values corrected by Holm's procedure, verdicts by these.
+    """Judges comparisons as one question: p-values are corrected by Holm's procedure, verdicts go by these.
 
     A comparison with too few launches or sessions is not a test and does not count. Intervals stay those of each
     comparison alone, and so does equivalence, which is wrong at most as often as an interval is.
 
     Args:
-        comparisons: of `compare_paired` or `compare_independent`; those of the cells of two experiments, as a rule.
+        comparisons: those of the cells of two experiments, as a rule.
+
+    Returns:
+        The comparisons with their verdicts, in their order.
     """
     tested = [one.p_value if one.tested else math.nan for one in comparisons]
     return [
@@ -180,12 +181,11 @@ def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def simultaneous_interval(comparison: Comparison, number: int) -> Interval:
-    """Returns the interval of a ratio that holds together with those of the other comparisons of a family.
+    """The interval of a ratio that holds together with those of the other comparisons of a family.
 
-    The interval of one ratio alone is too narrow for the largest of many: it was picked for what noise added to it. By
-    Bonferroni's inequality the intervals of all comparisons hold at once with the confidence of the comparison, and so
-    does that of any that is picked, for whatever reason (Dunn 1961). Ranks of few pairs have no limits of such a
-    confidence: its ends are farther from the estimate by the factor by which Student's are, and it contains Student's.
+    The interval of one ratio alone is too narrow for the largest of many. By Bonferroni's inequality the intervals of
+    all comparisons hold at once with the confidence of the comparison (Dunn 1961). Ranks of few pairs have no limits of
+    such a confidence: its ends are farther from the estimate as Student's are, and it contains Student's.
 
     Args:
         comparison: of `compare_paired`.

@@ -105,8 +105,8 @@ def global_times(ticks: np.ndarray, clocks: Clocks, max_wander: float) -> tuple[
 def expected_errors(ticks: np.ndarray, clocks: Clocks, bounds: np.ndarray) -> np.ndarray:
     """Returns the standard deviation of the error of times as `global_times` returns them, s.
 
-    Between two synchronizations it is that of a chord: both ends' errors, taken as one, and what a frequency adds that
-    walks at random: walk * a**2 * b**2 / (3 * (a + b)), at distances a and b from the ends (the variance of an
+    Between two synchronizations the error is that of a chord: both ends' errors, taken as one, and that of a frequency
+    which walks at random: walk * a**2 * b**2 / (3 * (a + b)), at distances a and b from the ends (the variance of an
     integrated Wiener process that is known at both). Before the first and after the last it grows as the library says
     (Downbeat_clock). An error that lies anywhere within its bound has the variance bound**2 / 3, and none has more.
 

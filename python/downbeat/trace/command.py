@@ -36,7 +36,7 @@ def launcher_library(launcher: str) -> str | None:
 
 
 def launcher_place(words: Sequence[str]) -> int | None:
-    """Returns which word of a command is the launcher, as others may be before it: `time`, `env`, `numactl`."""
+    """The index of the launcher in a command; other words may be before it: `time`, `env`, `numactl`."""
     return next((place for place, word in enumerate(words) if is_launcher(word)), None)
 
 
@@ -188,7 +188,7 @@ class Setter:
         self.forced = forced
 
     def instead(self, name: str, value: str | None) -> str | None:
-        """Returns what a variable gets that the command sets; None: it is not one of ours.
+        """The value for a variable that the command sets; None: it is not a variable of ours.
 
         Raises:
             UsageError: it is for `downbeat trace` to set.

@@ -170,7 +170,7 @@ def entries_in(data: np.ndarray, offset: int, count: int, dtype: np.dtype) -> np
 
 
 def entries_of(header: np.record, name: str) -> int:
-    """Returns how many entries of a table a header counts."""
+    """The number of entries of a table, by the header."""
     capacity, taken = int(header[f"{name}_capacity"]), int(header[name])
     if capacity < 0 or taken < 0:
         raise ValueError(f"it has {min(capacity, taken)} {name}")
@@ -269,7 +269,7 @@ NO_ROOM = {
 
 
 def room_lines(sections: Sequence[Section], directory: Path | None = None) -> list[str]:
-    """Returns a line if recordings had no room: what is missing, why, and what helps.
+    """A line if recordings had no room: the loss, the reason, and the remedy.
 
     Args:
         sections: what processes recorded.
@@ -312,7 +312,7 @@ def is_trace(path: Path) -> bool:
 
 
 def sections_in(path: Path) -> list[Section]:
-    """Returns what all processes of all jobs recorded.
+    """The recordings of all processes of all jobs.
 
     Args:
         path: the directory of a trace, or one of its files.
@@ -339,7 +339,7 @@ def jobs_in(path: Path) -> list[str]:
 
 
 def read_job(path: Path, job: str | None = None) -> list[Section]:
-    """Returns what all processes of a job recorded, by rank.
+    """The recordings of all processes of a job, by rank.
 
     Args:
         path: the directory of a trace, or one of its files, or DIR/JOB.

@@ -52,7 +52,7 @@ class Trace:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>" + call_totals(self.recording).to_html(index=False)
 
     def arrivals(self) -> pd.DataFrame:
-        """When each process came to each call and for whom it waited: `Arrived` of downbeat.trace.arrivals.
+        """When each process came to each call, and which rank it waited for: `Arrived` of downbeat.trace.arrivals.
 
         A row per process and call: the columns of `records`, and among others `call`, `late`, `wait`, `cause` (the rank
         that it waits for, -1: none), `before` (the collective before) and `gap` (since then), times in s; `name` of the

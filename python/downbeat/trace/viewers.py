@@ -1,26 +1,21 @@
-"""Spans of all ranks in formats of trace viewers: Perfetto (Chrome's JSON), PyTorch's Kineto, OTF2."""
+"""Spans of all ranks in formats of trace viewers: Perfetto (Chrome's JSON), PyTorch's Kineto."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pandas as pd
 
 from downbeat.data.collectives import ROOTED
-from downbeat.errors import DownbeatError, UsageError
+from downbeat.errors import UsageError
 from downbeat.files import replacing, zipped
 from downbeat.text import exact_microseconds
 from downbeat.trace.calls import LATER
 from downbeat.trace.spans import RankSpans, Span, Spans
-
-if TYPE_CHECKING:
-    from otf2.writer import Writer
 
 # As PyTorch calls them; others keep MPI's names, which no tool takes for one of these.
 TORCH = {
@@ -36,8 +31,6 @@ TORCH = {
     "scatter": "scatter",
 }
 MOST_LISTED = 30  # ranks of a group; PyTorch shortens longer lists
-WAIT = "MPI_Wait"  # one name: those that one call completes have the same stamps, and no order
-NO_ROOT = 2**32 - 1
 
 
 def us(time: int) -> msgspec.Raw:
@@ -149,7 +142,7 @@ def write_kineto(spans: Spans, directory: Path) -> list[str]:
 
 
 def complete_communicators(members: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
-    """Returns the ranks of communicators of which all are known."""
+    """The ranks of communicators all of whose ranks are known."""
     return {name: ranks for name, ranks in members.items() if ranks and min(ranks) >= 0}
 
 
@@ -192,137 +185,7 @@ def torch_list(ranks: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, ranks[: MOST_LISTED - 1]))}, ..., {ranks[-1]}]"
 
 
-def write_otf2(spans: Spans, directory: Path) -> list[str]:
-    """Writes an OTF2 archive, directory/traces.otf2: a location for each thread, one of each rank for its clock.
-
-    Raises:
-        DownbeatError: the library for it is not there.
-    """
-    try:
-        from otf2.writer import Writer
-    except ImportError as error:
-        raise DownbeatError("OTF2 needs its library; run pip install otf2") from error
-    make_empty(directory)
-    with closing(Writer(str(directory), timer_resolution=10**9)) as writer:
-        writer.description = json.dumps(spans.about)
-        Archive(writer, spans).write()
-    return []
-
-
-class Archive:
-    """An OTF2 archive that is being written: what its definitions are by our names."""
-
-    def __init__(self, writer: Writer, spans: Spans) -> None:
-        from otf2.enums import GroupType, LocationType, Paradigm
-
-        known = writer.definitions
-        self.writer = writer
-        self.spans = spans
-        self.ranks = [one for one in spans.ranks if one.rank >= 0]
-        self.mpi = Paradigm.MPI
-        self.regions: dict[str, Any] = {}
-        self.attributes: dict[str, Any] = {}
-        self.requests = count()
-        machine = known.system_tree_node("machine")
-        hosts = {one.host: known.system_tree_node(one.host, parent=machine) for one in self.ranks}
-        self.threads: dict[int, dict[int, Any]] = {}
-        self.clocks: dict[int, Any] = {}
-        for one in self.ranks:
-            process = known.location_group(f"MPI Rank {one.rank}", system_tree_parent=hosts[one.host])
-            self.threads[one.rank] = {
-                thread: known.location(f"thread {thread}", group=process) for thread in one.threads
-            }
-            self.clocks[one.rank] = known.location("clock", group=process, type=LocationType.METRIC)
-        first = {rank: next(iter(threads.values())) for rank, threads in self.threads.items()}
-        known.group("MPI", group_type=GroupType.COMM_LOCATIONS, paradigm=Paradigm.MPI, members=list(first.values()))
-        self.communicators: dict[str, Any] = {}
-        self.first = first
-        self.members = complete_communicators(spans.members)
-        members = [known.metric_member(f"clock {what}", unit="ns") for what in ("bound", "expected error")]
-        self.errors = known.metric_class(members=members)
-
-    def write(self) -> None:
-        """Writes the events."""
-        for one in self.ranks:
-            events: dict[int, list[Any]] = {thread: [] for thread in self.threads[one.rank]}
-            for span in one.spans():
-                events[span.thread] += self.events_of(span)
-            for thread, location in self.threads[one.rank].items():
-                out = self.writer.event_writer_from_location(location)
-                for time, event, arguments, about in sorted(events.pop(thread), key=lambda event: event[0]):
-                    event(out, time, *arguments, **about)
-            out = self.writer.event_writer_from_location(self.clocks[one.rank])
-            for time, bound, error in one.clock_errors():
-                out.metric(time + self.spans.epoch, self.errors, [bound, error])
-
-    def communicator(self, name: str) -> Any:  # noqa: ANN401 (a definition)
-        """Returns the communicator of a name, without members if not all are known; made if need be."""
-        from otf2.enums import GroupType
-
-        if name not in self.communicators:
-            members = [self.first[rank] for rank in self.members.get(name, ())]
-            known = self.writer.definitions
-            group = known.group("", group_type=GroupType.COMM_GROUP, paradigm=self.mpi, members=members)
-            self.communicators[name] = known.comm(name, group=group)
-        return self.communicators[name]
-
-    def region(self, name: str, kind: str) -> Any:  # noqa: ANN401 (a definition)
-        """Returns the region of a name; made if need be."""
-        from otf2.enums import RegionRole
-
-        if name not in self.regions:
-            roles = {"synchronizer": RegionRole.BARRIER, "operation": RegionRole.COLL_OTHER}
-            role = {"region_role": roles[kind]} if kind in roles else {}
-            self.regions[name] = self.writer.definitions.region(name, paradigm=self.mpi, **role)
-        return self.regions[name]
-
-    def attribute(self, name: str, value: object) -> Any:  # noqa: ANN401 (a definition)
-        """Returns the attribute of a name; made if need be."""
-        from otf2.enums import Type
-
-        if name not in self.attributes:
-            kind = Type.INT64 if isinstance(value, int) else Type.STRING
-            self.attributes[name] = self.writer.definitions.attribute(name, type=kind)
-        return self.attributes[name]
-
-    def events_of(
-        self, span: Span
-    ) -> Iterator[tuple[int, Callable[..., None], tuple[Any, ...], dict[str, dict[Any, object]]]]:
-        """Yields the events of a span: time, kind, arguments, attributes."""
-        from otf2.enums import CollectiveOp
-        from otf2.event_writer import EventWriter
-
-        epoch, record = self.spans.epoch, span.record
-        region = self.region(span.name, span.kind)
-        of_launch = {} if record is not None else span.about
-        about = {"attributes": {self.attribute(name, value): value for name, value in of_launch.items()}}
-        yield span.entry + epoch, EventWriter.enter, (region,), about
-        kind = None if record is None else getattr(CollectiveOp, str(record.operation).upper(), None)
-        if kind is not None:
-            size = 0 if pd.isna(record.bytes) else int(record.bytes)
-            root = NO_ROOT if pd.isna(record.root) else int(record.root)
-            call = (kind, self.communicator(str(record.communicator)), root, size, size)
-        if not span.complete:
-            return
-        if span.kind not in LATER:
-            if kind is not None:
-                yield span.entry + epoch, EventWriter.mpi_collective_begin, (), {}
-                yield span.exit + epoch, EventWriter.mpi_collective_end, call, {}
-            yield span.exit + epoch, EventWriter.leave, (region,), {}
-            return
-        request = next(self.requests)
-        wait = self.region(WAIT, span.kind)
-        if kind is not None:
-            yield span.returned + epoch, EventWriter.non_blocking_collective_request, (request,), {}
-        yield span.returned + epoch, EventWriter.leave, (region,), {}
-        yield span.waited + epoch, EventWriter.enter, (wait,), {}
-        if kind is not None:
-            yield span.exit + epoch, EventWriter.non_blocking_collective_complete, (*call, request), {}
-        yield span.exit + epoch, EventWriter.leave, (wait,), {}
-
-
 WRITERS: dict[str, Callable[[Spans, Path], list[str]]] = {
     "perfetto": write_perfetto,
     "kineto": write_kineto,
-    "otf2": write_otf2,
 }

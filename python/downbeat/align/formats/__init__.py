@@ -86,13 +86,13 @@ def read(path: Path, kernels: Kernels | None = None) -> tuple[list[RankTrace], C
 
 
 def read_file(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns what `read` does, with `UNKNOWN_RANK` where the file does not say it."""
+    """The result of `read`, with `UNKNOWN_RANK` where the file does not say it."""
     found = format_of(path)
     return found.read(path, kernels) if found.has_kernels else found.read(path)
 
 
 def files_of(path: Path) -> list[Path]:
-    """Returns what a path of the command line stands for: itself, or the files directly in a directory, by name.
+    """The files that a path of the command line stands for: itself, or the files directly in a directory, by name.
 
     A directory of recordings or of an archive is one; other files in it come with it.
     """

@@ -98,7 +98,7 @@ class CollectiveEvents:
 
 
 def kind_of(name: object, category: object, kernels: Kernels) -> tuple[str, Kernel | None] | None:
-    """Returns what kind of event one is by its name and category, and what a kernel's name says.
+    """The kind of an event by its name and category, and the meaning of a kernel's name.
 
     None: it says nothing of collectives.
     """

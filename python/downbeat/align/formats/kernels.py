@@ -81,7 +81,7 @@ class Kernels:
     used: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Kernel | None:
-        """Returns what the name of a kernel says, None if it is of no known family."""
+        """The meaning of a kernel's name; None: it is of no known family."""
         bare = re.split(r"[<(]", name, maxsplit=1)[0]
         for row in self.rows:
             found = row.pattern.search(bare)

@@ -191,7 +191,7 @@ def gather_nccl(
 
 
 def around(ranges: dict[int, list[Range]], thread: int, time: int) -> dict[str, int]:
-    """Returns what the NVTX range says that a thread is in at a time."""
+    """The fields of the NVTX range that a thread is in at a time."""
     mine = ranges.get(thread, [])
     place = bisect_right(mine, time, key=lambda one: one.start) - 1
     return mine[place].payload if place >= 0 and mine[place].end >= time else {}
@@ -223,7 +223,7 @@ def ranges_of(export: Export, texts: dict[int, str]) -> tuple[dict[int, list[Ran
 
 
 def payload_of(data: object, offsets: dict[tuple[int, int], dict[str, int]]) -> dict[str, int]:
-    """Returns what a range's payload says: four numbers (domain, schema, size, where it begins), then its fields."""
+    """The fields of a range's payload: four numbers (domain, schema, size, where it begins), then its fields."""
     content = data.encode("latin-1", "replace") if isinstance(data, str) else data
     if not isinstance(content, bytes) or len(content) < 32:
         return {}

@@ -153,7 +153,7 @@ def write_moved(trace: RankTrace, corrected: Corrected, path: Path) -> None:
 
 
 def all_nanoseconds(numbers: Sequence[msgspec.Raw]) -> Integers:
-    """Returns what `nanoseconds` does, of many."""
+    """`nanoseconds` of many texts."""
     texts = list(map(bytes, numbers))
     joined = b" ".join(texts)
     if b'"' in joined:  # numbers as strings

@@ -1,0 +1,103 @@
+"""The results of experiments on clocks and synchronizers, as tables; docs/data.md has the variables of the files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from downbeat.tables import Floats, Ints, Table, Texts, column
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class OfDimension(Table):
+    """Variables of a file by one of its dimensions, which the first column names; more dimensions follow it."""
+
+    @classmethod
+    def of(cls, data: xr.Dataset) -> Self:
+        """The table of a file; NaN for variables that it lacks."""
+        data = data.transpose(cls.columns()[0].name, ...)
+        rows = data.sizes[cls.columns()[0].name]
+        values = {each.name: data.get(each.name) for each in cls.columns()}
+        return cls(
+            **{
+                name: np.full(rows, np.nan)
+                if one is None
+                else one.to_numpy().astype(object if one.dtype.kind == "U" else one.dtype)
+                for name, one in values.items()
+            }
+        )
+
+
+class Schemes(OfDimension):
+    """Of `downbeat-bench clock`: schemes that synchronize clocks."""
+
+    scheme: Texts = column("scheme with its parameters")
+    duration_median: Floats = column("duration of a synchronization, median over repetitions", "s")
+    offset_max: Floats = column("measured offset, largest over ranks, shape (schemes, waits)", "s")
+    true_max: Floats = column("true error, likewise; NaN where it is not known", "s")
+    outside: Floats = column("share of offsets beyond their bounds, likewise")
+
+    @property
+    def errors(self) -> tuple[str, Floats]:
+        """The errors that decide, with their name: true ones where they are known."""
+        if self.true_max.ndim > 1:
+            return "true error", self.true_max
+        return "measured offset", self.offset_max
+
+
+class DriftingPairs(OfDimension):
+    """Of `downbeat-bench drift`: pairs of local clocks that nothing corrects."""
+
+    pair: Texts = column("ranks of the pair")
+    skew: Floats = column("slope of a straight line through the offsets")
+    residual_max: Floats = column("largest distance of an offset from the line", "s")
+    prediction_error: Floats = column("error of the line at the end, fitted to the first half", "s")
+    drift: Floats = column("offset minus the first one, shape (pairs, times)", "s")
+    residual: Floats = column("offset minus the line, likewise", "s")
+    offset_bound: Floats = column("bound of the error of an offset, likewise", "s")
+
+    @property
+    def beyond_bounds(self) -> list[bool]:
+        """Whether each pair drifted farther than both offsets of a drift may be wrong by."""
+        allowed = self.offset_bound + self.offset_bound[:, :1]
+        return list(map(bool, np.any(np.abs(self.drift) > allowed, axis=1)))
+
+
+class TripPairs(OfDimension):
+    """Of `downbeat-bench rtt`: round trips of pairs of ranks."""
+
+    pair: Texts = column("ranks of the pair")
+    rtt_min: Floats = column("shortest round trip", "s")
+    rtt_median: Floats = column("median round trip", "s")
+    rtt_p99: Floats = column("99 % of the round trips are shorter", "s")
+    histogram_width: Floats = column("width of a bin", "s")
+    histogram_left: Floats = column("left end of each bin, shape (pairs, bins)", "s")
+    histogram_count: Ints = column("round trips in each bin, likewise", "1")
+
+
+class SynchronizerSkews(OfDimension):
+    """Of `downbeat-bench skew`: exits from synchronizers."""
+
+    synchronizer: Texts = column("synchronizer")
+    skew_p5: Floats = column("5 % of the skews are below", "s")
+    skew_p25: Floats = column("25 % of the skews are below", "s")
+    skew_median: Floats = column("median skew", "s")
+    skew_p75: Floats = column("75 % of the skews are below", "s")
+    skew_p95: Floats = column("95 % of the skews are below", "s")
+    skew_p99: Floats = column("99 % of the skews are below", "s")
+    error_bound: Floats = column("bound of the clock's error", "s")
+    exit_mean: Floats = column("mean exit of each rank after the first, shape (synchronizers, ranks)", "s")
+    exit_half: Floats = column("half of its 95 % interval, likewise", "s")
+
+
+class Edges(OfDimension):
+    """Of `downbeat-bench clock`: comparisons of ranks with partners, by schemes that have them."""
+
+    edge: Ints = column("number of the comparison")
+    edge_scheme: Texts = column("scheme")
+    edge_rank: Ints = column("rank")
+    edge_partner: Ints = column("partner")
+    edge_residual: Floats = column("how far the partner's clock is ahead of what all comparisons agree on", "s")

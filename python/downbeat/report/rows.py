@@ -1,0 +1,170 @@
+"""The rows that pictures and findings are made of: names of cells, groups of them, and what launches have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from downbeat.comparison.summaries import (
+    CONFIGURATION,
+    MOST_OPERATIONS,
+    SYNCHRONIZATION,
+    described,
+    positive_interval,
+)
+from downbeat.data.cells import NO_PATTERN, Cells, Summaries
+from downbeat.statistics.location import Interval
+from downbeat.tables import Flags, Floats, Ints, Table, Texts, column, grouped
+from downbeat.text import MICROSECONDS
+
+
+def described_cells(cells: Table, factors: Sequence[str]) -> Texts:
+    """For each cell the values of the factors, columns of it, that vary."""
+    return described({name: getattr(cells, name) for name in factors})
+
+
+def described_operations(cells: Cells, factors: Sequence[str]) -> Texts:
+    """For each cell its operation, and the values of the factors that vary among cells of that."""
+    texts = np.array([""] * len(cells), dtype=object)
+    for operation, rows in grouped(cells.operation):
+        rest = described_cells(cells[rows], factors)
+        texts[rows] = [f"{operation}, {one}" if one else operation for one in rest]
+    return texts
+
+
+def by_operation(operations: Texts) -> Iterator[tuple[str, Flags]]:
+    """The operations that get a picture of their own, with their rows: the first `MOST_OPERATIONS`."""
+    for operation in list(dict.fromkeys(operations))[:MOST_OPERATIONS]:
+        yield str(operation), np.asarray(operations == operation)
+
+
+class ShownCells(Cells):
+    """Cells, with what they are called in pictures and findings."""
+
+    line: Texts = column("what is compared, a side or a start")
+    panel: Texts = column("what else the cell is, without size and state")
+    main: Flags = column("whether it is of the state of the machine that most cells are of")
+
+
+def shown(cells: Cells, line: Texts, panel: Texts, main: Flags | None = None) -> ShownCells:
+    """Cells with their names."""
+    every = np.ones(len(cells), dtype=bool)
+    return ShownCells.of(cells.frame().assign(line=line, panel=panel, main=every if main is None else main))
+
+
+def typical_median(summaries: Summaries) -> Interval:
+    """The typical launch's median, with an interval that is wider by what the step of the clock hides."""
+    return positive_interval(summaries.median_s, float(summaries.hidden_s.mean()))
+
+
+class Latencies(Table):
+    """The latency of each cell over launches: the typical launch's median with its 95 % interval, and quantiles.
+
+    NaN where a value of a launch is missing or not positive.
+    """
+
+    panel: Texts = column("what else the cell is, without size and state")
+    line: Texts = column("what is compared, a side or a start")
+    operation: Texts = column("operation")
+    size: Ints = column("message size", "B")
+    ranks: Ints = column("processes", "1")
+    algorithm: Texts = column("algorithm")
+    state: Texts = column("state of the machine")
+    main: Flags = column("whether it is of the state of the machine that most cells are of")
+    median_us: Floats = column("typical launch's median", "us")
+    low_us: Floats = column("lower end of its interval", "us")
+    high_us: Floats = column("upper end of its interval", "us")
+    launches: Ints = column("launches", "1")
+    mean_us: Floats = column("typical launch's mean", "us")
+    p5_us: Floats = column("typical launch's 5th percentile", "us")
+    p25_us: Floats = column("typical launch's 25th percentile", "us")
+    p75_us: Floats = column("typical launch's 75th percentile", "us")
+    p95_us: Floats = column("typical launch's 95th percentile", "us")
+
+    def named(self, **names: str) -> pd.DataFrame:
+        """The columns for the numbers of a picture: the named ones by their new names, then numbers."""
+        numbers = [one.name for one in self.columns() if one.name.endswith("_us")]
+        numbers.insert(3, "launches")
+        return self.frame()[[*names, *numbers]].rename(columns=names)
+
+
+def latencies(cells: ShownCells, metric: str) -> Latencies:
+    """The latencies of cells over launches, by panel, line, operation, size, ranks, algorithm and state."""
+    summaries = cells.metric(metric)
+    rows = []
+    keys = (cells.panel, cells.line, cells.operation, cells.size, cells.ranks, cells.algorithm, cells.state, cells.main)
+    for key, group in summaries.groups(*keys):
+        median = typical_median(group)
+        rest = (group.mean_s, group.p5_s, group.p25_s, group.p75_s, group.p95_s)
+        ends = [median.estimate, median.low, median.high]
+        typical = [positive_interval(one).estimate for one in rest]
+        times = [one * MICROSECONDS for one in (*ends, *typical)]
+        rows.append((*key, *times[:3], median.count, *times[3:]))
+    return Latencies.of_tuples(rows)
+
+
+class LateCells(Table):
+    """The cells with a delay, each beside the one without of the same launch."""
+
+    name: Texts = column("start and configuration, as far as they vary")
+    operation: Texts = column("operation")
+    configuration: Texts = column("all that identifies the cell but delay and pattern")
+    pattern: Texts = column("arrival pattern")
+    place: Ints = column("number of the delay among those of the pattern: multiples of the time differ by launch")
+    delay_s: Floats = column("delay as it was achieved", "s")
+    time_s: Floats = column("global time", "s")
+    time_without_s: Floats = column("global time without the delay", "s")
+
+    @property
+    def hidden_s(self) -> Floats:
+        """The part of the delay that the operation hides, s."""
+        return self.time_without_s + self.delay_s - self.time_s
+
+    @property
+    def benefit(self) -> Floats:
+        """Overlap benefit (Niethammer 2016, Eq. 5)."""
+        return self.hidden_s / self.time_s
+
+    @property
+    def share(self) -> Floats:
+        """The hidden share of the shorter of delay and operation; NaN where that is 0."""
+        shorter = np.minimum(self.time_without_s, self.delay_s)
+        return self.hidden_s / np.where(shorter > 0, shorter, np.nan)
+
+
+def late_cells(cells: Cells) -> LateCells:
+    """The cells with a delay, each beside the one without; those without a partner are left out."""
+    time, delay = cells.metric("global_time").median_s, cells.metric("imbalance_worst").median_s
+    same = [getattr(cells, name) for name in (*CONFIGURATION, "operation", "size", *SYNCHRONIZATION)]
+    keys = list(zip(*same, cells.launch, strict=True))
+    without: dict[object, float] = {}
+    for row in np.flatnonzero(cells.pattern == NO_PATTERN):
+        without.setdefault(keys[row], time[row])
+    rows = np.array([row for row in np.flatnonzero(cells.pattern != NO_PATTERN) if keys[row] in without], dtype=int)
+    late = cells[rows]
+    places = np.zeros(len(rows), dtype=int)
+    for _, group in grouped([keys[row] for row in rows], late.pattern):
+        places[group] = np.unique(late.largest_delay[group], return_inverse=True)[1] + 1
+    values = {name: getattr(late, name) for name in (*CONFIGURATION, "size")}
+    names = np.array([""] * len(rows), dtype=object)
+    for _, group in grouped(late.operation):
+        names[group] = described(
+            {"line": late.started_by[group]} | {name: each[group] for name, each in values.items()}
+        )
+    return LateCells(
+        name=names,
+        operation=late.operation,
+        configuration=np.array([str(keys[row][:-1]) for row in rows], dtype=object),
+        pattern=late.pattern,
+        place=places,
+        delay_s=delay[rows],
+        time_s=time[rows],
+        time_without_s=np.array([without[keys[row]] for row in rows], dtype=float),
+    )
+
+
+def overlapping(cells: Cells) -> Cells:
+    """The cells that compute, with a known overlap."""
+    return cells[(cells.computation > 0) & ~np.isnan(cells.overlap_window)]
