@@ -36,10 +36,11 @@ struct comm *communicators_made(MPI_Comm handle, uint64_t origin);
 /* The communicator is freed, and nothing refers to it. */
 void communicators_forget(struct comm *comm);
 
-/* Origins of the next communicator that is made from this one; by a group of its processes; of two groups. */
+/* Origins of the next communicator that is made from this one; by a group of its processes; of the two groups of an
+ * intercommunicator. */
 uint64_t communicators_child(MPI_Comm handle);
 uint64_t communicators_child_of_group(MPI_Comm handle, MPI_Group group, int tag);
-uint64_t communicators_between_groups(MPI_Comm intercommunicator, int tag);
+uint64_t communicators_between_groups(MPI_Comm handle, int tag);
 
 /* It has a name from now on. */
 void communicators_name(MPI_Comm handle, const char *name);
