@@ -28,9 +28,16 @@ def program(mpi: str, name: str) -> str:
 
 
 def run_traced(
-    directory: Path, mpi: str, words: Sequence[str], *options: str, ranks: int = 2, **variables: str
+    directory: Path, mpi: str, words: Sequence[str], *options: str, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program by `downbeat trace` into a directory."""
+    """Runs a program on 2 ranks by `downbeat trace` into a directory."""
+    return run_traced_on(2, directory, mpi, words, *options, **variables)
+
+
+def run_traced_on(
+    ranks: int, directory: Path, mpi: str, words: Sequence[str], *options: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program on a number of ranks."""
     launcher, env = launcher_words(mpi, ranks)
     clean = {name: value for name, value in env.items() if not name.startswith("DOWNBEAT_")}
     command = [sys.executable, "-m", "downbeat", "trace", "-o", str(directory), "--mpi", mpi, *options, "--"]

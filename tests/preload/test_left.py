@@ -9,7 +9,7 @@ from pathlib import Path
 
 import downbeat
 import pytest
-from programs import launcher_words, program, run_traced
+from programs import launcher_words, program, run_traced, run_traced_on
 
 DEBIAN = pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 MODES = pytest.mark.parametrize("options", [[], ["--harmonize"]], ids=["plain", "harmonized"])
@@ -26,7 +26,7 @@ def run_both(
 ) -> tuple[downbeat.Trace, list[str], str]:
     """Runs a program traced, and without; both must print the same. Returns the trace, the lines, and the messages."""
     plain = run_plain(mpi, words, ranks)
-    done = run_traced(directory, mpi, words, *options, ranks=ranks)
+    done = run_traced_on(ranks, directory, mpi, words, *options)
     lines = sorted(done.stdout.splitlines())
     assert (done.returncode, lines) == (plain.returncode, sorted(plain.stdout.splitlines())), done.stderr
     assert done.returncode == 0
@@ -95,7 +95,7 @@ def test_a_late_rank_is_named_as_possible_once(tmp_path: Path) -> None:
 @DEBIAN
 def test_a_barrier_past_the_library_is_no_silent_hang(mpi: str, tmp_path: Path) -> None:
     assert run_plain(mpi, [program(mpi, "mixed"), "past"]).returncode == 0
-    done = run_traced(tmp_path / "trace", mpi, [program(mpi, "mixed"), "past"], "--harmonize", ranks=3)
+    done = run_traced_on(3, tmp_path / "trace", mpi, [program(mpi, "mixed"), "past"], "--harmonize")
     assert done.returncode != 0  # it ends itself
     (line,) = waiting_lines(done.stderr)
     assert "preload-mixed+0x" in line
