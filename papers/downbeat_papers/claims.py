@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from downbeat.report.page import digits
+from downbeat.output.fields import digits
 from numpy.typing import ArrayLike
 
 from downbeat_papers.evidence import (

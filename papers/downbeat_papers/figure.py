@@ -12,8 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 from downbeat.errors import UsageError
+from downbeat.output.blocks import Picture
 from downbeat.report.page import Table
-from downbeat.report.style import Picture
 
 from downbeat_papers.claims import Claim, Facts, Finding
 from downbeat_papers.results import Results, SeriesError

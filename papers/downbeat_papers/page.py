@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from downbeat.output.blocks import Picture
 from downbeat.report.conditions import UNCHECKED, clock_check_text
 from downbeat.report.page import Fact, Page, PageSection, Table
-from downbeat.report.style import Picture
 from downbeat.run.simulation import model_lines, platforms_of
 from downbeat.sentences import listed
 from downbeat.text import counted

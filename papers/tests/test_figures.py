@@ -17,10 +17,11 @@ import typer
 import xarray as xr
 from downbeat.commands.reproduce import reproduce
 from downbeat.errors import UsageError
+from downbeat.output.blocks import Picture
+from downbeat.output.page import render_page
 from downbeat.report.drawing import numbers_of
-from downbeat.report.page import render_page
 from downbeat.report.panel import Panel
-from downbeat.report.style import Picture, new_figure
+from downbeat.report.style import new_figure
 from downbeat.run.durations import LEAST_LIMIT
 from downbeat.text import evenly
 from downbeat_command import downbeat

@@ -23,7 +23,8 @@ from downbeat.align.page import (
     clocks_over_time,
 )
 from downbeat.errors import UsageError
-from downbeat.report.page import Page, render_page
+from downbeat.output.page import render_page
+from downbeat.report.page import Page
 
 EPOCH = 1_764_000_000_000_000_000  # ns; a double has steps of 256 ns there
 

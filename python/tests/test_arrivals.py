@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.errors import UsageError
-from downbeat.report.page import render_page
+from downbeat.output.page import render_page
 from downbeat.trace.arrivals import BEYOND, Arrivals, arrivals_of, find_arrivals, percent_text, run_seconds
 from downbeat.trace.calls import match_arrivals, whole_calls
 from downbeat.trace.clocks import Clocks

@@ -20,11 +20,11 @@ from downbeat.comparison.compared import Compared
 from downbeat.comparison.ending import LINES, closing, contrast, next_steps, spread_lines
 from downbeat.comparison.facts import AFFORDABLE, conclusion, helpful_step, sizes_text, verdict_ranges
 from downbeat.comparison.sheet import comparison_sheet, shown_rows
+from downbeat.output.terminal import WIDTH
 from downbeat.run.directory import write_plan, write_record
 from downbeat.run.estimates import Estimates
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Library, Measurement, Plan, Variant
-from downbeat.show import WIDTH
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
 from downbeat.text import seconds_of
 from downbeat_command import COMMAND, downbeat

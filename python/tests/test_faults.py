@@ -22,8 +22,10 @@ from downbeat.commands.report import report
 from downbeat.data.samples import read_samples
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json
-from downbeat.report.page import Page, PageSection, Table, picture_svg, write_page
-from downbeat.report.style import Picture, new_figure
+from downbeat.output.blocks import Picture
+from downbeat.output.page import picture_svg, write_page
+from downbeat.report.page import Page, PageSection, Table
+from downbeat.report.style import new_figure
 from downbeat.run import directory as places
 from downbeat.run.execute import execute
 from downbeat.run.experiment import open_experiment

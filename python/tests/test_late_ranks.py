@@ -8,7 +8,7 @@ import chromium
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.report.page import write_page
+from downbeat.output.page import write_page
 from downbeat.trace.arrivals import Arrivals, arrivals_of, find_arrivals
 from downbeat.trace.balance import MOST_BARS, PARTS, KindTimes, LeastInMessages, RankTimes, bar_lines, least_in_messages
 from downbeat.trace.page import late_frame, make_page, render_arrivals

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
-import math
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +22,7 @@ from downbeat.comparison.sheet import comparison_sheet
 from downbeat.comparison.summaries import plain_cells
 from downbeat.data.attributes import ATTRIBUTES
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.output.page import write_page
 from downbeat.report.assemble import drifts, make_report, schemes
 from downbeat.report.compared import contrast_of
 from downbeat.report.conditions import commands, machine_section, measured_section, variables
@@ -39,127 +36,11 @@ from downbeat.report.findings import (
     overlap_facts,
     skew_facts,
 )
-from downbeat.report.page import (
-    MOST_ROWS,
-    Page,
-    PageSection,
-    Table,
-    csv_link,
-    digits,
-    render_page,
-    span,
-    table_rows,
-    write_page,
-)
-from downbeat.report.style import Picture, new_figure
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from downbeat.run.experiment import Experiment, open_experiment
-from downbeat.sentences import listed
-from downbeat.text import counted
 from launch_files import Cell
 from report_data import CONTEXT, US, add_overlaps, barrier_cells, cell, write_experiment
 from typer.testing import CliRunner
-
-NASTY = "<script>alert('&')</script>"
-
-
-class References(HTMLParser):
-    """Collects what a page refers to, and the elements that it has."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.targets: list[str] = []
-        self.elements: set[str] = set()
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.add(tag)
-        self.targets += [
-            value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "srcset", "data")
-        ]
-
-
-def nasty_picture(name: str = "a-picture") -> Picture:
-    figure = new_figure()
-    figure.subplots().plot([1, 2], [3, 4], label=NASTY)
-    figure.axes[0].legend()
-    figure.axes[0].set_title(NASTY)
-    numbers = pd.DataFrame(
-        {"name": [NASTY, "b"], "latency_us": [0.123456, 123456.7], "count": [1, 2], "x_s": [np.nan, 1e-9]}
-    )
-    return Picture(name, NASTY, NASTY, figure, numbers)
-
-
-def nasty_page(*pictures: Picture) -> Page:
-    table = Table(NASTY, pictures[0].numbers)
-    content = ((NASTY,), (NASTY,), (table,), pictures[:-1], ((NASTY, NASTY),), (NASTY,), ((NASTY, NASTY),))
-    folded = PageSection("", pictures=pictures[-1:], folded=NASTY)
-    section = PageSection(NASTY, *content, (folded,))
-    return Page(NASTY, (NASTY,), (section, PageSection("Two"), PageSection("Three")))
-
-
-def test_a_page_is_one_file_that_refers_to_nothing_and_runs_nothing() -> None:
-    page = render_page(nasty_page(nasty_picture(), nasty_picture("b")))
-    found = References(page)
-    assert found.elements.isdisjoint({"script", "link", "img", "iframe", "object", "embed", "base", "form"})
-    assert all(target.startswith(("#", "data:text/csv;base64,")) for target in found.targets)
-    assert {"svg", "table", "details", "figure"} <= found.elements
-    assert set(re.findall(r"url\(([^)]*)\)", page)) == set(re.findall(r"url\((#[^)]*)\)", page))
-    assert "@import" not in page
-    assert re.findall(r"https?://[^\"' ]+", re.sub(r'xmlns(:xlink)?="[^"]*"', "", page)) == []
-
-
-def test_what_is_named_is_escaped_everywhere() -> None:
-    page = render_page(nasty_page(nasty_picture()))
-    assert "<script" not in page
-    assert page.count("&lt;script&gt;") > 12
-
-
-def test_identifiers_of_pictures_do_not_meet_and_are_all_there() -> None:
-    page = render_page(nasty_page(nasty_picture("x(y=1)"), nasty_picture("x(y=2)")))
-    identifiers = re.findall(r'\bid="([^"]+)"', page)
-    assert len(identifiers) == len(set(identifiers))
-    wanted = set(re.findall(r'(?:url\(|href=")#([^")]+)', page))
-    assert wanted <= set(identifiers)
-    assert any(name.startswith("x-y-1.") for name in wanted)
-
-
-def test_the_same_page_is_the_same_file() -> None:
-    assert render_page(nasty_page(nasty_picture())) == render_page(nasty_page(nasty_picture()))
-
-
-def test_two_pictures_of_one_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="2 pictures are named 'a-b'"):
-        write_page(tmp_path / "a.html", nasty_page(nasty_picture("a_b"), nasty_picture("a-b")))
-
-
-def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(DownbeatError, match=r"cannot write '.*none/a\.html': No such file or directory"):
-        write_page(tmp_path / "none" / "a.html", Page("a", ()))
-
-
-def test_tables_are_for_people_and_csv_is_exact() -> None:
-    frame = nasty_picture().numbers
-    rows = table_rows(frame)
-    assert [(column.title, column.style) for column in rows.columns] == [
-        ("name", ""),
-        ("latency [us]", "number"),
-        ("count", "number"),
-        ("x [s]", "number"),
-    ]
-    assert rows.cells == ((NASTY, "0.1235", "1", "-"), ("b", "123457", "2", "1e-09"))
-    content = base64.b64decode(csv_link(frame).removeprefix("data:text/csv;base64,"))
-    pd.testing.assert_frame_equal(pd.read_csv(io.BytesIO(content)), frame, check_exact=True, check_dtype=False)
-    long = table_rows(pd.DataFrame({"a": range(MOST_ROWS + 3)}))
-    assert (len(long.cells), long.left_out) == (MOST_ROWS, 3)
-
-
-def test_numbers_in_sentences() -> None:
-    assert [digits(value) for value in (0.0123456, 1.5, 999.4, 123456.7)] == ["0.0123", "1.5", "999", "123,457"]
-    assert (span(1.0, 1.0001), span(1, 2)) == ("1", "1 to 2")
-    assert (counted(1, "launch"), counted(2, "launch"), counted(3, "cell")) == ("1 launch", "2 launches", "3 cells")
-    assert [listed("abc"[:count]) for count in range(4)] == ["", "a", "a and b", "a, b and c"]
-    assert listed(range(10)) == "0, 1, 2, 3, 4, 5, 6, 7 and 2 more"
 
 
 def test_verdict_of_a_barrier_that_does_harm(tmp_path: Path) -> None:
@@ -569,21 +450,6 @@ def test_launches_are_counted_by_configuration(tmp_path: Path) -> None:
     for file in (tmp_path / "b").glob("*.nc"):
         file.rename(tmp_path / "a" / f"b{file.name}")
     assert "2 launches of each" in make_report([tmp_path / "a"]).byline
-
-
-def test_numbers_beside_each_other_keep_their_zeros() -> None:
-    def shown(*values: float) -> list[str]:
-        return [text for (text,) in table_rows(pd.DataFrame({"delta": values})).cells]
-
-    assert shown(1.42, 1.434, 12.0, math.nan) == ["1.420", "1.434", "12.00", "-"]
-    assert shown(0.5, 2.0) == ["0.5", "2"]  # no value has more digits
-    assert shown(0.01234, 1.0, 123456.0) == ["0.01234", "1.000", "123456"]
-    assert [span(1.4, 1.43), span(1.4, 1.4), span(2, 52.5), span(10, 200)] == [
-        "1.40 to 1.43",
-        "1.4",
-        "2.00 to 52.5",
-        "10 to 200",
-    ]
 
 
 def test_a_file_with_arrival_patterns_alone_has_a_report(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import chromium
 import numpy as np
 import pytest
+from downbeat.output.page import write_page
 from downbeat.report.assemble import make_report
-from downbeat.report.page import write_page
 from matplotlib.image import imread
 from numpy.typing import NDArray
 from report_data import barrier_cells, cell, write_experiment

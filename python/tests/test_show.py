@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from downbeat.cli import main
 from downbeat.comparison.tables import typical_of_launches
-from downbeat.show import WIDTH
+from downbeat.output.terminal import WIDTH
 from downbeat.text import microseconds
 from launch_files import Cell, write_launch
 

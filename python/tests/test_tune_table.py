@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.errors import UsageError
+from downbeat.output.terminal import WIDTH
 from downbeat.report.assemble import make_report
-from downbeat.show import WIDTH
 from downbeat.statistics.location import Interval
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.two_samples import compare_paired

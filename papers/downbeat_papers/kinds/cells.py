@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Heat, Line, Panel, box_of
-from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS, bytes_text
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, missing, undecided

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
-from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS, name_of
 
 from downbeat_papers.claims import Facts, Found, Measure, Measured, each, missing

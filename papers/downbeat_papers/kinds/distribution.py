@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import xarray as xr
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
-from downbeat.report.style import Picture
 from downbeat.run.durations import start_seconds
 from downbeat.text import MICROSECONDS
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Line, Panel, box_of
-from downbeat.report.style import Picture
 from downbeat.run.durations import start_seconds
 from downbeat.statistics.distributions import t_quantile
 from downbeat.text import MICROSECONDS, evenly

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
-from downbeat.report.style import Picture
 from downbeat.statistics.distributions import t_quantile
 from downbeat.text import MICROSECONDS, drawn_of, evenly
 

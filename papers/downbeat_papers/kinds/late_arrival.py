@@ -13,9 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
-from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS, PERCENT
 
 from downbeat_papers.claims import Facts, Measure, Measured, Places, between, each, missing

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Panel
-from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS
 
 from downbeat_papers.claims import Facts, Measure, Measured

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
-from downbeat.report.style import Picture
 from downbeat.run.durations import start_seconds
 from downbeat.text import MICROSECONDS
 from numpy.typing import NDArray

@@ -11,9 +11,9 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
-from downbeat.report.style import Picture
 from downbeat.text import MICROSECONDS
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, each, missing, undecided

@@ -12,10 +12,11 @@ from matplotlib.patches import Patch
 from downbeat.align.calls import Integers
 from downbeat.align.clocks import Aligned, axis_line, late_or_slow
 from downbeat.align.matching import TO_ALL, Floats, GroupCalls
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import PHASE_COLORS, draw_bars
 from downbeat.report.page import Page, PageSection, Table
 from downbeat.report.panel import rank_step
-from downbeat.report.style import COLORS, TEXT_POINTS, Picture, finish, finish_legend, log_axis, look_of, new_figure
+from downbeat.report.style import COLORS, TEXT_POINTS, finish, finish_legend, log_axis, look_of, new_figure
 from downbeat.text import MICROSECONDS
 from downbeat.trace.clocks import NS
 from downbeat.trace.page import TIME_SECTION, make_page

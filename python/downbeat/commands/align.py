@@ -74,7 +74,7 @@ def align(
     from downbeat.align.page import align_page
     from downbeat.errors import UsageError
     from downbeat.files import is_standard_output, write_text
-    from downbeat.report.page import write_page
+    from downbeat.output.page import write_page
     from downbeat.trace.page import render_arrivals
 
     inputs_of_job = [path / job if job and path.is_dir() else path for path in traces]

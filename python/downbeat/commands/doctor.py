@@ -168,8 +168,8 @@ class Findings:
 
     def ends(self, noises: list[Noise], seconds: float) -> None:
         """Prints the noise, how many findings there are, and what the machine is fit for."""
+        from downbeat.output.terminal import wrapped
         from downbeat.run.doctor import fitness
-        from downbeat.show import wrapped
 
         if not self.console:
             return

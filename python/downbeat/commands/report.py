@@ -34,8 +34,8 @@ def report(
 ) -> None:
     """Write one HTML page with findings and pictures; it opens offline."""
     from downbeat.files import is_standard_output
+    from downbeat.output.page import write_page, write_pictures
     from downbeat.report.assemble import make_report
-    from downbeat.report.page import write_page, write_pictures
 
     page = make_report(paths)
     if pictures:
@@ -74,8 +74,8 @@ def show(
     )
     from downbeat.data.metrics import METRICS
     from downbeat.files import is_standard_output
+    from downbeat.output.records import write_record
     from downbeat.run.experiment import open_experiment
-    from downbeat.show import write_result
 
     if metric not in METRICS:
         raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
@@ -89,7 +89,7 @@ def show(
     if not is_standard_output(json):
         print("\n".join(lines))
     if json:
-        write_result(record, json)
+        write_record(record, json)
     if json and not is_standard_output(json):
         print(f"written: {json}")
 

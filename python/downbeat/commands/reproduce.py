@@ -79,7 +79,7 @@ def reproduce(
     from downbeat_papers.site import SAMPLE, Site, parse_ranks, site_at_hand
 
     from downbeat.commands.options import resumable
-    from downbeat.report.page import write_page
+    from downbeat.output.page import write_page
 
     simulated = simulate or bool(platform)
     if simulated and (mpi or launcher or clocks or ranks_per_node):

@@ -178,7 +178,7 @@ def arrivals(
     """Say who is late at which collective, how late, and what it costs."""
     from downbeat.errors import UsageError
     from downbeat.files import is_standard_output, write_text
-    from downbeat.report.page import write_page, write_pictures
+    from downbeat.output.page import write_page, write_pictures
     from downbeat.trace.arrivals import MOST, find_arrivals, of_phase
     from downbeat.trace.page import make_page, render_arrivals, to_json
     from downbeat.trace.patterns import write_export

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from downbeat.comparison.conditions import SYNCHRONIZER
 from downbeat.data.launch_file import IMPLIED
+from downbeat.output.fields import FACTOR_UNITS, word
 from downbeat.run.experiment import FACTORS
-from downbeat.show import FACTOR_UNITS, word
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import Units
 

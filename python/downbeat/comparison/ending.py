@@ -38,11 +38,11 @@ from downbeat.comparison.tables import place_of, summarize_launches
 from downbeat.data.cells import CHANGED, PATH, STATE, WRONG, left_out
 from downbeat.data.states import LINE, MESSAGE, state_text
 from downbeat.errors import UsageError
+from downbeat.output.terminal import WIDTH, aligned, wrapped
 from downbeat.run.estimates import LATENCY, Estimates
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
-from downbeat.show import WIDTH, aligned, wrapped
 from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES

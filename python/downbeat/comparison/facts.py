@@ -15,9 +15,9 @@ from downbeat.comparison.conditions import COMMON_START
 from downbeat.comparison.judging import EFFECT
 from downbeat.comparison.summaries import describe_each
 from downbeat.data.metrics import METRICS
+from downbeat.output.fields import word
 from downbeat.run.experiment import FACTORS
 from downbeat.sentences import Sentence
-from downbeat.show import word
 from downbeat.statistics.kinds import SLOW_LAUNCHES
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.verdicts import FEW_ALIKE, FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT

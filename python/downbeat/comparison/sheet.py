@@ -21,8 +21,10 @@ from downbeat.comparison.facts import (
 from downbeat.data.cells import STATE
 from downbeat.data.metrics import METRICS
 from downbeat.data.states import state_text
+from downbeat.output.fields import Field, factor_field
+from downbeat.output.records import write_record
 from downbeat.run.plan import LAUNCH_FACTORS
-from downbeat.show import Field, Sheet, factor_field, write_result
+from downbeat.show import Sheet
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.tables import Floats
 from downbeat.text import PERCENT, counted
@@ -168,4 +170,4 @@ def write_comparison(result: Compared | pd.DataFrame, path: Path) -> None:
         for row in frame.to_dict("records")
     ]
     about = {str(name): value for name, value in frame.attrs.items()}
-    write_result({"schema_version": SCHEMA_VERSION, **about, "cells": cells}, path)
+    write_record({"schema_version": SCHEMA_VERSION, **about, "cells": cells}, path)

@@ -15,10 +15,12 @@ from downbeat.data.launch_file import IMPLIED, open_launch, open_netcdf
 from downbeat.data.metrics import METRICS
 from downbeat.data.states import states_line
 from downbeat.errors import reading
+from downbeat.output.fields import Field, factor_field, percent, word
+from downbeat.output.terminal import aligned
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.simulation import without_seed
-from downbeat.show import Field, Sheet, aligned, factor_field, percent, word
+from downbeat.show import Sheet
 from downbeat.statistics.location import (
     FEWEST_SHOWN,
     Interval,

@@ -16,11 +16,15 @@ from downbeat.comparison.tables import place_of
 from downbeat.data.clock_files import DriftingPairs, Schemes, SynchronizerSkews, TripPairs
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
+from downbeat.output.blocks import Number
+from downbeat.output.fields import digits
+from downbeat.output.page import anchor
 from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
 from downbeat.report.conditions import distinct, launches_section, library_text, machine_section, measured_section
 from downbeat.report.findings import answer_of, skew_fact, start_text
+from downbeat.report.glossary import GLOSSARY
 from downbeat.report.latency import draw_contrast, draw_starts, latency_pictures, ratio_pictures
-from downbeat.report.page import GLOSSARY, Fact, Number, Page, PageSection, anchor, digits
+from downbeat.report.page import Fact, Page, PageSection
 from downbeat.report.pictures import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.tuned import Tuned, open_tuned, tuned_page
 from downbeat.report.warnings import bench_warnings, experiment_warnings

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from downbeat.data.clock_files import DriftingPairs, Edges, Schemes, TripPairs
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Dots, Line, Panel
-from downbeat.report.style import GRAY, Picture
+from downbeat.report.style import GRAY
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS
 

@@ -11,7 +11,8 @@ import pandas as pd
 
 from downbeat.comparison.settings import ENVIRONMENT, LIBRARY_SETTING, value_of
 from downbeat.data.attributes import ATTRIBUTES, Origin
-from downbeat.report.page import PageSection, Table, span
+from downbeat.output.fields import span
+from downbeat.report.page import PageSection, Table
 from downbeat.report.warnings import first_line
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.machine import settings_of

@@ -13,6 +13,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from downbeat.output.blocks import Picture
 from downbeat.report.panel import (
     NO_MARKER,
     NOTE_HEIGHT,
@@ -36,7 +37,6 @@ from downbeat.report.style import (
     MOST_PANELS,
     PANEL_INCHES,
     TEXT_POINTS,
-    Picture,
     finish,
     finish_legend,
     log_axis,

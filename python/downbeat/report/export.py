@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from downbeat import show
+from downbeat.output import records
 from downbeat.data.cells import STATISTICS, STEP
 from downbeat.data.launch_file import CELL_FACTORS, cell_fields, flags, metrics_of, open_samples, read_cells
 from downbeat.data.metrics import METRICS
@@ -137,7 +137,7 @@ def frames(experiment: Experiment, rows: str) -> Iterator[pd.DataFrame]:
 def export_csv(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
     """Writes comma-separated values below a line of names; a missing value is empty."""
     for position, frame in enumerate(frames):
-        show.write_csv(frame, stream, header=position == 0)
+        records.write_csv(frame, stream, header=position == 0)
 
 
 def export_json(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:

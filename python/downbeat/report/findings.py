@@ -22,8 +22,10 @@ from downbeat.comparison.summaries import (
     REFERENCE,
 )
 from downbeat.data.cells import NO_PATTERN, Cells
+from downbeat.output.blocks import Number
+from downbeat.output.fields import span, with_zeros
 from downbeat.report.compared import COMMON, STARTS, Contrast, cell_name, plain_cells, sides_by
-from downbeat.report.page import Fact, Number, span, with_zeros
+from downbeat.report.page import Fact
 from downbeat.report.rows import (
     Latencies,
     ShownCells,

@@ -16,11 +16,12 @@ from downbeat.data.exit_patterns import exit_pattern
 from downbeat.data.launch_file import open_samples
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.samples import native, read_samples
+from downbeat.output.blocks import Picture
 from downbeat.report.drawing import PHASES, make_picture
 from downbeat.report.export import STAMPS
 from downbeat.report.panel import MOST_RANKS, Box, Panel, Timeline, lines_of, rank_step
 from downbeat.report.rows import by_operation, described_cells
-from downbeat.report.style import FIXED, Picture, positions
+from downbeat.report.style import FIXED, positions
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.tables import Floats, Ints, Table, Texts, column, grouped

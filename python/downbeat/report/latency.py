@@ -19,6 +19,7 @@ from downbeat.comparison.summaries import (
 )
 from downbeat.data.cells import STATE, Cells
 from downbeat.data.metrics import METRICS
+from downbeat.output.blocks import Picture
 from downbeat.report.compared import (
     STARTS,
     Contrast,
@@ -42,7 +43,7 @@ from downbeat.report.rows import (
     overlapping,
     shown,
 )
-from downbeat.report.style import GRAY, Picture, positions
+from downbeat.report.style import GRAY, positions
 from downbeat.run.experiment import Experiment
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column, grouped

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from downbeat.errors import UsageError
+from downbeat.output.blocks import Picture
 from downbeat.report.clock_pictures import draw_drift, draw_edges, draw_pareto, draw_round_trips
 from downbeat.report.instants import draw_pattern_file, draw_patterns, draw_skew_file, draw_skews, draw_timelines
 from downbeat.report.latency import (
@@ -23,7 +24,6 @@ from downbeat.report.latency import (
     draw_starts,
 )
 from downbeat.report.launches import draw_checks, draw_launches, draw_run_times
-from downbeat.report.style import Picture
 from downbeat.run import experiment
 
 if TYPE_CHECKING:

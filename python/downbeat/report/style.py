@@ -2,50 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture for a page.
-
-    Attributes:
-        name: that of the file that draws it, with its subject: "size_scaling-bcast"; unique on a page, where it is an
-            anchor.
-        title: of the picture.
-        caption: how to read it, and where its definition comes from; plain text.
-        figure: made without pyplot, so that nothing is global; `downbeat.report.style` has sizes and colors.
-        numbers: the data, a row per point; units in the names of the columns ("latency_us").
-        panels: the same as `downbeat.report.panel.Panel`s, where it was drawn from them.
-    """
-
-    name: str
-    title: str
-    caption: str
-    figure: Figure
-    numbers: pd.DataFrame
-    panels: Sequence[Any] = ()
-
-    def _repr_png_(self) -> bytes:
-        """Returns what a notebook shows."""
-        file = io.BytesIO()
-        self.figure.savefig(file, format="png", dpi=SCREEN_DOTS)
-        return file.getvalue()
-
-
-SCREEN_DOTS = 110  # per inch
-
 
 # More markers make a line thick and the page long; intervals are a band then.
 MOST_MARKED = 64

@@ -11,11 +11,12 @@ import pandas as pd
 
 from downbeat.errors import UsageError, reading
 from downbeat.files import read_json
+from downbeat.output.blocks import Number, Picture
+from downbeat.output.fields import span
 from downbeat.report.drawing import make_picture
-from downbeat.report.page import Fact, Number, PageSection, span
+from downbeat.report.page import Fact, PageSection
 from downbeat.report.page import Table as PageTable
 from downbeat.report.panel import Heat, Panel
-from downbeat.report.style import Picture
 from downbeat.sentences import listed
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
 from downbeat.text import bytes_text

@@ -6,16 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import LogNorm
 
-from downbeat.report.style import (
-    COLORS,
-    GRAY,
-    TEXT_POINTS,
-    Picture,
-    finish,
-    log_axis,
-    new_figure,
-    whole_ticks,
-)
+from downbeat.output.blocks import Picture
+from downbeat.report.style import COLORS, GRAY, TEXT_POINTS, finish, log_axis, new_figure, whole_ticks
 from downbeat.tables import Ints
 from downbeat.text import MICROSECONDS, evenly
 from downbeat.trace.arrivals import Arrivals, Sites

@@ -14,7 +14,9 @@ from pathlib import Path
 import pandas as pd
 
 from downbeat.files import write_text
-from downbeat.show import Field, Sheet, wrapped
+from downbeat.output.fields import Field
+from downbeat.output.terminal import wrapped
+from downbeat.show import Sheet
 from downbeat.statistics.location import Interval
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison

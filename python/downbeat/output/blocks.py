@@ -1,0 +1,282 @@
+"""The blocks that a view is made of. A view chooses and orders them, the writers beside this file lay them out."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, Literal
+
+from downbeat.output.fields import Field, fields_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class Depth(enum.IntEnum):
+    """How much of a view a reader gets: each depth has all blocks of those before it."""
+
+    SUMMARY = 1  # the end of a command that did something else
+    TEXT = 2  # a command whose output this is
+    PAGE = 3  # a page, with pictures and definitions
+
+
+@dataclass(frozen=True)
+class Fact:
+    """The base of facts: numbers and names that a sentence is made of, computed once.
+
+    A subclass is a frozen dataclass. Its wordings are two functions of `views/words.py`, registered with `short` and
+    `long` below; writers of JSON have its fields.
+    """
+
+    def record(self) -> dict[str, object]:
+        """The fact for JSON: its name, its fields, its long wording."""
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+        return {"fact": name, **dataclasses.asdict(self), "text": long(self)}
+
+
+@singledispatch
+def long(fact: Fact) -> str:
+    """The wording of a fact where it stands alone, a sentence; `views/words.py` registers one for each fact."""
+    raise TypeError(f"{type(fact).__name__} has no wording in views/words.py")
+
+
+@singledispatch
+def short(fact: Fact) -> str:
+    """The wording of a fact among others; the long one where no shorter one is registered."""
+    return long(fact)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """The base of blocks.
+
+    Attributes:
+        depth: from which on the block is shown.
+    """
+
+    depth: Depth = Depth.SUMMARY
+
+
+@dataclass(frozen=True)
+class Heading(Block):
+    """The beginning of a section.
+
+    Attributes:
+        text: of the heading, unique in a view: it is the section's anchor.
+        note: beside its link in the table of contents.
+    """
+
+    text: str
+    note: str = ""
+
+
+# An answer is what the numbers come to, in front of all; a note is what they do not show.
+Role = Literal["answer", "text", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Line(Block):
+    """A sentence, of a fact or fixed.
+
+    Attributes:
+        said: the fact, or plain text.
+        role: of the sentence.
+        label: in front of it, one or two words: "where", "next".
+        brief: whether a fact is in its short wording.
+    """
+
+    said: Fact | str
+    role: Role = "text"
+    label: str = ""
+    brief: bool = False
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        if isinstance(self.said, str):
+            return self.said
+        return short(self.said) if self.brief else long(self.said)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in large figures.
+
+    Attributes:
+        value: as text.
+        unit: may be empty.
+        interval: as text; empty where there is none.
+        about: of what it is.
+    """
+
+    value: str
+    unit: str
+    interval: str
+    about: str
+
+
+@dataclass(frozen=True)
+class Numbers(Block):
+    """At most three numbers in large figures; on a terminal the sentences say them."""
+
+    numbers: tuple[Number, ...]
+    depth: Depth = field(default=Depth.PAGE, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Terms(Block):
+    """Words with their meanings.
+
+    Attributes:
+        pairs: word and meaning.
+        columns: whether they are texts of equal rank side by side, such as a paper's statement and ours.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    columns: bool = False
+    depth: Depth = field(default=Depth.PAGE, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """A table.
+
+    Attributes:
+        title: above it; also the name of its CSV file. Empty where the sentences before it say what it is.
+        frame: its rows.
+        fields: the columns that are shown, in their order; empty: all of the frame, numbers with four digits, units
+            at the end of names ("latency_us").
+        labels: how many of the fields, from the first, say what a row is.
+        across: the label whose values are side by side on a terminal; empty: none.
+        choices: lists of the other columns: a terminal has those of the first list that fits; empty: all.
+        more: what lists the rows that a writer leaves out, such as "downbeat show"; empty: the CSV file.
+        most: rows on a terminal; 0: all.
+    """
+
+    title: str
+    frame: pd.DataFrame
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    labels: int = 1
+    across: str = ""
+    choices: Sequence[Sequence[str]] = ()
+    more: str = ""
+    most: int = 0
+
+    @property
+    def columns(self) -> Mapping[str, Field]:
+        """The fields, those of the frame where none were chosen."""
+        return self.fields or fields_of(self.frame)
+
+
+@dataclass(frozen=True)
+class Picture(Block):
+    """A picture, on pages alone.
+
+    Attributes:
+        name: that of the file that draws it, with its subject: "size_scaling-bcast"; unique in a view: its anchor.
+        title: of the picture.
+        caption: how to read it, and where its definition comes from; plain text.
+        figure: made without pyplot, so that nothing is global; `downbeat.report.style` has sizes and colors.
+        numbers: the data, a row per point; units in the names of the columns ("latency_us").
+        panels: the same as `downbeat.report.panel.Panel`s, where it was drawn from them.
+    """
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+    numbers: pd.DataFrame
+    panels: Sequence[Any] = ()
+    depth: Depth = field(default=Depth.PAGE, kw_only=True)
+
+    def _repr_png_(self) -> bytes:
+        """The picture in a notebook."""
+        file = io.BytesIO()
+        self.figure.savefig(file, format="png", dpi=SCREEN_DOTS)
+        return file.getvalue()
+
+
+SCREEN_DOTS = 110  # per inch
+
+
+@dataclass(frozen=True)
+class Command(Block):
+    """Commands to copy.
+
+    Attributes:
+        lines: of a shell.
+        purpose: in front of them: "next", "measures the baseline".
+    """
+
+    lines: tuple[str, ...]
+    purpose: str = ""
+
+
+@dataclass(frozen=True)
+class Folded(Block):
+    """Blocks behind a line that opens them on a page; other writers leave them out.
+
+    Attributes:
+        summary: the line.
+        blocks: behind it.
+    """
+
+    summary: str
+    blocks: tuple[Block, ...]
+    depth: Depth = field(default=Depth.PAGE, kw_only=True)
+
+
+@dataclass(frozen=True)
+class View:
+    """A subject, as blocks.
+
+    Attributes:
+        title: of the page; the first line of a text.
+        blocks: in the order of a page.
+        byline: below the title: of what, on what.
+        record: the numbers for JSON beside the facts of the blocks.
+    """
+
+    title: str
+    blocks: tuple[Block, ...]
+    byline: str = ""
+    record: Mapping[str, object] = field(default_factory=dict)
+
+    def at(self, depth: Depth) -> tuple[Block, ...]:
+        """The blocks of a depth; no heading without a block behind it."""
+        shown = [block for block in self.blocks if block.depth <= depth]
+        after = [*shown[1:], Heading("")][: len(shown)]
+        return tuple(
+            block
+            for block, following in zip(shown, after, strict=True)
+            if not (isinstance(block, Heading) and isinstance(following, Heading))
+        )
+
+    def every(self) -> Iterator[Block]:
+        """All blocks, with those that are folded."""
+        yield from unfolded(self.blocks)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts of all sentences, each once."""
+        lines = (block.said for block in self.every() if isinstance(block, Line))
+        return tuple(dict.fromkeys(fact for fact in lines if isinstance(fact, Fact)))
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """All pictures."""
+        return tuple(block for block in self.every() if isinstance(block, Picture))
+
+
+def unfolded(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Blocks and those within them."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Folded):
+            yield from unfolded(block.blocks)

@@ -1,0 +1,68 @@
+"""The writer for issues, pull requests and notebooks."""
+
+from __future__ import annotations
+
+import html
+
+from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Table, Terms, View
+from downbeat.output.terminal import legend
+from downbeat.text import printable
+
+NOTEBOOK_ROWS = 60  # of a table in a notebook
+
+
+def markdown_lines(view: View, depth: Depth = Depth.TEXT) -> list[str]:
+    """A view as lines of Markdown; tables have all columns."""
+    return [line for block in view.at(depth) for line in lines_of(block)]
+
+
+def lines_of(block: Block) -> list[str]:
+    """A block as lines of Markdown; pictures are left out."""
+    match block:
+        case Heading():
+            return [f"### {block.text}", ""]
+        case Line(role="note"):
+            return [f"- {printable(block.text)}"]
+        case Line():
+            label = block.label or ("warning" if block.role == "warning" else "")
+            return [printable(f"**{label}:** {block.text}" if label else block.text), ""]
+        case Terms():
+            return [*(f"- {printable(f'{name}: {text}' if name else text)}" for name, text in block.pairs), ""]
+        case Table():
+            head, *rows = [[text.replace("|", "\\|") for text in row] for row in table_texts(block)]
+            title = [block.title, ""] if block.title else []
+            remarks = [f"- {printable(text)}" for text in legend(block, block.columns)]
+            return [*title, *(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)), "", *remarks]
+        case Command():
+            return [*([f"{block.purpose}:", ""] if block.purpose else []), "```sh", *block.lines, "```", ""]
+    return []
+
+
+def table_texts(table: Table) -> list[list[str]]:
+    """Headings, then the texts of each row, with all columns."""
+    columns = [[field.heading, *field.texts(table.frame[name])] for name, field in table.columns.items()]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def notebook_html(view: View, depth: Depth = Depth.TEXT) -> str:
+    """A view as an element of a notebook."""
+    parts = []
+    for block in view.at(depth):
+        match block:
+            case Table():
+                head, *rows = table_texts(block)
+                body = rows[:NOTEBOOK_ROWS]
+                cells = ["".join(f"<td>{html.escape(text)}</td>" for text in row) for row in body]
+                heads = "".join(f"<th>{html.escape(text)}</th>" for text in head)
+                parts.append(f"<table><thead><tr>{heads}</tr></thead><tbody>")
+                parts += [f"<tr>{row}</tr>" for row in cells]
+                parts.append("</tbody></table>")
+                if len(rows) > len(body):
+                    parts.append(f"<p>{len(rows) - len(body)} more rows</p>")
+            case Line(role="note"):
+                parts.append(f"<li>{html.escape(printable(block.text))}</li>")
+            case Line():
+                parts.append(f"<p>{html.escape(printable(block.text))}</p>")
+            case Terms():
+                parts += [f"<li>{html.escape(f'{name}: {text}')}</li>" for name, text in block.pairs]
+    return "\n".join(parts)

@@ -1,0 +1,404 @@
+"""The writer for browsers: a page as one file of HTML, its pictures as SVG within it."""
+
+from __future__ import annotations
+
+import base64
+import importlib.metadata
+import io
+import itertools
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import matplotlib
+import pandas as pd
+from markupsafe import Markup, escape
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from downbeat.files import replacing, write_text, writing
+from downbeat.output.blocks import Block, Command, Depth, Folded, Heading, Line, Numbers, Picture, Table, Terms, View
+from downbeat.output.fields import heading
+from downbeat.output.records import write_csv
+from downbeat.output.terminal import legend
+from downbeat.text import printable
+
+STYLE = Path(__file__).with_name("page.css")
+# No other file, no network, no form.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+# A longer table is cut in the page; its CSV is whole.
+MOST_ROWS = 200
+# Characters of a text that is broken into lines where there is little room.
+LONG = 30
+# Columns that readers look for, whatever they hold.
+KEPT = ("paper", "verdict")
+FEWEST_LINKED = 3  # sections that need a table of contents
+
+
+class Page(Protocol):
+    """A page of sections, which becomes a view."""
+
+    def view(self) -> View:
+        """The page as blocks."""
+
+
+def view_of(page: Page | View) -> View:
+    """A page as blocks."""
+    return page if isinstance(page, View) else page.view()
+
+
+def write_page(path: Path, page: Page | View) -> None:
+    """Writes a view as one file of HTML that needs nothing else, neither files nor a network.
+
+    Args:
+        path: of the file, `-` for standard output; an existing file is replaced once all of the page is on disk.
+        page: its pictures' names are unique.
+
+    Raises:
+        DownbeatError: the file cannot be written.
+        ValueError: two pictures have the same name.
+    """
+    view = view_of(page)
+    names = Counter(anchor(picture.name) for picture in view.pictures)
+    for name, number in names.items():
+        if number > 1:
+            raise ValueError(f"{number} pictures are named '{name}'")
+    write_text(path, render_page(view))
+
+
+def render_page(content: Page | View) -> str:
+    """The HTML of a view."""
+    view = view_of(content)
+    sections = sections_of(view.at(Depth.PAGE))
+    lead = [html_of(group) for group in runs(sections[0].blocks)]
+    titles = [section.heading for section in sections[1:]]
+    linked = contents(titles) if len(titles) >= FEWEST_LINKED else Markup("")
+    body = [section_html(section) for section in sections[1:]]
+    byline = Markup('<p class="byline">{}</p>\n').format(text_of(view.byline)) if view.byline else ""
+    page = Markup(
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        "<title>{title}</title>\n<style>\n{style}</style>\n</head>\n"
+        "<body>\n<header>\n<h1>{title}</h1>\n{byline}</header>\n<main>\n"
+        '<section class="lead" aria-label="What was found">\n{lead}</section>\n{linked}{body}</main>\n'
+        "<footer>\n<p>Made by downbeat {version}. This file needs no other file and no network.</p>\n</footer>\n"
+        "</body>\n</html>\n"
+    )
+    return str(
+        page.format(
+            policy=Markup(POLICY),
+            title=text_of(view.title),
+            style=Markup(STYLE.read_text(encoding="utf-8")),
+            byline=byline,
+            lead=Markup("").join(lead),
+            linked=linked,
+            body=Markup("").join(body),
+            version=importlib.metadata.version("downbeat"),
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and the blocks up to the next; before the first one there is no text."""
+
+    heading: Heading
+    blocks: tuple[Block, ...]
+
+
+def sections_of(blocks: Sequence[Block]) -> list[Section]:
+    """Blocks by the heading that they follow; the first section has none."""
+    sections: list[Section] = []
+    title, inside = Heading(""), list[Block]()
+    for block in [*blocks, Heading("")]:
+        if isinstance(block, Heading):
+            sections.append(Section(title, tuple(inside)))
+            title, inside = block, []
+        else:
+            inside.append(block)
+    return sections
+
+
+def contents(titles: Iterable[Heading]) -> Markup:
+    """Links to the sections."""
+    link = Markup('<li><a href="#{}">{}</a>{}</li>\n')
+    notes = ((title, Markup("<br>{}").format(text_of(title.note)) if title.note else "") for title in titles)
+    links = (link.format(anchor(title.text), text_of(title.text), note) for title, note in notes)
+    return Markup('<nav aria-label="Contents">\n<ul>\n{}</ul>\n</nav>\n').format(Markup("").join(links))
+
+
+def section_html(section: Section) -> Markup:
+    """A section with its heading."""
+    title = section.heading.text
+    inside = Markup("").join(html_of(group) for group in runs(section.blocks))
+    return Markup('<section id="{}">\n<h2>{}</h2>\n{}</section>\n').format(anchor(title), text_of(title), inside)
+
+
+def runs(blocks: Iterable[Block]) -> list[tuple[Block, ...]]:
+    """Blocks that become one element: lines of one role, a table of labelled ones."""
+    return [tuple(group) for _, group in itertools.groupby(blocks, key=run_key)]
+
+
+def run_key(block: Block) -> object:
+    """Equal for blocks that become one element."""
+    if isinstance(block, Line):
+        return "labelled" if block.label else block.role
+    return id(block)
+
+
+def html_of(blocks: Sequence[Block]) -> Markup:
+    """An element of blocks of one kind."""
+    first = blocks[0]
+    if isinstance(first, Line):
+        return lines_html([block for block in blocks if isinstance(block, Line)])
+    match first:
+        case Numbers():
+            return numbers_html(first)
+        case Terms():
+            return terms_html(first)
+        case Table():
+            return table_html(first, first.title) + csv_html(first.frame, anchor(first.title))
+        case Picture():
+            return picture_html(first)
+        case Command():
+            purpose = Markup("<p>{}:</p>\n").format(text_of(first.purpose)) if first.purpose else Markup("")
+            lines = Markup("").join(Markup("{}\n").format(text_of(line)) for line in first.lines)
+            return purpose + Markup('<pre tabindex="0">{}</pre>\n').format(lines)
+        case Folded():
+            inside = Markup("").join(html_of(group) for group in runs(first.blocks))
+            element = Markup('<details class="part">\n<summary>{}</summary>\n{}</details>\n')
+            return element.format(text_of(first.summary), inside)
+    raise TypeError(f"a page has no {type(first).__name__}")
+
+
+def lines_html(lines: Sequence[Line]) -> Markup:
+    """Sentences of one role as paragraphs, or as a list; labelled ones as a table."""
+    if lines[0].label:
+        row = Markup('<tr><th scope="row">{}</th><td>{}</td></tr>\n')
+        rows = (row.format(text_of(line.label), text_of(line.text)) for line in lines)
+        return Markup('<table class="found">\n{}</table>\n').format(Markup("").join(rows))
+    texts = [text_of(line.text) for line in lines]
+    match lines[0].role:
+        case "warning":
+            items = (Markup("<li>{}</li>\n").format(text) for text in texts)
+            return Markup('<ul class="warnings">\n{}</ul>\n').format(Markup("").join(items))
+        case "answer":
+            return Markup("").join(Markup('<p class="headline">{}</p>\n').format(text) for text in texts)
+        case "note":
+            return Markup("").join(Markup('<p class="note">{}</p>\n').format(text) for text in texts)
+    return Markup("").join(Markup("<p>{}</p>\n").format(text) for text in texts)
+
+
+def numbers_html(block: Numbers) -> Markup:
+    """Numbers in large figures."""
+    items = []
+    for number in block.numbers:
+        unit = f" {number.unit}" if number.unit else ""
+        interval = Markup(" <i>({})</i>").format(text_of(number.interval)) if number.interval else ""
+        item = Markup("<li><b>{}</b>{}{}<br>{}</li>\n")
+        items.append(item.format(text_of(number.value), text_of(unit), interval, text_of(number.about)))
+    return Markup('<ul class="numbers">\n{}</ul>\n').format(Markup("").join(items))
+
+
+def terms_html(block: Terms) -> Markup:
+    """Words with their meanings, below or beside each other."""
+    pair = Markup("<div><dt>{}</dt><dd>{}</dd></div>\n")
+    pairs = Markup("").join(pair.format(text_of(name), text_of(text)) for name, text in block.pairs)
+    return (Markup('<dl class="beside">\n{}</dl>\n') if block.columns else Markup("<dl>\n{}</dl>\n")).format(pairs)
+
+
+def picture_html(picture: Picture) -> Markup:
+    """A picture with its caption, its numbers folded away."""
+    element = Markup(
+        '<figure id="{name}">\n<h3>{title}</h3>\n<div class="drawing" tabindex="0">{svg}</div>\n'
+        "<figcaption>{caption}</figcaption>\n<details>\n<summary>The numbers</summary>\n{table}{csv}</details>\n"
+        "</figure>\n"
+    )
+    name = anchor(picture.name)
+    return element.format(
+        name=name,
+        title=text_of(picture.title),
+        svg=picture_svg(picture),
+        caption=text_of(picture.caption),
+        table=table_html(Table(picture.title, picture.numbers), picture.title),
+        csv=csv_html(picture.numbers, name),
+    )
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    """A column of a page: its heading, its style sheet's class, its texts."""
+
+    title: str
+    style: str  # "number"; "verdict"; "long": texts that take more than one line where there is little room
+    texts: Sequence[str]
+
+
+def table_html(table: Table, caption: str) -> Markup:
+    """A table in a box that scrolls, with what all rows share and the rows left out below it."""
+    columns, constant = shown_columns(table)
+    heads = Markup("").join(
+        Markup('<th scope="col" class="{}">{}</th>').format(column.style, text_of(column.title)) for column in columns
+    )
+    rows = []
+    for cells in zip(*(column.texts for column in columns), strict=True):
+        styles = (
+            f"verdict {anchor(text)}" if column.style == "verdict" else column.style
+            for text, column in zip(cells, columns, strict=True)
+        )
+        cell = Markup('<td class="{}">{}</td>')
+        rows.append(
+            Markup("").join(cell.format(style, text_of(text)) for style, text in zip(styles, cells, strict=True))
+        )
+    body = Markup("").join(Markup("<tr>{}</tr>\n").format(row) for row in rows)
+    element = Markup(
+        '<div class="wide" tabindex="0" role="region" aria-label="{0}">\n<table>\n<caption>{0}</caption>\n'
+        "<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody>\n</table>\n</div>\n"
+    ).format(text_of(caption), heads, body)
+    left_out = max(0, len(table.frame) - MOST_ROWS)
+    remarks = [
+        *legend(table, table.columns),
+        *([f"In all rows: {constant}."] if constant else []),
+        *([f"{left_out} more rows are in the CSV file."] if left_out else []),
+    ]
+    return element + Markup("").join(Markup('<p class="note">{}</p>\n').format(text_of(text)) for text in remarks)
+
+
+def shown_columns(table: Table) -> tuple[list[ShownColumn], str]:
+    """The columns of a page, and the values that all rows share, as text.
+
+    `low` and `high` become one column. A column with one value for several rows becomes text, but for those `KEPT`.
+    """
+    frame, fields = table.frame, table.columns
+    rows = frame.head(MOST_ROWS)
+    same = {name for name in fields if name in frame and len(frame) > 1 and is_constant(frame[name])}
+    constant = [name for name in fields if name in same and name not in KEPT]
+    texts = {name: field.texts(rows[name]) for name, field in fields.items() if name not in constant}
+    titles = {name: field.heading for name, field in fields.items()}
+    styles = {name: style_of(name, fields[name].is_number, column) for name, column in texts.items()}
+    for high in [name for name in texts if re.match("high(_|$)", name) and name.replace("high", "low") in texts]:
+        low = high.replace("high", "low")
+        pairs = zip(texts[low], texts.pop(high), strict=True)
+        texts[low] = [f"{least} to {most}" if least != "-" else "-" for least, most in pairs]
+        titles[low] = heading(low.replace("low", "interval"))
+    shared = ", ".join(f"{titles[name]} {fields[name].text(frame[name].iloc[0])}" for name in constant)
+    return [ShownColumn(titles[name], styles[name], column) for name, column in texts.items()], shared
+
+
+def is_constant(column: pd.Series) -> bool:
+    """Whether all values of a column are equal."""
+    try:
+        return bool(column.nunique(dropna=False) == 1)
+    except TypeError:  # values such as lists
+        return False
+
+
+def style_of(name: str, is_number: bool, texts: Sequence[str]) -> str:
+    """The style of a column, as ShownColumn has it."""
+    if name == "verdict":
+        return name
+    if is_number:
+        return "number"
+    return "long" if max(map(len, texts), default=0) > LONG else ""
+
+
+def csv_html(frame: pd.DataFrame, name: str) -> Markup:
+    """A link that holds the frame as a CSV file, in full precision."""
+    text = io.StringIO()
+    write_csv(frame, text)
+    content = base64.b64encode(text.getvalue().encode()).decode()
+    link = Markup('<p class="note"><a download="{0}.csv" href="data:text/csv;base64,{1}">{0}.csv</a></p>\n')
+    return link.format(name, content)
+
+
+def text_of(text: str) -> Markup:
+    """A text for HTML, which has no control characters."""
+    return escape(printable(text))
+
+
+SVG = "http://www.w3.org/2000/svg"
+LINK = "http://www.w3.org/1999/xlink"
+# How matplotlib itself writes powers of ten beside an axis.
+MATHEMATICS = "$\\mathdefault{"
+SVG_METADATA = f"{{{SVG}}}metadata"
+
+
+def anchor(text: str) -> str:
+    """The name of a position on a page: letters, digits and dashes of a text."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def picture_svg(picture: Picture) -> Markup:
+    """A picture as an element `svg`: text stays text, no identifier occurs in another picture.
+
+    The same picture gives the same text, so that a report of the same data is the same file.
+    """
+    set_plain(picture.figure)
+    file = io.BytesIO()
+    name = anchor(picture.name)
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        # Not by `savefig`, which draws everything once more, only to lay it out.
+        FigureCanvasSVG(picture.figure).print_svg(file, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", LINK)
+    root = ElementTree.fromstring(printable(file.getvalue().decode()))
+    for child in root.findall(SVG_METADATA):
+        root.remove(child)
+    for element in root.iter():
+        for attribute, value in element.attrib.items():
+            element.set(attribute, with_prefix(attribute, value, name))
+    # The page decides on the size, by the box that the picture was drawn in.
+    del root.attrib["width"], root.attrib["height"]
+    title, description = f"{name}.title", f"{name}.caption"
+    root.attrib |= {"role": "img", "aria-labelledby": title, "aria-describedby": description}
+    texts = (("title", title, picture.title), ("desc", description, picture.caption))
+    for position, (tag, identifier, text) in enumerate(texts):
+        element = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": identifier})
+        element.text = printable(text)
+        root.insert(position, element)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def set_plain(figure: Figure) -> None:
+    """Makes the texts of a figure plain: a `$` in a name begins no formula."""
+    for text in figure.findobj(Text):
+        if not text.get_text().startswith(MATHEMATICS):
+            text.set_parse_math(False)
+
+
+def with_prefix(attribute: str, value: str, prefix: str) -> str:
+    """An attribute's value with identifiers, and references to them, made those of one picture."""
+    if attribute == "id":
+        return f"{prefix}.{value}"
+    if attribute in ("href", f"{{{LINK}}}href"):
+        return re.sub("^#", f"#{prefix}.", value)
+    return value.replace("url(#", f"url(#{prefix}.")
+
+
+DOTS_PER_INCH = 200
+
+
+def write_pictures(directory: Path, page: Page | View) -> None:
+    """Writes each picture as PNG and PDF, and its numbers as CSV; makes the directory.
+
+    Raises:
+        DownbeatError: a file cannot be written.
+    """
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    for picture in view_of(page).pictures:
+        name = anchor(picture.name)
+        set_plain(picture.figure)
+        with replacing(directory / f"{name}.png", binary=True) as file:
+            picture.figure.savefig(file, format="png", dpi=DOTS_PER_INCH)
+        with replacing(directory / f"{name}.pdf", binary=True) as file:
+            # Without the date the same picture is the same file.
+            picture.figure.savefig(file, format="pdf", metadata={"CreationDate": None})
+        with replacing(directory / f"{name}.csv") as file:
+            write_csv(picture.numbers, file)

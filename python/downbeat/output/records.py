@@ -1,0 +1,65 @@
+"""The writer for programs: JSON of views and results, CSV of frames."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from downbeat.files import write_text
+from downbeat.output.blocks import View
+
+
+def view_record(view: View) -> dict[str, object]:
+    """A view for JSON: its numbers, and every fact that its sentences state."""
+    return {**view.record, "facts": [fact.record() for fact in view.facts]}
+
+
+def write_record(content: Mapping[str, object], path: Path) -> None:
+    """Writes JSON: null for NaN, "infinite" for infinity.
+
+    Args:
+        content: numbers, texts, lists and mappings.
+        path: file to write; `-` for standard output.
+
+    Raises:
+        DownbeatError: the file cannot be written.
+    """
+    write_text(path, json.dumps(plain(content), indent=1, allow_nan=False) + "\n")
+
+
+def plain(value: object) -> object:
+    """A value as JSON knows it."""
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return "infinite" if isinstance(value, float) and math.isinf(value) else value
+
+
+# With which Excel, LibreOffice and Google Sheets begin a formula (OWASP, "CSV Injection").
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_csv(frame: pd.DataFrame, target: Any, header: bool = True) -> None:  # noqa: ANN401 - as to_csv has it
+    """Writes comma-separated values, with an apostrophe before texts that spreadsheets take for a formula."""
+    changed = {}
+    for name, column in frame.items():
+        if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
+            continue
+        values = column.unique()  # a name is in many rows
+        escaped = {value: f"'{value}" for value in values if isinstance(value, str) and value.startswith(FORMULA)}
+        if escaped:
+            changed[str(name)] = column.astype(object).map(lambda value, names=escaped: names.get(value, value))
+    (frame.assign(**changed) if changed else frame).to_csv(target, index=False, header=header)

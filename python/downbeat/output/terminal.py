@@ -1,0 +1,199 @@
+"""The writer for terminals: wrapped sentences; tables with the values of a factor side by side."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Table, Terms, View
+from downbeat.output.fields import Field
+
+WIDTH = 80
+GAP = "  "
+BETWEEN = "   "  # before a block of columns that belong together
+NOTE_LINES = 8  # of a note; more cells than that are better read from a file
+INDENT = "  "
+
+
+def view_lines(view: View, depth: Depth = Depth.TEXT) -> list[str]:
+    """The lines of a view; its title is a block like others there, if a terminal is to have one."""
+    return block_lines(view.at(depth))
+
+
+def block_lines(blocks: Iterable[Block]) -> list[str]:
+    """The lines of blocks; an empty line wherever one kind follows another."""
+    lines: list[str] = []
+    before = ""
+    for block in blocks:
+        text = lines_of(block)
+        if not text:
+            continue
+        kind = kind_of(block)
+        if lines and (kind != before or kind in ("answer", "table", "heading")) and before != "heading":
+            lines.append("")
+        lines += text
+        before = kind
+    return lines
+
+
+def kind_of(block: Block) -> str:
+    """What an empty line separates from others."""
+    if isinstance(block, Line):
+        return "answer" if block.role == "answer" else "line"
+    return type(block).__name__.lower()
+
+
+def lines_of(block: Block) -> list[str]:
+    """The lines of a block; none for blocks that pages alone have."""
+    match block:
+        case Heading():
+            return [block.text]
+        case Line():
+            label = block.label or ("warning" if block.role == "warning" else "")
+            return wrapped(f"{label}: {block.text}" if label else block.text, NOTE_LINES)
+        case Terms():
+            return [line for name, text in block.pairs for line in entry(name, text)]
+        case Table():
+            return table_lines(block)
+        case Command():
+            return [*([f"{block.purpose}:"] if block.purpose else []), *(f"{INDENT}{each}" for each in block.lines)]
+    return []
+
+
+def table_lines(table: Table) -> list[str]:
+    """A table as lines: title, rows, the meanings of its columns, the rows left out."""
+    rows = table.frame.iloc[: table.most] if table.most else table.frame
+    lines, columns = layout(Table(table.title, rows, table.columns, table.labels, table.across, table.choices))
+    left_out = len(table.frame) - len(rows)
+    more = [f"{left_out} more{f': {table.more}' if table.more else ''}"] if left_out else []
+    return [
+        *wrapped(table.title),
+        *lines,
+        *more,
+        *(line for text in legend(table, columns) for line in wrapped(text, NOTE_LINES)),
+    ]
+
+
+def legend(table: Table, columns: Iterable[str]) -> list[str]:
+    """The meanings of columns that do not explain themselves."""
+    fields = table.columns
+    return [f"{fields[name].heading}: {fields[name].meaning}" for name in columns if fields[name].meaning]
+
+
+def layout(table: Table) -> tuple[list[str], list[str]]:
+    """The rows of a table as lines, without its title, and the columns that fit."""
+    if table.frame.empty:
+        return [], []
+    fields = table.columns
+    labels = [name for name in list(fields)[: table.labels] if name != table.across]
+    texts = {name: field.texts(table.frame[name]) for name, field in fields.items()}
+    keys = list(zip(*(texts[name] for name in labels), strict=True)) or [()] * len(table.frame)
+    groups = [str(value) for value in table.frame[table.across]] if table.across else [""] * len(table.frame)
+    titles, unique_keys = list(dict.fromkeys(groups)), list(dict.fromkeys(keys))
+    row_of = {(group, key): row for row, (group, key) in enumerate(zip(groups, keys, strict=True))}
+
+    def block(title: str, columns: Sequence[str]) -> list[str]:
+        shown = [fields[name] for name in columns]
+        heads = [field.heading for field in shown] if len(shown) > 1 or not title else [title]
+        rows = [row_of.get((title, key)) for key in unique_keys]
+        cells = [[texts[name][row] if row is not None else "" for name in columns] for row in rows]
+        lines = aligned([heads, *cells], [not field.is_number for field in shown])
+        above = title if len(shown) > 1 else ""
+        width = max(len(above), len(lines[0]))
+        return [above.ljust(width), *(line.rjust(width) for line in lines)]
+
+    side = Labels([fields[name] for name in labels], unique_keys)
+    choices = list(table.choices) or [[name for name in fields if name not in labels and name != table.across]]
+    # A single block keeps all its columns: labels become headings where it is too wide.
+    tried = [
+        (columns, [block(title, columns) for title in titles]) for columns in choices[: None if len(titles) > 1 else 1]
+    ]
+    whole = (each for each in tried if side.fits(each[1], 0))
+    folded = (each for each in tried if side.fits(each[1], max(len(labels) - 1, 0)))
+    columns, blocks = next(itertools.chain(whole, folded, tried[-1:]))
+    return side.beside(blocks), [*labels, *columns]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The left side of a table: fields, and their texts in each row."""
+
+    fields: Sequence[Field]
+    rows: Sequence[Sequence[str]]
+
+    def lines(self, above: int) -> list[str]:
+        """A line beside the titles, one of headings, then one per row; without `above` labels."""
+        heads = [field.heading for field in self.fields]
+        lines = aligned(
+            [row[above:] for row in (heads, *self.rows)], [not each.is_number for each in self.fields[above:]]
+        )
+        return [" " * len(lines[0]), *lines]
+
+    def fits(self, blocks: Sequence[Sequence[str]], above: int) -> bool:
+        """Whether all blocks fit beside these labels; `above` of them are headings."""
+        widths = [len(lines[0]) for lines in blocks]
+        left = len(self.lines(above)[0])
+        return (left + len(BETWEEN) if left else 0) + sum(widths) + len(BETWEEN) * (len(widths) - 1) <= WIDTH
+
+    def beside(self, blocks: Sequence[Sequence[str]]) -> list[str]:
+        """Labels and blocks side by side; blocks that do not fit follow in further tables."""
+        columns = list(blocks)
+        counts = range(len(self.fields) + 1)
+        widest = [max(columns, key=lambda lines: len(lines[0]))] if columns else []
+        above = next((i for i in counts if i < len(counts) - 1 and self.fits(columns, i)), None)
+        if above is None:
+            above = next((i for i in counts if self.fits(widest, i)), len(self.fields))
+        left = self.lines(above)
+        names = [field.heading for field in self.fields]
+        result: list[str] = []
+        while columns:
+            count = max((i for i in range(1, len(columns) + 1) if self.fits(columns[:i], above)), default=1)
+            joined = [
+                BETWEEN.join(filter(None, (label, *blocks_of_row))).rstrip()
+                for label, *blocks_of_row in zip(left, *columns[:count], strict=True)
+            ]
+            titled = any(lines[0].strip() for lines in columns[:count])
+            result += [""] if result else []
+            result += joined[0 if titled else 1 : 2]
+            result += under_headings(joined[2:], names, [row[:above] for row in self.rows]) if above else joined[2:]
+            columns = columns[count:]
+        return result
+
+
+def under_headings(lines: Sequence[str], names: Sequence[str], values: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table with a heading above each group of them: `values` of these names, for each row."""
+    result: list[str] = []
+    for i, line in enumerate(lines):
+        if i == 0 or values[i] != values[i - 1]:
+            result += [
+                "",
+                *wrapped(", ".join(f"{name}={value}" for name, value in zip(names, values[i], strict=False))),
+            ]
+        result.append(line)
+    return result
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Sequence[bool]) -> list[str]:
+    """Rows as lines of the same width: columns to the left or to the right, two spaces between them."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        GAP.join(
+            cell.ljust(width) if words else cell.rjust(width)
+            for cell, width, words in zip(row, widths, left, strict=True)
+        )
+        for row in rows
+    ]
+
+
+def wrapped(text: str, most: int | None = None) -> list[str]:
+    """A text in lines, at most `most` of them."""
+    return textwrap.wrap(
+        text, WIDTH, subsequent_indent=INDENT, break_on_hyphens=False, max_lines=most, placeholder=" ... and more"
+    )
+
+
+def entry(name: str, text: str) -> list[str]:
+    """A line of a head, wrapped."""
+    return textwrap.wrap(text, WIDTH, initial_indent=f"  {name:<8}", subsequent_indent=" " * 10, break_on_hyphens=False)

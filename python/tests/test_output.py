@@ -1,0 +1,239 @@
+"""The writers of blocks: what a page may contain, how numbers read, that every fact of a text is in JSON."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.errors import DownbeatError
+from downbeat.output.blocks import (
+    Command,
+    Depth,
+    Fact,
+    Folded,
+    Heading,
+    Line,
+    Number,
+    Numbers,
+    Picture,
+    Table,
+    Terms,
+    View,
+    long,
+    short,
+)
+from downbeat.output.fields import Field, digits, span
+from downbeat.output.markdown import markdown_lines, notebook_html
+from downbeat.output.page import MOST_ROWS, csv_html, render_page, shown_columns, table_html, write_page
+from downbeat.output.records import view_record
+from downbeat.output.terminal import WIDTH, block_lines, view_lines
+from downbeat.report.style import new_figure
+from downbeat.sentences import listed
+from downbeat.text import counted
+
+NASTY = "<script>alert('&')</script>"
+
+
+class References(HTMLParser):
+    """The targets that a page refers to, and its elements."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.elements: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        self.targets += [
+            value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "srcset", "data")
+        ]
+
+
+def nasty_picture(name: str = "a-picture") -> Picture:
+    figure = new_figure()
+    figure.subplots().plot([1, 2], [3, 4], label=NASTY)
+    figure.axes[0].legend()
+    figure.axes[0].set_title(NASTY)
+    numbers = pd.DataFrame(
+        {"name": [NASTY, "b"], "latency_us": [0.123456, 123456.7], "count": [1, 2], "x_s": [np.nan, 1e-9]}
+    )
+    return Picture(name, NASTY, NASTY, figure, numbers)
+
+
+def nasty_view(*pictures: Picture) -> View:
+    """A view with a hostile text wherever there is one."""
+    return View(
+        NASTY,
+        (
+            Line(NASTY, "answer"),
+            Numbers((Number(NASTY, NASTY, NASTY, NASTY),)),
+            Line(NASTY, label=NASTY),
+            Line(NASTY),
+            Heading(NASTY, NASTY),
+            Line(NASTY, "warning"),
+            Line(NASTY, "note"),
+            Terms(((NASTY, NASTY),)),
+            Terms(((NASTY, NASTY),), columns=True),
+            Command((NASTY,), NASTY),
+            Table(NASTY, pictures[0].numbers),
+            *pictures[:-1],
+            Folded(NASTY, pictures[-1:]),
+            Heading("Two"),
+            Line(NASTY),
+            Heading("Three"),
+            Line(NASTY),
+        ),
+        NASTY,
+    )
+
+
+def test_a_page_is_one_file_that_refers_to_nothing() -> None:
+    page = render_page(nasty_view(nasty_picture(), nasty_picture("b")))
+    references = References(page)
+    assert references.elements.isdisjoint({"script", "link", "img", "iframe", "object", "embed", "base", "form"})
+    assert all(target.startswith(("#", "data:text/csv;base64,")) for target in references.targets)
+    assert {"svg", "table", "details", "figure", "nav"} <= references.elements
+    assert set(re.findall(r"url\(([^)]*)\)", page)) == set(re.findall(r"url\((#[^)]*)\)", page))
+    assert "@import" not in page
+    assert re.findall(r"https?://[^\"' ]+", re.sub(r'xmlns(:xlink)?="[^"]*"', "", page)) == []
+
+
+def test_names_are_escaped_everywhere() -> None:
+    view = nasty_view(nasty_picture())
+    page = render_page(view)
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") > 20
+    assert "<script" not in notebook_html(view)
+
+
+def test_identifiers_of_pictures_do_not_meet_and_are_all_there() -> None:
+    page = render_page(nasty_view(nasty_picture("x(y=1)"), nasty_picture("x(y=2)")))
+    identifiers = re.findall(r'\bid="([^"]+)"', page)
+    assert len(identifiers) == len(set(identifiers))
+    targets = set(re.findall(r'(?:url\(|href=")#([^")]+)', page))
+    assert targets <= set(identifiers)
+    assert any(name.startswith("x-y-1.") for name in targets)
+
+
+def test_the_same_page_is_the_same_file() -> None:
+    assert render_page(nasty_view(nasty_picture())) == render_page(nasty_view(nasty_picture()))
+
+
+def test_two_pictures_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="2 pictures are named 'a-b'"):
+        write_page(tmp_path / "a.html", nasty_view(nasty_picture("a_b"), nasty_picture("a-b")))
+
+
+def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(DownbeatError, match=r"cannot write '.*none/a\.html': No such file or directory"):
+        write_page(tmp_path / "none" / "a.html", View("a", ()))
+
+
+def test_tables_are_for_people_and_csv_is_exact() -> None:
+    frame = nasty_picture().numbers
+    columns, constant = shown_columns(Table("", frame))
+    assert constant == ""
+    assert [(column.title, column.style) for column in columns] == [
+        ("name", ""),
+        ("latency [us]", "number"),
+        ("count", "number"),
+        ("x [s]", "number"),
+    ]
+    assert [column.texts for column in columns] == [
+        [NASTY, "b"],
+        ["0.1235", "123457"],
+        ["1", "2"],
+        ["-", "1e-09"],
+    ]
+    content = re.search(r"base64,([^\"]+)", csv_html(frame, "a"))
+    assert content
+    read = pd.read_csv(io.BytesIO(base64.b64decode(content[1])))
+    pd.testing.assert_frame_equal(read, frame, check_exact=True, check_dtype=False)
+    cut = table_html(Table("", pd.DataFrame({"a": range(MOST_ROWS + 3)})), "")
+    assert cut.count("<td") == MOST_ROWS
+
+
+def test_equal_columns_become_a_note_and_ends_an_interval() -> None:
+    frame = pd.DataFrame({"a": [1, 2], "low_us": [1.0, math.nan], "high_us": [2.0, math.nan], "x": [7, 7]})
+    columns, constant = shown_columns(Table("", frame))
+    assert {column.title: column.texts for column in columns} == {"a": ["1", "2"], "interval [us]": ["1 to 2", "-"]}
+    assert constant == "x 7"
+
+
+def test_numbers_in_sentences() -> None:
+    assert [digits(value) for value in (0.0123456, 1.5, 999.4, 123456.7)] == ["0.0123", "1.5", "999", "123,457"]
+    assert (span(1.0, 1.0001), span(1, 2)) == ("1", "1 to 2")
+    assert (counted(1, "launch"), counted(2, "launch"), counted(3, "cell")) == ("1 launch", "2 launches", "3 cells")
+    assert [listed("abc"[:count]) for count in range(4)] == ["", "a", "a and b", "a, b and c"]
+    assert listed(range(10)) == "0, 1, 2, 3, 4, 5, 6, 7 and 2 more"
+
+
+def test_numbers_beside_each_other_keep_their_zeros() -> None:
+    texts = Field("", "significant").texts
+    assert texts([1.42, 1.434, 12.0, math.nan]) == ["1.420", "1.434", "12.00", "-"]
+    assert texts([0.5, 2.0]) == ["0.5", "2"]  # no value has more digits
+    assert texts([0.01234, 1.0, 123456.0]) == ["0.01234", "1.000", "123456"]
+    assert [span(1.4, 1.43), span(1.4, 1.4), span(2, 52.5), span(10, 200)] == [
+        "1.40 to 1.43",
+        "1.4",
+        "2.00 to 52.5",
+        "10 to 200",
+    ]
+
+
+@dataclass(frozen=True)
+class Moved(Fact):
+    """A fact of this test."""
+
+    rank: int
+    seconds: float
+
+
+@long.register
+def _(fact: Moved) -> str:
+    return f"The clock of rank {fact.rank} moved by {fact.seconds:g} s."
+
+
+@short.register
+def _(fact: Moved) -> str:
+    return f"rank {fact.rank}: {fact.seconds:g} s"
+
+
+def test_each_fact_of_a_text_is_in_json_once() -> None:
+    fact = Moved(3, 1e-6)
+    view = View("t", (Line(fact, brief=True), Folded("more", (Line(fact), Line(Moved(4, 2e-6))))), record={"n": 2})
+    assert view_lines(view, Depth.SUMMARY) == ["rank 3: 1e-06 s"]
+    record = view_record(view)
+    assert record["n"] == 2
+    assert record["facts"] == [
+        {"fact": "moved", "rank": 3, "seconds": 1e-6, "text": long(fact)},
+        {"fact": "moved", "rank": 4, "seconds": 2e-6, "text": long(Moved(4, 2e-6))},
+    ]
+
+
+def test_a_depth_has_its_blocks_and_no_heading_without_any() -> None:
+    view = View("t", (Line("a"), Heading("H", depth=Depth.TEXT), Line("b", depth=Depth.PAGE)))
+    assert [len(view.at(depth)) for depth in Depth] == [1, 1, 3]
+
+
+def test_tables_of_all_writers_have_the_same_cells() -> None:
+    frame = pd.DataFrame({"size": [8, 64], "time": [1e-6, 2.5e-6]})
+    table = Table("T", frame, {"size": Field("bytes", "number"), "time": Field("us", "time")}, most=1, more="show")
+    assert block_lines([table]) == ["T", "bytes      us", "    8   1.000", "1 more: show"]
+    assert "| 64 | 2.500 |" in markdown_lines(View("", (table,)))
+    assert [column.texts for column in shown_columns(table)[0]] == [["8", "64"], ["1.000", "2.500"]]
+
+
+def test_a_terminal_is_as_wide_as_it_is() -> None:
+    words = " ".join(["word"] * 60)
+    lines = block_lines([Line(words, "answer"), Line(words, "warning"), Terms((("name", words),), depth=Depth.TEXT)])
+    assert max(map(len, lines)) <= WIDTH
