@@ -15,8 +15,7 @@ from downbeat.output.blocks import Picture
 from downbeat.report.conditions import UNCHECKED, clock_check_text
 from downbeat.report.page import Fact, Page, PageSection, Table
 from downbeat.run.simulation import model_lines, platforms_of
-from downbeat.sentences import listed
-from downbeat.text import counted
+from downbeat.text import counted, listed
 
 from downbeat_papers.evidence import Evidence
 from downbeat_papers.figure import PAPERS, Configured, Figure, not_drawn

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
-from downbeat.text import PERCENT, counted, microseconds
+from downbeat.output.facts import Fact
+from downbeat.output.words import long
+from downbeat.text import PERCENT, counted, listed, time_text
 
 TEMPLATES = Path(__file__).with_name("sentences.toml")
-MOST_NAMED = 8  # a longer list is cut; the rest is counted
 
 
 @dataclass(frozen=True)
-class Sentence:
+class Sentence(Fact):
     """A fact: which line of sentences.toml says it, and its values."""
 
     key: str
@@ -26,6 +27,11 @@ class Sentence:
 
     def __str__(self) -> str:
         return template(self.key).render(self.values)
+
+
+@long.register
+def _(fact: Sentence) -> str:
+    return str(fact)
 
 
 @functools.cache
@@ -42,16 +48,3 @@ def template(key: str) -> Template:
         "off": lambda ratio: f"{PERCENT * (ratio - 1):+.3g} %",
     }
     return environment.from_string(tomllib.loads(TEMPLATES.read_text(encoding="utf-8"))[key])
-
-
-def listed(names: Iterable[object]) -> str:
-    """Returns names as a list in a sentence: `a, b and c`."""
-    texts = [str(name) for name in names]
-    if len(texts) > MOST_NAMED:
-        return f"{', '.join(texts[:MOST_NAMED])} and {len(texts) - MOST_NAMED} more"
-    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
-
-
-def time_text(seconds: float) -> str:
-    """Returns a time in us, with its unit."""
-    return f"{microseconds(seconds)} us"

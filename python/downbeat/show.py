@@ -71,7 +71,6 @@ class Sheet:
             self.title,
             (
                 *(Line(sentence, "answer") for sentence in self.answer),
-                *([Line(self.title)] if self.title else []),
                 self.block(),
                 *([Terms(tuple(about), depth=Depth.TEXT)] if about else []),
                 *(Line(note, "note") for note in self.notes),

@@ -7,7 +7,7 @@ import math
 import re
 import typing
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -132,6 +132,22 @@ def microseconds(seconds: float) -> str:
     if 0 < abs(value) < 0.01:
         return f"{value:.{min(2 - math.floor(math.log10(abs(value))), 5)}f}"
     return f"{value:.{3 if abs(value) < 10 else 2}f}"
+
+
+MOST_NAMED = 8  # a longer list is cut; the rest is counted
+
+
+def listed(names: Iterable[object]) -> str:
+    """Names as a list in a sentence: `a, b and c`."""
+    texts = [str(name) for name in names]
+    if len(texts) > MOST_NAMED:
+        return f"{', '.join(texts[:MOST_NAMED])} and {len(texts) - MOST_NAMED} more"
+    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+
+
+def time_text(seconds: float) -> str:
+    """A time in us, with its unit."""
+    return f"{microseconds(seconds)} us"
 
 
 def exact_microseconds(ns: int) -> bytes:

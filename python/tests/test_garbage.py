@@ -23,9 +23,11 @@ import numpy as np
 import pytest
 from damage import flipped, other_shape, other_text, other_words, replaced_fields
 from downbeat.comparison.conditions import open_history
-from downbeat.comparison.tables import dataset_lines, dataset_record, experiment_sheet
+from downbeat.comparison.tables import experiment_sheet
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json, write_json
+from downbeat.output.records import plain, view_record
+from downbeat.output.terminal import view_lines
 from downbeat.report.export import ROWS
 from downbeat.run import directory as places
 from downbeat.run.bench import kept_builds
@@ -41,6 +43,7 @@ from downbeat.trace.trace import trace_lines
 from downbeat.tune import mpich
 from downbeat.tune import sweep as probing
 from downbeat.tune.late_arrivals import read_traces
+from downbeat.views.clocks import clock_file_view
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import script
 from launch_files import ATTRIBUTES, write_trace
@@ -101,8 +104,9 @@ def make_dataset(directory: Path) -> Path:
 
 
 def read_dataset(path: Path) -> None:
-    dataset_lines(path)
-    json.dumps(dataset_record(path), default=str)
+    view = clock_file_view(path)
+    view_lines(view)
+    json.dumps(plain(view_record(view)))
 
 
 def make_algorithms(directory: Path) -> Path:

@@ -17,7 +17,6 @@ from downbeat.errors import DownbeatError
 from downbeat.output.blocks import (
     Command,
     Depth,
-    Fact,
     Folded,
     Heading,
     Line,
@@ -27,17 +26,16 @@ from downbeat.output.blocks import (
     Table,
     Terms,
     View,
-    long,
-    short,
 )
+from downbeat.output.facts import Fact
 from downbeat.output.fields import Field, digits, span
 from downbeat.output.markdown import markdown_lines, notebook_html
 from downbeat.output.page import MOST_ROWS, csv_html, render_page, shown_columns, table_html, write_page
 from downbeat.output.records import view_record
 from downbeat.output.terminal import WIDTH, block_lines, view_lines
+from downbeat.output.words import long, short
 from downbeat.report.style import new_figure
-from downbeat.sentences import listed
-from downbeat.text import counted
+from downbeat.text import counted, listed
 
 NASTY = "<script>alert('&')</script>"
 

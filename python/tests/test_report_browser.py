@@ -11,7 +11,7 @@ import chromium
 import numpy as np
 import pytest
 from downbeat.output.page import write_page
-from downbeat.report.assemble import make_report
+from downbeat.views.report import make_report
 from matplotlib.image import imread
 from numpy.typing import NDArray
 from report_data import barrier_cells, cell, write_experiment

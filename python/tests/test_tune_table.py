@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.errors import UsageError
+from downbeat.output.blocks import Command, Numbers, Table
 from downbeat.output.terminal import WIDTH
-from downbeat.report.assemble import make_report
 from downbeat.statistics.location import Interval
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.two_samples import compare_paired
@@ -23,6 +23,7 @@ from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.sweep import Usable
 from downbeat.tune.table import find_warnings, render_tuning, rules_sheet, runner_up, write_rules_record
 from downbeat.tune.tuning import Question, Removed, Tuning
+from downbeat.views.report import make_report
 from test_tune_choosing import CONFIDENCE, EFFORT, MARGIN, TARGET, launches
 
 QUESTION = Question(TARGET.library, ("bcast",), "8", (4,), EFFORT, MARGIN, CONFIDENCE)
@@ -290,14 +291,15 @@ def test_the_page_of_a_tuning(tmp_path: Path) -> None:
     (tmp_path / "probe").mkdir()
     write_rules_record(tuning, tmp_path, ["take care"])
     page = make_report([tmp_path])
-    (number,) = page.numbers
+    ((number,),) = (block.numbers for block in page.blocks if isinstance(block, Numbers))
     assert (number.value, "bcast, 8 bytes, a" in number.about) == ("2.00", True)
-    first, second = page.sections[:2]
-    assert len(second.commands) == 3 and str(tmp_path / "rules.env") in second.commands[0]
-    assert first.tables[0].frame[["bytes", "algorithm", "runner-up", "proof"]].to_numpy().tolist() == [
+    (commands,) = (block.lines for block in page.blocks if isinstance(block, Command))
+    assert len(commands) == 3 and str(tmp_path / "rules.env") in commands[0]
+    (table,) = (block for block in page.blocks if isinstance(block, Table))
+    assert table.frame[["bytes", "algorithm", "runner-up", "proof"]].to_numpy().tolist() == [
         ["8", "a", "default 1.00", "1 proven"]
     ]
-    (heat,) = first.pictures[0].panels[0].marks
+    (heat,) = page.pictures[0].panels[0].marks
     assert heat.framed == [("a", "8"), (DEFAULT, "16")]
     assert heat.values.loc["a"].tolist() == pytest.approx([2, 1 / 3], rel=0.05)
     assert np.isnan(heat.values.loc["b", "16"])  # was not measured there

@@ -35,7 +35,7 @@ def report(
     """Write one HTML page with findings and pictures; it opens offline."""
     from downbeat.files import is_standard_output
     from downbeat.output.page import write_page, write_pictures
-    from downbeat.report.assemble import make_report
+    from downbeat.views.report import make_report
 
     page = make_report(paths)
     if pictures:
@@ -66,22 +66,22 @@ def show(
     their variables.
     """
     from downbeat.comparison.tables import (
-        dataset_lines,
-        dataset_record,
         experiment_record,
         experiment_sheet,
-        is_dataset,
     )
     from downbeat.data.metrics import METRICS
     from downbeat.files import is_standard_output
-    from downbeat.output.records import write_record
+    from downbeat.output.records import view_record, write_record
+    from downbeat.output.terminal import view_lines
     from downbeat.run.experiment import open_experiment
+    from downbeat.views.clocks import clock_file_view, is_clock_file
 
     if metric not in METRICS:
         raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
-    if is_dataset(path):
-        lines = dataset_lines(path)
-        record = dataset_record(path) if json else {}
+    if is_clock_file(path):
+        view = clock_file_view(path)
+        lines = view_lines(view)
+        record = view_record(view) if json else {}
     else:
         experiment = open_experiment(path)
         lines = experiment_sheet(experiment, metric).text()

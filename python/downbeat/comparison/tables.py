@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,12 +10,10 @@ from numpy.typing import NDArray
 
 from downbeat.data.cell_summaries import hidden_by_step
 from downbeat.data.cells import CHANGED
-from downbeat.data.launch_file import IMPLIED, open_launch, open_netcdf
+from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.data.states import states_line
-from downbeat.errors import reading
 from downbeat.output.fields import Field, factor_field, percent, word
-from downbeat.output.terminal import aligned
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.simulation import without_seed
@@ -30,51 +27,6 @@ from downbeat.statistics.slow_launches import unseen_text
 from downbeat.text import counted
 
 SCHEMA_VERSION = 1  # of the record
-
-
-def is_dataset(path: Path) -> bool:
-    """Whether a path is a file of an experiment on clocks or synchronizers, without operations."""
-    if not path.is_file():
-        return False
-    with open_netcdf(path) as file:
-        return "cell_index" not in file.variables
-
-
-def dataset_lines(path: Path) -> list[str]:
-    """The content of a file, in lines; of a variable with one value, the value."""
-    with reading(path):
-        data = open_launch(path)
-        sizes = [["dimension", "size"], *([str(name), str(size)] for name, size in data.sizes.items())]
-        variables = [["variable", "dimensions", "unit", "meaning"]]
-        for name, variable in data.variables.items():
-            one = variable.size == 1
-            last = str(variable.values.item()) if one else str(variable.attrs.get("long_name", ""))
-            variables.append(
-                [str(name), ", ".join(map(str, variable.dims)), str(variable.attrs.get("units", "")), last]
-            )
-        head = [f"{data.attrs['title']}, {data.attrs['date']}", f"  MPI  {data.attrs['mpi_library']}", ""]
-        tables = [*aligned(sizes, (True, False)), "", *aligned(variables, (True,) * 4)]
-        return [*head, *(line.rstrip() for line in tables)]
-
-
-def dataset_record(path: Path) -> dict[str, object]:
-    """The content of a file for programs: attributes, then variables with dimensions, unit, meaning, values."""
-    with reading(path):
-        data = open_launch(path)
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "attributes": dict(data.attrs),
-            "dimensions": {str(name): size for name, size in data.sizes.items()},
-            "variables": {
-                str(name): {
-                    "dimensions": [str(one) for one in variable.dims],
-                    "unit": str(variable.attrs.get("units", "")),
-                    "meaning": str(variable.attrs.get("long_name", "")),
-                    "values": variable.astype(str).values if variable.dtype.kind in "OSU" else variable.values,
-                }
-                for name, variable in data.variables.items()
-            },
-        }
 
 
 SIDE_BY_SIDE = "synchronizer"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from downbeat.output.facts import ExitSkew, ExitSkews
 from downbeat.tables import Floats, Ints, Table, Texts, column
 
 if TYPE_CHECKING:
@@ -101,3 +102,16 @@ class Edges(OfDimension):
     edge_rank: Ints = column("rank")
     edge_partner: Ints = column("partner")
     edge_residual: Floats = column("how far the partner's clock is ahead of what all comparisons agree on", "s")
+
+
+def exit_skews(ranges: dict[str, tuple[float, float]], error_bound: float, ranks: int = 0) -> ExitSkews:
+    """The exit skews of synchronizers.
+
+    Args:
+        ranges: smallest and largest median exit skew, s, by synchronizer.
+        error_bound: of the clock, s; either end of a skew may be wrong by it.
+        ranks: their number, where there are several; else 0.
+    """
+    limit = 2 * error_bound
+    above = sorted((ExitSkew(name, *ends) for name, ends in ranges.items() if ends[1] >= limit), key=lambda s: s.high)
+    return ExitSkews(limit, ranks, tuple(name for name, ends in ranges.items() if ends[1] < limit), tuple(above))

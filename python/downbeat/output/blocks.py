@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import io
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Literal
 
+from downbeat.output.facts import Fact
 from downbeat.output.fields import Field, fields_of
+from downbeat.output.words import long, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,32 +23,6 @@ class Depth(enum.IntEnum):
     SUMMARY = 1  # the end of a command that did something else
     TEXT = 2  # a command whose output this is
     PAGE = 3  # a page, with pictures and definitions
-
-
-@dataclass(frozen=True)
-class Fact:
-    """The base of facts: numbers and names that a sentence is made of, computed once.
-
-    A subclass is a frozen dataclass. Its wordings are two functions of `views/words.py`, registered with `short` and
-    `long` below; writers of JSON have its fields.
-    """
-
-    def record(self) -> dict[str, object]:
-        """The fact for JSON: its name, its fields, its long wording."""
-        name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
-        return {"fact": name, **dataclasses.asdict(self), "text": long(self)}
-
-
-@singledispatch
-def long(fact: Fact) -> str:
-    """The wording of a fact where it stands alone, a sentence; `views/words.py` registers one for each fact."""
-    raise TypeError(f"{type(fact).__name__} has no wording in views/words.py")
-
-
-@singledispatch
-def short(fact: Fact) -> str:
-    """The wording of a fact among others; the long one where no shorter one is registered."""
-    return long(fact)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +193,7 @@ class Command(Block):
 
 @dataclass(frozen=True)
 class Folded(Block):
-    """Blocks behind a line that opens them on a page; other writers leave them out.
+    """Blocks behind a line that opens them on a page; a text that is deep enough has them open.
 
     Attributes:
         summary: the line.

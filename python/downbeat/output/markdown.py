@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 
-from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Table, Terms, View
-from downbeat.output.terminal import legend
+from downbeat.output.blocks import Block, Command, Depth, Folded, Heading, Line, Table, Terms, View
+from downbeat.output.terminal import legend, titled
 from downbeat.text import printable
 
 NOTEBOOK_ROWS = 60  # of a table in a notebook
@@ -13,7 +13,7 @@ NOTEBOOK_ROWS = 60  # of a table in a notebook
 
 def markdown_lines(view: View, depth: Depth = Depth.TEXT) -> list[str]:
     """A view as lines of Markdown; tables have all columns."""
-    return [line for block in view.at(depth) for line in lines_of(block)]
+    return [line for block in titled(view, depth) for line in lines_of(block)]
 
 
 def lines_of(block: Block) -> list[str]:
@@ -35,6 +35,8 @@ def lines_of(block: Block) -> list[str]:
             return [*title, *(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)), "", *remarks]
         case Command():
             return [*([f"{block.purpose}:", ""] if block.purpose else []), "```sh", *block.lines, "```", ""]
+        case Folded():
+            return [line for inner in block.blocks for line in lines_of(inner)]
     return []
 
 
@@ -47,7 +49,7 @@ def table_texts(table: Table) -> list[list[str]]:
 def notebook_html(view: View, depth: Depth = Depth.TEXT) -> str:
     """A view as an element of a notebook."""
     parts = []
-    for block in view.at(depth):
+    for block in titled(view, depth):
         match block:
             case Table():
                 head, *rows = table_texts(block)

@@ -13,11 +13,12 @@ import pandas as pd
 
 from downbeat.files import write_text
 from downbeat.output.blocks import View
+from downbeat.output.words import long
 
 
 def view_record(view: View) -> dict[str, object]:
     """A view for JSON: its numbers, and every fact that its sentences state."""
-    return {**view.record, "facts": [fact.record() for fact in view.facts]}
+    return {**view.record, "facts": [{**fact.record(), "text": long(fact)} for fact in view.facts]}
 
 
 def write_record(content: Mapping[str, object], path: Path) -> None:

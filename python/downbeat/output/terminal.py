@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Table, Terms, View
+from downbeat.output.blocks import Block, Command, Depth, Folded, Heading, Line, Table, Terms, View
 from downbeat.output.fields import Field
 
 WIDTH = 80
@@ -18,8 +18,18 @@ INDENT = "  "
 
 
 def view_lines(view: View, depth: Depth = Depth.TEXT) -> list[str]:
-    """The lines of a view; its title is a block like others there, if a terminal is to have one."""
-    return block_lines(view.at(depth))
+    """The lines of a view: its answers, its title unless it is the end of another command, the rest."""
+    return block_lines(titled(view, depth))
+
+
+def titled(view: View, depth: Depth) -> tuple[Block, ...]:
+    """The blocks of a depth, with the title and the line below it after the answers where they head a text."""
+    blocks = view.at(depth)
+    if depth == Depth.SUMMARY:
+        return blocks
+    answers = [block for block in blocks if isinstance(block, Line) and block.role == "answer"]
+    head = [Line(text) for text in (view.title, view.byline) if text]
+    return (*answers, *head, *(block for block in blocks if block not in answers))
 
 
 def block_lines(blocks: Iterable[Block]) -> list[str]:
@@ -59,6 +69,8 @@ def lines_of(block: Block) -> list[str]:
             return table_lines(block)
         case Command():
             return [*([f"{block.purpose}:"] if block.purpose else []), *(f"{INDENT}{each}" for each in block.lines)]
+        case Folded():
+            return block_lines(block.blocks)
     return []
 
 

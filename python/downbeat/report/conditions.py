@@ -18,9 +18,8 @@ from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.machine import settings_of
 from downbeat.run.plan import DEFAULT_VARIANT
 from downbeat.run.simulation import platforms_of
-from downbeat.sentences import listed, time_text
 from downbeat.tables import Floats, Ints, Texts
-from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted
+from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, listed, time_text
 
 
 def distinct(values: Iterable[object]) -> list[str]:
@@ -28,7 +27,7 @@ def distinct(values: Iterable[object]) -> list[str]:
     return list(dict.fromkeys(str(value) for value in values))
 
 
-def measured_section(experiment: Experiment, prefix: str) -> PageSection:
+def measured_section(experiment: Experiment) -> PageSection:
     """Describes the measurements and the method."""
     cells, contexts = experiment.cell_table, [launch.context for launch in experiment.launches]
     valid, rejected = int(cells.valid_count.sum()), int(cells.rejected.sum())
@@ -50,7 +49,7 @@ def measured_section(experiment: Experiment, prefix: str) -> PageSection:
         ),
         *settings_of_bench(contexts),
     )
-    return PageSection(f"{prefix}What was measured, and how", definitions=definitions)
+    return PageSection("What was measured, and how", definitions=definitions)
 
 
 def settings_of_bench(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
@@ -94,7 +93,7 @@ def order_text(experiment: Experiment) -> str:
     return f"in rounds of every configuration once, in random order (seed {experiment.plan.seed})"
 
 
-def machine_section(experiment: Experiment, prefix: str) -> PageSection:
+def machine_section(experiment: Experiment) -> PageSection:
     """Says on which machine and software it was measured, and which commands repeat it."""
     launches = experiment.launches
     contexts = [launch.context for launch in launches]
@@ -117,7 +116,7 @@ def machine_section(experiment: Experiment, prefix: str) -> PageSection:
         ("environment", "\n".join(variables(contexts)) or "no variable that concerns MPI or Downbeat"),
         *findings(experiment),
     )
-    return PageSection(f"{prefix}Machine and software", definitions=definitions, commands=tuple(commands(experiment)))
+    return PageSection("Machine and software", definitions=definitions, commands=tuple(commands(experiment)))
 
 
 def range_text(errors: pd.Series) -> str:
@@ -192,7 +191,7 @@ def command(launch: Launch) -> str:
     return shlex.join([*(["env", *settings] if settings else []), *map(str, words)])
 
 
-def launches_section(experiment: Experiment, prefix: str) -> PageSection:
+def launches_section(experiment: Experiment) -> PageSection:
     """Lists the launches, and those that failed."""
     rows = []
     for launch in experiment.launches:
@@ -217,7 +216,7 @@ def launches_section(experiment: Experiment, prefix: str) -> PageSection:
                 "status": listed(distinct(cells["status"])),
             }
         )
-    tables = [Table(f"{prefix}Launches", pd.DataFrame(rows).sort_values("date", kind="stable"))]
+    tables = [Table("Launches", pd.DataFrame(rows).sort_values("date", kind="stable"))]
     if experiment.failures:
         failed = [
             {
@@ -232,5 +231,5 @@ def launches_section(experiment: Experiment, prefix: str) -> PageSection:
             }
             for failure in experiment.failures
         ]
-        tables.append(Table(f"{prefix}Launches that failed", pd.DataFrame(failed)))
-    return PageSection(f"{prefix}Every launch", tables=tuple(tables))
+        tables.append(Table("Launches that failed", pd.DataFrame(failed)))
+    return PageSection("Every launch", tables=tuple(tables))

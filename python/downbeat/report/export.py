@@ -11,13 +11,13 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from downbeat.output import records
 from downbeat.data.cells import STATISTICS, STEP
 from downbeat.data.launch_file import CELL_FACTORS, cell_fields, flags, metrics_of, open_samples, read_cells
 from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import Variable
 from downbeat.data.samples import check_samples, native, read_samples
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.output import records
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.text import Units, shared_units

@@ -22,8 +22,12 @@ from downbeat.comparison.summaries import (
     REFERENCE,
 )
 from downbeat.data.cells import NO_PATTERN, Cells
+from downbeat.data.clock_files import exit_skews
 from downbeat.output.blocks import Number
+from downbeat.output.facts import ExitSkews
+from downbeat.output.facts import Fact as OutputFact
 from downbeat.output.fields import span, with_zeros
+from downbeat.output.words import long
 from downbeat.report.compared import COMMON, STARTS, Contrast, cell_name, plain_cells, sides_by
 from downbeat.report.page import Fact
 from downbeat.report.rows import (
@@ -302,7 +306,7 @@ def overlap_facts(experiment: Experiment) -> list[Sentence]:
     return [Sentence("overlaps", {"operations": found})] if found else []
 
 
-def skew_facts(experiment: Experiment) -> list[Sentence]:
+def skew_facts(experiment: Experiment) -> list[ExitSkews]:
     """Says how far apart ranks leave the synchronizers, of the most ranks that there are."""
     cells = plain_cells(experiment)
     if not len(cells) or cells.ranks.max() < 2:
@@ -316,26 +320,7 @@ def skew_facts(experiment: Experiment) -> list[Sentence]:
         ranges.setdefault(line, []).append(float(np.nanmedian(cells.metric("exit_skew").median_s[rows])))
     ranks = int(cells.ranks[0]) if several else 0
     ends = {line: (min(each), max(each)) for line, each in sorted(ranges.items())}
-    return [skew_fact(ends, float(np.nanmax(cells.error_bound)), ranks)]
-
-
-def skew_fact(ranges: Mapping[str, tuple[float, float]], bound: float, ranks: int = 0) -> Sentence:
-    """Says how far apart ranks leave synchronizers.
-
-    Args:
-        ranges: smallest and largest median exit skew in s, by the name of the synchronizer.
-        bound: of the error of the clock, s; either end of a skew may be wrong by it.
-        ranks: their number, where there are several; else 0.
-    """
-    limit = 2 * bound
-    far = sorted((one for one in ranges.items() if one[1][1] >= limit), key=lambda one: one[1][1])
-    values = {
-        "ranks": ranks,
-        "limit": limit,
-        "close": [line for line, (_, high) in ranges.items() if high < limit],
-        "far": [{"line": line, "skew": span(low * MICROSECONDS, high * MICROSECONDS)} for line, (low, high) in far],
-    }
-    return Sentence("exit_skew", values)
+    return [exit_skews(ends, float(np.nanmax(cells.error_bound)), ranks)]
 
 
 @dataclass(frozen=True)
@@ -358,7 +343,7 @@ def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> A
     algorithms = algorithm_facts(experiment)
     news = (algorithms if contrast.factor == "algorithm" else comparison_facts(contrast))[:MOST_NEWS]
     news = news or ([headline(judged)] if judged else latency_facts(experiment))
-    found = {
+    found: dict[str, Sequence[OutputFact]] = {
         "also compared": [sentence for one in also for sentence in comparison_facts(one)],
         "effect of the barrier": barrier_facts(judged),
         "algorithms": algorithms[MOST_NEWS if contrast.factor == "algorithm" else 0 :],
@@ -369,9 +354,9 @@ def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> A
     facts = (
         *range_facts(contrast.tables, ""),
         *barrier_ranges(experiment, starts),
-        *(Fact(about, "\n".join(map(str, lines))) for about, lines in found.items() if lines),
+        *(Fact(about, "\n".join(map(long, lines))) for about, lines in found.items() if lines),
     )
-    return Answer(tuple(Fact("", str(one)) for one in news), large_numbers(contrast), facts)
+    return Answer(tuple(Fact("", long(one)) for one in news), large_numbers(contrast), facts)
 
 
 MOST_NEWS = 2

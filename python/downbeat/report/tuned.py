@@ -14,12 +14,11 @@ from downbeat.files import read_json
 from downbeat.output.blocks import Number, Picture
 from downbeat.output.fields import span
 from downbeat.report.drawing import make_picture
-from downbeat.report.page import Fact, PageSection
+from downbeat.report.page import Fact, Page, PageSection
 from downbeat.report.page import Table as PageTable
 from downbeat.report.panel import Heat, Panel
-from downbeat.sentences import listed
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
-from downbeat.text import bytes_text
+from downbeat.text import bytes_text, listed
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule
 from downbeat.tune.table import SCHEMA_VERSION
 from downbeat.tune.tuning import RECORD_FILE
@@ -252,20 +251,14 @@ def tuned_numbers(rules: Gains) -> tuple[Number, ...]:
     )
 
 
-def tuned_page(
-    tuned: Tuned, prefix: str
-) -> tuple[str, str, tuple[Number, ...], tuple[Fact, ...], tuple[PageSection, ...]]:
-    """Returns title, line below it, numbers, findings and sections."""
+def tuned_page(tuned: Tuned) -> Page:
+    """The page of a tuning."""
     record, rules = tuned.record, gains_of(tuned.record)
     ranks = listed(record.ranks)
     title = f"{listed(record.collectives)}: algorithms of {record.library.version}"
     byline = f"{ranks} ranks; sizes {record.sizes}; {record.launches} launches; rules: {record.form}"
     tables = (
-        (
-            PageTable(
-                f"{prefix}Rules, their gain measured anew", rules.frame().rename(columns={"runner_up": "runner-up"})
-            ),
-        )
+        (PageTable("Rules, their gain measured anew", rules.frame().rename(columns={"runner_up": "runner-up"})),)
         if len(rules)
         else ()
     )
@@ -285,19 +278,14 @@ def tuned_page(
         ("written", f"{record.written[:16]}: {listed(record.files)}"),
     )
     sections = (
-        PageSection(prefix and f"{prefix}Algorithms", tables=tables, pictures=tuple(draw_choices(record))),
-        PageSection(f"{prefix}Switch the rules on", commands=commands),
-        PageSection(f"{prefix}Warnings", warnings=tuple(f"{one}." for one in record.warnings)),
-        PageSection(f"{prefix}Not measured", definitions=excluded),
-        PageSection(f"{prefix}How", definitions=conditions),
+        PageSection("", tables=tables, pictures=tuple(draw_choices(record))),
+        PageSection("Switch the rules on", commands=commands),
+        PageSection("Warnings", warnings=tuple(f"{one}." for one in record.warnings)),
+        PageSection("Not measured", definitions=excluded),
+        PageSection("How", definitions=conditions),
     )
     kept = tuple(one for one in sections if one != PageSection(one.title))
     number = f"{len(record.warnings)} warnings, below the pictures." if record.warnings else ""
-    found = (Fact("", f"{record.outcome[0].upper()}{record.outcome[1:]}."),)
-    return (
-        title,
-        byline,
-        tuned_numbers(rules),
-        (*found, *([Fact("before you rely on it", number)] if number else [])),
-        kept,
-    )
+    outcome = Fact("", f"{record.outcome[0].upper()}{record.outcome[1:]}.")
+    found = (outcome, *([Fact("before you rely on it", number)] if number else []))
+    return Page(title, (), kept, found, byline, tuned_numbers(rules))

@@ -14,9 +14,8 @@ from downbeat.data.states import states_line
 from downbeat.run.experiment import Experiment, launch_lines
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import model_lines, platforms_of
-from downbeat.sentences import listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.text import counted
+from downbeat.text import counted, listed
 
 MOST_WARNINGS = 5
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from downbeat.run.machine import Finding, Machine, check_variables, parse_cpus
-from downbeat.sentences import listed
-from downbeat.text import counted
+from downbeat.text import counted, listed
 
 
 def check_cores(machine: Machine, ranks: int) -> list[Finding]:

@@ -1,0 +1,220 @@
+"""The view of a report: of an experiment, a tuning or a file on clocks, or of several of them together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from downbeat.comparison.settings import context_differences
+from downbeat.comparison.sides import names_of_history
+from downbeat.comparison.tables import place_of
+from downbeat.data.launch_file import open_launch, open_netcdf
+from downbeat.errors import UsageError
+from downbeat.output.blocks import Block, Heading, Line, Numbers, Picture, Terms, View
+from downbeat.output.page import anchor
+from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
+from downbeat.report.conditions import launches_section, machine_section, measured_section
+from downbeat.report.findings import answer_of, start_text
+from downbeat.report.glossary import GLOSSARY
+from downbeat.report.latency import draw_contrast, draw_starts, latency_pictures, ratio_pictures
+from downbeat.report.page import Fact, Page, PageSection
+from downbeat.report.pictures import OF_EXPERIMENTS, OF_FILES
+from downbeat.report.tuned import Tuned, open_tuned, tuned_page
+from downbeat.report.warnings import experiment_warnings
+from downbeat.run.directory import PLAN
+from downbeat.run.experiment import Experiment, open_experiment
+from downbeat.run.libraries import short_version
+from downbeat.text import counted, listed
+from downbeat.tune.tuning import PROBE, RECORD_FILE
+from downbeat.views.clocks import clock_view
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FIRST = (draw_contrast, draw_starts)  # are in sections of their own
+
+
+Source: TypeAlias = "Experiment | Tuned | xr.Dataset"
+
+
+def make_report(paths: Sequence[Path]) -> View:
+    """The view of a report.
+
+    Args:
+        paths: directories of experiments, files `.nc` of downbeat-bench; at least one.
+
+    Raises:
+        UsageError: one of them is nothing of the kind, or of an experiment that has no report.
+    """
+    sources = [source for path in paths for source in open_sources(path)]
+    views = [(name, view_of(source, name)) for name, source in sources]
+    end = (Heading("Terms"), Terms(GLOSSARY))
+    if len(views) == 1:
+        view = views[0][1]
+        title = f"{view.title}{where_and_when(sources[0][1])}"
+        return dataclasses.replace(view, title=title, blocks=(*unique_pictures(view.blocks), *end))
+    lead = [line for name, view in views for line in lead_of(name, view)]
+    differences = tuple(differences_between([source for _, source in sources if isinstance(source, Experiment)]))
+    differ = [Heading("How the experiments differ"), *(Line(text, "warning") for text in differences)]
+    sections = [block for name, view in views for block in sections_of(name, view)]
+    blocks = (*lead, *(differ if differences else []), *unique_pictures(sections))
+    return View(listed(name for name, _ in views), (*blocks, *end))
+
+
+def first_heading(view: View) -> int:
+    """The number of blocks before the first heading."""
+    return next((i for i, block in enumerate(view.blocks) if isinstance(block, Heading)), len(view.blocks))
+
+
+def lead_of(name: str, view: View) -> Iterator[Line]:
+    """The sentences before the first heading of a view, with the name of its source."""
+    lines = [block for block in view.blocks[: first_heading(view)] if isinstance(block, Line)]
+    yield from (Line(f"{name}: {line.text}", line.role) for line in lines if line.role == "answer")
+    if view.byline:
+        yield Line(f"{view.title}; {view.byline}", label=name)
+    yield from (Line(line.said, label=f"{name}: {line.label}") for line in lines if line.label)
+
+
+def sections_of(name: str, view: View) -> Iterator[Block]:
+    """The sections of a view, with the name of its source in their headings."""
+    end = first_heading(view)
+    first = [block for block in view.blocks[:end] if not isinstance(block, Line | Numbers)]
+    yield from [Heading(f"{name}: Pictures"), *first] if first else []
+    for block in view.blocks[end:]:
+        yield dataclasses.replace(block, text=f"{name}: {block.text}") if isinstance(block, Heading) else block
+
+
+def differences_between(experiments: Sequence[Experiment]) -> Iterator[str]:
+    """Yields a line for each part of the context that an experiment does not share with the first one."""
+    contexts = [[launch.context for launch in one.launches] for one in experiments]
+    names = list(names_of_history(experiments))
+    for name, others in zip(names[1:], contexts[1:], strict=True):
+        for line in context_differences(contexts[0], others):
+            yield f"{names[0]} and {name} differ in {line}."
+
+
+def view_of(source: Source, name: str) -> View:
+    """The view of a source."""
+    if isinstance(source, Tuned):
+        return tuned_page(source).view()
+    if isinstance(source, Experiment):
+        return experiment_page(source).view()
+    return dataclasses.replace(clock_view(source), title=name)
+
+
+def where_and_when(source: Source) -> str:
+    """Returns the end of a title: host and day of the first launch."""
+    if isinstance(source, Tuned):
+        return f", {source.record.host}, {source.record.written[:10]}"
+    context = source.launches[0].context if isinstance(source, Experiment) else source.attrs
+    hosts = [line.partition(":")[0] for line in str(context.get("hosts", "")).splitlines()]
+    place = place_of(context)[0] if hosts else ""
+    if place == "hosts":
+        place = f"{hosts[0]}{' and others' if hosts[1:] else ''}"
+    return f", {place}, {str(context.get('date', ''))[:10]}"
+
+
+def open_sources(path: Path) -> list[tuple[str, Source]]:
+    """Opens a path: an experiment, a tuning, or each file of another kind by itself."""
+    if path.is_file():
+        return [(path.stem, open_source(path))]
+    if (path / PROBE).is_dir() or (path / RECORD_FILE).is_file():
+        return [(path.resolve().name, open_tuned(path))]
+    if path.is_dir() and not (path / PLAN).is_file():
+        # Files of samples are launches of one experiment; each file on clocks or synchronizers is one by itself.
+        files = sorted(path.glob("*.nc"))
+        others = [file for file in files if file_kind(file)]
+        alone = [(file.stem, open_source(file)) for file in others]
+        if files and len(others) == len(files):
+            return alone
+        experiment = open_experiment(path, without=others)
+        return [(experiment.name, experiment), *alone]
+    experiment = open_experiment(path)
+    kinds = [file_kind(launch.path) for launch in experiment.launches]
+    if not any(kinds):
+        return [(experiment.name, experiment)]
+    return [
+        (f"{experiment.name}, {launch.library}, {launch.ranks} ranks, launch {launch.number}", open_source(launch.path))
+        for launch in experiment.launches
+    ]
+
+
+def file_kind(path: Path) -> str:
+    """Returns the experiment that wrote a file, "" for samples of operations."""
+    with open_netcdf(path) as file:
+        return "" if "cell_index" in file.variables else str(getattr(file, "experiment", "an unknown experiment"))
+
+
+def open_source(path: Path) -> Source:
+    """Opens a file.
+
+    Raises:
+        UsageError: those of `open_netcdf`, or there are no pictures of its content.
+    """
+    kind = file_kind(path)
+    if not kind:
+        return open_experiment(path)
+    if kind not in OF_FILES:
+        raise UsageError(f"'{path}' is of {kind}; reports are of samples of operations, {', '.join(OF_FILES)}")
+    return open_launch(path)
+
+
+def experiment_page(experiment: Experiment) -> Page:
+    """The page of an experiment: the news first, conditions last."""
+    contrast = contrast_of(experiment)
+    starts = contrast if contrast.factor == STARTS else starts_of(experiment)
+    answer = answer_of(experiment, contrast, starts)
+    warnings = experiment_warnings(experiment)
+    first = (*latency_pictures(contrast), *ratio_pictures(contrast))
+    barrier = ratio_pictures(starts) if starts is not contrast else []
+    rest = tuple(picture for draw in OF_EXPERIMENTS if draw not in FIRST for picture in draw(experiment))
+    number, states = counted(len(warnings), "warning"), state_lines(experiment.cell_table)
+    before = [*states[1:], *([f"{number}, below the pictures."] if warnings else [])]
+    lines = (Fact("before you rely on it", "; ".join(before)),) if before else ()
+    definitions = tuple((fact.about, fact.text) for fact in answer.found)
+    sections = (
+        PageSection("", pictures=first),
+        PageSection("Also found", definitions=definitions, pictures=tuple(barrier)),
+        PageSection("Warnings", warnings=warnings),
+        PageSection("More pictures", pictures=rest),
+        measured_section(experiment),
+        machine_section(experiment),
+        launches_section(experiment),
+    )
+    kept = tuple(one for one in sections if one != PageSection(one.title))
+    title = f"{listed(dict.fromkeys(experiment.cells['operation']))}: {contrast.said or 'latency'}"
+    return Page(title, (), kept, (*answer.news, *lines), byline(experiment, contrast, states[:1]), answer.numbers)
+
+
+def byline(experiment: Experiment, contrast: Contrast, state: Sequence[str]) -> str:
+    """Describes the measurement in one line."""
+    configurations = {launch.configuration for launch in experiment.launches}
+    each = len(experiment.launches) / len(configurations)
+    versions = dict.fromkeys(short_version(str(launch.context["mpi_library"])) for launch in experiment.launches)
+    return "; ".join(
+        [
+            f"{listed(sorted({launch.ranks for launch in experiment.launches}))} ranks, {listed(versions)}",
+            f"{each:.3g} launches{' of each' if len(configurations) > 1 else ''}" if each != 1 else "1 launch",
+            *([start_text(contrast.start)] if contrast.start else []),
+            *state,
+        ]
+    )
+
+
+def unique_pictures(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks in which no two pictures have the same name, an anchor of the page, or the same caption."""
+    names: Counter[str] = Counter()
+    titles: dict[str, str] = {}
+    for block in blocks:
+        if not isinstance(block, Picture):
+            yield block
+            continue
+        first = titles.setdefault(block.caption, block.title)
+        caption = block.caption if first == block.title else f"Same layout as {first}."
+        names[anchor(block.name)] += 1
+        number = names[anchor(block.name)]
+        name = f"{block.name}-{number}" if number > 1 else block.name
+        yield dataclasses.replace(block, name=name, caption=caption)
