@@ -170,8 +170,7 @@ class Claim:
     def findings(self, facts: Facts) -> Iterator[Finding]:
         """Compares the claim with the measurements."""
         text = self.test.removeprefix("each ")
-        parts = parts_of(text.removeprefix("show "))
-        names = {part[side] for part in parts for side in ("left", "right") if part[side]}
+        names = {name for condition in comparisons(text.removeprefix("show ")) for name in condition.names}
         if not names <= set(facts.measures):
             return
         measures = {name: facts.measures[name] for name in names}
@@ -192,16 +191,30 @@ class Claim:
         return Finding(claim, paper, described(shown, measures), evidence)
 
 
-def parts_of(text: str) -> list[dict[str, str]]:
-    """Returns the parts of a test, or of numbers to compare."""
-    words = text.removeprefix("every ").removeprefix("some ")
-    found = []
-    for part in re.split(r", | and | or ", words):
-        match = PART.fullmatch(part)
+@dataclass(frozen=True)
+class Comparison:
+    """A condition on a measure, or on two; empty where a test, or numbers to compare, lack it."""
+
+    left: str
+    operator: str  # "/", "-" or "vs"
+    right: str
+    sign: str  # ">", "<", "within", "beyond" or "grows"
+    border: str
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name in (self.left, self.right) if name]
+
+
+def comparisons(text: str) -> list[Comparison]:
+    """The comparisons of a test, or the numbers to compare."""
+    conditions = []
+    for condition in re.split(r", | and | or ", text.removeprefix("every ").removeprefix("some ")):
+        match = PART.fullmatch(condition)
         if not match:
-            raise ValueError(f"'{part}' is not part of a test; write 'late / together < 1'")
-        found.append({name: value or "" for name, value in match.groupdict().items()})
-    return found
+            raise ValueError(f"'{condition}' is not part of a test; write 'late / together < 1'")
+        conditions.append(Comparison(**match.groupdict(default="")))
+    return conditions
 
 
 def border(text: str, unit: str) -> float:
@@ -212,33 +225,33 @@ def border(text: str, unit: str) -> float:
     return math.sqrt(value) if words.startswith("half ") else value
 
 
-def estimate(part: Mapping[str, str], one: Measure, other: Measure | None) -> Estimate:
+def estimate(condition: Comparison, one: Measure, other: Measure | None) -> Estimate:
     """Returns what launches estimate of a measure, of a ratio, or of a difference."""
     estimate_of = mean_of if one.signed else factor_of
     if other is None:
         return estimate_of(one.values, one.unit)
-    if part["operator"] == "vs":
+    if condition.operator == "vs":
         return difference(estimate_of(one.values, one.unit), estimate_of(other.values))
-    return estimate_of(combined(part, one, other), one.unit if one.signed else "")
+    return estimate_of(combined(condition, one, other), one.unit if one.signed else "")
 
 
-def combined(part: Mapping[str, str], one: Measure, other: Measure) -> ArrayLike | pd.Series:
+def combined(condition: Comparison, one: Measure, other: Measure) -> ArrayLike | pd.Series:
     """Returns the ratio, or the difference, of each launch."""
     left, right = (
         side if isinstance(side, pd.Series) else np.asarray(side, dtype=float) for side in (one.values, other.values)
     )
-    return left - right if part["operator"] == "-" else left / right
+    return left - right if condition.operator == "-" else left / right
 
 
-def compared(part: Mapping[str, str], measures: Mapping[str, Measure]) -> Evidence:
+def compared(condition: Comparison, measures: Mapping[str, Measure]) -> Evidence:
     """Returns what launches say of one part at one place."""
-    one, other = measures[part["left"]], measures.get(part["right"])
-    parameter = estimate(part, one, other)
-    if part["sign"] == "within":
-        low, high = (border(end, one.unit) for end in part["border"].split(".."))
+    one, other = measures[condition.left], measures.get(condition.right)
+    parameter = estimate(condition, one, other)
+    if condition.sign == "within":
+        low, high = (border(end, one.unit) for end in condition.border.split(".."))
         return parameter.within(low, high)
-    at = border(part["border"], one.unit)
-    return {">": parameter.above, "<": parameter.below, "beyond": parameter.beyond}[part["sign"]](at)
+    at = border(condition.border, one.unit)
+    return {">": parameter.above, "<": parameter.below, "beyond": parameter.beyond}[condition.sign](at)
 
 
 def places_of(measures: Mapping[str, Measured]) -> list[Any]:
@@ -266,12 +279,12 @@ def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undec
         for measure in at_place(measures, place).values():
             if measure.obstacle:
                 return Undecidable(measure.obstacle)
-    alternatives = [parts_of(text) for text in test.removeprefix("some ").removeprefix("every ").split(" or ")]
+    alternatives = [comparisons(text) for text in test.removeprefix("some ").removeprefix("every ").split(" or ")]
     first = alternatives[0][0]
-    if first["sign"] == "grows":
-        return grows({at: at_place(measures, place)[first["left"]].values for at, place in enumerate(places)})
+    if first.sign == "grows":
+        return grows({at: at_place(measures, place)[first.left].values for at, place in enumerate(places)})
 
-    def named(place: object, parts: Sequence[Mapping[str, str]]) -> Iterator[Evidence]:
+    def named(place: object, parts: Sequence[Comparison]) -> Iterator[Evidence]:
         for part in parts:
             said = compared(part, at_place(measures, place))
             # The description names the place.
@@ -291,15 +304,16 @@ def described(text: str, measures: Mapping[str, Measured]) -> str:
             return one.here
     said: dict[str, None] = {}
     notes: dict[str, None] = {}
-    for part in parts_of(text):
-        chosen = {part[side]: measures[part[side]] for side in ("left", "right") if part[side]}
+    for condition in comparisons(text):
+        chosen = {name: measures[name] for name in condition.names}
         for name, one in chosen.items():
             values = [(place, at_place({name: one}, place)[name]) for place in places_of({name: one})]
             said[listed(spoken(name), values)] = None
             notes |= {measure.note: None for _, measure in values if measure.note}
-        if part["operator"] in ("/", "-"):
-            values_of = [(place, ratio(part, at_place(chosen, place))) for place in places_of(chosen)]
-            said[listed(f"{spoken(part['left'])} {part['operator']} {spoken(part['right'])}", values_of)] = None
+        if condition.operator in ("/", "-"):
+            values_of = [(place, ratio(condition, at_place(chosen, place))) for place in places_of(chosen)]
+            words = f"{spoken(condition.left)} {condition.operator} {spoken(condition.right)}"
+            said[listed(words, values_of)] = None
     return "; ".join(filter(None, [*said, *notes])) or NOT_MEASURED
 
 
@@ -311,12 +325,12 @@ def listed(name: str, values: Sequence[tuple[Any, Measure]]) -> str:
     return f"{name}: {', '.join(f'{place} {one.middle}' for place, one in known)}" if known else ""
 
 
-def ratio(part: Mapping[str, str], measures: Mapping[str, Measure]) -> Measure:
+def ratio(condition: Comparison, measures: Mapping[str, Measure]) -> Measure:
     """Returns the ratio, or the difference, of two measures."""
-    one, other = measures[part["left"]], measures[part["right"]]
+    one, other = measures[condition.left], measures[condition.right]
     if not len(finite(one.values)) or not len(finite(other.values)):
         return missing()
-    return Measure(combined(part, one, other), one.unit if part["operator"] == "-" else "")
+    return Measure(combined(condition, one, other), one.unit if condition.operator == "-" else "")
 
 
 def spoken(name: str) -> str:

@@ -52,8 +52,8 @@ class Sample:
 
 def median_sample(data: xr.Dataset, cell: int, metric: str) -> Sample | None:
     """Picks the valid sample of a cell whose metric is the median, lower one of two; None where no sample is valid."""
-    kept = data.isel(sample=np.flatnonzero((data["cell_index"].to_numpy() == cell) & (data["valid"].to_numpy() == 1)))
-    if kept.sizes["sample"] == 0:
+    kept = data.isel(sample=np.flatnonzero((data.cell_index.to_numpy() == cell) & (data.valid.to_numpy() == 1)))
+    if kept.sample.size == 0:
         return None
     entry, exit_, begin = (kept[name].to_numpy().astype(float) for name in ("entry", "exit", "sync_entry"))
     values = kept[metric].to_numpy()

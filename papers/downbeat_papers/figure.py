@@ -222,9 +222,7 @@ def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
                 raise refusal(number, f"is simulated without {error}; systems are {', '.join(systems)}") from None
         shows = entry.pop("shows")
         claims = [shared[one] if isinstance(one, str) else one for one in entry.pop("claims")]
-        tables = [
-            Table(one["title"], pd.DataFrame(one["rows"], columns=one["columns"])) for one in entry.pop("table", [])
-        ]
+        tables = [table_of(**table) for table in entry.pop("table", [])]
         fixed = {name: entry.pop(name) for name in ("title", "needs", "reports", "lacks", "effect") if name in entry}
         yield Figure(
             name=f"{paper}-{number}",
@@ -238,6 +236,11 @@ def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
             **fixed,
             kind=kind_of(entry.pop("kind"))(**entry),
         )
+
+
+def table_of(title: str, columns: list[str], rows: list[list[str]]) -> Table:
+    """A table of the paper."""
+    return Table(title, pd.DataFrame(rows, columns=columns))
 
 
 # A network and processors that are not quiet; clocks are within 10 ppm, which is the default of all platforms.

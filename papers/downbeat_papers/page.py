@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import traceback
 from collections import Counter
@@ -14,7 +13,6 @@ import pandas as pd
 from downbeat.output.blocks import Picture
 from downbeat.report.conditions import UNCHECKED, clock_check_text
 from downbeat.report.page import Fact, Page, PageSection, Table
-from downbeat.run.simulation import model_lines, platforms_of
 from downbeat.text import counted, listed
 
 from downbeat_papers.evidence import Evidence
@@ -22,6 +20,7 @@ from downbeat_papers.figure import PAPERS, Configured, Figure, not_drawn
 from downbeat_papers.judgement import RULE, WORDS, Judged, judge
 from downbeat_papers.results import NoSamplesError, Results, clocks_seen, nodes_seen
 from downbeat_papers.runs import Run
+from downbeat_papers.simulated import model_warnings
 from downbeat_papers.site import Site
 
 
@@ -113,10 +112,8 @@ def figure_shown(figure: Figure, results: Results) -> Shown:
             f"{site.all_cores} cores, so times contain the wait for a core and show a direction at best. More cores, "
             "or --ranks, help",
         )
-    # The table of runs has the number of ranks of a node.
     contexts = (data.attrs for label in results.have() for data in results.datasets(label))
-    platforms = dict.fromkeys(re.sub(r"ranks_per_node=\d+, ", "", one) for one in platforms_of(contexts))
-    warnings += tuple(model_lines(platforms)) or elsewhere(results)
+    warnings += model_warnings(contexts) or elsewhere(results)
     if site.launches == 1:
         warnings += ("a single launch has no known error, so no claim can be decided; use --launches 5 or more",)
     if site.quick:

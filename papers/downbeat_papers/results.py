@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,9 @@ from downbeat.data.launch_file import open_launch
 from downbeat.data.samples import VERDICTS, sample_metrics
 from downbeat.errors import DownbeatError
 from downbeat.run.experiment import Launch
+from downbeat.tables import Floats, Ints, Table, Texts, Wide, column
 from downbeat.text import MICROSECONDS
+from numpy.typing import NDArray
 
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
@@ -46,6 +49,37 @@ class NoSamplesError(DownbeatError):
 
 class SeriesError(DownbeatError):
     """A figure asks for a series that its launches do not have."""
+
+
+class LaunchCells(Wide):
+    """One row per launch and cell that has valid samples; `source` has all columns of `summarize_cells`."""
+
+    label: Texts = column("run", missing="")
+    library: Texts = column("MPI library, by its name in the plan", missing="")
+    ranks: Ints = column("processes of the launch", "1", missing=0)
+    launch: Ints = column("number of the launch among those of its run, from 1", missing=0)
+    operation: Texts = column("operation, with its parameters", missing="")
+    size: Ints = column("message size", "B", missing=0)
+    algorithm: Texts = column("algorithm of the operation", missing="")
+    synchronizer: Texts = column("what puts processes at the start", missing="")
+    barrier_algorithm: Texts = column("algorithm of MPI_Barrier", missing="")
+    pattern: Texts = column("arrival pattern", missing="")
+    largest_delay: Floats = column("largest planned delay of the pattern", "s", missing=np.nan)
+    calls: Ints = column("calls that a sample times together", "1", missing=1)
+
+    def has(self, column: str) -> bool:
+        return column in self.source
+
+    def values(self, column: str) -> Floats:
+        """A statistic of each cell, as "latency_max_median", in s."""
+        return self.source[column].to_numpy(dtype=float)
+
+    def where(self, fields: Mapping[str, object]) -> Self:
+        """The cells whose fields have a value, or one of a list of values."""
+        chosen = np.ones(len(self), bool)
+        for name, value in fields.items():
+            chosen &= self.source[name].isin(value if isinstance(value, list) else [value]).to_numpy(dtype=bool)
+        return self[chosen]
 
 
 @dataclass(frozen=True)
@@ -97,6 +131,11 @@ class Results:
             raise NoSamplesError("no cell has a valid sample")
         return cells
 
+    @cached_property
+    def launch_cells(self) -> LaunchCells:
+        """`cells`, typed."""
+        return LaunchCells.of(self.cells)
+
     def incomplete(self) -> dict[str, int]:
         """Returns in how many launches of a run cells lack valid samples, by label, where there are any."""
         lost = {
@@ -131,53 +170,49 @@ def nodes_seen(data: xr.Dataset) -> int:
     return len(str(data.attrs["hosts"]).split(";"))
 
 
-def cells_where(cells: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
-    """Returns the cells whose columns have a value, or one of some values."""
-    for name, value in where.items():
-        cells = cells[cells[name].isin(value if isinstance(value, list) else [value])]
-    return cells
-
-
-def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Series:
-    """Returns a column of the one cell that each launch has of a kind, by number of the launch.
+def launch_values(cells: LaunchCells, column: str, **where: object) -> pd.Series:
+    """A column of the cell that each launch has of a kind, by number of the launch.
 
     Args:
-        cells: those of `Results.cells`.
-        column: as "latency_max_median"; "latency_max_median less nothing" is less that of the operation `nothing`, what
-            reading the clock takes.
+        cells: those of `Results.launch_cells`.
+        column: as "latency_max_median"; "latency_max_median less nothing" is less that of the operation `nothing`,
+            the time of reading the clock.
         where: fields of the cell, e.g. `operation="bcast"`.
     """
     name, _, operation = column.partition(" less ")
-    values = cells_where(cells, where).set_index("launch")[name].astype(float)
+    chosen = cells.where(where)
+    values = pd.Series(chosen.values(name), pd.Index(chosen.launch, name="launch"))
     if not operation:
         return values
     where = {key: value for key, value in where.items() if key != "size"} | {"operation": operation}
     return values - launch_values(cells, name, **where)
 
 
-def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS) -> pd.DataFrame:
-    """Summarizes a column over launches.
+class Points(Table):
+    """Values of launches at positions."""
 
-    Returns:
-        One row per group: `by`, `median`, `low` and `high` (smallest, largest launch), `launches`.
+    x: Any = column("position, rising")
+    middle: Floats = column("median or mean over launches")
+    low: Floats = column("smallest launch, or a standard deviation below the mean")
+    high: Floats = column("largest launch, or a standard deviation above the mean")
+
+
+def medians_and_ranges(x: NDArray[Any], values: Floats, scale: float = MICROSECONDS) -> Points:
+    """Medians over launches, with the smallest and the largest.
+
+    Args:
+        x: position of each value.
+        values: one of each launch and position.
+        scale: factor for values.
     """
-    groups = frame.groupby(list(by), sort=False, dropna=False)[column]
-    table = groups.agg(median="median", low="min", high="max", launches="count").reset_index()
-    table[["median", "low", "high"]] *= scale
-    return table
+    launches = pd.Series(values).groupby(x)
+    middle, low, high = (launches.agg(each) * scale for each in ("median", "min", "max"))
+    return Points.of_frame(pd.DataFrame({"x": middle.index, "middle": middle, "low": low, "high": high}))
 
 
-def mean_and_deviation(
-    frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS
-) -> pd.DataFrame:
-    """Summarizes a column over launches as Schuchart 2023 (section 6) does.
-
-    Returns:
-        One row per group: `by`, `mean`, `deviation` (standard, NaN of a single launch), `low` and `high` (one of it
-        below and above the mean), `launches`.
-    """
-    groups = frame.groupby(list(by), sort=False, dropna=False)[column]
-    table = groups.agg(mean="mean", deviation="std", launches="count").reset_index()
-    table[["mean", "deviation"]] *= scale
-    half = table["deviation"].fillna(0.0)
-    return table.assign(low=table["mean"] - half, high=table["mean"] + half)
+def means_and_deviations(x: NDArray[Any], values: Floats, scale: float = MICROSECONDS) -> Points:
+    """Means over launches, with a standard deviation on either side (Schuchart 2023, section 6); as above."""
+    launches = pd.Series(values).groupby(x)
+    mean, deviation = (launches.agg(each) * scale for each in ("mean", "std"))
+    half = deviation.fillna(0.0)
+    return Points.of_frame(pd.DataFrame({"x": mean.index, "middle": mean, "low": mean - half, "high": mean + half}))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from downbeat.errors import UsageError
 from downbeat.run.job import nodes_for
 from downbeat.run.plan import Library
 from downbeat.run.planning import find_simulator
-from downbeat.run.simulation import SIMULATOR, Platform, SpecificationError, parse_platform, simulated_seconds
+from downbeat.run.simulation import (
+    SIMULATOR,
+    Platform,
+    SpecificationError,
+    model_lines,
+    parse_platform,
+    platforms_of,
+    simulated_seconds,
+)
 from downbeat.text import counted
 
 from downbeat_papers.figure import Figure, System, own_data
@@ -43,11 +51,11 @@ class SimulatedSite(Site):
     lead = ("Simulated, not measured: numbers are those of a model of a cluster, and of no machine.",)
     here = "this simulation"
     one_machine = False
-    remarks: ClassVar[Mapping[str, str]] = {
-        "matrix": " Simulated: the simulator's copies of Open MPI's algorithms.",
-        "lines": " Simulated: all algorithms are the simulator's; that of MPICH (for MVAPICH2) is the one that "
-        "MVAPICH2 has, knomial that of MVAPICH2, too, with radix 4; Open MPI's default is its binomial tree.",
-    }
+    remark_on_matrix = " Simulated: the simulator's copies of Open MPI's algorithms."
+    remark_on_lines = (
+        " Simulated: all algorithms are the simulator's; that of MPICH (for MVAPICH2) is the one that "
+        "MVAPICH2 has, knomial that of MVAPICH2, too, with radix 4; Open MPI's default is its binomial tree."
+    )
 
     @property
     def topology(self) -> str:
@@ -128,6 +136,13 @@ def simulated_system(figure: Figure) -> System:
     if isinstance(simulated, str):
         raise UsageError(f"{figure.name} is not simulated: {simulated}; --list --simulate shows those that are")
     return simulated
+
+
+def model_warnings(contexts: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
+    """Warnings that numbers are those of a model, a line per platform; none of launches on machines."""
+    # The table of runs has the number of ranks of a node.
+    platforms = dict.fromkeys(re.sub(r"ranks_per_node=\d+, ", "", platform) for platform in platforms_of(contexts))
+    return tuple(model_lines(platforms))
 
 
 def simulated_site(

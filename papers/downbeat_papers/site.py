@@ -70,7 +70,8 @@ class Site:
     exact: ClassVar[bool] = False  # no busy processor disturbs an exchange, and each takes long to make: few do
     verb: ClassVar[str] = "measured here"
     lead: ClassVar[tuple[str, ...]] = ()  # of a page
-    remarks: ClassVar[Mapping[str, str]] = {"matrix": "", "lines": ""}  # for captions
+    remark_on_matrix: ClassVar[str] = ""  # in captions
+    remark_on_lines: ClassVar[str] = ""
     paper: str = ""  # the paper's numbers of ranks, in words, where a site has them
 
     @property

@@ -18,9 +18,9 @@ from downbeat_papers.claims import (
     Measure,
     Measured,
     between,
+    comparisons,
     evidence_of,
     missing,
-    parts_of,
 )
 from downbeat_papers.evidence import (
     Evidence,
@@ -36,7 +36,7 @@ from downbeat_papers.evidence import (
 from downbeat_papers.figure import FIGURES
 from downbeat_papers.judgement import Judged, judge
 from downbeat_papers.page import claims_table, figure_shown, lack, statement, verdicts
-from downbeat_papers.results import Results, launch_values, median_and_range
+from downbeat_papers.results import LaunchCells, Results, launch_values, medians_and_ranges
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 from launch_files import Cell, write_launch
@@ -256,7 +256,7 @@ PLANTED: dict[str, Measured] = {
 )
 def test_a_line_of_text_is_a_test(test: str, verdict_: bool | None) -> None:
     test = test.replace("> two", "> 2")
-    names = {part[side] for part in parts_of(test) for side in ("left", "right") if part[side]}
+    names = {name for condition in comparisons(test) for name in condition.names}
     assert agrees(evidence_of(test, {name: PLANTED[name] for name in names})) is verdict_
 
 
@@ -292,7 +292,7 @@ def test_a_claim_says_what_was_measured_where() -> None:
 @pytest.mark.parametrize("test", ["one >> 1", "one is above 1", "one > 1 or two or"])
 def test_a_line_that_is_no_test_is_refused(test: str) -> None:
     with pytest.raises(ValueError, match="is not part of a test; write 'late / together < 1'"):
-        parts_of(test)
+        comparisons(test)
 
 
 # Results and the page.
@@ -300,12 +300,12 @@ def test_a_line_that_is_no_test_is_refused(test: str) -> None:
 
 def test_values_of_launches_and_their_range() -> None:
     frame = pd.DataFrame({"x": [1, 1, 1, 2], "v": [1e-6, 5e-6, 2e-6, 7e-6], "launch": [2, 1, 3, 1]})
-    table = median_and_range(frame, ("x",), "v")
-    assert table[["median", "low", "high", "launches"]].to_numpy().tolist() == [
-        pytest.approx([2.0, 1.0, 5.0, 3]),
-        pytest.approx([7.0, 7.0, 7.0, 1]),
+    table = medians_and_ranges(frame["x"].to_numpy(), frame["v"].to_numpy())
+    assert table.frame().to_numpy().tolist() == [
+        pytest.approx([1, 2.0, 1.0, 5.0]),
+        pytest.approx([2, 7.0, 7.0, 7.0]),
     ]
-    assert launch_values(frame, "v", x=1).to_dict() == {1: 5e-6, 2: 1e-6, 3: 2e-6}
+    assert launch_values(LaunchCells.of(frame), "v", x=1).to_dict() == {1: 5e-6, 2: 1e-6, 3: 2e-6}
     assert between([3.0, np.nan, 1.0], " us") == "1 to 3 us"
     assert between([]) == "none"
 

@@ -18,7 +18,7 @@ from downbeat_papers.figure import FIGURES
 from downbeat_papers.judgement import judge
 from downbeat_papers.kinds import late_arrival, scaling
 from downbeat_papers.kinds.logp import LogP, fit_model
-from downbeat_papers.results import LATENCY, MEDIAN, launch_values
+from downbeat_papers.results import LATENCY, MEDIAN, LaunchCells, launch_values
 from launch_files import Cell, write_launch
 from papers_site import agreed, site
 
@@ -76,8 +76,8 @@ def line_cells(value: Callable[[str, str, int, int], float], counts: Sequence[in
 
 def test_delta_is_paired_within_launches() -> None:
     cells = line_cells(lambda _, sync, __, launch: (launch + 1) * (launch + 2 if sync == "mpi_barrier" else 1))
-    frame = scaling.deltas(scaling.with_lines(cells, "bcast"))
-    assert frame[frame["line"] == "knomial"]["delta"].tolist() == pytest.approx([2, 3, 4, 5, 6])
+    ratios = scaling.deltas(scaling.with_lines(LaunchCells.of(cells), "bcast"))
+    assert ratios.value[ratios.line == "knomial"].tolist() == pytest.approx([2, 3, 4, 5, 6])
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
@@ -223,10 +223,11 @@ def cells_of(
 
 
 def test_eq_5_is_beside_what_stamps_make_of_it() -> None:
-    row = late_arrival.benefit_table(late_arrival.with_delay(cells_of({("bcast", 8, 50.0): [4.0]}, t0=30.0))).iloc[0]
+    cells = LaunchCells.of(cells_of({("bcast", 8, 50.0): [4.0]}, t0=30.0))
+    benefits = late_arrival.benefits_of(late_arrival.times_of(cells))
     t = 80.0 / 1.04
-    assert row["equation_5"] == pytest.approx(100 * (30 + 50 - t) / t)
-    assert (row["by_stamps"], row["ceiling"], row["t0"]) == tuple(map(pytest.approx, (2.0, 60.0, 30.0)))
+    assert benefits.equation_5 == pytest.approx(100 * (30 + 50 - t) / t)
+    assert [*benefits.by_stamps, *benefits.ceiling, *benefits.t0] == pytest.approx([2.0, 60.0, 30.0])
 
 
 def test_both_ways_of_the_paper_and_both_late_ranks_are_drawn() -> None:
@@ -315,7 +316,7 @@ def test_own_times_are_less_the_reading_of_the_clock() -> None:
         (1, "bcast", 8, 3.0),
         (1, "bcast", 64, 9.0),
     ]
-    cells = pd.DataFrame(rows, columns=["launch", "operation", "size", "latency"])
+    cells = LaunchCells.of(pd.DataFrame(rows, columns=["launch", "operation", "size", "latency"]))
     assert launch_values(cells, "latency less nothing", operation="bcast", size=8).to_dict() == {1: 2.5, 2: 4.0}
     assert launch_values(cells, "latency", operation=["nothing"]).to_dict() == {1: 0.5, 2: 1.0}
 

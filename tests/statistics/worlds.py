@@ -24,11 +24,12 @@ from downbeat_papers.figure import FIGURES, own_data
 from downbeat_papers.kinds.cells import Cells, ReduceMatrix
 from downbeat_papers.kinds.clocks import FITTED, NODES, PLAIN, SCHEMES, TREE, steps
 from downbeat_papers.kinds.late_arrival import LateArrival
-from downbeat_papers.kinds.scaling import Scaling, with_lines
-from downbeat_papers.results import BARRIER, HARMONIZE, LATENCY, MEDIAN, Results, cells_where
+from downbeat_papers.kinds.scaling import Scaling
+from downbeat_papers.results import BARRIER, HARMONIZE, LATENCY, MEDIAN, Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
+from tests.statistics.frames import cells_where, with_lines
 from tests.statistics.shapes import double_ring, drifts, fits, late_arrivals, offsets, rounds_of_a_tree, trips
 
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations, permutations
 from typing import Any
 
@@ -27,16 +28,60 @@ from downbeat_papers.results import (
     LATENCY,
     MEDIAN,
     SAME_MESSAGE,
+    LaunchCells,
     Results,
-    cells_where,
     launch_values,
-    mean_and_deviation,
-    median_and_range,
+    medians_and_ranges,
 )
 from downbeat_papers.runs import Run, declared_runs
 from downbeat_papers.site import MPICH, Site
 
 Entry = Mapping[str, Any]
+LARGEST = "latency_max_median"  # median over calls of the largest latency over ranks
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines over a field of cells.
+
+    Attributes:
+        title: of the picture.
+        caption: of the picture.
+        x: a field of cells.
+        panels: by title, the fields that choose cells.
+        series: by label, fields that choose cells, and the `column` of the values.
+        axes: arguments of `Panel`.
+        scale: factor for `x`.
+    """
+
+    title: str
+    caption: str
+    x: str
+    panels: Mapping[str, Entry]
+    series: Mapping[str, Entry]
+    axes: Entry
+    scale: float = 1
+
+
+@dataclass(frozen=True)
+class Timelines:
+    """Timelines of single samples.
+
+    Attributes:
+        title: of the picture.
+        caption: of the picture.
+        text: above each; may have {value}, {ranks} and {one}, a `Sample`.
+        by: a variable of the cells in a file.
+        values: those of it that are drawn, with their names.
+        metric: the sample with its median is drawn.
+    """
+
+    title: str
+    caption: str
+    text: str
+    by: str
+    values: Mapping[str, str]
+    metric: str = "latency_avg"
 
 
 @dataclass(frozen=True)
@@ -51,10 +96,8 @@ class Cells:
         measures: by name, a `column` in s of the cell with the given columns, or that of a series `of` the lines;
             without either, series by place. `ranks` may be "node"; `each_run` measures every run, by number of ranks;
             `pairs` are the ratios of series, two by two.
-        lines: `title`, `caption`, `x` (a column of cells, times `scale`), `axes` (as of `Panel`), and the columns that
-            choose the cells of `panels` and `series`.
-        timelines: `title`, `caption`, the `text` of each cell whose variable `by` has one of the `values`, which have
-            names, and the `metric` whose median sample is drawn. Texts may have {value}, {ranks} and {one}, a timeline.
+        lines: the fields of `Lines`; none: no picture of lines.
+        timelines: the fields of `Timelines`; none: no picture of timelines.
     """
 
     run: Entry = field(default_factory=dict)
@@ -62,6 +105,14 @@ class Cells:
     measures: Entry = field(default_factory=dict)
     lines: Entry = field(default_factory=dict)
     timelines: Entry = field(default_factory=dict)
+
+    @cached_property
+    def drawn_lines(self) -> Lines:
+        return Lines(**self.lines)
+
+    @cached_property
+    def drawn_timelines(self) -> Timelines:
+        return Timelines(**self.timelines)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         return declared_runs(site, **self.run)
@@ -81,25 +132,26 @@ class Cells:
         if pairs:
             return self.ratios(results, pairs, where)
         if of:
-            return self.measured(results, **self.lines["series"][of], **where)
+            return self.measured(results, **self.drawn_lines.series[of], **where)
         if "column" not in where:
             return {place: self.measured(results, place, **entry) for place, entry in where.items()}
         if where.get("ranks") == "node":
-            where["ranks"] = results.site.node
+            where |= {"ranks": results.site.node}
         obstacle = results.crowding(where.pop("crowded", where.get("ranks", 1)))
         if each_run:
             runs = [results.run(label) for label in results.have()]
             return {run.ranks: self.measured(results, label=run.label, crowded=run.ranks, **where) for run in runs}
-        values = launch_values(results.cells, **self.cell(results, where))
+        values = launch_values(results.launch_cells, **self.cell(results, where))
         return Measure(values * MICROSECONDS, " us", obstacle=obstacle)
 
     def ratios(self, results: Results, pairs: Iterable[str], where: Entry) -> Measured:
         """Returns the ratio of each two of some series, which are named by the first word of their labels."""
-        own = {label.partition(" ")[0]: entry for label, entry in self.lines["series"].items()}
-        times = {name: launch_values(results.cells, **self.cell(results, {**own[name], **where})) for name in pairs}
-        there = combinations([name for name, values in times.items() if len(values)], 2)
-        found = {f"{one} / {other}": Measure(times[one] / times[other]) for one, other in there}
-        return found or missing("too few samples are valid")
+        series = {label.partition(" ")[0]: entry for label, entry in self.drawn_lines.series.items()}
+        cells = results.launch_cells
+        times = {name: launch_values(cells, **self.cell(results, {**series[name], **where})) for name in pairs}
+        measured = combinations([name for name, values in times.items() if len(values)], 2)
+        ratios = {f"{left} / {right}": Measure(times[left] / times[right]) for left, right in measured}
+        return ratios or missing("too few samples are valid")
 
     def cell(self, results: Results, where: Entry) -> dict[str, Any]:
         """Returns the columns that choose a cell."""
@@ -115,43 +167,48 @@ class Cells:
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         drawn = []
         if self.lines:
-            panels = [self.panel(results, title, where) for title, where in self.lines["panels"].items()]
-            drawn.append(make_picture(name, self.lines["title"], self.lines["caption"], panels))
+            lines = self.drawn_lines
+            panels = [self.panel(results, title, where) for title, where in lines.panels.items()]
+            drawn.append(make_picture(name, lines.title, lines.caption, panels))
         if self.timelines:
+            timelines = self.drawn_timelines
             samples = self.median_samples(results)
-            panels = [one.panel(text) if one else Panel([], title=text) for text, one in samples]
-            title, caption = self.timelines["title"], self.timelines["caption"]
-            drawn.append(make_picture(name, title, caption, panels, columns=1))
+            panels = [sample.panel(text) if sample else Panel([], title=text) for text, sample in samples]
+            drawn.append(make_picture(name, timelines.title, timelines.caption, panels, columns=1))
         return tuple(drawn)
 
     def panel(self, results: Results, title: str, where: Entry) -> Panel:
         """Returns lines over a column of cells, in us; bars reach from the smallest to the largest launch."""
-        cells, x, scale = results.cells, self.lines["x"], self.lines.get("scale", 1)
+        cells, declared = results.launch_cells, self.drawn_lines
         lines: list[Line] = []
-        for label, entry in self.lines["series"].items():
+        for label, entry in declared.series.items():
             cell = self.cell(results, {**where, **entry})
             column = cell.pop("column")
-            places = np.unique(cells_where(cells, cell)[x].to_numpy())
-            launches = [launch_values(cells, column, **cell, **{x: place}) * MICROSECONDS for place in places]
-            lines.append(median_line(label, [place * scale for place in places], launches, len(lines)))
-        return Panel(lines, title=title, **self.lines["axes"])
+            positions = np.unique(getattr(cells.where(cell), declared.x))
+            launches = [launch_values(cells, column, **cell, **{declared.x: at}) * MICROSECONDS for at in positions]
+            lines.append(median_line(label, [at * declared.scale for at in positions], launches, len(lines)))
+        return Panel(lines, title=title, **declared.axes)
 
     def median_samples(self, results: Results) -> list[tuple[str, Sample | None]]:
         """Returns the sample with the median metric of some cells of each run, in the first launch, with its title."""
-        by, metric, lines = self.timelines["by"], self.timelines.get("metric", "latency_avg"), []
+        timelines, samples = self.drawn_timelines, []
         for label in results.have():
             data, ranks = results.datasets(label)[0], results.run(label).ranks
-            for value, words in self.timelines["values"].items():
-                line = median_sample(data, cell_where(data, by, value), metric)
-                text = self.timelines["text"] if line else "{value}, {ranks} ranks"
-                lines.append((text.format(value=words, one=line, ranks=ranks), line))
-        return lines
+            for value, words in timelines.values.items():
+                sample = median_sample(data, cell_where(data, timelines.by, value), timelines.metric)
+                text = timelines.text if sample else "{value}, {ranks} ranks"
+                samples.append((text.format(value=words, one=sample, ranks=ranks), sample))
+        return samples
 
 
 def cell_where(data: xr.Dataset, by: str, value: str) -> int:
     """Returns the number of the first cell whose variable has a value; -1, which no sample has: there is none."""
     names = [str(one) for one in data[by].to_numpy()]
     return names.index(value) if value in names else -1
+
+
+def spaced(name: str) -> str:
+    return name.replace("_", " ")
 
 
 @dataclass(frozen=True)
@@ -167,7 +224,7 @@ class ReduceMatrix(Cells):
     paper: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def facts(self, results: Results) -> Facts:
-        launches = self.matrices(results.cells)
+        launches = self.matrices(results.launch_cells)
         ranks = results.runs[0].ranks
         crowding = results.crowding(ranks)
         measures: dict[str, Measured] = {
@@ -179,24 +236,21 @@ class ReduceMatrix(Cells):
         if crowding or ranks == 2:
             measures = {name: undecided(one, crowding or SAME_MESSAGE) for name, one in measures.items()}
         rows = {name: self.barrier_effect(launches, name, crowding) for name in self.paper}
-        words = {name: {"row": name.replace("_", " "), "factor": f"{self.factor(name):.1f}"} for name in self.paper}
+        words = {name: {"row": spaced(name), "factor": f"{self.factor(name):.1f}"} for name in self.paper}
         return Facts({"changed_by_barriers": rows, **measures}, words)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        cell = ("algorithm", "synchronizer", "barrier_algorithm")
-        means = mean_and_deviation(results.cells, cell, LATENCY)
-        medians = median_and_range(results.cells, cell, MEDIAN)
         title = f"Latency of reductions of 4 bytes after barriers, {results.runs[0].ranks} ranks [us]"
         more = "The column harmonize is not in the paper: what the algorithms take from a common start."
-        more += results.site.remarks["matrix"]
+        more += results.site.remark_on_matrix
         of_means = (
             "As in the paper what OSU's benchmarks report, the mean over ranks of means over calls; mean and standard "
             f"deviation over launches. {more}"
         )
         of_medians = f"Median over launches of the launches' medians of the mean over ranks. {more}"
         axes = ("barrier algorithm", "reduce algorithm")
-        mean = Heat(self.matrix(means, "mean"), self.matrix(means, "deviation"), ".2f")
-        median = Heat(self.matrix(medians, "median"), form=".2f")
+        cells = results.launch_cells
+        mean, median = self.heat(cells, LATENCY, "mean", "std"), self.heat(cells, MEDIAN, "median")
         return (
             make_picture(name, title, of_means, [Panel([mean], *axes)]),
             make_picture(f"{name}-medians", f"{title}: medians", of_medians, [Panel([median], *axes)]),
@@ -206,23 +260,38 @@ class ReduceMatrix(Cells):
         """Returns the factor between barriers that the paper reports for an algorithm."""
         return max(self.paper[name]) / min(self.paper[name])
 
-    def matrix(self, table: pd.DataFrame, column: str) -> pd.DataFrame:
-        """Returns a column by reduce algorithm and by barrier, the common start last."""
-        names = table["barrier_algorithm"].where(table["synchronizer"] == BARRIER, HARMONIZE)
-        wide = table.assign(barrier=names).pivot(index="algorithm", columns="barrier", values=column)
-        wide = wide.reindex(index=list(self.paper), columns=[*self.columns, HARMONIZE])
-        return wide.rename(index=lambda one: one.replace("_", " "), columns=lambda one: one.replace("_", " "))
+    def heat(self, cells: LaunchCells, statistic: str, middle: str, deviation: str = "") -> Heat:
+        """A statistic in us by reduce algorithm and by barrier, the common start last.
 
-    def matrices(self, cells: pd.DataFrame) -> Floats:
-        """Returns the latencies of each launch after MPI_Barrier, shape (launches, reduce and barrier algorithms).
+        Args:
+            cells: of all launches.
+            statistic: of a cell.
+            middle: over launches, as pandas names it.
+            deviation: over launches, likewise; empty: none.
+        """
+        starts = np.where(cells.synchronizer == BARRIER, cells.barrier_algorithm, HARMONIZE)
+        launches = pd.Series(cells.values(statistic)).groupby([cells.algorithm, starts])
+
+        def table(summary: str) -> Any:  # noqa: ANN401, as Heat takes it
+            wide = launches.agg(summary).mul(MICROSECONDS).unstack()
+            wide = wide.reindex(index=list(self.paper), columns=[*self.columns, HARMONIZE])
+            return wide.rename(index=spaced, columns=spaced)
+
+        return Heat(table(middle), table(deviation) if deviation else None, ".2f")
+
+    def matrices(self, cells: LaunchCells) -> Floats:
+        """The latencies of each launch after MPI_Barrier, shape (launches, reduce and barrier algorithms).
 
         In s; NaN where a launch has no valid sample of a cell.
         """
-        part = cells[cells["synchronizer"] == BARRIER]
-        whole = pd.MultiIndex.from_product((self.paper, self.columns), names=("algorithm", "barrier_algorithm"))
-        wide = part.pivot_table(index="launch", columns=["algorithm", "barrier_algorithm"], values=LATENCY)
-        table: Floats = wide.reindex(columns=whole).to_numpy(dtype=float)
-        return table.reshape(-1, len(self.paper), len(self.columns))
+        cells = cells[cells.synchronizer == BARRIER]
+        launches, times = np.unique(cells.launch), cells.values(LATENCY)
+        axes = [launches.tolist(), list(self.paper), list(self.columns)]
+        table = np.full([len(axis) for axis in axes], np.nan)
+        for time, *key in zip(times, cells.launch, cells.algorithm, cells.barrier_algorithm, strict=True):
+            if all(value in axis for value, axis in zip(key, axes, strict=True)):
+                table[tuple(axis.index(value) for value, axis in zip(key, axes, strict=True))] = time
+        return table
 
     def barrier_effect(self, launches: Floats, name: str, crowding: str) -> Found:
         """Judges whether the barrier changes an algorithm's apparent time by half of the paper's factor.
@@ -284,16 +353,18 @@ class TwoLibraries(Cells):
     up_to: int = 0
 
     def facts(self, results: Results) -> Facts:
-        small = results.cells[results.cells["size"] <= self.up_to]
-        logs = small.assign(log=np.log(small["latency_max_median"]))
-        means = logs.pivot_table(index="launch", columns=["synchronizer", "library"], values="log").dropna()
+        cells = results.launch_cells
+        small = cells[cells.size <= self.up_to]
+        logs = pd.Series(np.log(small.values(LARGEST)))
+        means = logs.groupby([small.launch, small.synchronizer, small.library]).mean().unstack([1, 2]).dropna()
         needed = missing("two MPI libraries are needed")
         measures: dict[str, Measured] = {"shift_of_one": needed, "shift_of_the_other": needed}
-        own, theirs = self.barriers
+        external, internal = self.barriers
         # Within a launch both barriers are measured; launches of two libraries are not paired.
         if means.shape[1] == 4 and not means.empty:
             for name, (library, label) in zip(measures, results.site.two_libraries.items(), strict=True):
-                measures[name] = Measure(np.exp(means[theirs, library] - means[own, library]), note=label)
+                shift = means[internal, library] - means[external, library]
+                measures |= {name: Measure(np.exp(shift), note=label)}
         return Facts(measures)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
@@ -301,16 +372,17 @@ class TwoLibraries(Cells):
         labels = {library: label for library, label in results.site.two_libraries.items() if library in there}
         # The paper's base is MVAPICH.
         base = next((library for library in labels if library in MPICH), list(labels)[-1])
-        cells, panels = results.cells, []
+        cells, panels = results.launch_cells, []
         for synchronizer, title in self.barriers.items():
-            part = cells[cells["synchronizer"] == synchronizer]
-            medians = median_and_range(part, ("library", "size"), "latency_max_median", 1.0)
-            normal = medians[medians["library"] == base].set_index("size")["median"]
+            after = cells[cells.synchronizer == synchronizer]
+            of_base = after[after.library == base]
+            medians = medians_and_ranges(of_base.size, of_base.values(LARGEST), 1.0)
+            normal = dict(zip(medians.x, medians.middle, strict=True))
             boxes = [
-                box_of(bytes_text(size), label, rows["latency_max_median"] / normal.get(size, np.nan))
-                for size in sorted(part["size"].unique())
+                box_of(bytes_text(size), label, times / normal.get(size, np.nan))
+                for size in np.unique(after.size).tolist()
                 for library, label in labels.items()
-                for rows in [part[(part["library"] == library) & (part["size"] == size)]]
+                for times in [after[(after.library == library) & (after.size == size)].values(LARGEST)]
             ]
             panels.append(Panel(boxes, "message size [bytes]", "normalized run-time", title))
         caption = (

@@ -12,20 +12,36 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
+from downbeat.data.clock_files import OfDimension
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
+from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import MICROSECONDS, name_of
 
 from downbeat_papers.claims import Facts, Found, Measure, Measured, each, missing
 from downbeat_papers.draw import median_line
-from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, some
+from downbeat_papers.evidence import Evidence, Undecidable, every, factor_of, some
 from downbeat_papers.kinds.drift import MILLISECONDS
 from downbeat_papers.results import Results
 from downbeat_papers.runs import CLOCKS, FEW_FIT, Run, clock_run
 from downbeat_papers.site import Site
+
+
+class Synchronizations(OfDimension):
+    """A launch of `downbeat-bench clock`: schemes that synchronize clocks, several times each."""
+
+    scheme: Texts = column("scheme with its parameters")
+    duration: Floats = column("duration of each synchronization, largest over ranks, shape (schemes, repetitions)", "s")
+    messages_median: Floats = column("messages of the busiest process, median over repetitions", "1")
+    offset: Floats = column("measured offset, shape (schemes, repetitions, waits, ranks)", "s")
+    offset_bound: Floats = column("bound of the error of the measured offset, likewise", "s")
+    true_error: Floats = column("true error, likewise; NaN where it is not known", "s")
+    error_bound: Floats = column("bound of the true error as the clock states it, likewise", "s")
+
+    @property
+    def truth_known(self) -> bool:
+        return self.true_error.ndim > 1
 
 
 @dataclass(frozen=True)
@@ -35,29 +51,25 @@ class ErrorKind:
     Attributes:
         title: of a panel or a box.
         words: in sentences.
-        of: returns it from a file of the subcommand `clock`, in s, shape (scheme, repetition, wait, rank).
+        of: computes it for a launch, in s, shape (schemes, repetitions, waits, ranks).
     """
 
     title: str
     words: str
-    of: Callable[[xr.Dataset], np.ndarray]
+    of: Callable[[Synchronizations], Floats]
 
-    def pooled(self, files: Sequence[xr.Dataset]) -> np.ndarray:
-        """Returns it in us for all ranks but 0 of all files, where it was measured; shape (values,)."""
-        values = np.concatenate([self.of(data)[..., 1:].ravel() for data in files]) * MICROSECONDS
+    def pooled(self, files: Sequence[Synchronizations]) -> Floats:
+        """The errors in us of all ranks but 0 of all files, where they were measured; shape (values,)."""
+        values = np.concatenate([self.of(file)[..., 1:].ravel() for file in files]) * MICROSECONDS
         return np.asarray(values[np.isfinite(values)])
 
 
-def magnitude(data: xr.Dataset, variable: str) -> np.ndarray:
-    return np.asarray(np.abs(data[variable].to_numpy()))
-
-
-MEASURED = ErrorKind("measured, as in the paper", "measured offset", lambda data: magnitude(data, "offset"))
-TRUE = ErrorKind("true error", "true error", lambda data: magnitude(data, "true_error"))
+MEASURED = ErrorKind("measured, as in the paper", "measured offset", lambda file: np.abs(file.offset))
+TRUE = ErrorKind("true error", "true error", lambda file: np.abs(file.true_error))
 POSSIBLE = ErrorKind(
     "measured, plus its bound",
     "measured offset plus its bound",
-    lambda data: magnitude(data, "offset") + data["offset_bound"].to_numpy(),
+    lambda file: np.abs(file.offset) + file.offset_bound,
 )
 
 
@@ -72,25 +84,27 @@ class Clocks:
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        self.files = {label: results.datasets(label) for label in results.have()}
-        self.all = [data for files in self.files.values() for data in files]
-        known = all("true_error" in data for data in self.all)
+        self.datasets = {label: results.datasets(label) for label in results.have()}
+        self.files = {label: [*map(Synchronizations.of, files)] for label, files in self.datasets.items()}
+        self.all = [file for files in self.files.values() for file in files]
+        known = all(file.truth_known for file in self.all)
         self.shown = (MEASURED, TRUE if known else POSSIBLE)
         self.kind = TRUE if known else MEASURED
 
     @property
-    def by_ranks(self) -> dict[int, list[xr.Dataset]]:
+    def by_ranks(self) -> dict[int, list[Synchronizations]]:
         return {self.results.run(label).ranks: files for label, files in self.files.items()}
 
     @property
     def explained(self) -> str:
         """The part of a caption on errors beside the measured offsets, and on sampled ranks."""
-        found = {
-            data.sizes["rank"]: int(data["checked"].sum())
-            for data in self.all
-            if "checked" in data and int(data["checked"].sum()) < data.sizes["rank"] - 1
+        checked = {
+            file.offset.shape[-1]: int(data.checked.sum())
+            for label, files in self.files.items()
+            for file, data in zip(files, self.datasets[label], strict=True)
+            if "checked" in data and int(data.checked.sum()) < file.offset.shape[-1] - 1
         }
-        parts = [f"{count} of {ranks} ranks" for ranks, count in sorted(found.items())]
+        parts = [f"{count} of {ranks} ranks" for ranks, count in sorted(checked.items())]
         sampled = f"; offsets are measured to a sample, {', '.join(parts)}, drawn from the upper half" if parts else ""
         if self.kind is TRUE:
             return f"the true error, computed from the clocks that were made{sampled}"
@@ -104,17 +118,29 @@ class Clocks:
         """How exactly errors are known; empty for true errors."""
         if self.kind is TRUE:
             return ""
-        bounds = np.concatenate([data["offset_bound"].to_numpy()[..., 1:].ravel() for data in self.all]) * MICROSECONDS
+        bounds = np.concatenate([file.offset_bound[..., 1:].ravel() for file in self.all]) * MICROSECONDS
         return f"the error of each is known to within {np.nanmedian(bounds):.3g} us (median bound)"
 
     def largest(self, kind: ErrorKind, label: str = "") -> dict[str, Floats]:
         """Returns the largest error over ranks in us, of a run or the only one: (waits, launches, repetitions) each."""
         parts: dict[str, list[Floats]] = {}
-        for data in self.files[label] if label else self.all:
-            values = np.nanmax(kind.of(data)[..., 1:], axis=3) * MICROSECONDS
-            for position, scheme in enumerate(map(str, data["scheme"].to_numpy())):
-                parts.setdefault(scheme, []).append(values[position].T)
+        for file in self.files[label] if label else self.all:
+            values = np.nanmax(kind.of(file)[..., 1:], axis=3) * MICROSECONDS
+            for scheme, errors in zip(file.scheme, values, strict=True):
+                parts.setdefault(str(scheme), []).append(errors.T)
         return {scheme: np.stack(launches, axis=1) for scheme, launches in parts.items()}
+
+    @property
+    def waits(self) -> Floats:
+        """The times after a synchronization at which errors were measured, s."""
+        (data, *_), *_ = self.datasets.values()
+        return np.asarray(data.wait.to_numpy())
+
+    @property
+    def barriers(self) -> Floats:
+        """The duration of MPI_Barrier, median over the repetitions of each launch, us."""
+        files = [data for files in self.datasets.values() for data in files]
+        return np.array([np.median(data.barrier) for data in files]) * MICROSECONDS
 
     def last(self, kind: ErrorKind) -> dict[str, Floats]:
         """Returns the errors after the last wait, median of each launch in us, by scheme with its parameters."""
@@ -125,20 +151,25 @@ REPETITIONS = 50
 HCA3 = "hca3_offset(offset=skampi(min=5,max=20))"  # counts of exchanges from the authors' code
 
 
-def costs(results: Results) -> pd.DataFrame:
-    """Returns a row per ranks, scheme and launch: durations in ms and messages of the busiest process, medians."""
-    rows = [
-        {
-            "ranks": ranks,
-            "scheme": str(scheme),
-            "duration": float(np.median(data["duration"].to_numpy()[at])) * MILLISECONDS,
-            "messages": float(data["messages_median"].to_numpy()[at]),
-        }
-        for ranks, files in Clocks(results).by_ranks.items()
-        for data in files
-        for at, scheme in enumerate(data["scheme"].to_numpy())
-    ]
-    return pd.DataFrame(rows)
+class Costs(Table):
+    """The costs of synchronization, a row per scheme and launch: medians over its repetitions."""
+
+    ranks: Ints = column("processes of the launch", "1")
+    scheme: Texts = column("scheme with its parameters")
+    duration: Floats = column("duration, largest over ranks", "ms")
+    messages: Floats = column("messages of the busiest process", "1")
+
+
+def costs(results: Results) -> Costs:
+    """The costs of all launches."""
+    return Costs.of_tuples(
+        [
+            (ranks, scheme, float(np.median(duration)) * MILLISECONDS, messages)
+            for ranks, files in Clocks(results).by_ranks.items()
+            for file in files
+            for scheme, duration, messages in zip(file.scheme, file.duration, file.messages_median, strict=True)
+        ]
+    )
 
 
 class Hca3Duration:
@@ -152,17 +183,16 @@ class Hca3Duration:
 
     def facts(self, results: Results) -> Facts:
         """Returns median durations in us of launches, and the share of a second that they are."""
-        found = {int(str(ranks)): part["duration"] / MILLISECONDS for ranks, part in costs(results).groupby("ranks")}
-        kept, crowding = on_cores(results, list(found)), results.crowding(results.site.full)
-        shares = each({ranks: found[ranks].to_numpy() for ranks in kept}, obstacle=crowding)
-        durations = {n: found[n] * MICROSECONDS for n in kept if not results.site.crowded(n)}
+        table = costs(results)
+        seconds = {int(n): table.duration[table.ranks == n] / MILLISECONDS for n in np.unique(table.ranks)}
+        kept, crowding = on_cores(results, list(seconds)), results.crowding(results.site.full)
+        shares = each({ranks: seconds[ranks] for ranks in kept}, obstacle=crowding)
+        durations = {n: seconds[n] * MICROSECONDS for n in kept if not results.site.crowded(n)}
         return Facts({"duration": each(durations, " us"), "share_of_a_second": shares})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         boxes = [
-            box_of(
-                str(ranks), "hca3_offset", np.concatenate([data["duration"].to_numpy().ravel() for data in files]) * 1e3
-            )
+            box_of(str(ranks), "hca3_offset", np.concatenate([file.duration.ravel() for file in files]) * MILLISECONDS)
             for ranks, files in Clocks(results).by_ranks.items()
         ]
         whose = (
@@ -192,7 +222,7 @@ class Hca3Accuracy(Hca3Duration):
         clocks = Clocks(results)
         kind, by_ranks, outside = clocks.kind, clocks.by_ranks, 0
         for files in by_ranks.values():
-            bounds = np.concatenate([data["error_bound"].to_numpy()[..., 1:].ravel() for data in files])
+            bounds = np.concatenate([file.error_bound[..., 1:].ravel() for file in files])
             outside += int((kind.pooled(files) > bounds * MICROSECONDS).sum()) if kind is TRUE else 0
         # An exchange of ranks that share a core takes as long as they wait for it.
         kept, crowding = on_cores(results, list(by_ranks)), results.crowding(results.site.full)
@@ -245,24 +275,23 @@ class LineAndTree:
     def facts(self, results: Results) -> Facts:
         measures: dict[str, dict[int, Measure]] = {}
         table = costs(results)
-        for (count, scheme), launches in table.groupby(["ranks", "scheme"]):
-            ranks = int(str(count))
+        for (ranks, scheme), launches in sorted(table.groups(table.ranks, table.scheme), key=lambda group: group[0]):
             line = "line" if scheme == LINEAR else "tree"
             suffix = "_on_2" if ranks == 2 else ""  # where the schemes are one and the same
-            timed = Measure(launches["duration"].to_numpy(), " ms", obstacle=results.crowding(ranks))
+            timed = Measure(launches.duration, " ms", obstacle=results.crowding(ranks))
             measures.setdefault(f"{line}{suffix}", {})[ranks] = timed
-            busiest = Measure(launches["messages"].to_numpy())
+            busiest = Measure(launches.messages)
             measures.setdefault(f"messages_in_the_{line}{suffix}", {})[ranks] = busiest
-        words = {n: {"ranks": n, "steps": steps(n), "others": n - 1} for n in table["ranks"].unique()}
+        words = {n: {"ranks": n, "steps": steps(n), "others": n - 1} for n in np.unique(table.ranks).tolist()}
         return Facts(measures, words)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         table = costs(results)
-        counts = list(table["ranks"].unique())
+        counts = np.unique(table.ranks).tolist()
         series = [
-            median_line(words, counts, [part.loc[part["ranks"] == n, "duration"] for n in counts], position)
-            for position, (scheme, words) in enumerate(NAMES.items())
-            for part in [table[table["scheme"] == scheme]]
+            median_line(words, counts, [of_scheme.duration[of_scheme.ranks == n] for n in counts], color)
+            for color, (scheme, words) in enumerate(NAMES.items())
+            for of_scheme in [table[table.scheme == scheme]]
         ]
         whose = "every rank has a clock of its own" if results.site.made_clocks else "clocks are those of the nodes"
         caption = (
@@ -393,7 +422,7 @@ class OffsetsLater:
             {" and ".join(pair): Measure(last[pair[side]], " us", note=clocks.within) for pair in pairs}
             for side in (0, 1)
         )
-        wait = f"{clocks.all[0]['wait'].to_numpy()[-1]:g}"
+        wait = f"{clocks.waits[-1]:g}"
         alike = ALIKE if results.runs[0].ranks == 2 else ""
         both = {
             name: Measure(last[name], " us", obstacle=alike, note=clocks.within) if name in last else missing()
@@ -403,7 +432,7 @@ class OffsetsLater:
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         clocks = Clocks(results)
-        waits = clocks.all[0]["wait"].to_numpy()
+        waits = clocks.waits
         axes = ("time after synchronization [s]", "largest clock offset [us]")
 
         def lines(kind: ErrorKind) -> list[Line]:
@@ -467,9 +496,8 @@ class Choices:
 def choices_of(clocks: Clocks, kind: ErrorKind) -> Choices:
     """Returns the medians over the repetitions of each launch, by one measure of errors."""
     errors = clocks.last(kind)
-    durations = np.array([np.median(data["duration"].to_numpy(), axis=1) for data in clocks.all])
-    barriers = np.array([np.median(data["barrier"].to_numpy()) for data in clocks.all]) * MICROSECONDS
-    return Choices(dict(zip(errors, durations.T, strict=True)), errors, barriers)
+    durations = np.array([np.median(file.duration, axis=1) for file in clocks.all])
+    return Choices(dict(zip(errors, durations.T, strict=True)), errors, clocks.barriers)
 
 
 class Pareto:
@@ -507,11 +535,11 @@ class Pareto:
             "duration_of_jk_by_hca": Measure(mean_ratio(durations, pairs), obstacle=alike),
             "frontier": Found(None, ", ".join(map(short_scheme, choices.frontier()))),
         }
-        return Facts(measures, {"wait": f"{float(clocks.all[0]['wait'][-1]):g}"})
+        return Facts(measures, {"wait": f"{clocks.waits[-1]:g}"})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         clocks = Clocks(results)
-        wait = float(clocks.all[0]["wait"][-1])
+        wait = float(clocks.waits[-1])
         caption = (
             "A point per scheme and (fit points, exchanges); the numbers say which. Median over launches of the "
             f"largest offset over ranks, {wait:g} s after. The steps are the Pareto frontier: no other scheme beats in "

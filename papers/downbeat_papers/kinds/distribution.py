@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-import xarray as xr
+from downbeat.data.clock_files import OfDimension
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
 from downbeat.run.durations import start_seconds
+from downbeat.tables import Floats, Ints, Texts, column
 from downbeat.text import MICROSECONDS
 
 from downbeat_papers.claims import Facts, Measure, Measured, between, each
@@ -29,29 +30,42 @@ ALONE = "alone-"  # begins the labels of runs with one rank on each node
 RESOLUTION = 1e-3  # us, of timestamps; without delays the ranks of a node start at the same instant
 LESS_SKEW = 100.0  # times, of the common start on the authors' slides
 
+
+class Exits(OfDimension):
+    """A launch of `downbeat-bench skew`: samples of synchronizers."""
+
+    synchronizer: Texts = column("synchronizer")
+    valid: Ints = column("1 for samples that count, shape (synchronizers, attempts)", "1")
+    entry: Floats = column("instants of entering, shape (synchronizers, attempts, ranks)", "s")
+    exit: Floats = column("instants of leaving, likewise", "s")
+    true_exit: Floats = column("instants of leaving in true time, likewise; NaN where it is not known", "s")
+
+    @property
+    def truth_known(self) -> bool:
+        return self.true_exit.ndim > 1
+
+
 Skews = dict[tuple[str, int], list[np.ndarray]]  # us, of valid samples, a launch each, by synchronizer and ranks
 # Instants of leaving; the same in true time, where it is known; the better of both; and how long each rank was
 # in the synchronizer, whose range over ranks section 2.2 calls sigma.
-TIMES: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
-    "exit": lambda data: data["exit"],
-    "true exit": lambda data: data["true_exit"],
-    "best": lambda data: data["true_exit" if "true_exit" in data else "exit"],
-    "duration": lambda data: data["exit"] - data["entry"],
+TIMES: dict[str, Callable[[Exits], Floats]] = {
+    "exit": lambda file: file.exit,
+    "true exit": lambda file: file.true_exit,
+    "best": lambda file: file.true_exit if file.truth_known else file.exit,
+    "duration": lambda file: file.exit - file.entry,
 }
 
 
 def ranges(results: Results, times: str, labels: Sequence[str]) -> Skews:
-    """Returns the largest less the smallest over ranks of some times, in some runs."""
-    found: Skews = {}
+    """The largest less the smallest over ranks of some times, in some runs."""
+    skews: Skews = {}
     for label in labels:
-        for data in results.datasets(label):
-            values, valid = (part.to_numpy() for part in (TIMES[times](data), data["valid"] == 1))
-            for position, synchronizer in enumerate(map(str, data["synchronizer"].to_numpy())):
-                kept = values[position][valid[position]]
-                if len(kept):
-                    key = (synchronizer, results.run(label).ranks)
-                    found.setdefault(key, []).append(np.ptp(kept, axis=1) * MICROSECONDS)
-    return found
+        for file in map(Exits.of, results.datasets(label)):
+            for synchronizer, valid, samples in zip(file.synchronizer, file.valid, TIMES[times](file), strict=True):
+                if (valid == 1).any():
+                    key = (str(synchronizer), results.run(label).ranks)
+                    skews.setdefault(key, []).append(np.ptp(samples[valid == 1], axis=1) * MICROSECONDS)
+    return skews
 
 
 def medians(skews: Skews, name: str) -> dict[int, np.ndarray]:
@@ -109,8 +123,8 @@ class ExitSkew:
             measures[f"true_{name}"] = each(medians(truth, name), " us")
         if full in barrier and full in common:
             measures |= common_start(results, full, barrier[full], common[full])
-            largest = np.array([one.max() for one in skews[HARMONIZE, full]]) + skew_bound(results, full)
-            measures["common_start_outliers"] = Measure(largest, " us", obstacle=results.crowding(full))
+            largest = np.array([launch.max() for launch in skews[HARMONIZE, full]]) + skew_bound(results, full)
+            measures |= {"common_start_outliers": Measure(largest, " us", obstacle=results.crowding(full))}
         return Facts(measures)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
@@ -187,11 +201,19 @@ BACK_TO_BACK = 0.001  # s for all measurements: 10 us for each
 RESTED = "-rested"  # of labels; 10 ms before each measurement, in which ranks sleep and their caches cool
 
 
-def statistics(files: Sequence[xr.Dataset]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+class Offsets(OfDimension):
+    """A launch of `downbeat-bench drift`: offsets of pairs."""
+
+    pair: Texts = column("ranks of the pair")
+    answerer: Ints = column("rank whose offset is measured", "1")
+    offset: Floats = column("offset, shape (pairs, times)", "s")
+    offset_bound: Floats = column("bound of its error, likewise", "s")
+
+
+def statistics(files: Sequence[Offsets]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns means, standard deviations and mean bounds of offsets in us, each of shape (launches, ranks but 0)."""
-    offsets, bounds = (
-        np.stack([data[name].to_numpy() for data in files]) * MICROSECONDS for name in ("offset", "offset_bound")
-    )
+    offsets = np.stack([file.offset for file in files]) * MICROSECONDS
+    bounds = np.stack([file.offset_bound for file in files]) * MICROSECONDS
     return offsets.mean(axis=2), offsets.std(axis=2, ddof=1), bounds.mean(axis=2)
 
 
@@ -229,32 +251,33 @@ class OffsetTable:
     def facts(self, results: Results) -> Facts:
         measures: dict[str, dict[int, dict[str, Measure]]] = {}
         for label in results.have():
-            ranks, files = results.run(label).ranks, results.datasets(label)
+            ranks, files = results.run(label).ranks, [*map(Offsets.of, results.datasets(label))]
             means, deviations, bounds = statistics(files)
             rested = "_rested" if label.endswith(RESTED) else ""
-            where = rested or ("" if nodes_seen(files[0]) == 1 else "_on_nodes")
+            where = rested or ("" if nodes_seen(results.datasets(label)[0]) == 1 else "_on_nodes")
             crowding = results.crowding(ranks)
             room = f"half a round trip, {between(bounds.ravel(), ' us')}, leaves room for them: paths are asymmetric"
             for name, table, signed, note in (
                 (f"deviation{rested}", deviations, False, ""),
                 (f"mean{where}", means, True, room),
             ):
-                columns = dict(zip(files[0]["answerer"].to_numpy(), table.T, strict=True))
+                columns = dict(zip(files[0].answerer, table.T, strict=True))
                 look = {"signed": signed, "obstacle": crowding, "note": note}
                 measures.setdefault(name, {})[ranks] = each(columns, " us", "rank {}", **look)
         # Those back to back, if there are any.
         labels = [label for label in results.have() if not label.endswith(RESTED)] or results.have()
-        files = results.datasets(labels[-1])
-        alone = "the ranks are on one node, and read one clock" if nodes_seen(files[0]) == 1 else ""
-        largest = Measure(np.abs(statistics(files)[0]).max(axis=1), " us", obstacle=alone)
+        datasets = results.datasets(labels[-1])
+        alone = "the ranks are on one node, and read one clock" if nodes_seen(datasets[0]) == 1 else ""
+        means, _, _ = statistics([*map(Offsets.of, datasets)])
+        largest = Measure(np.abs(means).max(axis=1), " us", obstacle=alone)
         return Facts({**measures, "largest_mean_offset": largest})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         panels: list[Panel] = []
         tables = []
         for label in results.have():
-            ranks, files = results.run(label).ranks, results.datasets(label)
-            numbers = [0, *(int(rank) for rank in files[0]["answerer"].to_numpy())]
+            ranks, files = results.run(label).ranks, [*map(Offsets.of, results.datasets(label))]
+            numbers = [0, *files[0].answerer.tolist()]
             # One launch, as in the paper: the first.
             mean, deviation = (np.array([0.0, *values[0]]) for values in statistics(files)[:2])
             series = Line("offset", numbers, mean, mean - deviation, mean + deviation, len(panels), "", 0)

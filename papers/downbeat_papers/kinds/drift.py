@@ -10,16 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from downbeat.data.clock_files import OfDimension
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Line, Panel, box_of
 from downbeat.run.durations import start_seconds
 from downbeat.statistics.distributions import t_quantile
+from downbeat.tables import Floats, Texts, column
 from downbeat.text import MICROSECONDS, evenly
 
 from downbeat_papers.claims import Facts, Measure, Measured, between, each
 from downbeat_papers.draw import median_line
-from downbeat_papers.evidence import Floats
 from downbeat_papers.results import Results, clocks_seen, nodes_seen
 from downbeat_papers.runs import Run, made
 from downbeat_papers.site import Site
@@ -45,12 +46,36 @@ def clocks_of(files: Sequence[xr.Dataset]) -> tuple[str, str]:
 
 def pairs_of(results: Results) -> list[str]:
     """Returns the pairs that were to be measured, as "0:1"."""
-    return results.runs[0].options["pairs"].split(",")
+    (run, *_) = results.runs
+    return run.options["pairs"].split(",")
 
 
 def rank_of(pair: str) -> str:
     """Returns the rank that answers in a pair."""
     return pair.partition(":")[2]
+
+
+class Drifts(OfDimension):
+    """A launch of `downbeat-bench drift`: pairs of clocks, and lines through their offsets."""
+
+    pair: Texts = column("ranks of the pair")
+    duration: Floats = column("from the first offset to the last", "s")
+    at: Floats = column("instants of the offsets, shape (pairs, times)", "s")
+    offset: Floats = column("offset, likewise", "s")
+    offset_bound: Floats = column("bound of its error, likewise", "s")
+    rtt: Floats = column("round trip, likewise", "s")
+    drift: Floats = column("offset minus the first one, likewise", "s")
+    residual: Floats = column("offset minus the line, likewise", "s")
+    drift_ppm: Floats = column("largest error in the second half without a line", "ppm")
+    residual_ppm: Floats = column("largest error in the second half with a line", "ppm")
+    r_squared: Floats = column("share of the variance that the line explains", "1")
+    skew_low: Floats = column("lower end of the 95 % interval of the slope", "1")
+    skew_high: Floats = column("upper end", "1")
+
+    @property
+    def interval(self) -> Floats:
+        """Length of the 95 % interval of the slope."""
+        return self.skew_high - self.skew_low
 
 
 @dataclass(frozen=True)
@@ -88,50 +113,49 @@ class Drift:
         )
 
     def facts(self, results: Results) -> Facts:
-        files = results.datasets("drift")
-        whose, _ = clocks_of(files)
+        datasets = results.datasets("drift")
+        files = [*map(Drifts.of, datasets)]
+        whose, _ = clocks_of(datasets)
 
         def largest(variable: str, scale: float = 1.0) -> np.ndarray:
-            """Returns the largest absolute value of each launch, over pairs and time."""
-            return np.array([float(np.abs(data[variable].to_numpy()).max()) * scale for data in files])
+            """The largest absolute value of each launch, over pairs and time."""
+            return np.array([float(np.abs(getattr(file, variable)).max()) * scale for file in files])
 
         drift = largest("drift", MICROSECONDS)
-        trips = np.array([float(np.median(data["rtt"])) * MICROSECONDS for data in files])
-        bound = float(np.median([float(np.median(data["offset_bound"])) for data in files])) * MICROSECONDS
+        trips = np.array([float(np.median(file.rtt)) * MICROSECONDS for file in files])
+        bound = float(np.median([float(np.median(file.offset_bound)) for file in files])) * MICROSECONDS
         hidden = f"the drift is smaller than the error of an offset, {bound:.3g} us at most"
         shapeless = whose or ("" if drift.max() > bound else hidden)
-        seconds = float(files[0]["duration"].max())
+        seconds = float(files[0].duration.max())
         measures: dict[str, Measured] = {
             "drift": Measure(drift, " us", obstacle=whose),
             "round_trip": Measure(trips, " us"),
             "distance_from_a_line": Measure(largest("residual", MICROSECONDS), " us", obstacle=shapeless),
         }
-        if all("residual_ppm" in data for data in files):
-            half = (files[0]["skew_high"] - files[0]["skew_low"]).to_numpy() / 2 * 1e6
+        if all("residual_ppm" in data for data in datasets):
+            half = files[0].interval / 2 * 1e6
             made_straight = "the drift of these clocks is made, and made nearly a line"
             straight = made_straight if whose == MADE[0] else whose
             measures |= {
                 "error_with_a_line": Measure(largest("residual_ppm"), " ppm", signed=True, obstacle=straight),
                 "error_without": Measure(largest("drift_ppm"), " ppm", signed=True),
                 "r_squared": Measure(
-                    files[0]["r_squared"].to_numpy(),
+                    files[0].r_squared,
                     note=f"slopes known within {between(half)} ppm (95 % intervals), {seconds:.0f} s",
                 ),
             }
         return Facts(measures, {"seconds": f"{seconds:.0f}"})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        files = results.datasets("drift")
-        pairs = pairs_of(results)
-        first, panels = files[0].reindex(pair=pairs), []
+        datasets, pairs, panels = results.datasets("drift"), pairs_of(results), []
+        time, first = datasets[0].time.to_numpy(), Drifts.of(datasets[0].reindex(pair=pairs))
         for variable, unit, label, title in self.panels:
-            values = first[variable].to_numpy() * SCALES[unit]
+            values = getattr(first, variable) * SCALES[unit]
             lines = [
-                Line(f"rank {rank_of(pair)}", first["time"].to_numpy(), values[color], color=color)
-                for color, pair in enumerate(pairs)
+                Line(f"rank {rank_of(pair)}", time, values[color], color=color) for color, pair in enumerate(pairs)
             ]
             panels.append(Panel(lines, "time [s]", f"{label} [{unit}]", title))
-        return (make_picture(name, self.picture, f"{self.caption} {clocks_of(files)[1]}", panels),)
+        return (make_picture(name, self.picture, f"{self.caption} {clocks_of(datasets)[1]}", panels),)
 
 
 FIT_POINTS, FIT_PAIRS = 1000, 15
@@ -139,7 +163,7 @@ FIT_EXCHANGES, FIT_INTERVAL = 100, 1e-3  # of a fit point; s, from one of a pair
 DAY = 86400.0  # s
 MOST_SLOPE = 2e-8  # length of the paper's intervals
 MILLISECONDS = 1e3  # per second
-PAPER = "independent errors, as in the paper"
+PAPER, CORRELATED = "independent errors, as in the paper", "errors that may be correlated"
 
 
 @dataclass(frozen=True)
@@ -184,16 +208,16 @@ class DriftModels:
         seconds = start_seconds(ranks) + 1.0 + interval * points
         return (Run("models", site.main(), ranks, ("drift",), options, made(site), seconds=seconds, ranks_per_node=1),)
 
-    def fits(self, results: Results) -> tuple[list[xr.Dataset], list[LineIntervals]]:
-        """Returns the file and the intervals of each launch; NaN of pairs that it lacks."""
-        files = [data.reindex(pair=pairs_of(results)) for data in results.datasets("models")]
-        return files, [line_intervals(data["at"].to_numpy(), data["offset"].to_numpy()) for data in files]
+    def fits(self, results: Results) -> tuple[list[Drifts], list[LineIntervals]]:
+        """The offsets and the intervals of each launch; NaN of pairs that it lacks."""
+        files = [Drifts.of(data.reindex(pair=pairs_of(results))) for data in results.datasets("models")]
+        return files, [line_intervals(file.at, file.offset) for file in files]
 
     def facts(self, results: Results) -> Facts:
         files, fits = self.fits(results)
         why = results.crowding(results.runs[0].ranks)
-        trips = np.array([np.median(data["rtt"], axis=1) for data in files]) * MICROSECONDS
-        waves = np.array([data["skew_high"] - data["skew_low"] for data in files])
+        trips = np.array([np.median(file.rtt, axis=1) for file in files]) * MICROSECONDS
+        waves = np.array([file.interval for file in files])
 
         def pairs(values: Floats, unit: str = "") -> dict[str, Measure]:
             ranks = map(rank_of, pairs_of(results))
@@ -212,8 +236,7 @@ class DriftModels:
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         files, fits = self.fits(results)
-        slopes = {PAPER: [one.slope for one in fits]}
-        slopes["errors that may be correlated"] = [(one["skew_high"] - one["skew_low"]).to_numpy() for one in files]
+        slopes = {PAPER: [fit.slope for fit in fits], CORRELATED: [file.interval for file in files]}
         boxes = [
             box_of(rank_of(pair), label, [one[place] for one in launches])
             for place, pair in enumerate(pairs_of(results))
@@ -221,17 +244,17 @@ class DriftModels:
         ]
         days = np.logspace(-3, 2, 6)  # to 100
         lengths = [[np.nanmedian(one.intercept(before * DAY)) * MILLISECONDS for one in fits] for before in days]
-        trip = float(np.median([np.median(data["rtt"]) for data in files])) * MILLISECONDS
+        trip = float(np.median([np.median(file.rtt) for file in files])) * MILLISECONDS
         lines = [
             median_line("intercept of the line", days, lengths, 0),
             Line("a measured offset", days, np.full(days.shape, trip), color=2, marker=NO_MARKER),
         ]
         caption = (
-            f"Lines through offsets of {files[0].sizes['time']} fit points, each the median of {FIT_EXCHANGES} "
+            f"Lines through offsets of {files[0].at.shape[1]} fit points, each the median of {FIT_EXCHANGES} "
             "exchanges. Left: each pair, all launches; the thin line is the paper's 2e-8. Errors that may be "
             "correlated: the interval of downbeat-bench. Right: the median over pairs, by how long before the fit the "
             "clock was at 0, as when a machine was started; an offset is known to within its round trip. There, median "
-            f"over launches, bars: smallest to largest. {clocks_of(files)[1]}"
+            f"over launches, bars: smallest to largest. {clocks_of(results.datasets('models'))[1]}"
         )
         panels = [
             Panel(boxes, "rank", "length of the interval", "slope", y_scale="log", y_at=MOST_SLOPE),

@@ -28,9 +28,9 @@ from downbeat_papers.site import Site
 
 def stamps(data: xr.Dataset, name: str, by: str = "", value: str = "") -> Floats:
     """Returns stamps of valid samples in us, shape (calls, ranks), of the cell whose variable `by` has a value."""
-    kept = data["valid"].to_numpy() == 1
+    kept = data.valid.to_numpy() == 1
     if by:
-        kept = kept & (data["cell_index"].to_numpy() == cell_where(data, by, value))
+        kept = kept & (data.cell_index.to_numpy() == cell_where(data, by, value))
     return np.asarray(data[name].to_numpy()[kept] * MICROSECONDS, float)
 
 

@@ -7,20 +7,22 @@ none, and an effect that is called positive or better has to be above half of th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
+from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import MICROSECONDS, PERCENT
 
 from downbeat_papers.claims import Facts, Measure, Measured, Places, between, each, missing
 from downbeat_papers.evidence import finite
-from downbeat_papers.results import Results, median_and_range
+from downbeat_papers.results import LaunchCells, Results, medians_and_ranges
 from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import Site
 
@@ -46,16 +48,69 @@ ROOM = 2 * EFFECT
 MANY = 1024  # processes, from which on the order of delays turns round, and a benefit becomes a loss
 FEW_COUNTS = 4  # numbers of ranks, with fewer a logarithm and a line fit equally well
 POINTS = " points"
-SHARED = ["ranks", "synchronizer", "operation", "size", "launch"]  # of a cell with a delay and that without
-CELL = ["operation", "size", "delay", "ranks"]
 
 
-def with_delay(cells: pd.DataFrame, last: bool = False) -> pd.DataFrame:
-    """Returns cells without a delay and those in which rank 0 is late, or the last rank; `delay` and `t` are in us."""
-    late = cells["pattern"].astype(str)
-    cells = cells[~((late == FIRST_LATE) if last else late.str.startswith(LAST_LATE))]
-    delay = (cells["largest_delay"].fillna(0.0) * MICROSECONDS).round(3)
-    return cells.assign(delay=delay, t=cells["global_time_min"] * MICROSECONDS)
+class Cells(Table):
+    """One row per launch and cell."""
+
+    ranks: Ints = column("processes of the launch", "1")
+    synchronizer: Texts = column("what puts processes at the start")
+    operation: Texts = column("operation, blocking or not")
+    size: Ints = column("message size; 0 of a barrier", "B")
+    launch: Ints = column("number of the launch, from 1")
+
+
+class Times(Cells):
+    """Cells without a delay, and those in which the same rank is late."""
+
+    delay: Floats = column("delay of the late rank; 0: none", "us")
+    time_s: Floats = column("smallest global time", "s")
+    benefit_by_stamps: Floats = column("largest benefit by the stamps of a sample; NaN without a delay", "1")
+
+    @property
+    def t(self) -> Floats:
+        """The smallest global time, us."""
+        return self.time_s * MICROSECONDS
+
+
+class Benefits(Cells):
+    """Delay overlap benefits of cells with a delay."""
+
+    delay: Floats = column("delay of the late rank", "us")
+    t0: Floats = column("smallest global time without the delay", "us")
+    equation_5: Floats = column(
+        "(t0 + delay - t) / t, with t the smallest global time and the delay that the pattern plans", "%"
+    )
+    # Eq. 5 with the delay that each sample really has: a rank that is late in addition to the delayed one does not add
+    # to it.
+    by_stamps: Floats = column("(t0 - u) / t, with u the smallest time from the last entry to the last exit", "%")
+    ceiling: Floats = column("benefit if all is hidden, t = max(t0, delay)", "%")
+
+    def cells(self) -> list[tuple[Cell, Benefits]]:
+        """The launches of each cell, by operation, size, delay and ranks, rising."""
+        groups = self.groups(self.operation, self.size, self.delay, self.ranks)
+        return sorted(((Cell(*key), launches) for key, launches in groups), key=lambda group: group[0])
+
+
+class Cell(NamedTuple):
+    """A cell with a delay."""
+
+    operation: str
+    size: int
+    delay: float
+    ranks: int
+
+
+def times_of(cells: LaunchCells, last: bool = False) -> Times:
+    """The times of cells without a delay and of those in which rank 0 is late, or the last rank."""
+    left_out = [pattern == FIRST_LATE if last else str(pattern).startswith(LAST_LATE) for pattern in cells.pattern]
+    cells = cells[~np.array(left_out, bool)]
+    return Times(
+        **{each.name: getattr(cells, each.name) for each in Cells.columns()},
+        delay=np.round(np.nan_to_num(cells.largest_delay) * MICROSECONDS, 3),
+        time_s=cells.values("global_time_min"),
+        benefit_by_stamps=cells.values("overlap_benefit_min"),
+    )
 
 
 @dataclass(frozen=True)
@@ -102,31 +157,36 @@ class LateArrival:
             runs.append(replace(run, seconds=run.seconds + waits))
         return tuple(runs)
 
-    def label(self, form: str, size: int, delay: float | None) -> str:
-        """Returns the label of a line; barriers have panels of their own by form."""
-        words = [f"{size} B"] * bool(self.sizes) + ([] if delay is None else [f"{delay:g} us"])
+    def label(self, form: str, size: int, delay: float) -> str:
+        """The label of a line; barriers have panels of their own by form."""
+        words = [f"{size} B"] * bool(self.sizes) + [f"{delay:g} us"]
         return ", ".join(words) if not self.sizes else f"{form.capitalize()} {', '.join(words)}"
 
     def form_lines(
-        self, table: pd.DataFrame, forms: Sequence[str], wanted: Iterable[tuple[int, float, int | str]], delays: bool
+        self,
+        cells: Times | Benefits,
+        column: str,
+        scale: float,
+        forms: Sequence[str],
+        styles: Iterable[tuple[int, float, int | str]],
     ) -> list[Line]:
-        """Returns lines over processes, of some sizes and delays; two forms differ by style and marker.
+        """Lines over processes, of some sizes and delays; two forms differ by style and marker.
 
         Args:
-            table: as of `median_and_range`.
+            cells: those of one synchronizer.
+            column: of the values.
+            scale: factor for values.
             forms: of the operation.
-            wanted: sizes, delays and colors.
-            delays: whether labels have the delay.
+            styles: sizes, delays and colors.
         """
         lines = []
-        for size, delay, color in wanted:
-            for place, form in enumerate(forms):
-                part = table[(table["operation"] == form) & (table["size"] == size) & (table["delay"] == delay)]
-                part = part.sort_values("ranks")
-                values = (part["ranks"], part["median"], part["low"], part["high"])
-                marker = place if len(forms) > 1 else int(color)
-                label = self.label(form, size, delay if delays else None)
-                lines.append(Line(label, *values, color, ("-", "--")[place], marker))
+        for size, delay, color in styles:
+            for index, form in enumerate(forms):
+                chosen = cells[(cells.operation == form) & (cells.size == size) & (cells.delay == delay)]
+                medians = medians_and_ranges(chosen.ranks, getattr(chosen, column), scale)
+                values = (medians.x, medians.middle, medians.low, medians.high)
+                marker = index if len(forms) > 1 else int(color)
+                lines.append(Line(self.label(form, size, delay), *values, color, ("-", "--")[index], marker))
         return lines
 
 
@@ -140,35 +200,38 @@ class GlobalTime(LateArrival):
 
     def facts(self, results: Results) -> Facts:
         """Returns times without delay, on ranks with cores, and by how much a delay prolongs the operation."""
-        cells, site = with_delay(results.cells), results.site
-        judged = cells[(cells["synchronizer"] == JUDGED) & cells["size"].isin((0, SMALL))]
+        cells, site = times_of(results.launch_cells), results.site
+        judged = cells[(cells.synchronizer == JUDGED) & np.isin(cells.size, (0, SMALL))]
         measures: dict[str, Measured] = {}
         of_blocking: dict[int, np.ndarray] = {}
         for name, form in zip(("blocking", "nonblocking"), self.forms, strict=True):
-            rows = judged[(judged["operation"] == form) & (judged["delay"] == 0)]
-            every = {int(str(ranks)): part.set_index("launch")["t"] for ranks, part in rows.groupby("ranks")}
+            plain = judged[(judged.operation == form) & (judged.delay == 0)]
+            every = {
+                int(ranks): pd.Series(plain.t[plain.ranks == ranks], plain.launch[plain.ranks == ranks])
+                for ranks in np.unique(plain.ranks)
+            }
             kept = {ranks: values for ranks, values in every.items() if not site.crowded(ranks)}
             measures[f"all_{name}"], measures[name] = (each(some, " us") or missing() for some in (every, kept))
             if name == "blocking":
                 of_blocking = {ranks: values.to_numpy() for ranks, values in kept.items() if ranks <= self.up_to}
         measures |= growth(of_blocking, self.step_us)
-        measures["time_less_delay_and_operation"] = beyond_the_delay(judged[judged["ranks"] == site.full])
+        measures["time_less_delay_and_operation"] = beyond_the_delay(judged[judged.ranks == site.full])
         return Facts(measures, {"up_to": self.up_to})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         unit, scale = ("s", 1.0) if self.in_seconds else ("us", MICROSECONDS)
-        table = median_and_range(with_delay(results.cells), (*CELL, "synchronizer"), "global_time_min", scale)
-        wanted: list[tuple[int, float, int | str]] = [(0, delay, at) for at, delay in enumerate((0.0, *self.late))]
+        times = times_of(results.launch_cells)
+        styles: list[tuple[int, float, int | str]] = [(0, delay, at) for at, delay in enumerate((0.0, *self.late))]
         if self.sizes:
-            wanted = [(SMALL, delay, "#0072B2" if delay else "#000000") for delay in (*self.late, 0.0)]
+            styles = [(SMALL, delay, "#0072B2" if delay else "#000000") for delay in (*self.late, 0.0)]
         panels = []
         for synchronizer, words in SYNCHRONIZERS.items():
-            part = table[table["synchronizer"] == synchronizer]
+            cells = times[times.synchronizer == synchronizer]
             forms = (
                 {words: self.forms} if self.sizes else {f"{one.capitalize()}, {words}": (one,) for one in self.forms}
             )
             for title, some in forms.items():
-                lines = self.form_lines(part, some, wanted, delays=True)
+                lines = self.form_lines(cells, "time_s", scale, some, styles)
                 scales = ("positions", "log" if self.in_seconds else "linear")
                 panels.append(Panel(lines, "number of processes", f"global time [{unit}]", title, *scales))
         point = "Median over launches of the smallest global time in each; bars: smallest to largest launch. "
@@ -182,15 +245,16 @@ class GlobalTime(LateArrival):
         return (make_picture(name, title, f"{point}{shown} {HOW_HERE}", panels),)
 
 
-def beyond_the_delay(cells: pd.DataFrame) -> Places:
-    """Returns the time of a delayed operation beyond delay and operation, by its form."""
-    table = median_and_range(cells, CELL, "t", 1.0)
-    late = table[table["delay"] == table["delay"].max()]
-    joined = late.merge(table[table["delay"] == 0], on=["operation"], suffixes=("", "_plain"))
-    extra = joined["median"] - joined["delay"] - joined["median_plain"]
-    notes = [f"on {row.ranks} ranks, {row.delay:g} us late" for row in joined.itertuples()]
-    measures = [Measure([one], " us", note=note) for one, note in zip(extra, notes, strict=True)]
-    return dict(zip(joined["operation"], measures, strict=True))
+def beyond_the_delay(cells: Times) -> Places:
+    """The time of a delayed operation beyond delay and operation, by its form."""
+    longest = cells.delay.max(initial=0.0)
+    measures: dict[str, Measure] = {}
+    for form in dict.fromkeys(cells.operation[cells.delay == longest]):
+        late, plain = (cells[(cells.operation == form) & (cells.delay == delay)] for delay in (longest, 0.0))
+        if len(plain) and longest:
+            extra = np.median(late.t) - longest - np.median(plain.t)
+            measures[form] = Measure([extra], " us", note=f"on {late.ranks[0]} ranks, {longest:g} us late")
+    return measures
 
 
 def growth(by_ranks: Mapping[int, np.ndarray], step_us: float) -> dict[str, Measured]:
@@ -206,137 +270,159 @@ def growth(by_ranks: Mapping[int, np.ndarray], step_us: float) -> dict[str, Meas
         f"a logarithm and a line fit equally well on fewer than {FEW_COUNTS} numbers of ranks with a core each; here "
         f"there are {len(counts)}"
     )
-    found: dict[str, Measured] = {
-        "growth": few,
-        "logarithmic_less_linear_growth": few,
-        "per_doubling": missing("it takes two numbers of ranks with a core each"),
-    }
+    total = logarithmic = few
+    per_doubling = missing("it takes two numbers of ranks with a core each")
     if len(counts) > 1:
         longest = float(np.median(times, axis=0).max())
         short = f"the operation takes {longest:.3g} us at most here, so that no step could be of {step_us:g} us"
         slopes = np.polyfit(np.log2(counts), times.T, 1)[0]
-        found["per_doubling"] = Measure(slopes, " us", signed=True, obstacle=short if longest < step_us else "")
+        per_doubling = Measure(slopes, " us", signed=True, obstacle=short if longest < step_us else "")
     if len(counts) >= FEW_COUNTS:
         shapes = [(scale - scale[0]) / (scale[-1] - scale[0]) for scale in (np.log2(counts), counts)]
         fit = np.linalg.lstsq(np.stack([*shapes, np.ones_like(counts)], axis=1), times.T, rcond=None)[0]
-        found["growth"] = Measure(fit[0] + fit[1], " us", signed=True)
-        found["logarithmic_less_linear_growth"] = Measure(fit[0] - fit[1], " us", signed=True)
-    return found
+        total = Measure(fit[0] + fit[1], " us", signed=True)
+        logarithmic = Measure(fit[0] - fit[1], " us", signed=True)
+    return {"growth": total, "logarithmic_less_linear_growth": logarithmic, "per_doubling": per_doubling}
 
 
-def benefit_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """Computes delay overlap benefits, in per cent.
-
-    Args:
-        cells: those of `with_delay`.
-
-    Returns:
-        A row per launch and cell with a delay: `SHARED`, `delay` and `t0` in us, and
-        `equation_5`: (t0 + delay - t) / t, of the smallest global times and the delay that was asked for;
-        `by_stamps`: (t0 - u) / t with u the smallest time from the last entry to the last exit. That is Eq. 5 with the
-        delay that each sample really had, so a rank that comes late in addition to the delayed one does not add to it;
-        `ceiling`: the benefit that is left of all that is hidden, t = max(t0, delay).
-    """
-    without = cells.loc[cells["delay"] == 0, [*SHARED, "t"]].rename(columns={"t": "t0"})
-    table = cells[cells["delay"] > 0].merge(without, on=SHARED)
-    t0, t, delay = table["t0"], table["t"], table["delay"]
-    table["equation_5"] = PERCENT * (t0 + delay - t) / t
-    table["by_stamps"] = PERCENT * table["overlap_benefit_min"]
-    table["ceiling"] = PERCENT * np.minimum(t0, delay) / np.maximum(t0, delay)
-    return table[[*SHARED, "delay", "t0", "equation_5", "by_stamps", "ceiling"]]
-
-
-def with_room(table: pd.DataFrame) -> pd.DataFrame:
-    """Returns a row per cell that has room for `ROOM` points, a column per launch: benefits in per cent."""
-    wide = table.set_index([*CELL, "launch"])["equation_5"].unstack("launch")
-    return wide[table.groupby(CELL)["ceiling"].median().reindex(wide.index) >= ROOM]
-
-
-def no_room(table: pd.DataFrame) -> Measure:
-    """Says what limits the benefit here."""
-    if table.empty:
-        return missing("no ranks with a core each were measured with and without a delay")
-    medians = table.groupby(CELL)[["ceiling", "t0"]].median()
-    return missing(
-        f"all that can be hidden would be a benefit of {between(medians['ceiling'], ' %')} here, since the operation "
-        f"takes {between(medians['t0'], ' us')}, and too few cells have room for {ROOM:g} %"
+def benefits_of(times: Times) -> Benefits:
+    """Delay overlap benefits, each against the cell of the same launch without a delay."""
+    shared = [each.name for each in Cells.columns()]
+    plain = times[times.delay == 0].frame(*shared, "time_s").rename(columns={"time_s": "plain_s"})
+    pairs = times[times.delay > 0].frame().merge(plain, on=shared)
+    late, t0 = Times.of_frame(pairs), pairs.plain_s.to_numpy() * MICROSECONDS
+    return Benefits(
+        **{name: getattr(late, name) for name in shared},
+        delay=late.delay,
+        t0=t0,
+        equation_5=PERCENT * (t0 + late.delay - late.t) / late.t,
+        by_stamps=PERCENT * late.benefit_by_stamps,
+        ceiling=PERCENT * np.minimum(t0, late.delay) / np.maximum(t0, late.delay),
     )
 
 
-def over_cells(wide: pd.DataFrame, note: str = "") -> Measure:
-    """Returns the median over cells of each launch."""
-    return Measure(wide.median(axis="index").to_numpy(), POINTS, signed=True, note=note)
+@dataclass(frozen=True)
+class RoomyCells:
+    """Benefits of cells that have room for `ROOM` points.
+
+    Attributes:
+        cells: rising.
+        percent: their benefits, shape (cells, launches); NaN where a launch lacks a cell.
+    """
+
+    cells: tuple[Cell, ...]
+    percent: Floats
+
+    def of_form(self, form: str) -> RoomyCells:
+        rows = [row for row, cell in enumerate(self.cells) if cell.operation == form]
+        return RoomyCells(tuple(self.cells[row] for row in rows), self.percent[rows])
+
+    def differences(self, field: str, value: Any, other: Any) -> RoomyCells:  # noqa: ANN401
+        """The benefits of cells with a value of a field, less those of the cells that differ in it alone."""
+        rows = {cell: row for row, cell in enumerate(self.cells)}
+        pairs = {
+            cell: (row, rows[twin])
+            for cell, row in rows.items()
+            if getattr(cell, field) == value and (twin := cell._replace(**{field: other})) in rows
+        }
+        first, second = np.array(list(pairs.values()), int).reshape(-1, 2).T
+        percent = self.percent[first] - self.percent[second]
+        known = np.isfinite(percent).any(axis=1)
+        return RoomyCells(tuple(itertools.compress(pairs, known)), percent[known])
+
+    def median(self, note: str = "") -> Measure:
+        """The median over cells of each launch."""
+        return Measure(pd.DataFrame(self.percent).median().to_numpy(), POINTS, signed=True, note=note)
 
 
-def benefit_measures(table: pd.DataFrame, forms: tuple[str, str], sizes: Sequence[int]) -> dict[str, Measured]:
-    """Returns the measures of benefits, from a table on ranks with a core each.
+def with_room(table: Benefits) -> RoomyCells:
+    """The cells that have room for `ROOM` points."""
+    launches = np.unique(table.launch)
+    cells = {cell: benefits for cell, benefits in table.cells() if np.median(benefits.ceiling) >= ROOM}
+    percent = np.full((len(cells), len(launches)), np.nan)
+    for row, benefits in enumerate(cells.values()):
+        percent[row, np.searchsorted(launches, benefits.launch)] = benefits.equation_5
+    return RoomyCells(tuple(cells), percent)
+
+
+def no_room(table: Benefits) -> Measure:
+    """A missing measure, with the limits of the benefit here."""
+    if not len(table):
+        return missing("no ranks with a core each were measured with and without a delay")
+    ceilings, times = (
+        [float(np.median(getattr(benefits, name))) for _, benefits in table.cells()] for name in ("ceiling", "t0")
+    )
+    return missing(
+        f"all that can be hidden would be a benefit of {between(ceilings, ' %')} here, since the operation "
+        f"takes {between(times, ' us')}, and too few cells have room for {ROOM:g} %"
+    )
+
+
+def benefit_measures(table: Benefits, forms: tuple[str, str], sizes: Sequence[int]) -> dict[str, Measured]:
+    """The measures of benefits, from a table on ranks with a core each.
 
     Differences between sizes, forms and delays are taken within launches and cells.
     """
-    wide, room = with_room(table), no_room(table)
-    small, many = table[table["size"] == SMALL], table[table["ranks"] > MANY]
+    cells, room = with_room(table), no_room(table)
+    small, many, few = table[table.size == SMALL], table[table.ranks > MANY], table[table.ranks < MANY]
     too_few = missing(f"it takes more than {MANY} ranks with a core each")
-    found: dict[str, Measured] = {
-        name: over_cells(part, f"median of {len(part)} cells with room for it") if len(part) else lacking
-        for name, part, lacking in (
-            ("benefit", wide, room),
-            ("benefit_of_few", with_room(table[table["ranks"] <= MANY]), room),
+    measures: dict[str, Measured] = {
+        name: roomy.median(f"median of {len(roomy.cells)} cells with room for it") if roomy.cells else lacking
+        for name, roomy, lacking in (
+            ("benefit", cells, room),
+            ("benefit_of_few", with_room(table[table.ranks <= MANY]), room),
             ("benefit_of_many", with_room(many), no_room(many) if len(many) else too_few),
         )
     }
-    of_small = {str(form): over_cells(part) for form, part in with_room(small).groupby("operation")}
-    found["benefit_of_small_messages"] = of_small or no_room(small)
-
-    def at(part: pd.DataFrame, level: str, key: object) -> pd.DataFrame:
-        return part[part.index.get_level_values(level) == key].droplevel(level)
-
-    def less(part: pd.DataFrame, level: str, key: object, other: object) -> pd.DataFrame:
-        one = at(part, level, key)
-        return (one - at(part, level, other).reindex(one.index)).dropna(how="all")
-
-    larger = pd.concat({size: less(wide, "size", size, SMALL) for size in sizes if size != SMALL}, names=["size"])
-    found["more_than_of_small_messages"] = {
-        f"{form}, {size} bytes": over_cells(part) for (form, size), part in larger.groupby(["operation", "size"])
+    forms_of_small = {form: with_room(small).of_form(form) for form in sorted(forms)}
+    measures["benefit_of_small_messages"] = {
+        form: roomy.median() for form, roomy in forms_of_small.items() if roomy.cells
+    } or no_room(small)
+    larger = {size: cells.differences("size", size, SMALL) for size in sorted(sizes) if size != SMALL}
+    measures["more_than_of_small_messages"] = {
+        f"{form}, {size} bytes": of_form.median()
+        for form in sorted(forms)
+        for size, differences in larger.items()
+        if (of_form := differences.of_form(form)).cells
     } or room
-    for name, own, other in (("blocking", *forms), ("nonblocking", *reversed(forms))):
-        step = less(wide, "operation", own, other)
-        found[f"more_of_the_{name}_form"] = over_cells(step) if len(step) else room
-    few = table[table["ranks"] < MANY]
-    for name, part, order in (("more_than", few, 1), ("less_than", many, -1)):
-        cells = with_room(part)
-        delays = sorted(set(cells.index.get_level_values("delay")))
-        found[f"{name}_of_the_next_longer_delay"] = {
-            f"{short:g} us": over_cells(order * step)
-            for short, long in pairwise(delays)
-            if len(step := less(cells, "delay", short, long))
-        } or (no_room(part) if len(part) or part is few else too_few)
-    return found
+    for name, form, other in (("blocking", *forms), ("nonblocking", *reversed(forms))):
+        step = cells.differences("operation", form, other)
+        measures[f"more_of_the_{name}_form"] = step.median() if step.cells else room
+    for name, benefits, sign in (("more_than", few, 1), ("less_than", many, -1)):
+        roomy = with_room(benefits)
+        delays = sorted({cell.delay for cell in roomy.cells})
+        measures[f"{name}_of_the_next_longer_delay"] = {
+            f"{short:g} us": replace(step, percent=sign * step.percent).median()
+            for short, long in itertools.pairwise(delays)
+            if (step := roomy.differences("delay", short, long)).cells
+        } or (no_room(benefits) if len(benefits) or benefits is few else too_few)
+    return measures
 
 
 @dataclass(frozen=True)
 class Benefit(LateArrival):
     """Delay overlap benefits over processes."""
 
-    def label(self, form: str, size: int, delay: float | None) -> str:
-        """Returns the label of a line: of each size, or of each delay where there are no sizes."""
+    def label(self, form: str, size: int, delay: float) -> str:
+        """The label of a line: of each size, or of each delay where there are no sizes."""
         return f"{form.capitalize()} {f'{size} B' if self.sizes else f'{delay:g} us'}"
 
     def facts(self, results: Results) -> Facts:
-        table = benefit_table(with_delay(results.cells))
-        on_cores = table["ranks"].map(lambda ranks: not results.site.crowded(int(ranks))).astype(bool)
-        judged = table[on_cores & (table["synchronizer"] == JUDGED)]
+        table = benefits_of(times_of(results.launch_cells))
+        on_cores = np.array([not results.site.crowded(int(ranks)) for ranks in table.ranks], bool)
+        judged = table[on_cores & (table.synchronizer == JUDGED)]
         return Facts(benefit_measures(judged, self.forms, self.sizes or (0, SMALL)))
 
-    def panel(self, table: pd.DataFrame, synchronizer: str, metric: str, delays: Sequence[float], title: str) -> Panel:
-        """Returns lines of each size, or of each delay where there are no sizes."""
-        part = median_and_range(table[table["synchronizer"] == synchronizer], CELL, metric, 1.0)
+    def panel(self, table: Benefits, synchronizer: str, column: str, delays: Sequence[float], title: str) -> Panel:
+        """Lines of each size, or of each delay where there are no sizes."""
         cells = [(size, delay) for size in self.sizes or (0,) for delay in delays]
-        lines = self.form_lines(part, self.forms, [(*cell, place) for place, cell in enumerate(cells)], delays=True)
+        styles = [(*cell, color) for color, cell in enumerate(cells)]
+        lines = self.form_lines(table[table.synchronizer == synchronizer], column, 1.0, self.forms, styles)
         axes = ("number of processes", "delay overlap benefit [%]")
         return Panel(lines, *axes, title, x_scale="positions", y_at=0.0)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        table, last = (benefit_table(with_delay(results.cells, one)) for one in (False, True))
+        table, last = (benefits_of(times_of(results.launch_cells, late)) for late in (False, True))
         late, shorter = self.late, self.shorter
         far, near = (f"{', '.join(f'{delay:g}' for delay in some)} us late" for some in (late, shorter))
         listings = [(table, one, "equation_5", late, f"{words}, {far}") for one, words in SYNCHRONIZERS.items()][1:]

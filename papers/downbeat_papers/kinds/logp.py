@@ -66,7 +66,7 @@ class Pipelining(Cells):
 
     def times(self, results: Results) -> tuple[Floats, Floats]:
         """Returns numbers of calls, and when the last rank leaves in us, per call, shape (launches, calls)."""
-        calls = np.unique(results.cells["calls"].to_numpy())
+        calls = np.unique(results.launch_cells.calls)
         found = [self.measured(results, of=LAST, operation="bcast", calls=count) for count in calls]
         table = pd.DataFrame({place: one.values for place, one in enumerate(found) if isinstance(one, Measure)})
         return calls.astype(float), table.dropna().to_numpy(float)

@@ -9,12 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
+from downbeat.data.clock_files import OfDimension
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
 from downbeat.run.durations import start_seconds
+from downbeat.tables import Floats, Texts, column
 from downbeat.text import MICROSECONDS
-from numpy.typing import NDArray
 
 from downbeat_papers.claims import Facts, Found, Measure, missing
 from downbeat_papers.draw import median_line
@@ -22,7 +23,6 @@ from downbeat_papers.results import Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import MPICH, OPEN_MPI, Site
 
-Floats = NDArray[np.float64]
 BINS = 200
 MOST_DRAWN = 99.0  # percentile at which histograms end; the tail is drawn whole beside them
 TAIL_POINTS = 400
@@ -48,6 +48,23 @@ def network(results: Results, label: str) -> str:
     if results.site.nodes != 1:
         return f"{run.library}, {'TCP' if tcp else 'as the launcher has it'}"
     return f"{run.library}, {'TCP over loopback' if tcp else 'shared memory'}"
+
+
+class Trips(OfDimension):
+    """A launch of `downbeat-bench rtt`: round trips of a pair, and the stop rule on them."""
+
+    pair: Texts = column("ranks of the pair")
+    rtt: Floats = column("round trips, shape (pairs, samples)", "s")
+    clock_difference: Floats = column("clock of the peer at its reply less that of the caller before, likewise", "s")
+    true_offset_before: Floats = column("true offset of the clocks before the round trips; NaN: not known", "s")
+    true_offset_after: Floats = column("true offset after them; NaN: not known", "s")
+    stop_rule_excess: Floats = column("shortest round trip / the shortest of all, less 1, shape (pairs, n)", "1")
+    stop_rule_cost: Floats = column("round trips until the rule stops, likewise", "1")
+
+    @property
+    def latency_us(self) -> Floats:
+        """Half of each round trip of the first pair."""
+        return np.asarray(self.rtt[0] / 2 * MICROSECONDS)
 
 
 # Estimators of one offset from many exchanges; each takes offsets and round trips, shape (drawings, exchanges).
@@ -81,12 +98,13 @@ def offset_errors(data: xr.Dataset) -> dict[str, float] | None:
     Returns:
         None where the true offset is not known.
     """
-    if "true_offset_before" not in data:
+    file = Trips.of(data)
+    if np.isnan(file.true_offset_before[0]):
         return None
-    rtts = data["rtt"].to_numpy()[0]
+    rtts = file.rtt[0]
     # Both clocks have the same rate, known with a small error, so the drift that is left is linear.
-    before, after = (float(data[f"true_offset_{end}"][0]) for end in ("before", "after"))
-    errors = data["clock_difference"].to_numpy()[0] - rtts / 2 - np.linspace(before, after, len(rtts))
+    true_offset = np.linspace(float(file.true_offset_before[0]), float(file.true_offset_after[0]), len(rtts))
+    errors = file.clock_difference[0] - rtts / 2 - true_offset
     whole = len(rtts) // EXCHANGES * EXCHANGES
     drawn, of = errors[:whole].reshape(-1, EXCHANGES), rtts[:whole].reshape(-1, EXCHANGES)
     return {name: float(np.sqrt((one(drawn, of) ** 2).mean())) for name, one in ESTIMATORS.items()}
@@ -134,7 +152,7 @@ class RoundTrips:
         errors: dict[str, dict[str, Measure]] = {name: {} for name in ESTIMATORS}
         for label in results.have():
             files, name = results.datasets(label), network(results, label)
-            latencies = files[0]["rtt"].to_numpy()[0] / 2 * MICROSECONDS
+            latencies = Trips.of(files[0]).latency_us
             middle, beyond = np.median(latencies), float(np.mean(latencies > 1.1 * latencies.min()))
             described.append(
                 f"{name}: median {middle:.3g} us, {beyond:.0%} more than 10 % above the shortest, the longest "
@@ -152,7 +170,7 @@ class RoundTrips:
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         panels, tails = [], []
         for position, label in enumerate(results.have()):
-            latencies = results.datasets(label)[0]["rtt"].to_numpy()[0] / 2 * MICROSECONDS
+            latencies = Trips.of(results.datasets(label)[0]).latency_us
             end = float(np.percentile(latencies, MOST_DRAWN))
             counts, edges = np.histogram(latencies, bins=BINS, range=(float(latencies.min()), end))
             histogram = Line("", edges, np.append(counts, 0), color=position, style="steps")
@@ -176,15 +194,14 @@ class StopRule:
 
     def recorded(self, results: Results) -> dict[str, tuple[Floats, Floats, Floats]]:
         """Returns N, the excess in % and the cost of each launch, both (launches, n), by network."""
-        found = {}
+        recorded = {}
         for label in results.have():
-            files = results.datasets(label)
-            excess, cost = (
-                np.stack([data[name].to_numpy()[0] for data in files])
-                for name in ("stop_rule_excess", "stop_rule_cost")
-            )
-            found[network(results, label)] = files[0]["n"].to_numpy(), excess * 100, cost
-        return found
+            datasets = results.datasets(label)
+            files = [*map(Trips.of, datasets)]
+            excess = np.stack([file.stop_rule_excess[0] for file in files]) * 100
+            cost = np.stack([file.stop_rule_cost[0] for file in files])
+            recorded[network(results, label)] = datasets[0].n.to_numpy(), excess, cost
+        return recorded
 
     def facts(self, results: Results) -> Facts:
         excesses, costs = {}, {}

@@ -14,6 +14,7 @@ import pandas as pd
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
+from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import MICROSECONDS
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, each, missing, undecided
@@ -24,9 +25,10 @@ from downbeat_papers.results import (
     LATENCY,
     MEDIAN,
     SAME_MESSAGE,
+    LaunchCells,
     Results,
-    mean_and_deviation,
-    median_and_range,
+    means_and_deviations,
+    medians_and_ranges,
 )
 from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import MPICH, OPEN_MPI, Site
@@ -48,7 +50,7 @@ SMALL = 1024  # bytes; the text calls messages small without saying where that e
 DEFAULTS = {"mpich": "MPICH (for MVAPICH2)", "default": "Open MPI default"}
 MVAPICH = "mvapich2"  # an algorithm that some sites have beside Open MPI's
 OSU_MAXIMUM = "max_of_means"  # of a cell: the maximum of OSU's benchmarks
-COLUMNS = {"average": (LATENCY, MEDIAN), "maximum": (OSU_MAXIMUM, "latency_max_median")}  # and their medians
+STATISTICS = {"average": (LATENCY, MEDIAN), "maximum": (OSU_MAXIMUM, "latency_max_median")}  # and their medians
 MEANING = {
     "average": "mean over ranks",
     "maximum": "largest over ranks, of means over calls; the median is of each call's largest",
@@ -61,22 +63,57 @@ def shorts_of(whose: str) -> dict[str, str]:
     return SHORT | ({HARMONIZE: whose.removeprefix("-")} if whose else {})
 
 
-def with_lines(cells: pd.DataFrame, collective: str) -> pd.DataFrame:
-    """Returns the cells of a collective with the name of their `line`: "mpich", or Open MPI's algorithm."""
-    cells = cells[cells["operation"] == collective]
-    algorithm = cells["algorithm"].astype(str)
-    mpich = cells["label"].astype(str).str.startswith("mpich") | (algorithm == MVAPICH)
-    return cells.assign(line=algorithm.mask(mpich, "mpich"))
+class LineCells(LaunchCells):
+    """The cells of a collective, with the names of their lines."""
+
+    line: Texts = column('"mpich", or the algorithm of Open MPI')
 
 
-def deltas(cells: pd.DataFrame, column: str = LATENCY) -> pd.DataFrame:
-    """Returns latency under the barrier / latency under harmonize, launch by launch (Schuchart 2023, section 6.1).
+def line_names(labels: Iterable[object], algorithms: Iterable[object]) -> Texts:
+    """The lines of cells, by the labels of their runs and their algorithms."""
+    return np.array(
+        [
+            "mpich" if str(label).startswith("mpich") or algorithm == MVAPICH else str(algorithm)
+            for label, algorithm in zip(labels, algorithms, strict=True)
+        ],
+        dtype=object,
+    )
 
-    The columns are `line`, `size`, `launch` and `delta`; `column` is that of the latency.
-    """
-    wide = cells.pivot_table(index=["line", "size", "launch"], columns="synchronizer", values=column)
-    wide = wide.reindex(columns=[BARRIER, HARMONIZE])
-    return wide.assign(delta=wide[BARRIER] / wide[HARMONIZE]).dropna().reset_index()
+
+def with_lines(cells: LaunchCells, collective: str) -> LineCells:
+    """The cells of a collective with the names of their lines."""
+    cells = cells[cells.operation == collective]
+    return cells.extended(LineCells, source=cells.source, line=line_names(cells.label, cells.algorithm))
+
+
+class LinePoints(Table):
+    """Values of launches, by line and position."""
+
+    line: Texts = column("name of the line")
+    synchronizer: Texts = column("of the launches; empty of a ratio of two")
+    position: Ints = column("message size in bytes, or number of ranks")
+    launch: Ints = column("number of the launch, from 1")
+    value: Floats = column("latency in s, or ratio of two")
+
+
+def latency_points(cells: LineCells, x: str, statistic: str) -> LinePoints:
+    """The latencies of cells over `x`, "size" or "ranks"."""
+    return LinePoints(
+        line=cells.line,
+        synchronizer=cells.synchronizer,
+        position=getattr(cells, x),
+        launch=cells.launch,
+        value=cells.values(statistic),
+    )
+
+
+def deltas(cells: LineCells, statistic: str = LATENCY) -> LinePoints:
+    """Latency under the barrier / latency under harmonize over sizes, by launch (Schuchart 2023, section 6.1)."""
+    frame = latency_points(cells, "size", statistic).frame()
+    keys = ["line", "position", "launch"]
+    wide = frame.pivot_table(index=keys, columns="synchronizer", values="value").reindex(columns=[BARRIER, HARMONIZE])
+    ratios = (wide[BARRIER] / wide[HARMONIZE])[wide.notna().all(axis="columns")].rename("value").reset_index()
+    return LinePoints.of_frame(ratios.assign(synchronizer=""))
 
 
 @dataclass(frozen=True)
@@ -114,15 +151,17 @@ class Scaling:
             "before the wait, so that late starts with flag 1 count. Claims are judged by the paper's."
         )
 
-    def parts(self, results: Results) -> dict[str, pd.DataFrame]:
-        """Returns the cells of Downbeat's configuration, and of the paper's where there are any, by `WHOSE`."""
-        paper = results.cells["label"].astype(str).str.endswith(PUBLISHED)
+    def configurations(self, results: Results) -> dict[str, LaunchCells]:
+        """The cells of Downbeat's configuration, and of the paper's where there are any, by `WHOSE`."""
+        cells = results.launch_cells
+        paper = np.array([str(label).endswith(PUBLISHED) for label in cells.label], bool)
         measured = dict.fromkeys(PUBLISHED if label.endswith(PUBLISHED) else "" for label in results.have())
-        return {whose: results.cells[paper if whose else ~paper] for whose in measured}
+        return {whose: cells[paper if whose else ~paper] for whose in measured}
 
-    def judged(self, results: Results) -> pd.DataFrame:
-        """Returns the cells that claims are judged by: the paper's configuration if it was measured."""
-        return results.cells if not results.site.published else self.parts(results).get(PUBLISHED, results.cells[:0])
+    def judged(self, results: Results) -> LaunchCells:
+        """The cells that claims are judged by: the paper's configuration if it was measured."""
+        cells = results.launch_cells
+        return cells if not results.site.published else self.configurations(results).get(PUBLISHED, cells[:0])
 
     def line_runs(self, site: Site, collective: str, ranks: int, sizes: str, suffix: str = "") -> list[Run]:
         """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
@@ -152,55 +191,52 @@ class Scaling:
     def panels(
         self,
         there: Iterable[str],
-        means: pd.DataFrame,
-        medians: pd.DataFrame,
-        columns: tuple[str, str],
+        of: Iterable[LinePoints],
         x: str,
         y: str,
         scale: float,
-        whose: str,
+        shorts: Mapping[str, str],
     ) -> list[Panel]:
-        """Returns the paper's panel, mean and standard deviation over launches, and beside it one of medians.
+        """The paper's panel, mean and standard deviation over launches, and beside it medians.
 
         Args:
             there: names of the lines.
-            means: a row per launch, `line` and position, and `synchronizer` where lines are of one.
-            medians: the same.
-            columns: those of either.
+            of: values for means, and those for medians.
             x: the position, "size" or "ranks".
             y: label of the axis.
             scale: factor for values.
-            whose: configuration, of `WHOSE`.
+            shorts: words for synchronizers; of a ratio none.
         """
-        by = [name for name in ("line", "synchronizer", x) if name in means]
-        mean = mean_and_deviation(means, by, columns[0], scale)
-        median = median_and_range(medians, by, columns[1], scale)
-        panels, shorts = [], shorts_of(whose)
-        for title, table, column in (("mean of means, as in the paper", mean, "mean"), ("medians", median, "median")):
-            marks = []
+        panels, summaries = [], (means_and_deviations, medians_and_ranges)
+        titles = ("mean of means, as in the paper", "medians")
+        for title, points, summarize in zip(titles, of, summaries, strict=True):
+            lines = []
             for name in there:
                 color, words = list(self.lines).index(name), self.lines[name]
-                for synchronizer in shorts if "synchronizer" in table else ("",):
-                    part = table[table["line"] == name].sort_values(x)
-                    part = part[part["synchronizer"] == synchronizer] if synchronizer else part
-                    label = f"{words}, {shorts[synchronizer]}" if synchronizer else words
-                    values = (part[x], part[column], part["low"], part["high"])
-                    marks.append(Line(label, *values, color, STYLES.get(synchronizer, "-")))
+                for synchronizer, short in (shorts or {"": ""}).items():
+                    chosen = points[(points.line == name) & (points.synchronizer == synchronizer)]
+                    over = summarize(chosen.position, chosen.value, scale)
+                    label = f"{words}, {short}" if short else words
+                    style = STYLES.get(synchronizer, "-")
+                    lines.append(Line(label, over.x, over.middle, over.low, over.high, color, style))
             label, x_scale = AXES[x]
-            panels.append(Panel(marks, label, y, title, x_scale, "log", y_at=None if "synchronizer" in table else 1.0))
+            panels.append(Panel(lines, label, y, title, x_scale, "log", y_at=None if shorts else 1.0))
         return panels
 
-    def latencies(self, cells: pd.DataFrame, position: str, obstacle: str = "") -> dict[str, Measured]:
-        """Returns latencies in us of each line after either synchronizer, e.g. `linear.barrier`, at each position."""
-        unit = "ranks" if position == "ranks" else "bytes"
+    def latencies(self, cells: LineCells, x: str, obstacle: str = "") -> dict[str, Measured]:
+        """Latencies in us of each line after either synchronizer, e.g. `linear.barrier`, at each position."""
+        unit = "ranks" if x == "ranks" else "bytes"
         few = missing(f"{NOT_MEASURED}: it takes both MPI libraries, and ranks with a core each")
-        found: dict[str, Measured] = {}
-        for name in self.lines:
-            for synchronizer, short in SHORT.items():
-                part = cells[(cells["line"] == name) & (cells["synchronizer"] == synchronizer)]
-                times = {at: rows.set_index("launch")[LATENCY] * MICROSECONDS for at, rows in part.groupby(position)}
-                found[f"{name}.{short}"] = each(times, " us", f"{{}} {unit}", obstacle=obstacle) or few
-        return found
+        measures: dict[str, Measured] = {}
+        points = latency_points(cells, x, LATENCY)
+        for name, (synchronizer, short) in product(self.lines, SHORT.items()):
+            chosen = points[(points.line == name) & (points.synchronizer == synchronizer)]
+            times = {
+                position: pd.Series(launches.value * MICROSECONDS, launches.launch)
+                for position, launches in sorted(chosen.groups(chosen.position), key=lambda group: group[0])
+            }
+            measures[f"{name}.{short}"] = each(times, " us", f"{{}} {unit}", obstacle=obstacle) or few
+        return measures
 
 
 @dataclass(frozen=True)
@@ -227,21 +263,21 @@ class MessageScaling(Scaling):
         ranks, measures = results.runs[0].ranks, dict[str, dict[str, Measured]]()
         for collective in self.collectives:
             cells = with_lines(self.judged(results), collective)
-            frame = deltas(cells)
-            means = frame.groupby(["line", "size"])["delta"].mean()
+            ratios = deltas(cells)
+            means = [launches.value.mean() for _, launches in ratios.groups(ratios.line, ratios.position)]
             alike = SAME_MESSAGE if ranks == 2 and collective == "bcast" else ""
-            found: dict[str, Measured] = {
+            of_collective: dict[str, Measured] = {
                 "delta": Found(None, between(means)),
-                **self.delta_measures(frame, ranks),
+                **self.delta_measures(ratios, ranks),
                 **self.latencies(cells, "size", alike),
             }
             if crowding := results.crowding(ranks):
-                found = {name: undecided(one, crowding) for name, one in found.items()}
-            for name, one in found.items():
-                measures.setdefault(name, {})[f"MPI_{collective.capitalize()}"] = one
-        return Facts(measures if len(self.collectives) > 1 else found)
+                of_collective = {name: undecided(measure, crowding) for name, measure in of_collective.items()}
+            for name, measure in of_collective.items():
+                measures.setdefault(name, {})[f"MPI_{collective.capitalize()}"] = measure
+        return Facts(measures if len(self.collectives) > 1 else of_collective)
 
-    def delta_measures(self, frame: pd.DataFrame, ranks: int) -> dict[str, Measured]:
+    def delta_measures(self, ratios: LinePoints, ranks: int) -> dict[str, Measured]:
         """Returns delta of each line, the mean over sizes (`linear`), over small ones (`linear.small`), at each size.
 
         And by how much more each line is affected than each other one: the mean over sizes of the logarithm of its
@@ -252,8 +288,8 @@ class MessageScaling(Scaling):
         affected: dict[str, np.ndarray] = {}
         for name in self.lines:
             obstacle = SAME_MESSAGE if ranks == 2 and name not in DEFAULTS else ""
-            part = frame[frame["line"] == name]
-            table = part.pivot(index="launch", columns="size", values="delta").astype(float).apply(np.log)
+            of_line = ratios[ratios.line == name].frame("launch", "position", "value")
+            table = of_line.pivot(index="launch", columns="position", values="value").apply(np.log)
             for suffix, some in (("", table), (".small", table[[size for size in table if int(str(size)) <= SMALL]])):
                 values = np.exp(some.mean(axis="columns").to_numpy())
                 found[name + suffix] = Measure(values, obstacle=obstacle) if some.size else missing()
@@ -284,16 +320,17 @@ class MessageScaling(Scaling):
             f"{POINT}Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 the "
             "barrier makes the operation look slower. MPIX_Harmonize is "
         )
-        for (whose, part), collective in product(reversed(self.parts(results).items()), self.collectives):
-            cells = with_lines(part, collective)
+        for (whose, measured), collective in product(reversed(self.configurations(results).items()), self.collectives):
+            cells = with_lines(measured, collective)
             own = f"{name}-{collective}" if len(self.collectives) > 1 else name
             title = f"MPI_{collective.capitalize()}, message scaling, {results.runs[0].ranks} ranks"
-            a = self.panels(there, cells, cells, COLUMNS["average"], "size", "latency [us]", MICROSECONDS, whose)
-            ratios = (deltas(cells), deltas(cells, MEDIAN), ("delta", "delta"))
-            b = self.panels(there, *ratios, "size", f"delta = barrier / {shorts_of(whose)[HARMONIZE]}", 1.0, whose)
+            latencies = (latency_points(cells, "size", statistic) for statistic in (LATENCY, MEDIAN))
+            a = self.panels(there, latencies, "size", "latency [us]", MICROSECONDS, shorts_of(whose))
+            ratios = (deltas(cells, statistic) for statistic in (LATENCY, MEDIAN))
+            b = self.panels(there, ratios, "size", f"delta = barrier / {shorts_of(whose)[HARMONIZE]}", 1.0, {})
             more = f"{WHOSE[whose]}."
             more += DATATYPES if "reduce" in collective else ""
-            more += results.site.remarks["lines"]
+            more += results.site.remark_on_lines
             drawn += [
                 make_picture(f"{own}a{whose}", f"{title}{OWN[whose]}: absolute values", of_a + more, a, share_y=True),
                 make_picture(f"{own}b{whose}", f"{title}{OWN[whose]}: ratio", of_b + more, b, share_y=True),
@@ -301,15 +338,14 @@ class MessageScaling(Scaling):
         return tuple(drawn)
 
 
-def unevenness(cells: pd.DataFrame, synchronizer: str, column: str = LATENCY) -> dict[str, np.ndarray]:
-    """Returns how uneven each line over processes is, one number for every other launch.
+def unevenness(points: LinePoints) -> dict[str, Floats]:
+    """How uneven each line over processes is, a number for every other launch.
 
     That is the mean second difference of its logarithms over the (logarithmic) number of processes, counted from 0 in
     the direction in which the other half of the launches lies: of its absolute value noise alone makes something. Lines
     with fewer than four numbers of ranks are left out.
     """
-    part = cells[cells["synchronizer"] == synchronizer]
-    wide = part.pivot(index="launch", columns=["line", "ranks"], values=column).sort_index(axis="columns")
+    wide = points.frame().pivot(index="launch", columns=["line", "position"], values="value").sort_index(axis="columns")
     lines = {}
     for name in wide.columns.unique("line"):
         logs = np.log(wide[name].to_numpy(dtype=float))
@@ -335,30 +371,33 @@ class ProcessScaling(Scaling):
     def facts(self, results: Results) -> Facts:
         cells = with_lines(self.judged(results), self.collectives[0])
         # All claims are about ranks with a core each.
-        judged = cells[np.array([not results.site.crowded(int(ranks)) for ranks in cells["ranks"]], bool)]
+        judged = cells[np.array([not results.site.crowded(int(ranks)) for ranks in cells.ranks], bool)]
         measures = self.unevenness_measures(judged) | self.latencies(judged, "ranks")
-        part = judged[judged["synchronizer"] == HARMONIZE]
-        for name in self.lines:
-            rows = part[part["line"] == name]
-            for kind, (column, _) in COLUMNS.items():
-                if column not in rows:
-                    continue
-                for end, count in (("fewest", rows["ranks"].min()), ("most", rows["ranks"].max())):
-                    measures[f"{name}.{kind}_on_{end}"] = (
-                        Measure(rows[rows["ranks"] == count][column].to_numpy() * MICROSECONDS, " us")
-                        if rows["ranks"].nunique() > 1
-                        else missing("it takes two numbers of ranks with a core each")
-                    )
+        few = missing("it takes two numbers of ranks with a core each")
+        common = judged[judged.synchronizer == HARMONIZE]
+        for name, (kind, (statistic, _)) in product(self.lines, STATISTICS.items()):
+            if not common.has(statistic):
+                continue
+            points = latency_points(common[common.line == name], "ranks", statistic)
+            counts = np.unique(points.position)
+            for end, count in (("fewest", counts[:1]), ("most", counts[-1:])):
+                times = points.value[np.isin(points.position, count)] * MICROSECONDS
+                measures[f"{name}.{kind}_on_{end}"] = Measure(times, " us") if len(counts) > 1 else few
         return Facts(measures)
 
-    def unevenness_measures(self, cells: pd.DataFrame) -> dict[str, Measured]:
+    def unevenness_measures(self, cells: LineCells) -> dict[str, Measured]:
         """Returns how uneven lines are after either synchronizer, and how much more a line is than all others."""
-        few = missing(f"numbers of ranks with a core each: {cells['ranks'].nunique()}, and oscillations take four")
+        few = missing(f"numbers of ranks with a core each: {len(np.unique(cells.ranks))}, and oscillations take four")
         found: dict[str, Measured] = {}
         note = "mean second differences of log latency"
         # The average last: lines are compared by it.
-        for suffix, column in ((".maximum", OSU_MAXIMUM), ("", LATENCY)):
-            both = [unevenness(cells, one, column) if column in cells else {} for one in (BARRIER, HARMONIZE)]
+        for suffix, statistic in ((".maximum", OSU_MAXIMUM), ("", LATENCY)):
+            both = [
+                unevenness(latency_points(cells[cells.synchronizer == synchronizer], "ranks", statistic))
+                if cells.has(statistic)
+                else {}
+                for synchronizer in (BARRIER, HARMONIZE)
+            ]
             fewest = min((len(line) for lines in both for line in lines.values()), default=0)
             for name, lines in zip(("uneven_after_the_barrier", "uneven_from_the_common_start"), both, strict=True):
                 values = [line[:fewest] for line in lines.values()]
@@ -377,19 +416,22 @@ class ProcessScaling(Scaling):
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         (collective,), site = self.collectives, results.site
-        more = site.remarks["lines"]
+        more = site.remark_on_lines
         if site.crowded(site.most):
             more = f" Above {site.full} ranks they share cores."
         drawn = []
-        for (whose, part), (letter, kind) in product(reversed(self.parts(results).items()), self.shown.items()):
-            cells = with_lines(part, collective)
+        for (whose, measured), (letter, kind) in product(
+            reversed(self.configurations(results).items()), self.shown.items()
+        ):
+            cells = with_lines(measured, collective)
             title = f"MPI_{collective.capitalize()}, process scaling, 4 bytes{OWN[whose]}: {kind} latency"
             caption = (
                 f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize, "
                 f"{WHOSE[whose]}.{more}"
             )
+            latencies = (latency_points(cells, "ranks", statistic) for statistic in STATISTICS[kind])
             panels = self.panels(
-                self.there(results), cells, cells, COLUMNS[kind], "ranks", f"{kind} latency [us]", MICROSECONDS, whose
+                self.there(results), latencies, "ranks", f"{kind} latency [us]", MICROSECONDS, shorts_of(whose)
             )
             drawn.append(make_picture(f"{name}{letter}{whose}", title, caption, panels, share_y=True))
         return tuple(drawn)
