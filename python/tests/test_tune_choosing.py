@@ -6,8 +6,8 @@ import dataclasses
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
+from downbeat.data.cells import Cells
 from downbeat.data.metrics import METRICS
 from downbeat.run.plan import Library
 from downbeat.tune.choosing import (
@@ -21,9 +21,9 @@ from downbeat.tune.choosing import (
     wrong_results,
 )
 from downbeat.tune.open_mpi import OpenMpiRules
-from downbeat.tune.proving import compare_environments, compare_rules, kinds_of_gain, lost_cells, rules_name
+from downbeat.tune.proving import compare_cells, compare_rules, kinds_of_gain, lost_cells, rules_name
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
-from downbeat.tune.sweep import MPI_BARRIER, SWEEP_COLUMNS, Effort, alternative, decisive, measured, with_values
+from downbeat.tune.sweep import MPI_BARRIER, Effort, LaunchMedians
 from downbeat.tune.target import Target
 from scipy import stats
 
@@ -47,26 +47,34 @@ def launches(
     count: int = 10,
     seed: int = 1,
     pattern: str = "none",
-) -> pd.DataFrame:
+) -> LaunchMedians:
     """Makes launches of a broadcast on 4 ranks: algorithm -> true time."""
     random = np.random.default_rng([seed, size, len(synchronizer)])
     drift = np.exp(DRIFT * random.standard_normal(count))
     rows = [
-        ("bcast", 4, size, name, synchronizer, pattern, number, "ok", time * drift[number - 1] * np.exp(NOISE * noise))
+        ("bcast", 4, size, name, synchronizer, pattern, number, "ok", time * factor, 0.0)
         for name, time in times.items()
-        for number, noise in enumerate(random.standard_normal(count), 1)
+        for number, factor in enumerate(drift * np.exp(NOISE * random.standard_normal(count)), 1)
     ]
-    return pd.DataFrame(rows, columns=list(SWEEP_COLUMNS[:-1])).assign(uncertainty=0.0)
+    return LaunchMedians.of_tuples(rows)
 
 
-def chosen(frame: pd.DataFrame, margin: float = MARGIN) -> str:
-    (decision,) = choose(frame, {}, margin, CONFIDENCE)
+def cells_of(medians: LaunchMedians, **columns: float) -> Cells:
+    """The cells of an experiment with these medians of every metric that tests use."""
+    frame = medians.frame().rename(columns={"collective": "operation"}).assign(environment="default", **columns)
+    frame = frame.assign(latency_avg_median=medians.value, makespan_median=medians.value)
+    frame = frame.assign(datatype="byte", barrier_algorithm="default", timing="per_call")
+    return Cells.of(frame.assign(largest_delay=0.0, computation=0.0))
+
+
+def chosen(medians: LaunchMedians, margin: float = MARGIN) -> str:
+    (decision,) = choose(medians, {}, margin, CONFIDENCE)
     return decision.algorithm
 
 
 def test_the_fastest_of_those_that_are_better_by_the_margin_is_chosen() -> None:
-    frame = launches({DEFAULT: 10, "slow": 12, "good": 8, "best": 7})
-    (decision,) = choose(frame, {}, MARGIN, CONFIDENCE)
+    medians = launches({DEFAULT: 10, "slow": 12, "good": 8, "best": 7})
+    (decision,) = choose(medians, {}, MARGIN, CONFIDENCE)
     assert decision.cell == Cell("bcast", 4, 8)
     assert decision.algorithm == "best"
     assert [one.algorithm for one in decision.candidates] == ["best", "good", "slow"]
@@ -81,9 +89,9 @@ def test_the_fastest_of_those_that_are_better_by_the_margin_is_chosen() -> None:
 
 
 def test_a_gain_below_the_margin_is_no_rule() -> None:
-    frame = launches({DEFAULT: 10, "hardly": 9.7})
-    assert chosen(frame) == DEFAULT
-    assert chosen(frame, margin=0.02) == "hardly"
+    medians = launches({DEFAULT: 10, "hardly": 9.7})
+    assert chosen(medians) == DEFAULT
+    assert chosen(medians, margin=0.02) == "hardly"
 
 
 def test_four_launches_choose_nothing() -> None:
@@ -94,44 +102,42 @@ def test_four_launches_choose_nothing() -> None:
 @pytest.mark.parametrize("synchronizer", ["harmonize", "mpi_barrier"])
 def test_what_computed_wrong_results_once_is_chosen_at_no_size(synchronizer: str) -> None:
     times = {DEFAULT: 10.0, "good": 8.0, "wrong": 5.0}
-    frame = pd.concat([launches(times, size, sync) for size in (8, 16) for sync in ("harmonize", "mpi_barrier")])
-    once = (frame["size"] == 16) & (frame["synchronizer"] == synchronizer) & (frame["launch"] == 7)
-    frame.loc[once & (frame["algorithm"] == "wrong"), "status"] = "wrong"
-    wrong = wrong_results(frame)
+    both = ("harmonize", "mpi_barrier")
+    medians = LaunchMedians.joined([launches(times, size, sync) for size in (8, 16) for sync in both])
+    once = (medians.size == 16) & (medians.synchronizer == synchronizer) & (medians.launch == 7)
+    medians.status[once & (medians.algorithm == "wrong")] = "wrong"
+    wrong = wrong_results(medians)
     assert wrong == {("bcast", 4, "wrong"): [16]}
-    decisions = choose(frame[frame["synchronizer"] == "harmonize"], wrong, MARGIN, CONFIDENCE)
+    decisions = choose(medians[medians.synchronizer == "harmonize"], wrong, MARGIN, CONFIDENCE)
     assert [decision.algorithm for decision in decisions] == ["good", "good"]
     assert {decision.candidates[0].rejected for decision in decisions} == {"wrong results at 16 bytes"}
 
 
 def test_cells_that_are_incomplete_count_nowhere() -> None:
     """The same rule as in `downbeat compare`: a launch without all its samples has no number for the cell."""
-    frame = launches({DEFAULT: 10, "a": 5})
-    cells = frame.rename(columns={"collective": "operation", "value": "latency_avg_median"})
-    cells["environment"] = "default"
-    cells.loc[(cells["algorithm"] == "a") & (cells["launch"] > 4), "status"] = "incomplete"
-    counted = measured(cells, "latency_avg")
-    assert chosen(frame) == "a"
+    medians = launches({DEFAULT: 10, "a": 5})
+    assert chosen(medians) == "a"
+    medians.status[(medians.algorithm == "a") & (medians.launch > 4)] = "incomplete"
+    counted = LaunchMedians.of_cells(cells_of(medians), "latency_avg")
     assert chosen(counted) == DEFAULT
-    (left,) = find_left_out("sweep", counted, "algorithm")
+    (left,) = find_left_out("sweep", counted)
     launches_left = "launches 5, 6, 7, 8, 9, 10"
     assert left.status == "incomplete"
     assert left.cells == (f"bcast of 8 bytes on 4 ranks by a, harmonize: {launches_left}",)
     # A cell may have several rows of a launch: one for each reading of its samples.
-    again = pd.concat([counted, counted]).assign(size=1 << 20)
-    assert find_left_out("sweep", again, "algorithm")[0].cells == (
-        f"bcast of 1M bytes on 4 ranks by a, harmonize: {launches_left}",
-    )
+    again = LaunchMedians.joined([counted, counted])
+    again = again.replaced(size=np.full(len(again), 1 << 20))
+    assert find_left_out("sweep", again)[0].cells == (f"bcast of 1M bytes on 4 ranks by a, harmonize: {launches_left}",)
 
-    ruled = cells.assign(environment=cells["algorithm"].map({DEFAULT: "default", "a": "rules"}))
-    assert compare_environments(with_values(ruled, "latency_avg"), MARGIN, CONFIDENCE)[CELL].launches == (4, 4)
-    assert lost_cells(with_values(ruled, "latency_avg")) == []
+    ruled = counted.replaced(algorithm=np.where(counted.algorithm == "a", "rules", DEFAULT))
+    assert compare_cells(ruled, MARGIN, CONFIDENCE)[CELL].launches == (4, 4)
+    assert lost_cells(ruled) == []
 
 
 def test_what_was_not_measured_beside_the_default_is_not_chosen() -> None:
-    frame = launches({DEFAULT: 10, "gone": 5})
-    frame.loc[frame["algorithm"] == "gone", "value"] = np.nan
-    (decision,) = choose(frame, {}, MARGIN, CONFIDENCE)
+    medians = launches({DEFAULT: 10, "gone": 5})
+    medians.value[medians.algorithm == "gone"] = np.nan
+    (decision,) = choose(medians, {}, MARGIN, CONFIDENCE)
     assert decision.algorithm == DEFAULT
     assert decision.candidates[0].comparison is None
 
@@ -143,7 +149,7 @@ def test_among_many_algorithms_that_are_the_default_none_is_chosen() -> None:
 
 
 def test_where_the_barrier_would_have_chosen_otherwise_the_price_is_from_a_common_start_in_other_launches() -> None:
-    frame = pd.concat(
+    medians = LaunchMedians.joined(
         [
             launches({DEFAULT: 10, "a": 7, "b": 8}),
             launches({DEFAULT: 10, "a": 12, "b": 6}, synchronizer="mpi_barrier"),
@@ -151,8 +157,8 @@ def test_where_the_barrier_would_have_chosen_otherwise_the_price_is_from_a_commo
             launches({DEFAULT: 10, "a": 7}, size=16, synchronizer="mpi_barrier"),
         ]
     )
-    decisions = choose(decisive(frame), {}, MARGIN, CONFIDENCE)
-    (one,) = others = other_choices(alternative(frame), decisions, {}, MARGIN, CONFIDENCE)
+    decisions = choose(medians.decisive, {}, MARGIN, CONFIDENCE)
+    (one,) = others = other_choices(medians.alternative, decisions, {}, MARGIN, CONFIDENCE)
     assert (one.cell, one.chosen, one.other) == (CELL, "a", "b")
     prices = compare_choices(launches({DEFAULT: 10, "a": 8, "b": 9}, seed=2), others, MARGIN, CONFIDENCE)
     assert prices.mean is not None
@@ -172,7 +178,7 @@ def test_the_mean_price_is_that_of_the_cells_that_each_launch_has() -> None:
         for launch, value in enumerate(values, 1)
     ]
     others = [OtherChoice(Cell("bcast", 4, size), "a", "b") for size in (8, 64, 4096)]  # the last was not measured
-    prices = compare_choices(pd.DataFrame(rows, columns=list(SWEEP_COLUMNS)), others, MARGIN, CONFIDENCE)
+    prices = compare_choices(LaunchMedians.of_tuples(rows), others, MARGIN, CONFIDENCE)
     by_size = {8: [3 / 2, 2 / 4, 8 / 8], 64: [4 / 1, 20 / 5]}
     assert {cell.size for cell in prices.by_cell} == set(by_size)
     for cell, found in prices.by_cell.items():
@@ -210,18 +216,18 @@ def test_both_choices_are_measured_once_more_at_the_sizes_where_they_differ() ->
 
 
 def test_without_samples_after_a_barrier_nothing_is_said_of_it() -> None:
-    frame = launches({DEFAULT: 10, "a": 7})
-    assert other_choices(alternative(frame), choose(frame, {}, MARGIN, CONFIDENCE), {}, MARGIN, CONFIDENCE) == []
+    medians = launches({DEFAULT: 10, "a": 7})
+    assert other_choices(medians.alternative, choose(medians, {}, MARGIN, CONFIDENCE), {}, MARGIN, CONFIDENCE) == []
 
 
 def test_under_an_arrival_pattern_its_samples_decide_and_those_without_say_what_else_would_have_been_chosen() -> None:
     late = "one_late(rank=0)"
-    frame = pd.concat(
+    medians = LaunchMedians.joined(
         [launches({DEFAULT: 10, "a": 7, "b": 8}), launches({DEFAULT: 10, "a": 12, "b": 6}, pattern=late, seed=3)]
     )
-    (decision,) = choose(decisive(frame), {}, MARGIN, CONFIDENCE)
+    (decision,) = choose(medians.decisive, {}, MARGIN, CONFIDENCE)
     assert decision.algorithm == "b"
-    (one,) = others = other_choices(alternative(frame), [decision], {}, MARGIN, CONFIDENCE)
+    (one,) = others = other_choices(medians.alternative, [decision], {}, MARGIN, CONFIDENCE)
     assert (one.chosen, one.other) == ("b", "a")
     effort = dataclasses.replace(EFFORT, pattern=late, delay="50us")
     (plan,) = price_plans(TARGET, others, effort)
@@ -231,13 +237,12 @@ def test_under_an_arrival_pattern_its_samples_decide_and_those_without_say_what_
 
 
 def test_gain_pairs_launches_of_the_same_number_and_joins_the_sizes_of_a_rule() -> None:
-    frame = pd.concat([launches({"default": 10, "rules": 8}, size=8), launches({"default": 10, "rules": 5}, size=16)])
-    frame = frame.rename(columns={"algorithm": "environment"})
-    gains = compare_environments(frame, MARGIN, CONFIDENCE)
+    medians = LaunchMedians.joined([launches({DEFAULT: 10, "rules": time}, size) for size, time in ((8, 8), (16, 5))])
+    gains = compare_cells(medians, MARGIN, CONFIDENCE)
     assert {cell.size: one.verdict for cell, one in gains.items()} == {8: "faster", 16: "faster"}
     assert gains[Cell("bcast", 4, 8)].ratio.estimate == pytest.approx(0.8, rel=0.02)
     rules = [Rule("bcast", 4, 8, 16, "a"), Rule("bcast", 4, 16, 16, "a")]
-    both, one = compare_rules(frame, rules, MARGIN, CONFIDENCE).values()
+    both, one = compare_rules(medians, rules, MARGIN, CONFIDENCE).values()
     assert both.ratio.estimate == pytest.approx((0.8 * 0.5) ** 0.5, rel=0.02)
     assert one.ratio.estimate == pytest.approx(0.5, rel=0.02)
     assert both.ratio.count == 10
@@ -245,21 +250,20 @@ def test_gain_pairs_launches_of_the_same_number_and_joins_the_sizes_of_a_rule() 
 
 def test_what_clocks_do_to_a_value_is_in_every_interval() -> None:
     """A fifth of the step of a latency, the error bounds of a time that needs the global clock: of both sides."""
-    cells = launches({"default": 10, "rules": 8}).assign(
-        latency_avg_step=0.5, error_bound=0.2, environment=lambda frame: frame["algorithm"]
-    )
-    cells["latency_avg_median"] = cells["makespan_median"] = cells["value"]
+    launched = launches({DEFAULT: 10, "rules": 8})
+    cells = cells_of(launched, latency_avg_step=0.5, error_bound=0.2)
     rule = Rule("bcast", 4, 8, 8, "a")
-    bare = compare_environments(with_values(cells.assign(latency_avg_step=0.0), "latency_avg"), MARGIN, CONFIDENCE)
+    bare = compare_cells(launched, MARGIN, CONFIDENCE)
     for metric, uncertainty in (("latency_avg", 0.2 * 0.5), ("makespan", METRICS["makespan"].clock_bounds * 0.2)):
-        frame = with_values(cells, metric)
-        share = 2 * uncertainty / math.exp(np.log(frame[frame["environment"] == "default"]["value"]).mean())
-        (found,) = compare_environments(frame, MARGIN, CONFIDENCE).values()
+        medians = LaunchMedians.of_cells(cells, metric)
+        share = 2 * uncertainty / math.exp(np.log(medians.value[medians.algorithm == DEFAULT]).mean())
+        (found,) = compare_cells(medians, MARGIN, CONFIDENCE).values()
         assert found.hidden == pytest.approx(share)
         assert found.ratio.high - bare[CELL].ratio.high == pytest.approx(share)
-        (of_rule,) = compare_rules(frame, [rule], MARGIN, CONFIDENCE).values()
+        (of_rule,) = compare_rules(medians, [rule], MARGIN, CONFIDENCE).values()
         assert of_rule.hidden == pytest.approx(share, rel=0.3)  # of each launch its own share
-    (price,) = (compare_choices(measured(cells, "latency_avg"), [OtherChoice(CELL, "default", "rules")], 0.0, 0.95),)
+    medians = LaunchMedians.of_cells(cells, "latency_avg")
+    price = compare_choices(medians, [OtherChoice(CELL, DEFAULT, "rules")], 0.0, 0.95)
     assert price.mean is not None
     (comparison,) = price.by_cell.values()
     assert (price.mean.low, price.mean.high) == pytest.approx((comparison.ratio.low, comparison.ratio.high))
@@ -273,18 +277,18 @@ def test_a_gain_within_the_step_of_the_clock_is_held_by_its_interval() -> None:
 
 
 def test_kinds_of_launches_are_named_where_a_choice_or_a_gain_rests_on_them() -> None:
-    frame = launches({DEFAULT: 10, "a": 5, "b": 5.5}, count=20)
-    decisions = choose(frame, {}, MARGIN, CONFIDENCE)
+    medians = launches({DEFAULT: 10, "a": 5, "b": 5.5}, count=20)
+    decisions = choose(medians, {}, MARGIN, CONFIDENCE)
     rule = (MARGIN, CONFIDENCE)
-    assert kinds_of_choice(frame, decisions, *rule) == []
-    slow = frame["launch"] > 14
-    frame.loc[slow & (frame["algorithm"] == "b"), "value"] *= 1.5
-    assert kinds_of_choice(frame, decisions, *rule) == []  # what is not chosen does not matter
-    frame.loc[slow & (frame["algorithm"] == "a"), "value"] *= 1.5
-    slow_line, order = kinds_of_choice(frame, decisions, *rule)
+    assert kinds_of_choice(medians, decisions, *rule) == []
+    slow = medians.launch > 14
+    medians.value[slow & (medians.algorithm == "b")] *= 1.5
+    assert kinds_of_choice(medians, decisions, *rule) == []  # what is not chosen does not matter
+    medians.value[slow & (medians.algorithm == "a")] *= 1.5
+    slow_line, order = kinds_of_choice(medians, decisions, *rule)
     assert slow_line.startswith("slow launches") and "6 of 20 in " in slow_line and slow_line.endswith(" by a")
     assert "resemble the one before" in order
-    ruled = frame.rename(columns={"algorithm": "environment"}).replace({"a": "rules"})
+    ruled = medians.replaced(algorithm=np.where(medians.algorithm == "a", "rules", medians.algorithm))
     assert len(kinds_of_gain(ruled, [Rule("bcast", 4, 8, 8, "a")], *rule)) == 2
     assert len(kinds_of_gain(ruled, [Rule("bcast", 4, 4, 16, "a")], *rule)) == 2
     assert kinds_of_gain(ruled, [Rule("bcast", 4, 16, 16, "a")], *rule) == []
@@ -292,10 +296,9 @@ def test_kinds_of_launches_are_named_where_a_choice_or_a_gain_rests_on_them() ->
 
 def test_the_gains_of_many_rules_are_judged_together() -> None:
     """Alone each of 40 rules that gain nothing has a chance of some percent to look better or worse."""
-    frames = [launches({"default": 10, "rules": 10}, size=size, seed=3) for size in range(1, 41)]
-    frame = pd.concat(frames).rename(columns={"algorithm": "environment"})
+    medians = LaunchMedians.joined([launches({DEFAULT: 10, "rules": 10}, size, seed=3) for size in range(1, 41)])
     rules = [Rule("bcast", 4, size, size, "a") for size in range(1, 41)]
-    gains = compare_rules(frame, rules, 0.0, CONFIDENCE)
+    gains = compare_rules(medians, rules, 0.0, CONFIDENCE)
     assert min(gain.p_value for gain in gains.values()) < 0.025
     assert {gain.verdict for gain in gains.values()} == {"undecided"}
 
@@ -308,30 +311,21 @@ def test_what_was_measured_under_other_rules_is_no_gain_of_these() -> None:
 
 
 def test_a_cell_that_no_launch_under_the_rules_has_is_lost() -> None:
-    frame = pd.concat([launches({"default": 10, "rules": 8}, size=size) for size in (8, 16, 32, 64)])
-    frame = frame.rename(columns={"algorithm": "environment"})
-    ruled = frame["environment"] == "rules"
-    few = (frame["size"] == 64) & (frame["launch"] < 10)
-    frame["status"] = frame["status"].mask(ruled & ((frame["size"] == 32) | few), "failed")
-    frame = frame[~(ruled & (frame["size"] == 16))]  # no complete launch
-    assert [cell.size for cell in lost_cells(frame)] == [16, 32]
+    medians = LaunchMedians.joined([launches({DEFAULT: 10, "rules": 8}, size) for size in (8, 16, 32, 64)])
+    ruled = medians.algorithm == "rules"
+    few = (medians.size == 64) & (medians.launch < 10)
+    medians.status[ruled & ((medians.size == 32) | few)] = "failed"
+    medians = medians[~(ruled & (medians.size == 16))]  # no complete launch
+    assert [cell.size for cell in lost_cells(medians)] == [16, 32]
 
 
 def test_an_environment_that_forces_an_algorithm_is_that_algorithm() -> None:
-    cells = pd.DataFrame(
-        {
-            "operation": "bcast",
-            "ranks": 2,
-            "size": 8,
-            "algorithm": ["default", "default", "binomial"],
-            "environment": ["default", "7", "default"],
-            "synchronizer": "harmonize",
-            "pattern": "none",
-            "launch": 1,
-            "status": "ok",
-            "latency_avg_median": [1.0, 2.0, 3.0],
-        }
+    medians = launches({DEFAULT: 10, "forced": 8, "binomial": 6}, count=1)
+    cells = (
+        cells_of(medians)
+        .frame()
+        .assign(algorithm=[DEFAULT, DEFAULT, "binomial"], environment=["default", "7", "default"])
     )
-    frame = measured(cells, "latency_avg")
-    assert frame["algorithm"].tolist() == ["default", "7", "binomial"]
-    assert frame["value"].tolist() == [1.0, 2.0, 3.0]
+    measured = LaunchMedians.of_cells(Cells.of(cells), "latency_avg")
+    assert measured.algorithm.tolist() == ["default", "7", "binomial"]
+    assert measured.value.tolist() == medians.value.tolist()

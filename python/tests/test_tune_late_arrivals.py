@@ -27,7 +27,7 @@ from downbeat.tune.late_arrivals import (
 )
 from downbeat.tune.proving import Case, prove_by_late_arrivals
 from downbeat.tune.rules_format import DEFAULT, Cell
-from downbeat.tune.sweep import Effort, Usable, alternative, decisive, sweep, sweep_plan
+from downbeat.tune.sweep import Effort, Usable, measure, sweep_plan
 from downbeat.tune.target import Target, find_target, one_pattern, passed_by_user, valid_metric
 from downbeat_command import downbeat
 from launch_files import Cell as FileCell
@@ -325,9 +325,9 @@ def test_the_planted_winner_is_chosen_under_the_pattern_and_the_other_one_withou
     target = find_target(planted, tmp_path / "probe")
     usable = Usable("bcast", 2, ["basic_linear", "chain"])
     plan = sweep_plan(target, usable, "8", EFFORT, EFFORT.synchronizers("bcast"))
-    frame = sweep(plan, tmp_path / "sweep", EFFORT.metric, Plain(lambda _: None))
-    (late,) = choose(decisive(frame), {}, MARGIN, CONFIDENCE)
-    (together,) = choose(alternative(frame), {}, MARGIN, CONFIDENCE)
+    medians = measure(plan, tmp_path / "sweep", EFFORT.metric, Plain(lambda _: None))
+    (late,) = choose(medians.decisive, {}, MARGIN, CONFIDENCE)
+    (together,) = choose(medians.alternative, {}, MARGIN, CONFIDENCE)
     assert (late.algorithm, together.algorithm) == ("basic_linear", "chain")
 
 

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.run.bench_launch import BenchRun, run_bench
@@ -23,7 +22,7 @@ from downbeat.tune import tuning as settling
 from downbeat.tune.open_mpi import RULES_FILE, OpenMpiRules
 from downbeat.tune.proving import Proof
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
-from downbeat.tune.sweep import Probe, Usable
+from downbeat.tune.sweep import LaunchMedians, Probe, Usable
 from downbeat.tune.table import find_warnings, record_of_rules
 from downbeat.tune.target import Target
 from downbeat.tune.tuning import ENVIRONMENT_FILE, Question, Tuning, check_directory, settle_rules, write_files
@@ -142,7 +141,7 @@ def test_what_downbeat_bench_refuses_is_said_in_its_words(tmp_path: Path, monkey
     monkeypatch.setattr(sweep, "execute", lambda *_: Outcome(refused=reason))
     plan: Any = SimpleNamespace(name="the sweep")
     with pytest.raises(DownbeatError, match=f"the sweep could not be measured at all: {reason}"):
-        sweep.cells_of_plan(plan, tmp_path, Watcher())
+        sweep.measure(plan, tmp_path, "latency_avg", Watcher())
 
 
 def test_a_run_says_what_it_printed_and_where_it_ran(tmp_path: Path) -> None:
@@ -154,7 +153,7 @@ def test_a_run_says_what_it_printed_and_where_it_ran(tmp_path: Path) -> None:
 QUESTION = Question(TARGET.library, ("bcast",), "8,64", (4,), EFFORT, MARGIN, CONFIDENCE)
 SMALL, LARGE = Cell("bcast", 4, 8), Cell("bcast", 4, 64)
 # The sweep, with right results: at 64 bytes the default stays.
-SWEPT = pd.concat([launches({DEFAULT: 10, "a": 5, "b": 8}, 8), launches({DEFAULT: 10, "a": 11, "b": 12}, 64)])
+SWEPT = LaunchMedians.joined([launches({DEFAULT: 10, "a": 5, "b": 8}), launches({DEFAULT: 10, "a": 11, "b": 12}, 64)])
 
 # Whether results are wrong, by the text of the rules (empty without) and the size.
 Wrong = Callable[[str, int], bool]
@@ -167,20 +166,20 @@ Settle = Callable[..., Tuning]
 def settle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settle:
     """Settles the rules of a library whose cells are twice as fast under any rules, or as said, and some wrong."""
 
-    def settle(wrong: Wrong, swept: pd.DataFrame = SWEPT, ruled: float = 5.0, count: int = 10) -> Tuning:
-        def measure(*_: object) -> pd.DataFrame:
-            rules = (tmp_path / RULES_FILE).read_text()
-            frame = pd.concat([launches({"default": 10, "rules": ruled}, size, count=count) for size in (8, 64)])
-            frame = frame.rename(columns={"algorithm": "environment", "value": f"{EFFORT.metric}_median"})
-            text = frame["environment"].map({"default": "", "rules": rules})
-            bad = np.array([wrong(some, size) for some, size in zip(text, frame["size"], strict=True)])
-            frame.loc[bad, "status"] = "wrong"
-            return frame
+    def settle(wrong: Wrong, swept: LaunchMedians = SWEPT, ruled: float = 5.0, count: int = 10) -> Tuning:
+        def measure(*_: object) -> LaunchMedians:
+            rules = {DEFAULT: "", "rules": (tmp_path / RULES_FILE).read_text()}
+            times = {DEFAULT: 10, "rules": ruled}
+            medians = LaunchMedians.joined([launches(times, size, count=count) for size in (8, 64)])
+            bad = [wrong(rules[name], size) for name, size in zip(medians.algorithm, medians.size, strict=True)]
+            medians.status[bad] = "wrong"
+            medians.value[bad] = np.nan
+            return medians
 
         def prove(_: object, choices: Mapping[Cell, str], *__: object) -> dict[Cell, Proof]:
             return {cell: Proof("proven", "messages") for cell in choices}
 
-        monkeypatch.setattr(settling, "cells_of_plan", measure)
+        monkeypatch.setattr(settling, "measure", measure)
         monkeypatch.setattr(settling, "prove", prove)
         tuning = Tuning(QUESTION, TARGET)
         settle_rules(tuning, swept, tmp_path, lambda _: None)
@@ -267,8 +266,8 @@ def test_wrong_results_of_the_default_are_no_fault_of_the_rules(settle: Settle, 
 
 
 def test_wrong_results_of_the_default_in_the_sweep_are_told(settle: Settle, tmp_path: Path) -> None:
-    swept = SWEPT.copy()
-    swept.loc[(swept["algorithm"] == DEFAULT) & (swept["size"] == 64) & (swept["launch"] == 3), "status"] = "wrong"
+    once = (SWEPT.algorithm == DEFAULT) & (SWEPT.size == 64) & (SWEPT.launch == 3)
+    swept = SWEPT.replaced(status=np.where(once, "wrong", "ok"))
     tuning = settle(lambda *_: False, swept)
     assert tuning.wrong_defaults == [LARGE] and tuning.objections()
 

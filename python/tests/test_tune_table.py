@@ -8,7 +8,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from downbeat.errors import UsageError
 from downbeat.output.blocks import Command, Numbers, Table
@@ -18,9 +17,9 @@ from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.two_samples import compare_paired
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import Candidate, Decision, LeftOut, OtherChoice, Prices, choose
-from downbeat.tune.proving import Proof, compare_environments, compare_rules
+from downbeat.tune.proving import Proof, compare_cells, compare_rules
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
-from downbeat.tune.sweep import Usable
+from downbeat.tune.sweep import LaunchMedians, Usable
 from downbeat.tune.table import find_warnings, render_tuning, rules_sheet, runner_up, write_rules_record
 from downbeat.tune.tuning import Question, Removed, Tuning
 from downbeat.views.report import make_report
@@ -30,12 +29,12 @@ QUESTION = Question(TARGET.library, ("bcast",), "8", (4,), EFFORT, MARGIN, CONFI
 
 
 def test_cells_that_could_not_be_measured_are_not_passed_off_as_good_defaults() -> None:
-    frame = launches({DEFAULT: 10, "a": 5})
-    tuning = Tuning(QUESTION, TARGET, decisions=choose(frame, {}, MARGIN, CONFIDENCE))
+    medians = launches({DEFAULT: 10, "a": 5})
+    tuning = Tuning(QUESTION, TARGET, decisions=choose(medians, {}, MARGIN, CONFIDENCE))
     assert find_warnings(tuning) == []
     # The default has valid samples in four launches: not enough for a verdict on anything.
-    frame["value"] = frame["value"].mask((frame["algorithm"] == DEFAULT) & (frame["launch"] > 4), np.nan)
-    tuning = Tuning(QUESTION, TARGET, decisions=choose(frame, {}, MARGIN, CONFIDENCE))
+    medians.value[(medians.algorithm == DEFAULT) & (medians.launch > 4)] = np.nan
+    tuning = Tuning(QUESTION, TARGET, decisions=choose(medians, {}, MARGIN, CONFIDENCE))
     (warning,) = find_warnings(tuning)
     assert "nothing could be chosen in 1 of 1 cells" in warning and "--tolerance" in warning
     assert "warning: nothing could be chosen" in render_tuning(tuning, [warning])
@@ -48,11 +47,10 @@ def test_cells_that_could_not_be_measured_are_not_passed_off_as_good_defaults() 
 def test_a_gain_that_does_not_come_again_is_a_warning() -> None:
     decisions = choose(launches({DEFAULT: 10, "a": 5}), {}, MARGIN, CONFIDENCE)
     rule, lucky = Rule("bcast", 4, 8, 15, "a"), Rule("bcast", 4, 16, 16, "a")
-    frame = pd.concat([launches({"default": 10, "rules": 8}, size=8), launches({"default": 10, "rules": 10}, size=16)])
-    frame = frame.rename(columns={"algorithm": "environment"})
+    medians = LaunchMedians.joined([launches({DEFAULT: 10, "rules": time}, size) for size, time in ((8, 8), (16, 10))])
     tuning = Tuning(QUESTION, TARGET, decisions=decisions, rules=[rule, lucky])
-    tuning.gains = compare_environments(frame, MARGIN, CONFIDENCE)
-    tuning.rule_gains = compare_rules(frame, tuning.rules, MARGIN, CONFIDENCE)
+    tuning.gains = compare_cells(medians, MARGIN, CONFIDENCE)
+    tuning.rule_gains = compare_rules(medians, tuning.rules, MARGIN, CONFIDENCE)
     (warning,) = find_warnings(tuning)
     assert warning.startswith("1 of 2 rules gained nothing for certain")
     assert "bcast on 4 ranks (16)" in warning
@@ -130,8 +128,8 @@ def test_a_gain_that_was_not_measured_is_a_warning_where_there_are_rules() -> No
 
 
 def test_the_whole_output() -> None:
-    frame = pd.concat([launches({DEFAULT: 10, "a": 5}, size=cell.size) for cell in CELLS])
-    tuning = Tuning(QUESTION, TARGET, decisions=choose(frame, {}, MARGIN, CONFIDENCE), rules=RULES)
+    medians = LaunchMedians.joined([launches({DEFAULT: 10, "a": 5}, size=cell.size) for cell in CELLS])
+    tuning = Tuning(QUESTION, TARGET, decisions=choose(medians, {}, MARGIN, CONFIDENCE), rules=RULES)
     tuning.proofs = {
         CELLS[0]: Proof("proven", "messages"),
         CELLS[1]: Proof("cannot tell", "messages of a are those of the default, " + "and so on, " * 20),
@@ -274,8 +272,10 @@ def test_a_tuning_of_nothing_has_empty_lists(tmp_path: Path) -> None:
 
 
 def test_the_runner_up_is_the_fastest_other_one_in_all_cells_of_a_rule() -> None:
-    frame = pd.concat([launches({DEFAULT: 10, "a": 5, "b": 8, "c": c}, size=size) for size, c in ((8, 5), (16, 16))])
-    decisions = choose(frame[(frame["algorithm"] != "d")], {}, MARGIN, CONFIDENCE)
+    medians = LaunchMedians.joined(
+        [launches({DEFAULT: 10, "a": 5, "b": 8, "c": time}, size) for size, time in ((8, 5), (16, 16))]
+    )
+    decisions = choose(medians, {}, MARGIN, CONFIDENCE)
     tuning = Tuning(QUESTION, TARGET, decisions=decisions)
     name, ratio = runner_up(tuning, Rule("bcast", 4, 8, 16, "a"))
     assert name == "b" and ratio == pytest.approx(0.8, rel=0.05)
@@ -283,9 +283,11 @@ def test_the_runner_up_is_the_fastest_other_one_in_all_cells_of_a_rule() -> None
 
 
 def test_the_page_of_a_tuning(tmp_path: Path) -> None:
-    frame = pd.concat([launches({DEFAULT: 10, "a": 5, "b": 20}, size=8), launches({DEFAULT: 10, "a": 30}, size=16)])
+    medians = LaunchMedians.joined(
+        [launches({DEFAULT: 10, "a": 5, "b": 20}), launches({DEFAULT: 10, "a": 30}, size=16)]
+    )
     rule = Rule("bcast", 4, 8, 8, "a")
-    tuning = Tuning(WHOLE, TARGET, decisions=choose(frame, {}, MARGIN, CONFIDENCE), rules=[rule])
+    tuning = Tuning(WHOLE, TARGET, decisions=choose(medians, {}, MARGIN, CONFIDENCE), rules=[rule])
     tuning.rule_gains, tuning.proofs = {rule: FASTER}, {CHOSEN: Proof("proven", "messages")}
     tuning.written = TARGET.form.write([rule])
     (tmp_path / "probe").mkdir()

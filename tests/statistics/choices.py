@@ -13,14 +13,12 @@ import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import pandas as pd
 from downbeat.data.cells import NO_PATTERN
-from downbeat.run.plan import DEFAULT_ENVIRONMENT
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median
 from downbeat.tune.choosing import Prices, choose, compare_choices, kinds_of_choice, other_choices
-from downbeat.tune.proving import RULES, compare_environments, compare_rules, kinds_of_gain
+from downbeat.tune.proving import RULES, compare_cells, compare_rules, kinds_of_gain
 from downbeat.tune.rules_format import DEFAULT, Rule
-from downbeat.tune.sweep import HARMONIZE, MPI_BARRIER, SWEEP_COLUMNS
+from downbeat.tune.sweep import HARMONIZE, MPI_BARRIER, LaunchMedians
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
 from tests.statistics import kinds
@@ -93,8 +91,8 @@ def launch_medians(
     series: Series = independent,
     cells: int = CELLS,
     launches: int = LAUNCHES,
-) -> pd.DataFrame:
-    """Returns `sweep.COLUMNS` of algorithms with these true times in all cells."""
+) -> LaunchMedians:
+    """Medians of algorithms with these true times in all cells."""
     shared = random.normal(0, LAUNCH, launches)
     own = series(random, cells * len(times), launches).reshape(cells, len(times), launches)
     values = np.array(list(times.values()))[:, np.newaxis] * np.exp(shared + own)
@@ -104,7 +102,7 @@ def launch_medians(
         for index, algorithm in enumerate(times)
         for launch in range(launches)
     ]
-    return pd.DataFrame(rows, columns=list(SWEEP_COLUMNS))
+    return LaunchMedians.of_tuples(rows)
 
 
 def false_rules(random: np.random.Generator, experiments: int) -> float:
@@ -143,10 +141,9 @@ def rules_of_equal(random: np.random.Generator, series: Series, launches: int, e
         sweep = launch_medians(random, times, HARMONIZE, series, KIND_CELLS, launches)
         decisions = choose(sweep, {}, MARGIN, CONFIDENCE)
         chosen = [one.cell for one in decisions if one.algorithm != DEFAULT]
-        both = dict.fromkeys([DEFAULT_ENVIRONMENT, RULES], 1.0)
+        both = dict.fromkeys([DEFAULT, RULES], 1.0)
         again = launch_medians(random, both, HARMONIZE, series, KIND_CELLS, launches)
-        again = again.rename(columns={"algorithm": "environment"})
-        gains = compare_environments(again, MARGIN, CONFIDENCE)
+        gains = compare_cells(again, MARGIN, CONFIDENCE)
         rules = [Rule(cell.collective, cell.ranks, cell.size, cell.size, "a") for cell in chosen]
         confirmed = [one for one in compare_rules(again, rules, MARGIN, CONFIDENCE).values() if one.verdict == "faster"]
         rule = (MARGIN, CONFIDENCE)
@@ -181,8 +178,8 @@ STEPPED = ((153.0, 156.5), (205.0, 202.7), (252.0, 250.0), (399.0, 395.4), (102.
 
 def stepped_gain(
     random: np.random.Generator, times: tuple[float, float], step: float, deviation: float, known: bool = True
-) -> pd.DataFrame:
-    """Returns `sweep.COLUMNS` of one cell without and under rules, read with a clock that advances in steps, s.
+) -> LaunchMedians:
+    """Medians of one cell without and under rules, read with a clock that advances in steps, s.
 
     Args:
         random: draws.
@@ -193,14 +190,14 @@ def stepped_gain(
     """
     rows = []
     read = step / STEPPED_RANKS
-    for environment, time in zip((DEFAULT_ENVIRONMENT, RULES), times, strict=True):
+    for algorithm, time in zip((DEFAULT, RULES), times, strict=True):
         for launch in range(1, LAUNCHES + 1):
             truth = time * math.exp(random.normal(0, deviation))
             samples = simulate_stepped_launches(random, 1, STEPPED_SAMPLES, truth, STEPPED_NOISE, step, STEPPED_RANKS)
             median = grouped_median(samples[0], read) * 1e-9
             uncertainty = LEFT_BY_INTERPOLATION * read * 1e-9 if known else 0.0
-            rows.append(("bcast", 2, 8, environment, HARMONIZE, NO_PATTERN, launch, "ok", median, uncertainty))
-    return pd.DataFrame(rows, columns=list(SWEEP_COLUMNS)).rename(columns={"algorithm": "environment"})
+            rows.append(("bcast", 2, 8, algorithm, HARMONIZE, NO_PATTERN, launch, "ok", median, uncertainty))
+    return LaunchMedians.of_tuples(rows)
 
 
 def gain_holds(
@@ -216,9 +213,9 @@ def gain_holds(
     rule = Rule("bcast", 2, 8, 8, "a")
     held = np.zeros(2)
     for _ in range(experiments):
-        frame = stepped_gain(random, times, step, deviation, known)
-        cell = next(iter(compare_environments(frame, MARGIN, CONFIDENCE).values()))
-        both = (cell, compare_rules(frame, [rule], MARGIN, CONFIDENCE)[rule])
+        medians = stepped_gain(random, times, step, deviation, known)
+        cell = next(iter(compare_cells(medians, MARGIN, CONFIDENCE).values()))
+        both = (cell, compare_rules(medians, [rule], MARGIN, CONFIDENCE)[rule])
         held += [one.ratio.low <= ratio <= one.ratio.high for one in both]
     cell_held, rule_held = held / experiments
     return float(cell_held), float(rule_held)
@@ -261,8 +258,8 @@ def prices(random: np.random.Generator, after_barrier: Times, truth: float, expe
         after = launch_medians(random, after_barrier, MPI_BARRIER)
         decisions = choose(harmonized, {}, MARGIN, CONFIDENCE)
         others = other_choices(after, decisions, {}, MARGIN, CONFIDENCE)
-        for reported, frame in ((same, harmonized), (fresh, launch_medians(random, times, HARMONIZE))):
-            reported.add(compare_choices(frame, others, MARGIN, CONFIDENCE), truth)
+        for reported, medians in ((same, harmonized), (fresh, launch_medians(random, times, HARMONIZE))):
+            reported.add(compare_choices(medians, others, MARGIN, CONFIDENCE), truth)
     return [same, fresh]
 
 

@@ -7,7 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeVar, cast
+from operator import itemgetter
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,14 @@ import pandas as pd
 from downbeat.comparison.judging import judge_matches
 from downbeat.comparison.matching import Match, Matcher, launches_text
 from downbeat.comparison.notes import notes_on_kinds
-from downbeat.data.cells import WRONG, left_out
+from downbeat.data.cells import OK, WRONG
 from downbeat.run.plan import Plan
 from downbeat.statistics.kinds import Series, slow_lines
 from downbeat.statistics.location import Interval, typical_interval
 from downbeat.statistics.verdicts import Comparison
 from downbeat.text import bytes_text
 from downbeat.tune.rules_format import DEFAULT, Cell
-from downbeat.tune.sweep import HARMONIZE, Effort, Usable, digest_of, sweep_plan
+from downbeat.tune.sweep import HARMONIZE, Effort, LaunchMedians, Usable, digest_of, sweep_plan
 from downbeat.tune.target import Target
 
 
@@ -35,29 +36,22 @@ class LeftOut:
     cells: tuple[str, ...]  # each with its launches
 
 
-def find_left_out(where: str, frame: pd.DataFrame, factor: str) -> list[LeftOut]:
-    """Returns what did not count, wrong results left out: these have consequences of their own.
-
-    Args:
-        where: the part of the tuning.
-        frame: its cells of launches.
-        factor: what they were measured under, apart from synchronizers: `algorithm` or `environment`.
-    """
-    keys = ["collective", "ranks", "size", factor, "synchronizer"]
-    found = []
-    for status, rows in left_out(frame).items():
+def find_left_out(where: str, medians: LaunchMedians) -> list[LeftOut]:
+    """The cells that do not count, by status, but for wrong results: these have consequences of their own."""
+    left_out = []
+    for status in sorted({*medians.status} - {OK, WRONG}):
+        rows = medians[medians.status == status]
+        groups = rows.groups(rows.collective, rows.ranks, rows.size, rows.algorithm, rows.synchronizer)
         names = tuple(
-            f"{collective} of {bytes_text(cast(float, size))} bytes on {ranks} ranks by {level}, {synchronizer}: "
-            f"{launches_text(some['launch'])}"
-            for (collective, ranks, size, level, synchronizer), some in rows.groupby(keys)
+            f"{collective} of {bytes_text(size)} bytes on {ranks} ranks by {algorithm}, {synchronizer}: "
+            f"{launches_text(group.launch)}"
+            for (collective, ranks, size, algorithm, synchronizer), group in sorted(groups, key=itemgetter(0))
         )
-        if status != WRONG:
-            found.append(LeftOut(where, status, names))
-    return found
+        left_out.append(LeftOut(where, status, names))
+    return left_out
 
 
 K = TypeVar("K")
-KEY = ["collective", "ranks", "size"]
 # What computed wrong results: collective, ranks and algorithm -> the sizes, bytes.
 WrongResults = Mapping[tuple[str, int, str], Sequence[int]]
 
@@ -81,19 +75,13 @@ class Decision:
     candidates: tuple[Candidate, ...]  # fastest first
 
 
-def cells_of(frame: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
-    """Returns the cells of a frame of `sweep.COLUMNS`, each with its rows."""
-    keys = ((cast(tuple[str, int, int], key), some) for key, some in frame.groupby(KEY))
-    return [(Cell(name, int(ranks), int(size)), some) for (name, ranks, size), some in keys]
+def match_algorithms(medians: LaunchMedians, a: str, b: str) -> Match:
+    """Matches the launches of one cell that have a value by both algorithms."""
+    of_a, of_b = (medians.counted(name).frame().assign(counts=True) for name in (a, b))
+    return Matcher("value").launches({}, of_a, of_b, "algorithm")
 
 
-def match_levels(rows: pd.DataFrame, factor: str, a: str, b: str) -> Match:
-    """Matches the launches of one cell that have a value of both levels of a factor."""
-    counted = rows[rows["value"].notna()].drop_duplicates([factor, "launch"]).assign(counts=True)
-    return Matcher("value").launches({}, counted[counted[factor] == a], counted[counted[factor] == b], factor)
-
-
-def judge_levels(matches: Mapping[K, Match], margin: float, confidence: float) -> dict[K, Comparison]:
+def judge_by_key(matches: Mapping[K, Match], margin: float, confidence: float) -> dict[K, Comparison]:
     """Judges matches together; one with fewer than two launches is missing."""
     asked = {key: match for key, match in matches.items() if len(match.a) > 1}
     judged = judge_matches(list(asked.values()), margin, confidence)
@@ -108,30 +96,34 @@ def kinds_of(matches: Mapping[str, Match], margin: float, confidence: float) -> 
     return [*slow, *notes_on_kinds(judged, list(asked))] if asked else []
 
 
-def kinds_of_choice(frame: pd.DataFrame, decisions: Sequence[Decision], margin: float, confidence: float) -> list[str]:
-    """Returns lines on kinds of launches in what was chosen against the default; the frame is that of `choose`."""
-    cells = dict(cells_of(frame))
+def kinds_of_choice(
+    medians: LaunchMedians, decisions: Sequence[Decision], margin: float, confidence: float
+) -> list[str]:
+    """Lines on kinds of launches in the chosen algorithms against the default; the medians are those of `choose`."""
+    cells = medians.by_cell()
     return kinds_of(
         {
-            f"{one.cell} by {one.algorithm}": match_levels(cells[one.cell], "algorithm", DEFAULT, one.algorithm)
-            for one in decisions
-            if one.algorithm != DEFAULT
+            f"{decision.cell} by {decision.algorithm}": match_algorithms(
+                cells[decision.cell], DEFAULT, decision.algorithm
+            )
+            for decision in decisions
+            if decision.algorithm != DEFAULT
         },
         margin,
         confidence,
     )
 
 
-def wrong_results(frame: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:
-    """Returns what computed wrong results in any launch; the frame is of `sweep.COLUMNS`, of all synchronizers."""
-    found: dict[tuple[str, int, str], list[int]] = {}
-    for cell, rows in cells_of(frame[frame["status"] == WRONG]):
-        for algorithm in sorted(set(rows["algorithm"])):
-            found.setdefault((cell.collective, cell.ranks, algorithm), []).append(cell.size)
-    return found
+def wrong_results(medians: LaunchMedians) -> dict[tuple[str, int, str], list[int]]:
+    """The algorithms that computed wrong results in any launch, by any synchronizer."""
+    sizes: dict[tuple[str, int, str], list[int]] = {}
+    for cell, rows in medians[medians.status == WRONG].by_cell().items():
+        for algorithm in sorted(set(rows.algorithm)):
+            sizes.setdefault((cell.collective, cell.ranks, algorithm), []).append(cell.size)
+    return sizes
 
 
-def choose(frame: pd.DataFrame, wrong: WrongResults, margin: float, confidence: float) -> list[Decision]:
+def choose(medians: LaunchMedians, wrong: WrongResults, margin: float, confidence: float) -> list[Decision]:
     """Chooses an algorithm for each cell.
 
     Each algorithm is compared with the default launch by launch, and all comparisons are judged together, so that many
@@ -143,18 +135,17 @@ def choose(frame: pd.DataFrame, wrong: WrongResults, margin: float, confidence: 
     An algorithm that computed wrong results once is never chosen for the collective on so many ranks, at any size.
 
     Args:
-        frame: `sweep.COLUMNS`, of one synchronizer.
+        medians: of one synchronizer.
         wrong: what computed wrong results.
         margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
         confidence: of intervals; the level of the tests follows from it.
     """
-    algorithms = {cell: sorted(set(some["algorithm"]) - {DEFAULT}) for cell, some in cells_of(frame)}
+    cells = medians.by_cell()
+    algorithms = {cell: sorted(set(rows.algorithm) - {DEFAULT}) for cell, rows in cells.items()}
     matches = {
-        (cell, name): match_levels(some, "algorithm", DEFAULT, name)
-        for cell, some in cells_of(frame)
-        for name in algorithms[cell]
+        (cell, name): match_algorithms(rows, DEFAULT, name) for cell, rows in cells.items() for name in algorithms[cell]
     }
-    judged = judge_levels(matches, margin, confidence)
+    judged = judge_by_key(matches, margin, confidence)
 
     def candidates(cell: Cell) -> list[Candidate]:
         return [
@@ -230,12 +221,12 @@ class Prices:
 
 
 def other_choices(
-    frame: pd.DataFrame, decisions: Sequence[Decision], wrong: WrongResults, margin: float, confidence: float
+    medians: LaunchMedians, decisions: Sequence[Decision], wrong: WrongResults, margin: float, confidence: float
 ) -> list[OtherChoice]:
     """Returns the cells in which another measurement leads to another choice.
 
     Args:
-        frame: `sweep.COLUMNS`, of the other measurement.
+        medians: of the other measurement.
         decisions: the choices.
         wrong: as in `choose`.
         margin: likewise.
@@ -244,7 +235,7 @@ def other_choices(
     chosen = {decision.cell: decision.algorithm for decision in decisions}
     return [
         OtherChoice(decision.cell, chosen[decision.cell], decision.algorithm)
-        for decision in choose(frame, wrong, margin, confidence)
+        for decision in choose(medians, wrong, margin, confidence)
         if decision.algorithm != chosen.get(decision.cell, decision.algorithm)
     ]
 
@@ -262,22 +253,22 @@ def price_plans(target: Target, others: Sequence[OtherChoice], effort: Effort) -
     return plans
 
 
-def compare_choices(frame: pd.DataFrame, others: Sequence[OtherChoice], margin: float, confidence: float) -> Prices:
+def compare_choices(medians: LaunchMedians, others: Sequence[OtherChoice], margin: float, confidence: float) -> Prices:
     """Compares both choices in each cell, launch by launch, all cells judged together.
 
     Args:
-        frame: `sweep.COLUMNS`, of launches that had no part in either choice.
+        medians: of launches that had no part in either choice.
         others: the cells, with both choices.
         margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
         confidence: of the intervals; the level of the tests follows from it.
     """
-    cells = dict(cells_of(frame))
+    cells = medians.by_cell()
     matches = {
-        one.cell: match_levels(cells[one.cell], "algorithm", one.chosen, one.other)
-        for one in others
-        if one.cell in cells
+        other.cell: match_algorithms(cells[other.cell], other.chosen, other.other)
+        for other in others
+        if other.cell in cells
     }
-    by_cell = judge_levels(matches, margin, confidence)
+    by_cell = judge_by_key(matches, margin, confidence)
     if not by_cell:
         return Prices({}, None)
     ratios = [

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 
-from downbeat.comparison.matching import Match
+from downbeat.comparison.matching import NOTHING, Match
 from downbeat.data.cells import FAILED, WRONG
-from downbeat.run.plan import DEFAULT_ENVIRONMENT
 from downbeat.statistics.verdicts import Comparison
-from downbeat.tune.choosing import cells_of, judge_levels, kinds_of, match_levels
+from downbeat.tune.choosing import judge_by_key, kinds_of, match_algorithms
 from downbeat.tune.late_arrivals import (
     SIZE_STEP,
     TELLING,
@@ -26,10 +24,10 @@ from downbeat.tune.late_arrivals import (
     traces,
 )
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for
-from downbeat.tune.sweep import Usable, digest_of
+from downbeat.tune.sweep import LaunchMedians, Usable, digest_of
 from downbeat.tune.target import Target
 
-RULES = "rules"
+RULES = "rules"  # in place of an algorithm, for launches under the rules
 
 
 def rules_name(written: Written) -> str:
@@ -37,25 +35,25 @@ def rules_name(written: Written) -> str:
     return digest_of([dict(written.files), dict(written.variables)])
 
 
-def compare_environments(frame: pd.DataFrame, margin: float, confidence: float) -> dict[Cell, Comparison]:
-    """Compares environment `rules` with `default`, launches of the same number as pairs, all cells judged together."""
-    matches = {cell: match_levels(some, "environment", DEFAULT_ENVIRONMENT, RULES) for cell, some in cells_of(frame)}
-    return judge_levels(matches, margin, confidence)
+def match_rules(medians: LaunchMedians) -> Match:
+    """Matches the launches of one cell without and under rules."""
+    return match_algorithms(medians, DEFAULT, RULES)
 
 
-def lost_cells(frame: pd.DataFrame) -> list[Cell]:
-    """Returns the cells that could be measured without rules, and in no launch under them."""
-    lost = []
-    for cell, some in cells_of(frame):
-        measured = set(some[some["status"] != FAILED]["environment"])
-        if DEFAULT_ENVIRONMENT in measured and RULES not in measured:
-            lost.append(cell)
-    return lost
+def compare_cells(medians: LaunchMedians, margin: float, confidence: float) -> dict[Cell, Comparison]:
+    """Compares launches under rules with those without, of the same number as pairs, all cells judged together."""
+    return judge_by_key({cell: match_rules(rows) for cell, rows in medians.by_cell().items()}, margin, confidence)
 
 
-def wrong_cells(frame: pd.DataFrame, environment: str) -> list[Cell]:
-    """Returns the cells with wrong results in any launch of an environment."""
-    return [cell for cell, _ in cells_of(frame[(frame["environment"] == environment) & (frame["status"] == WRONG)])]
+def lost_cells(medians: LaunchMedians) -> list[Cell]:
+    """The cells that could be measured without rules, and in no launch under them."""
+    cells = medians[medians.status != FAILED].by_cell()
+    return [cell for cell, rows in cells.items() if DEFAULT in rows.algorithm and RULES not in rows.algorithm]
+
+
+def wrong_cells(medians: LaunchMedians, algorithm: str) -> list[Cell]:
+    """The cells with wrong results in any launch without or under rules."""
+    return list(medians[(medians.algorithm == algorithm) & (medians.status == WRONG)].by_cell())
 
 
 def wrong_under(rules: Sequence[Rule], cells: Sequence[Cell]) -> dict[tuple[str, int, str], list[int]]:
@@ -69,42 +67,43 @@ def wrong_under(rules: Sequence[Rule], cells: Sequence[Cell]) -> dict[tuple[str,
 
 
 def compare_rules(
-    frame: pd.DataFrame, rules: Sequence[Rule], margin: float, confidence: float
+    medians: LaunchMedians, rules: Sequence[Rule], margin: float, confidence: float
 ) -> dict[Rule, Comparison]:
-    """Compares the environments over all sizes of each rule, all rules judged together."""
-    return judge_levels({rule: means_over(frame, rule) for rule in rules}, margin, confidence)
+    """Compares launches under rules with those without over all sizes of each rule, all rules judged together."""
+    return judge_by_key({rule: means_over(medians, rule) for rule in rules}, margin, confidence)
 
 
-def means_over(frame: pd.DataFrame, rule: Rule) -> Match:
+def means_over(medians: LaunchMedians, rule: Rule) -> Match:
     """Matches launches without and under rules, each the geometric mean of all sizes of a rule."""
-    some = pd.concat([frame.iloc[:0], *(rows for cell, rows in cells_of(frame) if rule.holds(cell))])
-    sizes = sorted(set(some["size"]))
-    numbers = ["value", "uncertainty"]
-    table = some.pivot_table(index="launch", columns=["environment", "size"], values=numbers, aggfunc="first")
-    wanted = pd.MultiIndex.from_product([numbers, (DEFAULT_ENVIRONMENT, RULES), sizes])
-    table = table.reindex(columns=wanted).dropna()
-    values, uncertain = (table[name].to_numpy(dtype=float) for name in numbers)
-    a, b = (np.exp(side.mean(axis=1)) for side in np.split(np.log(values), 2, axis=1))
+    cells = [rows for cell, rows in medians.by_cell().items() if rule.holds(cell)]
+    sides = [[rows.counted(name) for rows in cells] for name in (DEFAULT, RULES)]
+    launches = [set(rows.launch.tolist()) for side in sides for rows in side]
+    shared = np.array(sorted(set.intersection(*launches))) if launches else np.empty(0)
+    if not shared.size:
+        return Match({}, NOTHING, NOTHING)
+    sides = [[rows[np.isin(rows.launch, shared)] for rows in side] for side in sides]
+    values = np.array([[rows.value for rows in side] for side in sides])  # shape (side, cell, launch)
+    uncertainty = np.array([[rows.uncertainty for rows in side] for side in sides])
+    a, b = np.exp(np.log(values).mean(axis=1))
     # Each size may be off by its own share: by their mean, if all are in the same direction.
-    share = 2 * float((uncertain / values).mean()) if len(table) else 0.0
-    uncertainty = share * float(np.exp(np.log(a).mean())) if len(table) else 0.0
-    numbers_of = tuple(int(launch) for launch in table.index)
-    return Match({}, a, b, uncertainty, launches=(numbers_of, numbers_of))
+    hidden = 2 * float((uncertainty / values).mean()) * float(np.exp(np.log(a).mean()))
+    numbers = tuple(shared.tolist())
+    return Match({}, a, b, hidden, launches=(numbers, numbers))
 
 
-def kinds_of_gain(frame: pd.DataFrame, rules: Sequence[Rule], margin: float, confidence: float) -> list[str]:
-    """Returns lines on kinds of launches in the gain of cells and of rules; the frame is that of `compare_rules`."""
+def kinds_of_gain(medians: LaunchMedians, rules: Sequence[Rule], margin: float, confidence: float) -> list[str]:
+    """Lines on kinds of launches in the gain of cells and of rules; the medians are those of `compare_rules`."""
     cells = {
-        str(cell): match_levels(some, "environment", DEFAULT_ENVIRONMENT, RULES)
-        for cell, some in cells_of(frame)
+        str(cell): match_rules(rows)
+        for cell, rows in medians.by_cell().items()
         if any(rule.holds(cell) for rule in rules)
     }
-    whole = {
-        f"the rule for {rule.collective} on {rule.ranks} ranks ({rule.sizes})": means_over(frame, rule)
+    several_sizes = {
+        f"the rule for {rule.collective} on {rule.ranks} ranks ({rule.sizes})": means_over(medians, rule)
         for rule in rules
         if rule.first != rule.last
     }
-    return kinds_of(cells | whole, margin, confidence)
+    return kinds_of(cells | several_sizes, margin, confidence)
 
 
 WITHOUT_RULES = "default"  # directories of launches: without rules, under them, and by an algorithm that is forced

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import numpy as np
 
 from downbeat.comparison.sides import uncertainty_of
-from downbeat.data.cells import NO_PATTERN, WRONG, countable
+from downbeat.data.cells import NO_PATTERN, WRONG, Cells
 from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json, write_checked_json
@@ -26,7 +26,8 @@ from downbeat.run.bench_launch import run_bench
 from downbeat.run.execute import Watcher, execute
 from downbeat.run.experiment import open_experiment
 from downbeat.run.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
-from downbeat.tune.rules_format import DEFAULT
+from downbeat.tables import Floats, Ints, Table, Texts, column
+from downbeat.tune.rules_format import DEFAULT, Cell
 from downbeat.tune.target import Target
 
 EXIT_WRONG = 4  # of downbeat-bench
@@ -138,9 +139,9 @@ class Probe:
         run = run_bench(self.target.library, self.ranks, arguments, forced, timeout, self.directory)
         if run.status == EXIT_WRONG:
             with open_samples(file) as samples:
-                cells = read_cells(samples)
-            wrong = cells[cells["status"] == WRONG]["size"]
-            return f"wrong results at {', '.join(f'{size:g}' for size in sorted(set(wrong)))} bytes"
+                cells = Cells.of(read_cells(samples))
+            wrong = sorted(set(cells.size[cells.status == WRONG].tolist()))
+            return f"wrong results at {', '.join(f'{size:g}' for size in wrong)} bytes"
         if run.status == EXIT_BAD_ARGUMENTS and list(algorithms) == [DEFAULT]:
             raise UsageError(run.reason)
         # Without a common start no sample lacks one.
@@ -164,20 +165,60 @@ HARMONIZE = "harmonize"
 MPI_BARRIER = "mpi_barrier"
 DIGEST = 8  # hexadecimal digits
 WITHOUT_SIZE = "barrier"  # the collective that has no size
-# Of a launch and cell, what choosing needs; `value` is the median of the metric over the launch's samples, in s, NaN
-# where the cell does not count (`countable`); `uncertainty` is what clocks may change it by, in s.
-SWEEP_COLUMNS = (
-    "collective",
-    "ranks",
-    "size",
-    "algorithm",
-    "synchronizer",
-    "pattern",
-    "launch",
-    "status",
-    "value",
-    "uncertainty",
-)
+
+
+class LaunchMedians(Table):
+    """What choices are made from: a row per launch, cell, algorithm, synchronizer and arrival pattern."""
+
+    collective: Texts = column("collective operation")
+    ranks: Ints = column("number of ranks", "1")
+    size: Ints = column("size of the message", "B")
+    algorithm: Texts = column("algorithm, or the environment other than the default that the launch ran in")
+    synchronizer: Texts = column("synchronizer before each sample")
+    pattern: Texts = column("arrival pattern")
+    launch: Ints = column("number of the launch")
+    status: Texts = column("of the cell in this launch")
+    value: Floats = column("median of the metric over the samples, NaN where the cell does not count", "s")
+    uncertainty: Floats = column("change of the value by the clocks, at most", "s")
+
+    @classmethod
+    def of_cells(cls, cells: Cells, metric: str) -> LaunchMedians:
+        """The medians of a metric over the samples of an experiment's cells."""
+        return cls(
+            collective=cells.operation,
+            ranks=cells.ranks,
+            size=cells.size,
+            algorithm=np.where(cells.environment == DEFAULT_ENVIRONMENT, cells.algorithm, cells.environment),
+            synchronizer=cells.synchronizer,
+            pattern=cells.pattern,
+            launch=cells.launch,
+            status=cells.status,
+            value=np.where(cells.counts, cells.metric(metric).median_s, np.nan),
+            uncertainty=np.asarray(uncertainty_of(cells.frame(), metric, "median"), dtype=float),
+        )
+
+    def by_cell(self) -> dict[Cell, LaunchMedians]:
+        """The rows of each cell, in the order of cells."""
+        groups = self.groups(self.collective, self.ranks, self.size)
+        return dict(sorted((Cell(name, int(ranks), int(size)), rows) for (name, ranks, size), rows in groups))
+
+    def counted(self, algorithm: str) -> LaunchMedians:
+        """The rows of one cell by an algorithm that count, one for each launch, by its number."""
+        rows = self[(self.algorithm == algorithm) & np.isfinite(self.value)]
+        return rows[np.unique(rows.launch, return_index=True)[1]]
+
+    @property
+    def decisive(self) -> LaunchMedians:
+        """The rows that choices are made from: from a common start, under the arrival pattern if there is one."""
+        common = self[self.synchronizer == HARMONIZE]
+        late = common.pattern != NO_PATTERN
+        return common[late] if late.any() else common
+
+    @property
+    def alternative(self) -> LaunchMedians:
+        """The rows of the other measurement: without the arrival pattern, where there is none after MPI_Barrier."""
+        late = self.pattern != NO_PATTERN
+        return self[~late] if late.any() else self[self.synchronizer == MPI_BARRIER]
 
 
 @dataclass(frozen=True)
@@ -213,19 +254,6 @@ class Effort:
         return HARMONIZE if collective == WITHOUT_SIZE or self.pattern else f"{HARMONIZE},{MPI_BARRIER}"
 
 
-def decisive(frame: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows that choices are made from: from a common start, under the arrival pattern if there is one."""
-    common = frame[frame["synchronizer"] == HARMONIZE]
-    late = common["pattern"] != NO_PATTERN
-    return common[late] if late.any() else common
-
-
-def alternative(frame: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of the other measurement: without the arrival pattern, where there is none after MPI_Barrier."""
-    late = frame["pattern"] != NO_PATTERN
-    return frame[~late] if late.any() else frame[frame["synchronizer"] == MPI_BARRIER]
-
-
 def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync: str) -> Plan:
     """Returns the experiment that measures the algorithms of a collective on a number of ranks."""
     collective = usable.collective
@@ -248,17 +276,8 @@ def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync:
     )
 
 
-def sweep(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> pd.DataFrame:
-    """Measures what a plan of `sweep_plan` says; returns one row per launch and cell, `SWEEP_COLUMNS`.
-
-    Raises:
-        DownbeatError: no launch was complete.
-    """
-    return measured(cells_of_plan(plan, directory, watcher), metric)
-
-
-def cells_of_plan(plan: Plan, directory: Path, watcher: Watcher) -> pd.DataFrame:
-    """Executes a plan and returns the cells of its launches.
+def measure(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> LaunchMedians:
+    """Executes a plan, as far as its launches are missing, and reads the medians of a metric.
 
     Raises:
         DownbeatError: no launch was complete.
@@ -267,7 +286,7 @@ def cells_of_plan(plan: Plan, directory: Path, watcher: Watcher) -> pd.DataFrame
     if outcome.refused:
         raise DownbeatError(f"{plan.name} could not be measured at all: {outcome.refused}")
     try:
-        return open_experiment(directory).cells
+        return LaunchMedians.of_cells(open_experiment(directory).cell_table, metric)
     except UsageError as error:
         failed = directory / places.FAILED
         files = sorted(failed.glob("*/stderr.txt"))
@@ -279,19 +298,3 @@ def digest_of(content: object) -> str:
     """Returns a name for what JSON can hold that nothing else has: launches of something else say nothing of it."""
     text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST]
-
-
-def measured(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Returns `SWEEP_COLUMNS` of an experiment's cells; an environment other than the default one is an algorithm."""
-    frame = with_values(cells, metric)
-    forced = frame["environment"] != DEFAULT_ENVIRONMENT
-    frame["algorithm"] = frame["algorithm"].where(~forced, frame["environment"])
-    return frame[list(SWEEP_COLUMNS)].reset_index(drop=True)
-
-
-def with_values(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Returns the cells of an experiment with `collective`, `value`, `uncertainty`, as `SWEEP_COLUMNS` has them."""
-    frame = cells.rename(columns={"operation": "collective"})
-    frame["uncertainty"] = uncertainty_of(frame, metric, "median")
-    frame["value"] = frame[f"{metric}_median"].where(countable(frame))
-    return frame

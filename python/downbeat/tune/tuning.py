@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pandas as pd
-
 from downbeat.errors import UsageError
 from downbeat.files import write_text
 from downbeat.run.bench import check_arguments
 from downbeat.run.open_mpi_settings import FILENAME
-from downbeat.run.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan
+from downbeat.run.plan import Environment, Library, Measurement, Plan
 from downbeat.run.progress import watcher
 from downbeat.statistics.verdicts import Comparison
 from downbeat.text import counted
@@ -39,7 +37,7 @@ from downbeat.tune.choosing import (
 from downbeat.tune.proving import (
     RULES,
     Proof,
-    compare_environments,
+    compare_cells,
     compare_rules,
     kinds_of_gain,
     lost_cells,
@@ -52,14 +50,11 @@ from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written, algorithm_f
 from downbeat.tune.sweep import (
     HARMONIZE,
     Effort,
+    LaunchMedians,
     Probe,
     Usable,
-    alternative,
-    cells_of_plan,
-    decisive,
-    sweep,
+    measure,
     sweep_plan,
-    with_values,
 )
 from downbeat.tune.target import Target, find_target
 
@@ -207,7 +202,7 @@ GAIN = "gain"
 
 
 def settle_rules(
-    tuning: Tuning, frame: pd.DataFrame, directory: Path, say: Callable[[str], None]
+    tuning: Tuning, medians: LaunchMedians, directory: Path, say: Callable[[str], None]
 ) -> dict[tuple[str, int, str], list[int]]:
     """Chooses, writes, measures the gain and proves; again without what computes wrong results under the rules.
 
@@ -215,14 +210,13 @@ def settle_rules(
         The algorithms with wrong results, in the form for `choose`.
     """
     question = tuning.question
-    wrong = wrong_results(frame)
-    some = decisive(frame)
+    wrong = wrong_results(medians)
     while True:
-        tuning.decisions = choose(some, wrong, question.margin, question.confidence)
+        tuning.decisions = choose(medians.decisive, wrong, question.margin, question.confidence)
         make_rules(tuning)
         variables = write_rules(tuning, directory)
         gains = measure_rules(tuning, variables, directory, say)
-        by_default = wrong_cells(gains, DEFAULT_ENVIRONMENT)
+        by_default = wrong_cells(gains, DEFAULT)
         under_rules = wrong_cells(gains, RULES)
         at_fault = wrong_under(tuning.rules, under_rules)
         if not at_fault:
@@ -239,7 +233,7 @@ def settle_rules(
         tuning.rules = []
         write_rules(tuning, directory)
     elif tuning.rules:
-        kinds = kinds_of_choice(some, tuning.decisions, question.margin, question.confidence)
+        kinds = kinds_of_choice(medians.decisive, tuning.decisions, question.margin, question.confidence)
         tuning.kinds = [f"choice: {line}" for line in kinds]
         judge_rules(tuning, gains, variables, directory, say)
     cells = [decision.cell for decision in tuning.decisions]
@@ -282,15 +276,11 @@ def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
 
 def measure_rules(
     tuning: Tuning, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
-) -> pd.DataFrame:
-    """Measures all cells under the default environment and under the rules'; nothing if there are no rules.
-
-    Returns:
-        The cells, with columns `collective` and `value` as in `sweep.COLUMNS`.
-    """
+) -> LaunchMedians:
+    """Measures all cells without and under the rules; nothing if there are no rules."""
     question, effort = tuning.question, tuning.question.effort
     if not tuning.rules:
-        return pd.DataFrame(columns=["collective", "ranks", "size", "environment", "status"])
+        return LaunchMedians.of_rows([])
     options = {"sync": HARMONIZE, **effort.options(question.collectives, question.sizes)}
     plan = Plan(
         name=GAIN,
@@ -303,13 +293,12 @@ def measure_rules(
         seed=effort.seed + 1,  # another order than that of the sweep
     )
     say(f"measuring {counted(len(tuning.rules), 'rule')} against the library's own choice")
-    return with_values(
-        cells_of_plan(plan, directory / GAIN / rules_name(tuning.written), watcher(stderr=True, say=say)), effort.metric
-    )
+    place = directory / GAIN / rules_name(tuning.written)
+    return measure(plan, place, effort.metric, watcher(stderr=True, say=say))
 
 
 def judge_rules(
-    tuning: Tuning, gains: pd.DataFrame, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
+    tuning: Tuning, gains: LaunchMedians, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
 ) -> None:
     """Shows what the rules gain, withdraws those that gain nothing for certain, and proves that the others are obeyed.
 
@@ -317,10 +306,10 @@ def judge_rules(
     the choice must show a gain, too. A rule for which they are too few stays.
     """
     question = tuning.question
-    gains = decisive(gains)
-    tuning.left_out += find_left_out(GAIN, gains, "environment")
+    gains = gains.decisive
+    tuning.left_out += find_left_out(GAIN, gains)
     tuning.lost = lost_cells(gains)
-    tuning.gains = compare_environments(gains, question.margin, question.confidence)
+    tuning.gains = compare_cells(gains, question.margin, question.confidence)
     tuning.rule_gains = compare_rules(gains, tuning.rules, question.margin, question.confidence)
     rule_of_verdicts = (question.margin, question.confidence)
     tuning.kinds += [f"{GAIN}: {line}" for line in kinds_of_gain(gains, tuning.rules, *rule_of_verdicts)]
@@ -398,24 +387,24 @@ def environment_of(variables: Mapping[str, str]) -> Iterator[None]:
 def settle(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> None:
     """Measures, chooses, writes and proves, as `tune` does."""
     question, target = tuning.question, tuning.target
-    frame = sweep_all(tuning, directory, say)
-    tuning.left_out += find_left_out(SWEEP, frame, "algorithm")
-    wrong = settle_rules(tuning, frame, directory, say)
-    tuning.others = other_choices(alternative(frame), tuning.decisions, wrong, question.margin, question.confidence)
+    medians = sweep_all(tuning, directory, say)
+    tuning.left_out += find_left_out(SWEEP, medians)
+    wrong = settle_rules(tuning, medians, directory, say)
+    tuning.others = other_choices(medians.alternative, tuning.decisions, wrong, question.margin, question.confidence)
     if tuning.others:
         say(f"{len(tuning.others)} cells in which measuring {question.otherwise} leads to another choice")
         effort = question.effort
         plans = price_plans(target, tuning.others, effort)
-        fresh = pd.concat(
-            [sweep(plan, directory / PRICE / plan.name, effort.metric, watcher(stderr=True, say=say)) for plan in plans]
+        fresh = LaunchMedians.joined(
+            measure(plan, directory / PRICE / plan.name, effort.metric, watcher(stderr=True, say=say)) for plan in plans
         )
-        tuning.prices = compare_choices(decisive(fresh), tuning.others, question.margin, question.confidence)
+        tuning.prices = compare_choices(fresh.decisive, tuning.others, question.margin, question.confidence)
 
 
-def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> pd.DataFrame:
-    """Measures every algorithm that runs of every collective; returns the rows of all."""
+def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> LaunchMedians:
+    """Measures every algorithm that runs of every collective."""
     question, effort = tuning.question, tuning.question.effort
-    frames: list[pd.DataFrame] = []
+    measured: list[LaunchMedians] = []
     sweeps = len(question.collectives) * len(question.ranks)
     for collective in question.collectives:
         for ranks in question.ranks:
@@ -424,7 +413,8 @@ def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> pd
             usable = Probe(tuning.target, collective, ranks, options, directory / PROBE, limit).usable()
             tuning.usable.append(usable)
             plan = sweep_plan(tuning.target, usable, question.sizes, effort, effort.synchronizers(collective))
-            place = f"sweep {len(frames) + 1} of {sweeps}: " if sweeps > 1 else ""
-            say(f"{place}{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")
-            frames.append(sweep(plan, directory / SWEEP / plan.name, effort.metric, watcher(stderr=True, say=say)))
-    return pd.concat(frames, ignore_index=True)
+            number = f"sweep {len(measured) + 1} of {sweeps}: " if sweeps > 1 else ""
+            say(f"{number}{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")
+            place = directory / SWEEP / plan.name
+            measured.append(measure(plan, place, effort.metric, watcher(stderr=True, say=say)))
+    return LaunchMedians.joined(measured)
