@@ -158,6 +158,7 @@ class Picture(Block):
         figure: made without pyplot, so that nothing is global; `downbeat.report.style` has sizes and colors.
         numbers: the data, a row per point; units in the names of the columns ("latency_us").
         panels: the same as `downbeat.report.panel.Panel`s, where it was drawn from them.
+        narrow: the same with a panel a row, for a phone; None: the figure serves both.
     """
 
     name: str
@@ -166,6 +167,7 @@ class Picture(Block):
     figure: Figure
     numbers: pd.DataFrame
     panels: Sequence[Any] = ()
+    narrow: Figure | None = None
     depth: Depth = field(default=Depth.PAGE, kw_only=True)
 
     def _repr_png_(self) -> bytes:

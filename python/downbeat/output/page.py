@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import importlib.metadata
 import io
 import itertools
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 import matplotlib
+import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -75,7 +77,11 @@ def render_page(content: Page | View) -> str:
     """The HTML of a view."""
     view = view_of(content)
     sections = sections_of(view.at(Depth.PAGE))
-    lead = [html_of(group) for group in runs(sections[0].blocks)]
+    first = sections[0].blocks
+    end = next((i for i, block in enumerate(first) if not isinstance(block, Line | Numbers)), len(first))
+    lead = [html_of(group) for group in runs(first[:end])]
+    after = Markup("").join(html_of(group) for group in runs(first[end:]))
+    answer = Markup('<section id="answer">\n{}</section>\n').format(after) if after else Markup("")
     titles = [section.heading for section in sections[1:]]
     linked = contents(titles) if len(titles) >= FEWEST_LINKED else Markup("")
     body = [section_html(section) for section in sections[1:]]
@@ -86,7 +92,7 @@ def render_page(content: Page | View) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<title>{title}</title>\n<style>\n{style}</style>\n</head>\n"
         "<body>\n<header>\n<h1>{title}</h1>\n{byline}</header>\n<main>\n"
-        '<section class="lead" aria-label="What was found">\n{lead}</section>\n{linked}{body}</main>\n'
+        '<section class="lead" aria-label="What was found">\n{lead}</section>\n{answer}{linked}{body}</main>\n'
         "<footer>\n<p>Made by downbeat {version}. This file needs no other file and no network.</p>\n</footer>\n"
         "</body>\n</html>\n"
     )
@@ -97,6 +103,7 @@ def render_page(content: Page | View) -> str:
             style=Markup(STYLE.read_text(encoding="utf-8")),
             byline=byline,
             lead=Markup("").join(lead),
+            answer=answer,
             linked=linked,
             body=Markup("").join(body),
             version=importlib.metadata.version("downbeat"),
@@ -216,7 +223,7 @@ def terms_html(block: Terms) -> Markup:
 def picture_html(picture: Picture) -> Markup:
     """A picture with its caption, its numbers folded away."""
     element = Markup(
-        '<figure id="{name}">\n<h3>{title}</h3>\n<div class="drawing" tabindex="0">{svg}</div>\n'
+        '<figure id="{name}">\n<h3>{title}</h3>\n{drawings}'
         "<figcaption>{caption}</figcaption>\n<details>\n<summary>The numbers</summary>\n{table}{csv}</details>\n"
         "</figure>\n"
     )
@@ -224,10 +231,21 @@ def picture_html(picture: Picture) -> Markup:
     return element.format(
         name=name,
         title=text_of(picture.title),
-        svg=picture_svg(picture),
+        drawings=drawings_html(picture),
         caption=text_of(picture.caption),
         table=table_html(Table(picture.title, picture.numbers), picture.title),
         csv=csv_html(picture.numbers, name),
+    )
+
+
+def drawings_html(picture: Picture) -> Markup:
+    """The drawing of a picture, and the one for narrow screens where it has panels side by side."""
+    box = Markup('<div class="{}" tabindex="0">{}</div>\n')
+    if picture.narrow is None:
+        return box.format("drawing", picture_svg(picture))
+    narrow = dataclasses.replace(picture, name=f"{picture.name}-narrow", figure=picture.narrow)
+    return box.format("drawing wide-screen", picture_svg(picture)) + box.format(
+        "drawing narrow-screen", picture_svg(narrow)
     )
 
 
@@ -345,6 +363,7 @@ def picture_svg(picture: Picture) -> Markup:
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         # Not by `savefig`, which draws everything once more, only to lay it out.
         FigureCanvasSVG(picture.figure).print_svg(file, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
+    values = hover_values(picture.figure)
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", LINK)
     root = ElementTree.fromstring(printable(file.getvalue().decode()))
@@ -353,6 +372,7 @@ def picture_svg(picture: Picture) -> Markup:
     for element in root.iter():
         for attribute, value in element.attrib.items():
             element.set(attribute, with_prefix(attribute, value, name))
+    root.extend(values)
     # The page decides on the size, by the box that the picture was drawn in.
     del root.attrib["width"], root.attrib["height"]
     title, description = f"{name}.title", f"{name}.caption"
@@ -363,6 +383,32 @@ def picture_svg(picture: Picture) -> Markup:
         element.text = printable(text)
         root.insert(position, element)
     return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+HOVER_RADIUS = 6.0  # points around a value in which it is shown
+MOST_HOVER = 600  # values of a picture; more are read from its table
+
+
+def hover_values(figure: Figure) -> list[ElementTree.Element]:
+    """Invisible circles on the points of a figure drawn as SVG; a browser shows their title under the pointer."""
+    scale, height = 72.0 / figure.dpi, 72.0 * figure.get_figheight()
+    circles: list[ElementTree.Element] = []
+    for axes in figure.axes:
+        for line in axes.get_lines():
+            if line.get_marker() in ("", "None", None, "_", "|") or line.get_transform() != axes.transData:
+                continue
+            name = str(line.get_label())
+            points = np.asarray(line.get_xydata(), dtype=float)
+            for (x, y), (left, bottom) in zip(points, scale * axes.transData.transform(points), strict=True):
+                if not np.isfinite((left, bottom)).all():
+                    continue
+                text = f"{axes.get_xlabel() or 'x'} {x:.5g}, {axes.get_ylabel() or 'y'} {y:.4g}"
+                middle = {"cx": f"{left:.1f}", "cy": f"{height - bottom:.1f}", "r": f"{HOVER_RADIUS:g}"}
+                circle = ElementTree.Element(f"{{{SVG}}}circle", middle | {"fill": "transparent"})
+                title = ElementTree.SubElement(circle, f"{{{SVG}}}title")
+                title.text = printable(text if name.startswith("_") else f"{name}: {text}")
+                circles.append(circle)
+    return circles if len(circles) <= MOST_HOVER else []
 
 
 def set_plain(figure: Figure) -> None:

@@ -59,8 +59,8 @@ def draw_drift(data: xr.Dataset) -> list[Picture]:
 
 PARETO_CAPTION = (
     "Duration of a synchronization (median over repetitions) against the {}, largest over ranks (median over "
-    "repetitions), after the time above each panel. Blue and joined: the Pareto front, no other scheme is both "
-    "quicker and better (Hunold 2015, figure 10)."
+    "repetitions), after the time above each panel. Blue, joined and named: the Pareto front, no other scheme is both "
+    "quicker and better (Hunold 2015, figure 10). Gray: the others, named in the numbers."
 )
 
 
@@ -99,7 +99,7 @@ def draw_pareto(data: xr.Dataset) -> list[Picture]:
             Line("", x[~front], y[~front], color=GRAY, style="", marker=0),
             Line("", x[shown], y[shown]),
         ]
-        notes = list(zip(x, y, names, strict=True))
+        notes = list(zip(x[front], y[front], names[front], strict=True))
         title = f"after {wait:g} s" if wait else "at once"
         panels.append(Panel(lines, "duration [us]", f"{kind} [us]", title, "log", "log", notes=notes))
         parts.append(group)

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
@@ -35,8 +36,10 @@ from downbeat.report.style import (
     MARKERS,
     MOST_MARKED,
     MOST_PANELS,
+    NARROW_INCHES,
     PANEL_INCHES,
     TEXT_POINTS,
+    WIDTH_INCHES,
     finish,
     finish_legend,
     log_axis,
@@ -72,23 +75,32 @@ def make_picture(
     drawn = tuple(panels[:MOST_PANELS])
     if len(panels) > len(drawn):
         caption += f" The first {len(drawn)} of {len(panels)} panels are drawn; the numbers are of all."
-    columns = min(columns, len(drawn))
+    figure = figure_of(drawn, columns, share_x, share_y)
+    narrow = figure_of(drawn, 1, share_x, share_y, NARROW_INCHES)
+    return Picture(name, title, caption, figure, numbers_of(panels) if numbers is None else numbers, drawn, narrow)
+
+
+def figure_of(
+    panels: Sequence[Panel], columns: int, share_x: bool | Literal["col"], share_y: bool, width: float = WIDTH_INCHES
+) -> Figure:
+    """The figure of panels, so many in a row; arguments as of `make_picture`."""
+    columns = min(columns, len(panels))
     heights = [
-        max(one.inches or (HEIGHT_INCHES - 0.5 if columns == 1 and len(drawn) == 1 else PANEL_INCHES) for one in row)
-        for row in (drawn[at : at + columns] for at in range(0, len(drawn), columns))
+        max(one.inches or (HEIGHT_INCHES - 0.5 if len(panels) == 1 else PANEL_INCHES) for one in row)
+        for row in (panels[at : at + columns] for at in range(0, len(panels), columns))
     ]
-    figure = new_figure(height=0.6 + sum(heights))
+    figure = new_figure(width, 0.6 + sum(heights))
     grid = figure.subplots(
         len(heights), columns, squeeze=False, sharex=share_x, sharey=share_y, gridspec_kw={"height_ratios": heights}
     )
-    places = positions(box.label for panel in drawn for box in panel.marks if isinstance(box, Box))
-    last = len(drawn) - columns
-    for number, (axes, panel) in enumerate(zip(grid.flat, drawn, strict=False)):
+    places = positions(box.label for panel in panels for box in panel.marks if isinstance(box, Box))
+    last = len(panels) - columns
+    for number, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
         draw_panel(axes, panel, places, bottom=not (share_x and panel.inches) or number >= last)
-    for unused in grid.flat[len(drawn) :]:
+    for unused in grid.flat[len(panels) :]:
         unused.remove()
     finish_legend(figure, figure.axes)
-    return Picture(name, title, caption, figure, numbers_of(panels) if numbers is None else numbers, drawn)
+    return figure
 
 
 def draw_panel(axes: Axes, panel: Panel, places: Mapping[str, int], bottom: bool) -> None:
@@ -152,7 +164,8 @@ def draw_line(axes: Axes, one: Line) -> None:
     x, y = np.asarray(one.x, dtype=float), np.asarray(one.y, dtype=float)
     many = len(x) > MOST_MARKED
     if isinstance(one.color, str):
-        color, style, marker = one.color, one.style or "-", NO_MARKER if one.marker is None else one.marker
+        color, style = one.color, "-" if one.style is None else one.style
+        marker = NO_MARKER if one.marker is None else one.marker
     else:
         color, turn = COLORS[one.color % len(COLORS)], one.color // len(COLORS)
         # From the second round on the same color has another marker.

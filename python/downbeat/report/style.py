@@ -15,6 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 # More markers make a line thick and the page long; intervals are a band then.
 MOST_MARKED = 64
 WIDTH_INCHES = 6.6
+NARROW_INCHES = 4.4  # on a phone, a panel a row
 HEIGHT_INCHES = 3.9
 PANEL_INCHES = 2.6  # height of one of several
 # More make a page of megabytes through which nobody scrolls.
@@ -70,7 +71,8 @@ def finish(axes: Axes, x: str, y: str, title: str = "") -> None:
     if title:
         grid = axes.get_subplotspec()
         columns = grid.get_gridspec().ncols if grid else 1
-        title = textwrap.fill(title, int(TITLE_CHARACTERS / columns))
+        share = axes.figure.get_figwidth() / WIDTH_INCHES / columns  # type: ignore[union-attr]
+        title = textwrap.fill(title, int(TITLE_CHARACTERS * share))
         axes.set_title(title, fontsize=TEXT_POINTS, loc="left", color="#1b1f24")
     axes.tick_params(labelsize=TEXT_POINTS - 0.5, color=GRAY, length=3)
     axes.tick_params(which="minor", length=0)
@@ -91,7 +93,8 @@ def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     if not found:
         return
     # As many columns as the longest name leaves room for.
-    columns = max(1, min(len(found), int(90 / (max(map(len, found)) + 7))))
+    room = 90 * figure.get_figwidth() / WIDTH_INCHES
+    columns = max(1, min(len(found), int(room / (max(map(len, found)) + 7))))
     figure.legend(
         found.values(),
         found.keys(),
