@@ -14,12 +14,14 @@ FRONT = "docs/index"
 # The side bar; docs/index.md says the same in words.
 SECTIONS = {
     "Start": {
+        "Quick start": "quick-start",
         "Getting it": "install",
         "Coming from OSU or IMB": "coming-from-osu",
         "downbeat-bench": "downbeat-bench",
         "Experiments": "experiments",
         "Report": "report",
         "Is this machine fit to measure?": "doctor",
+        "Troubleshooting": "troubleshooting",
     },
     "Guides": {
         "Comparison": "compare",

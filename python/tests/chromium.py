@@ -47,7 +47,7 @@ function look(frame) {
   result.textContent = JSON.stringify({
     width: page.documentElement.scrollWidth,
     window: frame.contentWindow.innerWidth,
-    pictures: [...page.querySelectorAll("figure svg")].map(box),
+    pictures: [...page.querySelectorAll("figure svg")].filter((svg) => svg.checkVisibility()).map(box),
     fonts: [...page.querySelectorAll("figure svg text")].slice(0, 1).map(text => getComputedStyle(text).fontFamily),
     text: page.body.innerText,
     active: [...page.querySelectorAll("*")].filter(element =>
@@ -60,7 +60,7 @@ function look(frame) {
       const element = page.querySelector(name);
       return element ? [[name, getComputedStyle(element).color, ground(element)]] : [];
     }),
-    lettering: [...page.querySelectorAll("figure svg text")].map(box),
+    lettering: [...page.querySelectorAll("figure svg text")].filter((text) => text.checkVisibility()).map(box),
   });
   document.body.append(result);
 }

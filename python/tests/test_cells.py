@@ -115,6 +115,14 @@ def test_names_are_text_and_coordinates(tmp_path: Path) -> None:
     assert data.exit.values.tolist() == [[3.0, 3.5], [4.0, 5.25], [2.0, 2.0]]
 
 
+def test_samples_have_the_factors_of_their_cells(tmp_path: Path) -> None:
+    cells = [two_samples(), Cell([[1.0, 1.0]], [[2.0, 2.0]], operation="reduce", size=64, synchronizer="window")]
+    frame = downbeat.sample_metrics(write_launch(tmp_path / "a.nc", cells), ["makespan"]).to_dataframe()
+    assert frame["operation"].tolist() == ["bcast", "bcast", "reduce"]
+    assert frame["size"].tolist() == [8, 8, 64]
+    assert frame["synchronizer"].tolist()[2] == "window"
+
+
 @pytest.mark.parametrize("kept", [0, 5, 100, 3000, -8, -1])
 def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, kept: int) -> None:
     """The library would read zeros."""

@@ -279,7 +279,7 @@ def test_pareto_takes_true_errors_where_there_are_any() -> None:
     (picture,) = draw_pareto(data)
     assert picture.numbers["error_us"].tolist() == pytest.approx([3, 1, 2])
     assert picture.numbers["on_front"].tolist() == [True, True, False]
-    assert [text for _, _, text in picture.panels[0].notes] == ["a", "b", "c"]
+    assert [text for _, _, text in picture.panels[0].notes] == ["a", "b"]  # those of the front
 
 
 def test_a_path_that_lies_is_the_largest_dot() -> None:

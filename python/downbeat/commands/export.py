@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,8 @@ from downbeat.errors import UsageError
 from downbeat.files import is_standard_output
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from downbeat.trace.recording import Recording
     from downbeat.trace.spans import Spans
 
@@ -102,9 +105,21 @@ def export_rows(path: Path, to: str, rows: str, output: Path) -> None:
     experiment = open_experiment(path)
     if output.exists() and any(output.samefile(launch.path) for launch in experiment.launches):
         raise UsageError(f"'{output}' is the source of the export; give another file with --output")
-    content = map(named_with_units, frames(experiment, rows))
+    content = map(named_with_units, counted_rows(frames(experiment, rows)))
     with replacing(output, kind.binary) as stream:
         kind.write(content, stream)
+
+
+def counted_rows(content: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """Frames as they are, with the number of rows so far on a terminal: millions of stamps take a minute."""
+    shown, rows = sys.stderr.isatty(), 0
+    for frame in content:
+        yield frame
+        rows += len(frame)
+        if shown:
+            print(f"\r{rows:,} rows", end="", file=sys.stderr, flush=True)
+    if shown:
+        print(file=sys.stderr)
 
 
 def check_viewer_output(path: Path, to: str, output: Path | None) -> None:

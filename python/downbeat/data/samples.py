@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.data.launch_file import flags, metrics_of, open_samples
+from downbeat.data.launch_file import flags, metrics_of, open_samples, read_cells
 from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.errors import UsageError
@@ -45,6 +45,7 @@ class Samples(Wide):
         return str(self.source.attrs["verdict"]["flag_meanings"]).split()
 
 
+SAMPLE_FACTORS = ("operation", "size", "synchronizer")  # of its cell
 KEPT_VARIABLES = tuple(each.name for each in Samples.columns())
 
 
@@ -58,8 +59,9 @@ def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr
     Returns:
         A dataset with dimension `sample`, in the order of measurement, including warm-up and rejected samples:
         `cell_index`, `block`, `attempt`, `verdict` (0 valid, 1 late_flag, 2 late_entry, 3 warmup, 4 overrun),
-        `deadline`, `slack` and `begin` (first entry), all on the global clock, and one variable per metric. Times are
-        in seconds.
+        `deadline`, `slack` and `begin` (first entry), all on the global clock, and a variable per metric. Times are in
+        seconds. Coordinates `operation`, `size` (bytes) and `synchronizer` are those of the sample's cell, so that
+        they are columns of `to_dataframe()`.
 
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.
@@ -68,7 +70,12 @@ def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr
 
     samples = read_samples(path, metrics)
     frame = samples.frame()
-    return xr.Dataset({str(name): ("sample", values.to_numpy(), frame.attrs[name]) for name, values in frame.items()})
+    with open_samples(path) as file:
+        cells = read_cells(file).iloc[samples.cell_index]
+    return xr.Dataset(
+        {str(name): ("sample", values.to_numpy(), frame.attrs[name]) for name, values in frame.items()},
+        coords={name: ("sample", cells[name].to_numpy()) for name in SAMPLE_FACTORS},
+    )
 
 
 def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samples:
