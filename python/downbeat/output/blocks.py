@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -255,3 +256,8 @@ def unfolded(blocks: Sequence[Block]) -> Iterator[Block]:
         yield block
         if isinstance(block, Folded):
             yield from unfolded(block.blocks)
+
+
+def anchor(text: str) -> str:
+    """The name of a position on a page: letters, digits and dashes of a text."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

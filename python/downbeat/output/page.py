@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import hashlib
 import importlib.metadata
 import io
 import itertools
@@ -24,21 +25,39 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from downbeat.files import replacing, write_text, writing
-from downbeat.output.blocks import Block, Command, Depth, Folded, Heading, Line, Numbers, Picture, Table, Terms, View
+from downbeat.output.blocks import (
+    Block,
+    Command,
+    Depth,
+    Folded,
+    Heading,
+    Line,
+    Numbers,
+    Picture,
+    Table,
+    Terms,
+    View,
+    anchor,
+)
 from downbeat.output.fields import heading
 from downbeat.output.records import write_csv
 from downbeat.output.terminal import legend
 from downbeat.text import printable
 
 STYLE = Path(__file__).with_name("page.css")
-# No other file, no network, no form.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+SCRIPT = Path(__file__).with_name("page.js")
+# No other file, no network, no form, and no script but the page's own.
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'; base-uri 'none'; "
+    "form-action 'none'"
+)
 # A longer table is cut in the page; its CSV is whole.
 MOST_ROWS = 200
 # Characters of a text that is broken into lines where there is little room.
 LONG = 30
 # Columns that readers look for, whatever they hold.
 KEPT = ("paper", "verdict")
+FEWEST_SWITCHED = 2  # series that can be hidden
 FEWEST_LINKED = 3  # sections that need a table of contents
 
 
@@ -86,6 +105,7 @@ def render_page(content: Page | View) -> str:
     linked = contents(titles) if len(titles) >= FEWEST_LINKED else Markup("")
     body = [section_html(section) for section in sections[1:]]
     byline = Markup('<p class="byline">{}</p>\n').format(text_of(view.byline)) if view.byline else ""
+    script = SCRIPT.read_text(encoding="utf-8")
     page = Markup(
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -94,11 +114,12 @@ def render_page(content: Page | View) -> str:
         "<body>\n<header>\n<h1>{title}</h1>\n{byline}</header>\n<main>\n"
         '<section class="lead" aria-label="What was found">\n{lead}</section>\n{answer}{linked}{body}</main>\n'
         "<footer>\n<p>Made by downbeat {version}. This file needs no other file and no network.</p>\n</footer>\n"
-        "</body>\n</html>\n"
+        "<script>{script}</script>\n</body>\n</html>\n"
     )
     return str(
         page.format(
-            policy=Markup(POLICY),
+            policy=Markup(POLICY.format(base64.b64encode(hashlib.sha256(script.encode()).digest()).decode())),
+            script=Markup(script),
             title=text_of(view.title),
             style=Markup(STYLE.read_text(encoding="utf-8")),
             byline=byline,
@@ -242,11 +263,21 @@ def drawings_html(picture: Picture) -> Markup:
     """The drawing of a picture, and the one for narrow screens where it has panels side by side."""
     box = Markup('<div class="{}" tabindex="0">{}</div>\n')
     if picture.narrow is None:
-        return box.format("drawing", picture_svg(picture))
+        return switches_html(picture) + box.format("drawing", picture_svg(picture))
     narrow = dataclasses.replace(picture, name=f"{picture.name}-narrow", figure=picture.narrow)
-    return box.format("drawing wide-screen", picture_svg(picture)) + box.format(
-        "drawing narrow-screen", picture_svg(narrow)
-    )
+    drawings = (("drawing wide-screen", picture), ("drawing narrow-screen", narrow))
+    boxes = Markup("").join(box.format(style, picture_svg(drawing)) for style, drawing in drawings)
+    return switches_html(picture) + boxes
+
+
+def switches_html(picture: Picture) -> Markup:
+    """Boxes that show and hide the series of a picture; the script of the page makes them visible."""
+    labels = dict.fromkeys(line.label for panel in picture.panels for line in panel.lines.values() if line.label)
+    if len(labels) < FEWEST_SWITCHED:
+        return Markup("")
+    switch = Markup('<label><input type="checkbox" checked value="{}"> {}</label>\n')
+    switches = Markup("").join(switch.format(anchor(label), text_of(label)) for label in labels)
+    return Markup('<p class="switches" hidden>Show:\n{}</p>\n').format(switches)
 
 
 @dataclass(frozen=True)
@@ -345,11 +376,6 @@ LINK = "http://www.w3.org/1999/xlink"
 # How matplotlib itself writes powers of ten beside an axis.
 MATHEMATICS = "$\\mathdefault{"
 SVG_METADATA = f"{{{SVG}}}metadata"
-
-
-def anchor(text: str) -> str:
-    """The name of a position on a page: letters, digits and dashes of a text."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def picture_svg(picture: Picture) -> Markup:

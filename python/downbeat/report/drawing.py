@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import LogNorm
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from downbeat.output.blocks import Picture
+from downbeat.output.blocks import Picture, anchor
 from downbeat.report.panel import (
     NO_MARKER,
     NOTE_HEIGHT,
@@ -112,7 +113,9 @@ def draw_panel(axes: Axes, panel: Panel, places: Mapping[str, int], bottom: bool
             draw_line(axes, one)
         elif isinstance(one, Band):
             color = COLORS[one.color % len(COLORS)]
-            axes.fill_between(one.x, one.low, one.high, color=color, alpha=one.alpha, linewidth=0)
+            name_series(
+                axes.fill_between(one.x, one.low, one.high, color=color, alpha=one.alpha, linewidth=0), one.label
+            )
         elif isinstance(one, Dots):
             draw_dots(axes, one)
         elif isinstance(one, Timeline):
@@ -171,7 +174,7 @@ def draw_line(axes: Axes, one: Line) -> None:
         # From the second round on the same color has another marker.
         style = DASHES[(one.color + turn) % len(DASHES)] if one.style is None else one.style  # type: ignore[assignment]
         marker = one.color + turn if one.marker is None else one.marker
-    axes.plot(
+    (curve,) = axes.plot(
         x,
         y,
         label=one.label or None,
@@ -182,15 +185,26 @@ def draw_line(axes: Axes, one: Line) -> None:
         markersize=4.5,
         linewidth=one.width,
     )
-    if one.low is None or one.high is None:
-        return
-    low, high = np.asarray(one.low, dtype=float), np.asarray(one.high, dtype=float)
-    if many:
-        axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
-    else:
-        # Ends of no interval hide nothing: the point is at one of them then.
-        half = (np.maximum(0.0, y - low), np.maximum(0.0, high - y))
-        axes.errorbar(x, y, yerr=half, fmt="none", ecolor=color, capsize=2.5, elinewidth=1)
+    artists: list[Artist] = [curve]
+    if one.low is not None and one.high is not None:
+        low, high = np.asarray(one.low, dtype=float), np.asarray(one.high, dtype=float)
+        if many:
+            artists.append(axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0))
+        else:
+            # Ends of no interval hide nothing: the point is at one of them then.
+            half = (np.maximum(0.0, y - low), np.maximum(0.0, high - y))
+            bars = axes.errorbar(x, y, yerr=half, fmt="none", ecolor=color, capsize=2.5, elinewidth=1)
+            artists += [artist for group in bars.lines[1:] for artist in group]
+    for artist in artists:
+        name_series(artist, one.label)
+
+
+def name_series(artist: Artist, label: str) -> None:
+    """Gives an artist an identifier by which a page hides and shows its series."""
+    figure = artist.get_figure()
+    if label and figure is not None:
+        count = len([other for other in figure.findobj(Artist) if str(other.get_gid() or "").startswith("series.")])
+        artist.set_gid(f"series.{anchor(label)}.{count}")
 
 
 LARGEST_DOT = 60.0  # area of a dot, in square points

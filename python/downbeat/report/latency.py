@@ -216,7 +216,7 @@ def scaling_panels(numbers: Latencies, x: Ints, axis: tuple[str, str], places: M
         for line, points in grouped(group.line) if len(places) <= MOST_BANDS else ():
             color, of = places[line], group[points]
             bands = ((of.p5_us, of.p95_us), (of.p25_us, of.p75_us))
-            marks += [Band(at[points], *ends, color, dark) for ends, dark in zip(bands, BANDS, strict=True)]
+            marks += [Band(at[points], *ends, color, dark, str(line)) for ends, dark in zip(bands, BANDS, strict=True)]
         marks += lines_of(group.line, at, group.median_us, group.low_us, group.high_us, places)
         panels.append(Panel(marks, axis[0], LATENCY_LABEL, panel, axis[1], "log"))
     return panels

@@ -45,6 +45,7 @@ class Band:
     high: Numbers
     color: int
     alpha: float = 0.2
+    label: str = ""  # of the line that it belongs to
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from downbeat.comparison.sides import names_of_history
 from downbeat.comparison.tables import place_of
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
-from downbeat.output.blocks import Block, Heading, Line, Numbers, Picture, Terms, View
-from downbeat.output.page import anchor
+from downbeat.output.blocks import Block, Heading, Line, Numbers, Picture, Terms, View, anchor
 from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
 from downbeat.report.conditions import launches_section, machine_section, measured_section
 from downbeat.report.findings import answer_of, start_text
