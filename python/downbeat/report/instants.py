@@ -34,11 +34,15 @@ MOST_SYNCHRONIZERS = 6
 DELAY_METRIC = "global_time"
 # Of the time before the first entry, as a multiple of that after it: a longer one would leave no room for the rest.
 MOST_BEFORE = 6
+# Samples of a column share an axis of time, so that the eye compares synchronizers, unless one of them is longer by this
+# factor: nothing of the shorter one could be seen.
+MOST_LONGER = 20
 BARS_CAPTION = (
     "Bars of each rank on the global clock: in the synchronizer, waiting there for the common deadline (from the "
     "root's decision on) or for the rank's own delay, and in the operation. 0 is the common start, or the first entry "
     "where there is none. Left: the sample with the median time from the first entry to the last exit. Right: the "
-    "longest. Both are of launch {launch}. A bar that touches the left edge began earlier."
+    "longest. Both are of launch {launch}. A bar that touches the left edge began earlier. Panels "
+    "of a column have the same axis unless their samples differ by more than a factor of {longer}."
 )
 
 
@@ -131,20 +135,25 @@ def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: 
     numbers = numbers[numbers.rank % rank_step(launch.ranks) == 0]
     panels = []
     for (line, which), bars in numbers.groups(numbers.synchronizer, numbers.sample):
-        limits = time_limits(numbers[numbers.sample == which])
+        column = numbers[numbers.sample == which]
+        limits = time_limits(column if length(column) < MOST_LONGER * length(bars) else bars)
         title = f"{line}, {which}"
         panels.append(Panel([Timeline(bars.frame(), launch.ranks)], "time [us]", "rank", title, x_limits=limits))
     size = f" of {bytes_text(samples.size[0])} bytes" if samples.size[0] else ""
-    caption = BARS_CAPTION.replace(
-        "{launch}", f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})"
-    )
+    described = f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})"
+    caption = BARS_CAPTION.format(launch=described, longer=MOST_LONGER)
     if len(samples) == MOST_SYNCHRONIZERS:
         caption += f" At most {MOST_SYNCHRONIZERS} synchronizers are shown."
     if launch.ranks > MOST_RANKS:
         caption += f" Every {rank_step(launch.ranks)}th rank is shown."
     title = f"{operation}{size}: what the ranks do in a sample"
-    # One axis of time in a column: only so does the eye compare synchronizers.
-    return make_picture(f"timelines-{operation}", title, caption, panels, numbers.frame(), share_x="col")
+    return make_picture(f"timelines-{operation}", title, caption, panels, numbers.frame())
+
+
+def length(bars: Bars) -> float:
+    """The time from the first entry into the operation to the last exit, us."""
+    operation = bars.phase == "operation"
+    return float(bars.end_us[operation].max(initial=0.0) - bars.begin_us[operation].min(initial=0.0))
 
 
 def time_limits(bars: Bars) -> tuple[float, float] | None:
