@@ -34,8 +34,8 @@ MOST_SYNCHRONIZERS = 6
 DELAY_METRIC = "global_time"
 # Of the time before the first entry, as a multiple of that after it: a longer one would leave no room for the rest.
 MOST_BEFORE = 6
-# Samples of a column share an axis of time, so that the eye compares synchronizers, unless one of them is longer by this
-# factor: nothing of the shorter one could be seen.
+# Samples of a column share an axis of time, so that the eye compares synchronizers, unless they differ by this factor:
+# nothing of the shorter one could be seen.
 MOST_LONGER = 20
 BARS_CAPTION = (
     "Bars of each rank on the global clock: in the synchronizer, waiting there for the common deadline (from the "
