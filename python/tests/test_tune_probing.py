@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,17 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.output.facts import CellWarning, RuleRemoved, UnconfirmedRules
 from downbeat.run.bench_launch import BenchRun, run_bench
 from downbeat.run.execute import Outcome, Watcher
 from downbeat.run.launch import EXIT_TIMEOUT
 from downbeat.run.plan import Library
 from downbeat.tune import sweep
 from downbeat.tune import tuning as settling
+from downbeat.tune.findings import warnings_of
 from downbeat.tune.open_mpi import RULES_FILE, OpenMpiRules
 from downbeat.tune.proving import Proof
+from downbeat.tune.record import record_of
 from downbeat.tune.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.sweep import LaunchMedians, Probe, Usable
-from downbeat.tune.table import find_warnings, record_of_rules
 from downbeat.tune.target import Target
 from downbeat.tune.tuning import ENVIRONMENT_FILE, Question, Tuning, check_directory, settle_rules, write_files
 from fake_programs import script
@@ -192,7 +193,7 @@ def test_rules_with_right_results_stay(settle: Settle, tmp_path: Path) -> None:
     tuning = settle(lambda *_: False)
     assert [rule.algorithm for rule in tuning.rules] == ["a"]
     assert not tuning.objections()
-    assert find_warnings(tuning) == []
+    assert list(warnings_of(tuning)) == []
 
 
 @pytest.mark.parametrize("ruled", [10.0, 10.5])
@@ -205,18 +206,17 @@ def test_a_rule_that_gains_nothing_when_it_is_measured_anew_is_withdrawn(
     assert not (tmp_path / RULES_FILE).exists()
     assert not tuning.proofs
     assert tuning.slower() == ([LARGE] if ruled > 10 else [])  # a cell that never had a rule
-    (warning, *_) = (one for one in find_warnings(tuning) if "withdrawn" in one)
-    assert warning.startswith("1 of 1 rules gained nothing")
-    said = json.loads(json.dumps(record_of_rules(tuning, [])))
-    assert [one["algorithm"] for one in said["withdrawn"] if one["gain"]["verdict"] != "faster"] == ["a"]
-    assert said["rules"] == []
+    assert UnconfirmedRules(1, ("bcast on 4 ranks (8)",), 1) in warnings_of(tuning)
+    rules = record_of(tuning, tmp_path).rules
+    assert (list(rules.algorithm), list(rules.withdrawn)) == (["a"], [True])
+    assert rules.verdict[0] not in ("", "faster")
 
 
 def test_a_rule_whose_gain_too_few_launches_show_stays(settle: Settle, tmp_path: Path) -> None:
     tuning = settle(lambda *_: False, ruled=10.0, count=4)
     assert [rule.algorithm for rule in tuning.rules] == ["a"] and not tuning.withdrawn
     assert (tmp_path / RULES_FILE).exists()
-    assert any(one.startswith("1 of 1 rules gained nothing") for one in find_warnings(tuning))
+    assert UnconfirmedRules(1, ("bcast on 4 ranks (8)",), 0) in warnings_of(tuning)
 
 
 def test_an_algorithm_with_wrong_results_under_the_rules_is_replaced_by_the_next(
@@ -224,7 +224,8 @@ def test_an_algorithm_with_wrong_results_under_the_rules_is_replaced_by_the_next
 ) -> None:
     """The sweep, in which it is forced, has seen nothing; under the rules it is "faster", and wrong."""
     tuning = settle(lambda rules, size: "# a" in rules and size == 8)
-    assert [one.rule for one in tuning.removed] == [Rule("bcast", 4, 8, 8, "a")]
+    removed = RuleRemoved("bcast", 4, "8", "a", "wrong results at 8 bytes")
+    assert tuning.removed == [removed]
     assert tuning.rules == [Rule("bcast", 4, 8, 8, "b")]
     text = (tmp_path / RULES_FILE).read_text()
     assert "# b" in text and "# a" not in text
@@ -232,16 +233,14 @@ def test_an_algorithm_with_wrong_results_under_the_rules_is_replaced_by_the_next
     assert {cell: tuning.in_rules(cell) for cell in tuning.proofs} == {SMALL: "b", LARGE: DEFAULT}
     assert [(rule.algorithm, gain.verdict) for rule, gain in tuning.rule_gains.items()] == [("b", "faster")]
     assert tuning.objections()
-    (warning,) = find_warnings(tuning)
-    assert "bcast on 4 ranks (8) by a was written, measured and removed: wrong results at 8 bytes" in warning
-    said = json.loads(json.dumps(record_of_rules(tuning, [warning])))
-    assert [one["rule"]["algorithm"] for one in said["removed"]] == ["a"]
-    assert [one["rejected"] for one in said["cells"][0]["candidates"]] == ["wrong results at 8 bytes", ""]
+    assert list(warnings_of(tuning)) == [removed]
+    candidates = record_of(tuning, tmp_path).candidates
+    assert list(candidates.rejected[candidates.size == 8]) == ["wrong results at 8 bytes", ""]
 
 
 def test_where_every_algorithm_is_wrong_nothing_is_left_to_switch_on(settle: Settle, tmp_path: Path) -> None:
     tuning = settle(lambda rules, size: bool(rules) and size == 8)
-    assert [one.rule.algorithm for one in tuning.removed] == ["a", "b"]
+    assert [removed.algorithm for removed in tuning.removed] == ["a", "b"]
     assert tuning.rules == [] and tuning.objections()
     assert not tuning.gains and not tuning.rule_gains and not tuning.proofs
     assert not (tmp_path / RULES_FILE).exists()
@@ -250,7 +249,7 @@ def test_where_every_algorithm_is_wrong_nothing_is_left_to_switch_on(settle: Set
 
 def test_wrong_results_in_a_cell_without_rule_speak_against_all_rules(settle: Settle, tmp_path: Path) -> None:
     tuning = settle(lambda rules, size: bool(rules) and size == 64)
-    assert [(one.rule.algorithm, one.reason) for one in tuning.removed] == [
+    assert [(removed.algorithm, removed.reason) for removed in tuning.removed] == [
         ("a", "wrong results in cells without a rule")
     ]
     assert tuning.rules == [] and tuning.objections()
@@ -262,7 +261,7 @@ def test_wrong_results_of_the_default_are_no_fault_of_the_rules(settle: Settle, 
     assert [rule.algorithm for rule in tuning.rules] == ["a"]
     assert tuning.removed == []
     assert tuning.wrong_defaults == [LARGE] and tuning.objections()
-    assert any("by the library's own choice" in warning for warning in find_warnings(tuning))
+    assert CellWarning("bcast", 4, 64, "wrong default", ruled=False) in warnings_of(tuning)
 
 
 def test_wrong_results_of_the_default_in_the_sweep_are_told(settle: Settle, tmp_path: Path) -> None:

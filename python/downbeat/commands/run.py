@@ -252,14 +252,18 @@ def tune(
     import sys
 
     from downbeat.commands.options import resumable
+    from downbeat.output.blocks import Depth
+    from downbeat.output.records import view_record, write_record
+    from downbeat.output.terminal import view_lines
     from downbeat.run.bench import find_bench
     from downbeat.run.bench_options import launcher_at
     from downbeat.run.job import job_of
     from downbeat.run.planning import default_ranks, planned_library
+    from downbeat.tune.record import record_of
     from downbeat.tune.sweep import Effort
-    from downbeat.tune.table import find_warnings, render_tuning, switch_lines, write_rules_record
     from downbeat.tune.target import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
     from downbeat.tune.tuning import ENVIRONMENT_FILE, RECORD_FILE, Question, tune
+    from downbeat.views.tuning import tuning_view
 
     per_node = ranks_per_node or 0
     pattern, delay = one_pattern(pattern, delay)
@@ -284,12 +288,11 @@ def tune(
     )
     with resumable():
         tuning = tune(question, output, lambda line: print(f"downbeat: {line}", file=sys.stderr, flush=True))
-    warnings = find_warnings(tuning)
-    write_rules_record(tuning, output, warnings)
-    print(render_tuning(tuning, warnings))
-    print("written:", ", ".join(str(output / name) for name in (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)))
-    for name, line in zip(("\nswitch the rules on", "or give mpirun"), switch_lines(tuning, output), strict=False):
-        print(f"{name}:\n  {line}")
-    print(f"\n  downbeat report {shlex.quote(str(output))}")
+    view = tuning_view(record_of(tuning, output), Depth.TEXT)
+    write_record(view_record(view), output / RECORD_FILE)
+    print("\n".join(view_lines(view)))
+    files = (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)
+    print(f"\nwritten: {', '.join(str(output / name) for name in files)}")
+    print(f"next: downbeat report {shlex.quote(str(output))}")
     if tuning.objections():
         raise typer.Exit(OBJECTIONS)

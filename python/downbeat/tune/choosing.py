@@ -13,10 +13,11 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.judging import judge_matches
+from downbeat.comparison.judging import judge_matches, typical
 from downbeat.comparison.matching import Match, Matcher, launches_text
 from downbeat.comparison.notes import notes_on_kinds
 from downbeat.data.cells import OK, WRONG
+from downbeat.output.facts import UncountedCells
 from downbeat.run.plan import Plan
 from downbeat.statistics.kinds import Series, slow_lines
 from downbeat.statistics.location import Interval, typical_interval
@@ -27,16 +28,7 @@ from downbeat.tune.sweep import HARMONIZE, Effort, LaunchMedians, Usable, digest
 from downbeat.tune.target import Target
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """Cells of one status."""
-
-    where: str  # part of the tuning: its directory
-    status: str
-    cells: tuple[str, ...]  # each with its launches
-
-
-def find_left_out(where: str, medians: LaunchMedians) -> list[LeftOut]:
+def find_left_out(where: str, medians: LaunchMedians) -> list[UncountedCells]:
     """The cells that do not count, by status, but for wrong results: these have consequences of their own."""
     left_out = []
     for status in sorted({*medians.status} - {OK, WRONG}):
@@ -47,7 +39,7 @@ def find_left_out(where: str, medians: LaunchMedians) -> list[LeftOut]:
             f"{launches_text(group.launch)}"
             for (collective, ranks, size, algorithm, synchronizer), group in sorted(groups, key=itemgetter(0))
         )
-        left_out.append(LeftOut(where, status, names))
+        left_out.append(UncountedCells(where, status, names))
     return left_out
 
 
@@ -57,12 +49,20 @@ WrongResults = Mapping[tuple[str, int, str], Sequence[int]]
 
 
 @dataclass(frozen=True)
+class TimedComparison(Comparison):
+    """A comparison, with the typical launch of A and of B, s."""
+
+    a: float = math.nan
+    b: float = math.nan
+
+
+@dataclass(frozen=True)
 class Candidate:
     """An algorithm in a cell, compared with the default."""
 
     algorithm: str
     # The algorithm against the default, corrected over all algorithms in all cells; None if it was not measured.
-    comparison: Comparison | None
+    comparison: TimedComparison | None
     rejected: str  # why it was not chosen; empty if it was
 
 
@@ -81,11 +81,15 @@ def match_algorithms(medians: LaunchMedians, a: str, b: str) -> Match:
     return Matcher("value").launches({}, of_a, of_b, "algorithm")
 
 
-def judge_by_key(matches: Mapping[K, Match], margin: float, confidence: float) -> dict[K, Comparison]:
+def judge_by_key(matches: Mapping[K, Match], margin: float, confidence: float) -> dict[K, TimedComparison]:
     """Judges matches together; one with fewer than two launches is missing."""
-    asked = {key: match for key, match in matches.items() if len(match.a) > 1}
-    judged = judge_matches(list(asked.values()), margin, confidence)
-    return {key: one.comparison for key, one in zip(asked, judged, strict=True) if one.comparison}
+    keys = [key for key, match in matches.items() if len(match.a) > 1]
+    judged = judge_matches([matches[key] for key in keys], margin, confidence)
+    return {
+        key: TimedComparison(**vars(each.comparison), a=typical(each.match.a, False), b=typical(each.match.b, False))
+        for key, each in zip(keys, judged, strict=True)
+        if each.comparison
+    }
 
 
 def kinds_of(matches: Mapping[str, Match], margin: float, confidence: float) -> list[str]:
@@ -156,7 +160,7 @@ def choose(medians: LaunchMedians, wrong: WrongResults, margin: float, confidenc
     return [decide(cell, candidates(cell)) for cell in algorithms]
 
 
-def candidate(algorithm: str, wrong: Sequence[int], comparison: Comparison | None) -> Candidate:
+def candidate(algorithm: str, wrong: Sequence[int], comparison: TimedComparison | None) -> Candidate:
     """Returns an algorithm with what forbids to choose it, if anything; `wrong` are sizes with wrong results."""
     if wrong:
         rejected = f"wrong results at {', '.join(map(str, wrong))} bytes"
@@ -212,7 +216,7 @@ class Prices:
         mean: over these cells, each launch a number; None if there are none.
     """
 
-    by_cell: dict[Cell, Comparison]
+    by_cell: dict[Cell, TimedComparison]
     mean: Interval | None
 
     def higher(self) -> list[Cell]:

@@ -11,8 +11,7 @@ import numpy as np
 
 from downbeat.comparison.matching import NOTHING, Match
 from downbeat.data.cells import FAILED, WRONG
-from downbeat.statistics.verdicts import Comparison
-from downbeat.tune.choosing import judge_by_key, kinds_of, match_algorithms
+from downbeat.tune.choosing import TimedComparison, judge_by_key, kinds_of, match_algorithms
 from downbeat.tune.late_arrivals import (
     SIZE_STEP,
     TELLING,
@@ -40,7 +39,7 @@ def match_rules(medians: LaunchMedians) -> Match:
     return match_algorithms(medians, DEFAULT, RULES)
 
 
-def compare_cells(medians: LaunchMedians, margin: float, confidence: float) -> dict[Cell, Comparison]:
+def compare_cells(medians: LaunchMedians, margin: float, confidence: float) -> dict[Cell, TimedComparison]:
     """Compares launches under rules with those without, of the same number as pairs, all cells judged together."""
     return judge_by_key({cell: match_rules(rows) for cell, rows in medians.by_cell().items()}, margin, confidence)
 
@@ -68,7 +67,7 @@ def wrong_under(rules: Sequence[Rule], cells: Sequence[Cell]) -> dict[tuple[str,
 
 def compare_rules(
     medians: LaunchMedians, rules: Sequence[Rule], margin: float, confidence: float
-) -> dict[Rule, Comparison]:
+) -> dict[Rule, TimedComparison]:
     """Compares launches under rules with those without over all sizes of each rule, all rules judged together."""
     return judge_by_key({rule: means_over(medians, rule) for rule in rules}, margin, confidence)
 

@@ -14,18 +14,18 @@ from pathlib import Path
 
 from downbeat.errors import UsageError
 from downbeat.files import write_text
+from downbeat.output.facts import RuleRemoved, UncountedCells
 from downbeat.run.bench import check_arguments
 from downbeat.run.open_mpi_settings import FILENAME
 from downbeat.run.plan import Environment, Library, Measurement, Plan
 from downbeat.run.progress import watcher
-from downbeat.statistics.verdicts import Comparison
 from downbeat.text import counted
 from downbeat.tune import mpich, open_mpi
 from downbeat.tune.choosing import (
     Decision,
-    LeftOut,
     OtherChoice,
     Prices,
+    TimedComparison,
     choose,
     compare_choices,
     find_left_out,
@@ -83,14 +83,6 @@ class Question:
         return f"{self.effort.pattern}{delay}" if self.effort.pattern else ""
 
 
-@dataclass(frozen=True)
-class Removed:
-    """A rule that was written, and removed again because results under it were wrong."""
-
-    rule: Rule
-    reason: str
-
-
 @dataclass
 class Tuning:
     """The outcome."""
@@ -103,13 +95,13 @@ class Tuning:
     losses: list[str] = field(default_factory=list)  # choices that rules cannot express
     written: Written = field(default_factory=lambda: Written({}, {}, ()))
     proofs: Mapping[Cell, Proof] = field(default_factory=dict)
-    gains: Mapping[Cell, Comparison] = field(default_factory=dict)
-    rule_gains: Mapping[Rule, Comparison] = field(default_factory=dict)
+    gains: Mapping[Cell, TimedComparison] = field(default_factory=dict)
+    rule_gains: Mapping[Rule, TimedComparison] = field(default_factory=dict)
     withdrawn: list[Rule] = field(default_factory=list)  # whose gain launches that did not choose them do not show
     lost: Sequence[Cell] = ()  # cells that could not be measured under the rules, but without them
-    removed: list[Removed] = field(default_factory=list)
+    removed: list[RuleRemoved] = field(default_factory=list)
     wrong_defaults: list[Cell] = field(default_factory=list)  # where the library's own choice computes wrong results
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[UncountedCells] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)  # lines on launches of several kinds that verdicts rest on
     others: list[OtherChoice] = field(default_factory=list)
     prices: Prices = field(default_factory=lambda: Prices({}, None))
@@ -117,6 +109,10 @@ class Tuning:
     def in_rules(self, cell: Cell) -> str:
         """Returns the algorithm that the rules name for a cell."""
         return algorithm_for(self.rules, cell)
+
+    def remove(self, rule: Rule, reason: str) -> None:
+        """Notes that a rule was written, and is removed again because results under it were wrong."""
+        self.removed.append(RuleRemoved(rule.collective, rule.ranks, rule.sizes, rule.algorithm, reason))
 
     def disobeyed(self) -> Sequence[Cell]:
         """Returns the cells in which something else ran than the rules say."""
@@ -224,12 +220,13 @@ def settle_rules(
         for rule in tuning.rules:
             sizes = at_fault.get((rule.collective, rule.ranks, rule.algorithm))
             if sizes:
-                tuning.removed.append(Removed(rule, f"wrong results at {', '.join(map(str, sizes))} bytes"))
+                tuning.remove(rule, f"wrong results at {', '.join(map(str, sizes))} bytes")
         say(f"wrong results under the rules: choosing again without {', '.join(name for *_, name in at_fault)}")
         wrong |= at_fault
     if set(under_rules) - set(by_default):
         # Cells without a rule: which rule is to blame cannot be known.
-        tuning.removed += [Removed(rule, "wrong results in cells without a rule") for rule in tuning.rules]
+        for rule in tuning.rules:
+            tuning.remove(rule, "wrong results in cells without a rule")
         tuning.rules = []
         write_rules(tuning, directory)
     elif tuning.rules:

@@ -21,14 +21,15 @@ from downbeat.report.glossary import GLOSSARY
 from downbeat.report.latency import draw_contrast, draw_starts, latency_pictures, ratio_pictures
 from downbeat.report.page import Fact, Page, PageSection
 from downbeat.report.pictures import OF_EXPERIMENTS, OF_FILES
-from downbeat.report.tuned import Tuned, open_tuned, tuned_page
 from downbeat.report.warnings import experiment_warnings
 from downbeat.run.directory import PLAN
 from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.run.libraries import short_version
 from downbeat.text import counted, listed
+from downbeat.tune.record import TuningRecord, open_record
 from downbeat.tune.tuning import PROBE, RECORD_FILE
 from downbeat.views.clocks import clock_view
+from downbeat.views.tuning import tuning_view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 FIRST = (draw_contrast, draw_starts)  # are in sections of their own
 
 
-Source: TypeAlias = "Experiment | Tuned | xr.Dataset"
+Source: TypeAlias = "Experiment | TuningRecord | xr.Dataset"
 
 
 def make_report(paths: Sequence[Path]) -> View:
@@ -97,8 +98,8 @@ def differences_between(experiments: Sequence[Experiment]) -> Iterator[str]:
 
 def view_of(source: Source, name: str) -> View:
     """The view of a source."""
-    if isinstance(source, Tuned):
-        return tuned_page(source).view()
+    if isinstance(source, TuningRecord):
+        return tuning_view(source)
     if isinstance(source, Experiment):
         return experiment_page(source).view()
     return dataclasses.replace(clock_view(source), title=name)
@@ -106,8 +107,8 @@ def view_of(source: Source, name: str) -> View:
 
 def where_and_when(source: Source) -> str:
     """Returns the end of a title: host and day of the first launch."""
-    if isinstance(source, Tuned):
-        return f", {source.record.host}, {source.record.written[:10]}"
+    if isinstance(source, TuningRecord):
+        return f", {source.origin.host}, {source.origin.written[:10]}"
     context = source.launches[0].context if isinstance(source, Experiment) else source.attrs
     hosts = [line.partition(":")[0] for line in str(context.get("hosts", "")).splitlines()]
     place = place_of(context)[0] if hosts else ""
@@ -121,7 +122,7 @@ def open_sources(path: Path) -> list[tuple[str, Source]]:
     if path.is_file():
         return [(path.stem, open_source(path))]
     if (path / PROBE).is_dir() or (path / RECORD_FILE).is_file():
-        return [(path.resolve().name, open_tuned(path))]
+        return [(path.resolve().name, open_record(path))]
     if path.is_dir() and not (path / PLAN).is_file():
         # Files of samples are launches of one experiment; each file on clocks or synchronizers is one by itself.
         files = sorted(path.glob("*.nc"))
