@@ -93,11 +93,11 @@ def judge_by_key(matches: Mapping[K, Match], margin: float, confidence: float) -
 
 
 def kinds_of(matches: Mapping[str, Match], margin: float, confidence: float) -> list[str]:
-    """Returns lines on slow and on correlated launches of matches, by their names, that verdicts rest on."""
-    asked = {name: match for name, match in matches.items() if len(match.a) > 1}
-    judged = judge_matches(list(asked.values()), margin, confidence)
-    slow = slow_lines([Series(name, "", match.launches[1], match.b / match.a) for name, match in asked.items()])
-    return [*slow, *notes_on_kinds(judged, list(asked))] if asked else []
+    """Lines on slow and on correlated launches of matches, by their names."""
+    compared = {name: match for name, match in matches.items() if len(match.a) > 1}
+    judged = judge_matches(list(compared.values()), margin, confidence)
+    slow = slow_lines([Series(name, "", match.launches[1], match.b / match.a) for name, match in compared.items()])
+    return [*slow, *notes_on_kinds(judged, list(compared))] if compared else []
 
 
 def kinds_of_choice(
@@ -161,7 +161,7 @@ def choose(medians: LaunchMedians, wrong: WrongResults, margin: float, confidenc
 
 
 def candidate(algorithm: str, wrong: Sequence[int], comparison: TimedComparison | None) -> Candidate:
-    """Returns an algorithm with what forbids to choose it, if anything; `wrong` are sizes with wrong results."""
+    """An algorithm with the reason not to choose it, if any; `wrong`: sizes with wrong results."""
     if wrong:
         rejected = f"wrong results at {', '.join(map(str, wrong))} bytes"
     elif comparison is None:
@@ -176,23 +176,19 @@ def candidate(algorithm: str, wrong: Sequence[int], comparison: TimedComparison 
 
 
 def decide(cell: Cell, candidates: Sequence[Candidate]) -> Decision:
-    """Returns the choice among an algorithm's candidates in a cell."""
+    """The choice among the candidates in a cell."""
 
-    def ratio(one: Candidate) -> float:
-        return one.comparison.ratio.estimate if one.comparison else math.inf
+    def ratio(candidate: Candidate) -> float:
+        return candidate.comparison.ratio.estimate if candidate.comparison else math.inf
 
     ordered = sorted(candidates, key=ratio)
-    chosen = next((one.algorithm for one in ordered if not one.rejected), DEFAULT)
-    return Decision(
-        cell,
-        chosen,
-        tuple(
-            one
-            if one.rejected or one.algorithm == chosen
-            else dataclasses.replace(one, rejected=f"faster, but {chosen} is faster still")
-            for one in ordered
-        ),
+    chosen = next((each.algorithm for each in ordered if not each.rejected), DEFAULT)
+    slower = f"faster, but {chosen} is faster still"
+    judged = (
+        each if each.rejected or each.algorithm == chosen else dataclasses.replace(each, rejected=slower)
+        for each in ordered
     )
+    return Decision(cell, chosen, tuple(judged))
 
 
 @dataclass(frozen=True)
@@ -220,14 +216,14 @@ class Prices:
     mean: Interval | None
 
     def higher(self) -> list[Cell]:
-        """Returns the cells in which the other choice is slower beyond doubt."""
+        """The cells in which the other choice is certainly slower."""
         return [cell for cell, comparison in self.by_cell.items() if comparison.verdict == "slower"]
 
 
 def other_choices(
     medians: LaunchMedians, decisions: Sequence[Decision], wrong: WrongResults, margin: float, confidence: float
 ) -> list[OtherChoice]:
-    """Returns the cells in which another measurement leads to another choice.
+    """The cells in which another measurement leads to another choice.
 
     Args:
         medians: of the other measurement.
@@ -245,12 +241,12 @@ def other_choices(
 
 
 def price_plans(target: Target, others: Sequence[OtherChoice], effort: Effort) -> list[Plan]:
-    """Returns the experiments that measure both choices as the one that was made, one for each collective and ranks."""
+    """Experiments that measure both choices like the choice that was made, for each collective and number of ranks."""
     plans = []
-    for (collective, ranks), group in groupby(others, key=lambda one: (one.cell.collective, one.cell.ranks)):
-        some = list(group)
-        algorithms = sorted({name for one in some for name in (one.chosen, one.other)} - {DEFAULT})
-        sizes = ",".join(str(one.cell.size) for one in some)
+    for (collective, ranks), group in groupby(others, key=lambda each: (each.cell.collective, each.cell.ranks)):
+        choices = list(group)
+        algorithms = sorted({name for each in choices for name in (each.chosen, each.other)} - {DEFAULT})
+        sizes = ",".join(str(each.cell.size) for each in choices)
         plan = sweep_plan(target, Usable(collective, ranks, algorithms), sizes, effort, HARMONIZE)
         name = f"{collective}-n{ranks}-{digest_of([algorithms, sizes])}"
         plans.append(dataclasses.replace(plan, name=name, seed=effort.seed + 2))  # another order than that of the gain
@@ -279,5 +275,5 @@ def compare_choices(medians: LaunchMedians, others: Sequence[OtherChoice], margi
         pd.Series(np.log(matches[cell].b) - np.log(matches[cell].a), matches[cell].launches[0]) for cell in by_cell
     ]
     launches = pd.concat(ratios, axis=1).mean(axis=1).dropna()  # of the cells that count in a launch
-    hidden = float(np.mean([one.hidden for one in by_cell.values()]))
+    hidden = float(np.mean([comparison.hidden for comparison in by_cell.values()]))
     return Prices(by_cell, typical_interval(np.exp(launches), confidence, hidden))

@@ -68,5 +68,5 @@ class IntelRules(RulesFormat):
 
 
 def number_list(numbers: Iterable[int]) -> str:
-    """Returns numbers in words."""
+    """Numbers in words."""
     return ", ".join(map(str, numbers))

@@ -43,9 +43,9 @@ class CallTraces:
     waits: Counts | None = None  # 1 where a rank waits for a late one, late rank by late rank (late_arrivals.py)
 
     def evidence(self) -> dict[str, Counts]:
-        """Returns the observations by name."""
+        """The observations by name."""
         known = ((MESSAGES, self.messages), (CALLS, self.calls), (WAITS, self.waits))
-        return {name: one for name, one in known if one is not None}
+        return {name: counts for name, counts in known if counts is not None}
 
 
 def traces(
@@ -55,12 +55,12 @@ def traces(
 
     Args:
         target: the library.
-        cell: the case to run. A size must be a multiple of 8; where there is none, any will do.
+        cell: the case to run. A size must be a multiple of 8; collectives without one take any.
         variables: environment of the launch: the default is what they make of it.
         directory: for what the launch writes.
 
     Returns:
-        Algorithm -> trace; and why there is none, empty if there are.
+        Algorithm -> trace; and the reason if the launch failed, else empty.
     """
     directory.mkdir(parents=True, exist_ok=True)
     file = directory / f"{cell.collective}-n{cell.ranks}-{cell.size}.nc"
@@ -80,12 +80,12 @@ def traces(
 
 
 def trace_limit(ranks: int) -> float:
-    """Returns after how many seconds a launch hangs in which each algorithm is called once or twice."""
+    """The time limit of a launch that calls each algorithm once or twice, s."""
     return PATIENCE * (TRACE_SECONDS + start_seconds(ranks))
 
 
 def read_traces(file: Path) -> dict[str, CallTraces]:
-    """Returns the traces in a file of `downbeat-bench algorithms` that tried one operation."""
+    """The traces in a file of `downbeat-bench algorithms` that tried one operation."""
     with open_netcdf(file) as data:
         algorithms, refusals = names(data.variables["algorithm"]), names(data.variables["refusal"])
         messages = np.stack([data.variables["messages"][:], data.variables["bytes"][:]], axis=1)
@@ -98,14 +98,14 @@ def read_traces(file: Path) -> dict[str, CallTraces]:
 
 
 def known_counts(values: np.ndarray) -> Counts | None:
-    """Returns counts; None if they are unknown."""
-    return None if values.size == 0 or (values == UNKNOWN_COUNT).any() else tuple(int(one) for one in values.ravel())
+    """Counts as a tuple; None if they are unknown."""
+    return None if values.size == 0 or (values == UNKNOWN_COUNT).any() else tuple(values.ravel().tolist())
 
 
 def forced_trace(
     target: Target, cell: Cell, algorithm: str, without_rules: Mapping[str, CallTraces], directory: Path
 ) -> CallTraces | None:
-    """Returns the trace of an algorithm that is forced, from a launch of its own where it takes one."""
+    """The trace of a forced algorithm, from a separate launch where the library fixes it for a whole launch."""
     variables = target.form.forcing_variables(cell.collective, algorithm)
     if not variables:
         return without_rules.get(algorithm)
@@ -152,7 +152,8 @@ class LateArrivals:
             directory: for what the launch writes.
 
         Returns:
-            Algorithm -> who waits, shape (late rank, rank); and why there is none, empty if there are.
+            Algorithm -> flags of the waiting ranks, shape (late rank, rank); and the reason if the launch failed,
+            else empty.
 
         Raises:
             NotLateError: the operation takes too long.
@@ -172,14 +173,14 @@ class LateArrivals:
             )
             if run.status != 0 or not file.is_file():
                 return {}, run.reason
-            found, undelayed = read_waits(file)
+            waits, undelayed = read_waits(file)
             if self._delay >= FAR_APART * undelayed:
-                return found, ""
+                return waits, ""
             self._delay = min(2 * FAR_APART * undelayed, LONGEST_DELAY)
         raise NotLateError(f"it takes {undelayed:.3g} s without delay, too long to make a rank late enough")
 
     def _arguments(self, cell: Cell, algorithms: Sequence[str]) -> list[str]:
-        """Returns the arguments of downbeat-bench."""
+        """The arguments of downbeat-bench."""
         late = ",".join(f"one_late(rank={rank})" for rank in late_of(cell.ranks))
         arguments = [cell.collective, "-m", str(cell.size), "--sync", LATE_SYNCHRONIZER, "--pattern", late]
         arguments += ["--delay", f"{self._delay * 1e6:.0f}us", "-r", str(LATE_SAMPLES), "--warmup", "0"]
@@ -189,42 +190,42 @@ class LateArrivals:
 
 
 def late_of(ranks: int) -> list[int]:
-    """Returns the ranks that come late, one after another."""
+    """The ranks that are late, one after another."""
     return evenly(range(ranks), MOST_LATE)
 
 
 def read_waits(file: Path) -> tuple[dict[str, Waits], float]:
-    """Returns what a file has of one operation and size with each rank late in turn.
+    """Reads a file with samples of an operation at a size, each rank late in turn.
 
     Returns:
-        Algorithm -> who waits, shape (late rank, rank), none for a rank that was not late; and the longest time by
-        any of the algorithms without delay, median over samples, in s.
+        Algorithm -> flags of the waiting ranks, shape (late rank, rank), false for a rank that was not late; and the
+        longest time by any of the algorithms without delay, median over samples, in s.
     """
     with open_netcdf(file) as data:
         algorithms = names(data.variables["algorithm"])
         delays = np.asarray(data.variables["largest_delay"][:])
-        of = np.asarray(data.variables["cell_index"][:])
+        cell = np.asarray(data.variables["cell_index"][:])
         entries, exits, planned = (np.asarray(data.variables[name][:]) for name in ("entry", "exit", "delay"))
     ranks = entries.shape[1]
     waits: dict[str, Waits] = {}
     undelayed = 0.0
     for index, algorithm in enumerate(algorithms):
-        here = of == index
+        samples = cell == index
         if delays[index] == 0:
-            times = exits[here].max(axis=1) - entries[here].min(axis=1)
+            times = exits[samples].max(axis=1) - entries[samples].min(axis=1)
             undelayed = max(undelayed, float(np.median(times)))
         else:
-            late = int(planned[here][0].argmax())
+            late = int(planned[samples][0].argmax())
             matrix = waits.setdefault(algorithm, np.zeros((ranks, ranks), dtype=bool))
-            matrix[late] = waiting(entries[here], exits[here], late, delays[index])
+            matrix[late] = waiting(entries[samples], exits[samples], late, delays[index])
     return waits, undelayed
 
 
 def waiting(entries: Floats, exits: Floats, late: int, delay: float) -> Waits:
-    """Returns which ranks need a late one: those that in no sample left more than half of the delay before it entered.
+    """Flags the ranks that need a late rank: in no sample do they leave half of the delay before its entry.
 
-    Noise can hold a rank up for as long as the delay; it cannot let it leave early. So one early exit counts for more
-    than any number of late ones. Half of the delay is far above the error of the global clock.
+    Noise can delay the exit of a rank, but not make it early. So a single early exit shows that the rank does not need
+    the late one. Half of the delay is far above the error of the global clock.
 
     Args:
         entries: on the global clock, in s, shape (sample, rank).

@@ -47,8 +47,8 @@ REGULAR = "is_block_regular"
 # (src/mpid/ch4/src/ch4_coll_impl.h). For the other collectives the device's own tree takes none that splits.
 WHOLE = {"barrier": "beta", "bcast": "gamma", "allreduce": "beta", "reduce": "gamma", "scan": "beta"}
 
-# By which the sizes of a collective are told apart (get_avg_msgsize, get_total_msgsize in csel.c), and whether that is
-# the bytes of all ranks together where downbeat-bench's size is that of one.
+# The condition on the size of a collective (get_avg_msgsize, get_total_msgsize in csel.c), and whether it counts the
+# bytes of all ranks together where downbeat-bench counts those of a rank.
 SIZE_CONDITIONS = {
     "bcast": ("avg_msg_size", False),
     "reduce": ("avg_msg_size", False),
@@ -89,7 +89,7 @@ PARAMETERIZED = ("k_", "recexch", "tree", "pipelined_tree", "recursive_multiplyi
 
 
 def own_trees(library: Path) -> tuple[Tree, Tree]:
-    """Returns the trees that are compiled into a library: of compositions, and of algorithms.
+    """The trees that are compiled into a library: of compositions, and of algorithms.
 
     Raises:
         DownbeatError: they are not found there.
@@ -167,13 +167,13 @@ class MpichRules(RulesFormat):
         )
 
     def _name(self, collective: str, algorithm: str) -> str | None:
-        """Returns the key by which the tree selects an algorithm."""
+        """The key by which the tree selects an algorithm."""
         title = collective.capitalize()
         keys = [f"algorithm=MPIR_{title}_{kind}_{algorithm}" for kind in ("intra", "allcomm")]
         return next((key for key in keys if self._known is None or key.encode() + b"\0" in self._known), None)
 
     def _graft(self, own: Tree, rules: Sequence[Rule], branch: Branch) -> Tree:
-        """Returns a tree in which rules come before what it has."""
+        """A tree in which rules come before its branches."""
         tree = dict(own)
         for collective, some in by_collective(rules):
             key = f"collective={collective}"
@@ -223,6 +223,6 @@ class MpichRules(RulesFormat):
 
 
 def mpich_rules(library: Path) -> MpichRules:
-    """Returns the form for a library, from its shared object."""
+    """The form for a library, from its shared object."""
     compositions, algorithms = own_trees(library)
     return MpichRules(compositions, algorithms, library.read_bytes())

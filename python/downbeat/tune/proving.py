@@ -30,7 +30,7 @@ RULES = "rules"  # in place of an algorithm, for launches under the rules
 
 
 def rules_name(written: Written) -> str:
-    """Returns a content hash: the environment does not tell rules apart, because a library's file keeps its path."""
+    """A hash of the content of rules: their environment is the same for different files of the same path."""
     return digest_of([dict(written.files), dict(written.variables)])
 
 
@@ -56,13 +56,13 @@ def wrong_cells(medians: LaunchMedians, algorithm: str) -> list[Cell]:
 
 
 def wrong_under(rules: Sequence[Rule], cells: Sequence[Cell]) -> dict[tuple[str, int, str], list[int]]:
-    """Returns the algorithms that rules name for cells with wrong results, in the form for `choose`."""
-    found: dict[tuple[str, int, str], list[int]] = {}
+    """The algorithms that rules name for cells with wrong results, in the form for `choose`."""
+    sizes: dict[tuple[str, int, str], list[int]] = {}
     for cell in cells:
         algorithm = algorithm_for(rules, cell)
         if algorithm != DEFAULT:
-            found.setdefault((cell.collective, cell.ranks, algorithm), []).append(cell.size)
-    return found
+            sizes.setdefault((cell.collective, cell.ranks, algorithm), []).append(cell.size)
+    return sizes
 
 
 def compare_rules(
@@ -148,19 +148,19 @@ def judge_proof(
     expected = default if algorithm == DEFAULT else forced.get(algorithm)
     if expected is None:
         return Proof("cannot tell", f"{algorithm} left no trace when it was forced")
-    seen, wanted = under_rules.evidence(), expected.evidence()
-    common = [name for name in wanted if name in seen]
+    observed, reference = under_rules.evidence(), expected.evidence()
+    common = [name for name in reference if name in observed]
     if not common:
         return Proof("cannot tell", UNCOUNTABLE)
     for name in common:
-        if seen[name] != wanted[name]:
+        if observed[name] != reference[name]:
             return Proof("failed", f"{name} are not those of {algorithm}")
     rivals = forced if algorithm == DEFAULT else {DEFAULT: default}
-    told_apart = {
-        rival: [name for name in common if trace.evidence().get(name) not in (None, wanted[name])]
+    differing = {
+        rival: [name for name in common if trace.evidence().get(name) not in (None, reference[name])]
         for rival, trace in rivals.items()
     }
-    alike = [rival for rival, names in told_apart.items() if not names]
+    alike = [rival for rival, names in differing.items() if not names]
     if not rivals:
         return Proof(
             "cannot tell", f"{' and '.join(common)} are those of the default, but nothing else was there to compare"
@@ -169,7 +169,7 @@ def judge_proof(
         names = " and ".join("the default" if rival == DEFAULT else rival for rival in alike)
         whose = "the default" if algorithm == DEFAULT else algorithm
         return Proof("cannot tell", f"{' and '.join(common)} of {whose} are those of {names}")
-    telling = [name for name in common if any(name in names for names in told_apart.values())]
+    telling = [name for name in common if any(name in names for names in differing.values())]
     return Proof("proven", " and ".join(telling))
 
 
@@ -210,7 +210,7 @@ def prove(
         variables: that switch the rules on.
         directory: for what the launches write.
     """
-    running = {(one.collective, one.ranks): one.algorithms for one in usable}
+    running = {(each.collective, each.ranks): each.algorithms for each in usable}
     proofs: dict[Cell, Proof] = {}
     uncountable: set[tuple[str, int]] = set()
     late_arrivals = LateArrivals(target)
@@ -230,10 +230,10 @@ def prove(
 
 
 def named_for(cell: Cell, choices: Mapping[Cell, str], running: Sequence[str]) -> list[str]:
-    """Returns what a cell's traces are compared with: the algorithm that the rules name for it.
+    """The algorithms that a cell's traces are compared with: the algorithm that the rules name for it.
 
-    Where they name none, those that they name for other cells of the collective, and that run on so many ranks: what a
-    rule that reaches too far would bring.
+    Where they name none, those that they name for other cells of the collective and that run on this number of ranks:
+    a rule whose range is too wide would select one of them.
     """
     if choices[cell] != DEFAULT:
         return [choices[cell]]
@@ -273,13 +273,13 @@ def prove_by_late_arrivals(late_arrivals: LateArrivals, case: Case) -> Proof:
     launches = 0
     while True:
         try:
-            found, failure = launch_sides(late_arrivals, case)
+            launched, failure = launch_sides(late_arrivals, case)
         except NotLateError as error:
             return Proof("cannot tell", str(error))
         if failure:
             return failure
         # A rank that left early once needs nothing of the late one.
-        seen = {side: waits & seen.get(side, waits) for side, waits in found.items()}
+        seen = {side: waits & seen.get(side, waits) for side, waits in launched.items()}
         sides = {
             side: CallTraces(None, None, tuple(waits.ravel().astype(int).tolist())) for side, waits in seen.items()
         }
@@ -291,7 +291,7 @@ def prove_by_late_arrivals(late_arrivals: LateArrivals, case: Case) -> Proof:
 
 
 def launch_sides(late_arrivals: LateArrivals, case: Case) -> tuple[dict[str, Waits], Proof | None]:
-    """Returns the waits of ranks without rules, under them, and by each algorithm forced; or the verdict if one fails.
+    """Measures the waits of ranks without rules, under them, and by each forced algorithm; a verdict if a launch fails.
 
     Raises:
         NotLateError: the operation takes too long.
@@ -305,9 +305,9 @@ def launch_sides(late_arrivals: LateArrivals, case: Case) -> tuple[dict[str, Wai
     ruled, reason = late_arrivals.waits(cell, [], case.variables, directory / RULED)
     if DEFAULT not in ruled:
         return {}, Proof("failed", f"the launch under the rules left no late arrivals: {reason}")
-    found = {WITHOUT_RULES: plain[DEFAULT], RULED: ruled[DEFAULT]}
+    sides = {WITHOUT_RULES: plain[DEFAULT], RULED: ruled[DEFAULT]}
     for name, fixed in forcing.items():
         forced = late_arrivals.waits(cell, [], fixed, directory / FORCED / name)[0] if fixed else plain
         if (DEFAULT if fixed else name) in forced:
-            found[f"{FORCED}/{name}"] = forced[DEFAULT if fixed else name]
-    return found, None
+            sides[f"{FORCED}/{name}"] = forced[DEFAULT if fixed else name]
+    return sides, None

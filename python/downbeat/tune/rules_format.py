@@ -53,7 +53,7 @@ class Rule:
 
 
 def rules_of(choices: dict[Cell, str]) -> list[Rule]:
-    """Returns the rules for choices by size; neighboring sizes with the same choice share one.
+    """The rules for choices by size; neighboring sizes with the same choice share one.
 
     A choice holds between two measured sizes that share it, and at a size whose neighbors have other ones for that size
     alone: an algorithm that is fast at 512 bytes may take twice as long at 1,023. Elsewhere nothing was measured, and
@@ -69,7 +69,7 @@ def rules_of(choices: dict[Cell, str]) -> list[Rule]:
 
 
 def sizeless_rules(choices: dict[Cell, str]) -> tuple[list[Rule], list[str]]:
-    """Returns the rules for choices of a collective whose size a library's rules cannot tell, and what they leave out.
+    """The rules for choices of a collective whose size a library's rules cannot tell, and what they leave out.
 
     There is a rule for a number of ranks only if all sizes that were measured have the same choice.
     """
@@ -89,14 +89,14 @@ def sizeless_rules(choices: dict[Cell, str]) -> tuple[list[Rule], list[str]]:
 
 
 def algorithm_for(rules: Iterable[Rule], cell: Cell) -> str:
-    """Returns the algorithm that rules name for a cell; the default where there is none."""
+    """The algorithm that rules name for a cell; the default where no rule holds."""
     return next((rule.algorithm for rule in rules if rule.holds(cell)), DEFAULT)
 
 
 def by_collective(rules: Iterable[Rule]) -> list[tuple[str, list[Rule]]]:
-    """Returns the rules of each collective, by ranks and size."""
+    """The rules of each collective, by ranks and size."""
     ordered = sorted(rules, key=lambda rule: (rule.collective, rule.ranks, rule.first))
-    return [(name, list(some)) for name, some in groupby(ordered, key=lambda rule: rule.collective)]
+    return [(name, list(group)) for name, group in groupby(ordered, key=lambda rule: rule.collective)]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Written:
     notes: Sequence[str]  # what users of the rules must know
 
     def environment(self, directory: Path) -> dict[str, str]:
-        """Returns the environment, for files in a directory."""
+        """The environment, for files in a directory."""
         return {name: value.replace("{directory}", str(directory)) for name, value in self.variables.items()}
 
 
@@ -119,30 +119,30 @@ class RulesFormat(ABC):
 
     @abstractmethod
     def collectives(self) -> Sequence[str]:
-        """Returns the collectives that rules can be for."""
+        """The collectives that rules can be for."""
 
     @abstractmethod
     def has_sizes(self, collective: str) -> bool:
         """Whether rules can distinguish the sizes of a collective, in the same way on all ranks."""
 
     def unwritable(self, collective: str, algorithm: str) -> str:
-        """Returns why rules cannot name an algorithm of a collective that can; empty if they can."""
+        """The reason if rules cannot name an algorithm, although they can be for its collective; else empty."""
         del collective, algorithm
         return ""
 
     def set_aside(self) -> dict[str, str]:
-        """Returns the environment without the rules of the site that would come before an algorithm that is forced."""
+        """The environment without the rules of the site that would come before an algorithm that is forced."""
         return {}
 
     @abstractmethod
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
-        """Returns the environment that fixes an algorithm for a whole launch, where one launch can have but one.
+        """The environment that fixes an algorithm for a whole launch, where one launch can have but one.
 
         Empty where downbeat-bench can switch within a launch.
         """
 
     def sayable(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
-        """Returns the rules that can be written, and in words the choices that cannot.
+        """The rules that can be written, and in words the choices that cannot.
 
         Args:
             rules: the choices.
@@ -152,9 +152,9 @@ class RulesFormat(ABC):
         return list(rules), []
 
     def launcher_arguments(self, variables: Mapping[str, str]) -> list[str]:
-        """Returns the arguments of the library's launcher that set variables for all ranks."""
+        """The arguments of the library's launcher that set variables for all ranks."""
         return [word for name, value in variables.items() for word in ("-genv", name, value)]
 
     @abstractmethod
     def write(self, rules: Sequence[Rule]) -> Written:
-        """Returns rules in the library's form."""
+        """Rules in the library's form."""

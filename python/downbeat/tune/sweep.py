@@ -68,7 +68,7 @@ class Probe:
     timeout: float
 
     def usable(self) -> Usable:
-        """Returns the algorithms that run, which are kept.
+        """The algorithms that run, which are kept.
 
         A tuning that is continued has the same algorithms, though a busy machine may since have made one of them look
         as if it hung.
@@ -121,7 +121,7 @@ class Probe:
         return usable
 
     def failure(self, algorithms: Sequence[str], timeout: float) -> str:
-        """Returns why a launch by these algorithms failed; empty if it did not.
+        """The reason if a launch by these algorithms fails, else empty.
 
         Raises:
             UsageError: the library's own choice is refused, so the options are.
@@ -130,12 +130,12 @@ class Probe:
         file = self.directory / "probe.nc"
         file.unlink(missing_ok=True)
         forced = {}
-        wanted = {**self.options, "sync": "none", "repetitions": "1", "warmup": "1"}
+        options = {**self.options, "sync": "none", "repetitions": "1", "warmup": "1"}
         if algorithms[0] != DEFAULT:
             forced = self.target.form.forcing_variables(self.collective, algorithms[0])
         if not forced:
-            wanted["algorithm"] = f"{self.collective}={','.join(algorithms)}"
-        arguments = [*Measurement((self.collective,), wanted).arguments(), "-q", "-o", file.name]
+            options["algorithm"] = f"{self.collective}={','.join(algorithms)}"
+        arguments = [*Measurement((self.collective,), options).arguments(), "-q", "-o", file.name]
         run = run_bench(self.target.library, self.ranks, arguments, forced, timeout, self.directory)
         if run.status == EXIT_WRONG:
             with open_samples(file) as samples:
@@ -149,7 +149,7 @@ class Probe:
 
 
 def read_kept(file: Path) -> dict[str, Any] | None:
-    """Returns what an earlier probe left; None if there is none."""
+    """The result of an earlier probe; None without one."""
     if not file.is_file():
         return None
     try:
@@ -216,7 +216,7 @@ class LaunchMedians(Table):
 
     @property
     def alternative(self) -> LaunchMedians:
-        """The rows of the other measurement: without the arrival pattern, where there is none after MPI_Barrier."""
+        """The rows of the other measurement: without the arrival pattern, or after MPI_Barrier."""
         late = self.pattern != NO_PATTERN
         return self[~late] if late.any() else self[self.synchronizer == MPI_BARRIER]
 
@@ -235,7 +235,7 @@ class Effort:
     passed: Mapping[str, str] = field(default_factory=dict)  # other options of downbeat-bench
 
     def options(self, collectives: Sequence[str], sizes: str) -> dict[str, str]:
-        """Returns the options of downbeat-bench that all measurements have in common."""
+        """The options of downbeat-bench that all measurements have in common."""
         options = {"repetitions": str(self.repetitions), "validate": ""}
         if set(collectives) != {WITHOUT_SIZE}:
             options["sizes"] = sizes
@@ -246,7 +246,7 @@ class Effort:
         return options | dict(self.passed)
 
     def synchronizers(self, collective: str) -> str:
-        """Returns the synchronizers that a collective is measured after.
+        """The synchronizers that a collective is measured after.
 
         A barrier is measured from a common start alone: under most libraries the choice would hold for the MPI_Barrier
         that synchronizes as well. So are arrival patterns: after a barrier its own exit skew would be part of them.
@@ -255,7 +255,7 @@ class Effort:
 
 
 def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync: str) -> Plan:
-    """Returns the experiment that measures the algorithms of a collective on a number of ranks."""
+    """The experiment that measures the algorithms of a collective on a number of ranks."""
     collective = usable.collective
     options = {"sync": sync, **effort.options((collective,), sizes)}
     forced = {name: target.form.forcing_variables(collective, name) for name in usable.algorithms}
@@ -290,11 +290,11 @@ def measure(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> Launc
     except UsageError as error:
         failed = directory / places.FAILED
         files = sorted(failed.glob("*/stderr.txt"))
-        said = ["no output", *(line for file in files for line in file.read_text(errors="replace").splitlines())]
-        raise DownbeatError(f"{plan.name} could not be measured at all: {said[-1]}; see {failed}") from error
+        output = ["no output", *(line for file in files for line in file.read_text(errors="replace").splitlines())]
+        raise DownbeatError(f"{plan.name} could not be measured at all: {output[-1]}; see {failed}") from error
 
 
 def digest_of(content: object) -> str:
-    """Returns a name for what JSON can hold that nothing else has: launches of something else say nothing of it."""
+    """A hash of content that JSON can hold: names the directory of its launches, which no other content shares."""
     text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST]

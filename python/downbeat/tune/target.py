@@ -28,7 +28,7 @@ LATE = "after_last_entry"
 
 
 def parse_ranks(text: str) -> tuple[int, ...]:
-    """Returns numbers of ranks out of "2,4".
+    """Parses numbers of ranks: "2,4".
 
     Raises:
         UsageError: a number is below 2 or not a number.
@@ -40,7 +40,7 @@ def parse_ranks(text: str) -> tuple[int, ...]:
 
 
 def parse_share(name: str, value: float, least: float) -> float:
-    """Returns a share.
+    """Checks a share, and returns it.
 
     Raises:
         UsageError: it is below the least, or not below 1.
@@ -51,7 +51,7 @@ def parse_share(name: str, value: float, least: float) -> float:
 
 
 def passed_by_user(words: Sequence[str]) -> dict[str, str]:
-    """Returns the options after `--`, which go to every measurement.
+    """The options after `--`, which go to every measurement.
 
     Raises:
         UsageError: one is not valid, or is set by the tuning itself.
@@ -62,10 +62,10 @@ def passed_by_user(words: Sequence[str]) -> dict[str, str]:
 
 
 def valid_metric(name: str, pattern: str) -> str:
-    """Returns the name of a metric; if none is given, the one that suits the arrival pattern.
+    """The name of a metric; if none is given, the one that suits the arrival pattern.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: no metric has that name.
     """
     if not name:
         return LATE if pattern else TOGETHER
@@ -75,7 +75,7 @@ def valid_metric(name: str, pattern: str) -> str:
 
 
 def one_pattern(pattern: str, delay: str) -> tuple[str, str]:
-    """Returns an arrival pattern and its largest delay, as downbeat-bench takes them; files by absolute paths.
+    """An arrival pattern and its largest delay, as downbeat-bench takes them; files by absolute paths.
 
     Raises:
         UsageError: there are several, or a delay without a pattern.
@@ -114,7 +114,7 @@ class Target:
 
 
 def find_target(library: Library, directory: Path) -> Target:
-    """Asks downbeat-bench what there is to tune.
+    """The library's algorithms and the form of its rules, by downbeat-bench.
 
     Args:
         library: the MPI library.
@@ -123,21 +123,21 @@ def find_target(library: Library, directory: Path) -> Target:
     Raises:
         DownbeatError: it cannot be asked, or its MPI library has no algorithms that can be chosen.
     """
-    asked = run_bench(library, 1, ["list", "algorithm", "--format", "json"], {}, LIST_TIMEOUT)
-    if asked.status != 0:
-        raise DownbeatError(f"'{library.bench}' does not run under {library.name}: {asked.reason}")
-    records = [json.loads(line) for line in asked.output.splitlines() if line.startswith("{")]
-    parts = [record for record in records if record.get("kind") == "algorithm"]
-    if not parts:
+    run = run_bench(library, 1, ["list", "algorithm", "--format", "json"], {}, LIST_TIMEOUT)
+    if run.status != 0:
+        raise DownbeatError(f"'{library.bench}' does not run under {library.name}: {run.reason}")
+    records = [json.loads(line) for line in run.output.splitlines() if line.startswith("{")]
+    listed = [record for record in records if record.get("kind") == "algorithm"]
+    if not listed:
         raise UsageError(f"{library.name} has no variables that choose algorithms; there is nothing to tune")
-    algorithms = {record["name"]: record["summary"].split(", ") for record in parts}
+    algorithms = {record["name"]: record["summary"].split(", ") for record in listed}
     version, settings = describe_library(library, directory)
-    form = rules_form(library, parts[0]["source"], version, algorithms, settings)
+    form = rules_form(library, listed[0]["source"], version, algorithms, settings)
     return Target(library, version, algorithms, form, settings)
 
 
 def describe_library(library: Library, directory: Path) -> tuple[str, dict[str, Setting]]:
-    """Returns the MPI library's version text and its settings."""
+    """The MPI library's version text and its settings."""
     directory.mkdir(parents=True, exist_ok=True)
     run = run_bench(
         library, 1, ["nothing", "-r", "1", "--sync", "none", "-q", "-o", "context.nc"], {}, LIST_TIMEOUT, directory
@@ -156,7 +156,7 @@ def rules_form(
     algorithms: Mapping[str, Sequence[str]],
     settings: Mapping[str, Setting],
 ) -> RulesFormat:
-    """Returns the form of rules, by where the library says that its algorithms are chosen."""
+    """The form of rules, by the variables with which the library lets users choose algorithms."""
     if source.startswith("coll_"):
         misread = misread_rules(version, settings)
         if misread:

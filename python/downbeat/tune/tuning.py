@@ -107,7 +107,7 @@ class Tuning:
     prices: Prices = field(default_factory=lambda: Prices({}, None))
 
     def in_rules(self, cell: Cell) -> str:
-        """Returns the algorithm that the rules name for a cell."""
+        """The algorithm that the rules name for a cell."""
         return algorithm_for(self.rules, cell)
 
     def remove(self, rule: Rule, reason: str) -> None:
@@ -115,7 +115,7 @@ class Tuning:
         self.removed.append(RuleRemoved(rule.collective, rule.ranks, rule.sizes, rule.algorithm, reason))
 
     def disobeyed(self) -> Sequence[Cell]:
-        """Returns the cells in which something else ran than the rules say."""
+        """The cells in which another algorithm ran than the rules name."""
         return [cell for cell, proof in self.proofs.items() if proof.verdict == "failed"]
 
     def objections(self) -> bool:
@@ -123,7 +123,7 @@ class Tuning:
         return bool(self.disobeyed() or self.lost or self.slower() or self.removed or self.wrong_defaults)
 
     def slower(self) -> list[Cell]:
-        """Returns the cells that are slower under the rules than without, those of withdrawn rules left out."""
+        """The cells that are slower under the rules than without, those of withdrawn rules left out."""
         slower = [cell for cell, comparison in self.gains.items() if comparison.verdict == "slower"]
         return [cell for cell in slower if not any(rule.holds(cell) for rule in self.withdrawn)]
 
@@ -169,7 +169,7 @@ def write_files(target: Target, written: Written, directory: Path, about: Sequen
 def environment_text(
     target: Target, written: Written, variables: dict[str, str], directory: Path, about: Sequence[str]
 ) -> str:
-    """Returns the content of `rules.env`: what a shell can source, a line per variable."""
+    """The content of `rules.env`, for a shell to source: a line per variable."""
     lines = [f"# Rules for {target.version}, written by downbeat tune.", *(f"# {line}" for line in about)]
     if not variables:
         return "\n".join(
@@ -186,7 +186,7 @@ def environment_text(
 
 
 def switching(target: Target, variables: Mapping[str, str], directory: Path) -> tuple[str, str]:
-    """Returns what switches rules on: a line for a shell, and arguments of the launcher; empty where nothing does."""
+    """A line for a shell and arguments of the launcher that switch rules on; empty without rules."""
     if not variables:
         return "", ""
     file = shlex.quote(str(directory.resolve() / ENVIRONMENT_FILE))
@@ -200,7 +200,7 @@ GAIN = "gain"
 def settle_rules(
     tuning: Tuning, medians: LaunchMedians, directory: Path, say: Callable[[str], None]
 ) -> dict[tuple[str, int, str], list[int]]:
-    """Chooses, writes, measures the gain and proves; again without what computes wrong results under the rules.
+    """Chooses, writes, measures the gain and proves; again without algorithms with wrong results under the rules.
 
     Returns:
         The algorithms with wrong results, in the form for `choose`.
@@ -243,7 +243,7 @@ def make_rules(tuning: Tuning) -> None:
     """Turns decisions into rules, as far as the library's form can express them."""
     tuning.rules, tuning.losses = [], []
     for collective in tuning.question.collectives:
-        choices = {one.cell: one.algorithm for one in tuning.decisions if one.cell.collective == collective}
+        choices = {each.cell: each.algorithm for each in tuning.decisions if each.cell.collective == collective}
         if tuning.target.form.has_sizes(collective):
             tuning.rules += rules_of(choices)
         else:
@@ -290,14 +290,14 @@ def measure_rules(
         seed=effort.seed + 1,  # another order than that of the sweep
     )
     say(f"measuring {counted(len(tuning.rules), 'rule')} against the library's own choice")
-    place = directory / GAIN / rules_name(tuning.written)
-    return measure(plan, place, effort.metric, watcher(stderr=True, say=say))
+    experiment = directory / GAIN / rules_name(tuning.written)
+    return measure(plan, experiment, effort.metric, watcher(stderr=True, say=say))
 
 
 def judge_rules(
     tuning: Tuning, gains: LaunchMedians, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
 ) -> None:
-    """Shows what the rules gain, withdraws those that gain nothing for certain, and proves that the others are obeyed.
+    """Judges the gain of the rules, withdraws those without a certain gain, proves that the library obeys the others.
 
     The luckiest of many algorithms is chosen, and launches of several kinds make luck; so launches that had no part in
     the choice must show a gain, too. A rule for which they are too few stays.
@@ -310,7 +310,7 @@ def judge_rules(
     tuning.rule_gains = compare_rules(gains, tuning.rules, question.margin, question.confidence)
     rule_of_verdicts = (question.margin, question.confidence)
     tuning.kinds += [f"{GAIN}: {line}" for line in kinds_of_gain(gains, tuning.rules, *rule_of_verdicts)]
-    tuning.withdrawn = [rule for rule, one in tuning.rule_gains.items() if one.tested and one.verdict != "faster"]
+    tuning.withdrawn = [rule for rule, gain in tuning.rule_gains.items() if gain.tested and gain.verdict != "faster"]
     if tuning.withdrawn:
         tuning.rules = [rule for rule in tuning.rules if rule not in tuning.withdrawn]
         variables = write_rules(tuning, directory)
@@ -322,7 +322,7 @@ def judge_rules(
 
 
 def origin_lines(question: Question) -> list[str]:
-    """Returns where rules come from, for the reader of the file a year later."""
+    """The origin of rules, for a reader of the file a year later."""
     today = datetime.datetime.now(datetime.UTC).date()
     ranks = ", ".join(map(str, question.ranks))
     return [
@@ -359,9 +359,9 @@ def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tun
     tuning = Tuning(question, target)
     aside = target.form.set_aside()
     for name in aside:
-        value, place = target.settings[name]
-        found = f"{name}={value} ({place or 'environment'})"
-        say(f"put aside for all that is measured here, because it comes before any choice: {found}")
+        value, source = target.settings[name]
+        setting = f"{name}={value} ({source or 'environment'})"
+        say(f"put aside for all that is measured here, because it comes before any choice: {setting}")
     with environment_of(aside):
         settle(tuning, directory, say)
     return tuning
@@ -412,6 +412,6 @@ def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> La
             plan = sweep_plan(tuning.target, usable, question.sizes, effort, effort.synchronizers(collective))
             number = f"sweep {len(measured) + 1} of {sweeps}: " if sweeps > 1 else ""
             say(f"{number}{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")
-            place = directory / SWEEP / plan.name
-            measured.append(measure(plan, place, effort.metric, watcher(stderr=True, say=say)))
+            experiment = directory / SWEEP / plan.name
+            measured.append(measure(plan, experiment, effort.metric, watcher(stderr=True, say=say)))
     return LaunchMedians.joined(measured)
