@@ -54,12 +54,20 @@ SECTIONS = {
         "A text for the MPI Forum": "forum",
         "Internals": "internals",
     },
+    "Measured": {
+        "Statistics": "measured/statistics",
+        "Clocks": "measured/clocks",
+        "Common starts": "measured/starts",
+        "Alignment": "measured/align",
+        "Reliability": "measured/reliability",
+        "Benchmarks and traces": "measured/benchmarks",
+    },
 }
 
 project = "Downbeat"
 copyright = "Downbeat developers"  # noqa: A001, Sphinx calls it so
 root_doc = FRONT
-include_patterns = ["docs/*.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "conformance/README.md"]
+include_patterns = ["docs/*.md", "docs/measured/*.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "conformance/README.md"]
 exclude_patterns = [".*", "build", "python", "bench", "tests", "tools", "lib"]
 
 extensions = ["myst_parser"]
