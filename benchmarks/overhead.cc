@@ -8,7 +8,7 @@
 #include "rules/cell.h"
 #include "rules/metric.h"
 #include "rules/statistics.h"
-#include "run/canary.h"
+#include "run/neighbor_round_trip.h"
 #include "run/sampler.h"
 #include "synchronizers/synchronizer.h"
 #include "text/component.h"
@@ -146,25 +146,29 @@ double by_harness(Sampler &sampler, Synchronizer &synchronizer, Operation &opera
 struct Round {
     double loop;
     double harness;
-    double lowest_canary;
-    double highest_canary;
+    double lowest_trip;
+    double highest_trip;
 };
+
+/// Factor between readings of two states of the machine, as python/downbeat/data/states.py has it.
+constexpr double same_state = 1.5;
 
 /// Rounds in the state of the machine that most of them are in.
 std::vector<Round> of_one_state(std::vector<Round> found) {
-    std::erase_if(found, [](const Round &round) { return std::isnan(round.lowest_canary); }); // no reading
-    std::vector<double> canaries;
+    std::erase_if(found, [](const Round &round) { return std::isnan(round.lowest_trip); }); // no reading
+    std::vector<double> trips;
     for (const Round &round : found) {
-        canaries.push_back(round.lowest_canary);
+        trips.push_back(round.lowest_trip);
     }
-    const double usual = summarize(canaries).median;
+    const double usual = summarize(trips).median;
     std::erase_if(found, [&](const Round &round) {
-        return round.highest_canary > same_state * usual || round.lowest_canary < usual / same_state;
+        return round.highest_trip > same_state * usual || round.lowest_trip < usual / same_state;
     });
     return found;
 }
 
-std::string compare(const Compared &what, const Communicator &comm, const GlobalClock &clock, Canary &canary) {
+std::string compare(const Compared &what, const Communicator &comm, const GlobalClock &clock,
+                    NeighborRoundTrip &round_trip) {
     const std::string name(what.operation);
     const std::string scheme(what.timing);
     const Component component = parse_component("operation", name, all_operations());
@@ -183,16 +187,16 @@ std::string compare(const Compared &what, const Communicator &comm, const Global
     for (int i = 0; i < rounds; ++i) {
         const bool loop_first = random() % 2 == 0;
         Round round{};
-        round.lowest_canary = round.highest_canary = canary.read();
+        round.lowest_trip = round.highest_trip = round_trip.read();
         for (const bool loop : {loop_first, !loop_first}) {
             if (loop) {
                 round.loop = mean_over_ranks(by_hand(what, call, timing->calls(), comm.handle()), comm);
             } else {
                 round.harness = by_harness(sampler, *synchronizer, *operation, *timing);
             }
-            const double reading = canary.read();
-            round.lowest_canary = std::fmin(round.lowest_canary, reading); // ignores NaN
-            round.highest_canary = std::fmax(round.highest_canary, reading);
+            const double reading = round_trip.read();
+            round.lowest_trip = std::fmin(round.lowest_trip, reading); // ignores NaN
+            round.highest_trip = std::fmax(round.highest_trip, reading);
         }
         found.push_back(round);
     }
@@ -220,7 +224,7 @@ std::string compare(const Compared &what, const Communicator &comm, const Global
 void run() {
     const Communicator comm;
     const GlobalClock clock(comm, std::nullopt);
-    Canary canary(comm);
+    NeighborRoundTrip round_trip(comm);
     if (comm.is_root()) {
         fmt::print("time per call, mean over ranks [ns]: medians over {} rounds in turns, less those in another state "
                    "of the machine\nper_call: {} calls after a barrier each, beside OSU's loop; batch: {} times many "
@@ -242,7 +246,7 @@ void run() {
                                                                 {"allreduce", 65536, "batch"},
                                                                 {"bcast", 65536, "batch"},
                                                                 {"alltoall", 65536, "batch"}}) {
-        const std::string line = compare(what, comm, clock, canary);
+        const std::string line = compare(what, comm, clock, round_trip);
         fmt::print("{}", line);
     }
 }

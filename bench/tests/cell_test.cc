@@ -68,18 +68,18 @@ TEST(Metrics, ValuesAreOnAGridWhereTheStampsAre) {
     EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "makespan").step(batch), 0.0);
 }
 
-TEST(CellRecord, CanariesTellBlocksOfTwoStates) {
+TEST(CellRecord, RoundTripsOfBlocksHaveARange) {
     CellRecord record(0, bcast_cell());
-    EXPECT_TRUE(std::isnan(record.result(*wanting(1)).canary_low));
-    record.add_canary(none, none);
-    EXPECT_TRUE(std::isnan(record.result(*wanting(1)).canary_high));
+    EXPECT_TRUE(std::isnan(record.result(*wanting(1)).round_trip_low));
+    record.add_round_trips(none, none);
+    EXPECT_TRUE(std::isnan(record.result(*wanting(1)).round_trip_high));
     for (const auto &[before, after] : {std::pair(2.0, 3.0), std::pair(3.0, 4.75), std::pair(4.75, none),
                                         std::pair(none, 1.0), std::pair(3.0, 1.875)}) {
-        record.add_canary(before, after);
+        record.add_round_trips(before, after);
     }
     const CellResult result = record.result(*wanting(1));
-    EXPECT_EQ(result.canary_low, 1.0);
-    EXPECT_EQ(result.canary_high, 4.75);
+    EXPECT_EQ(result.round_trip_low, 1.0);
+    EXPECT_EQ(result.round_trip_high, 4.75);
 }
 
 /// Blocks of `size` samples, whose times begin at 1 and change by `change` from call to call, with noise of 1 %.

@@ -1,6 +1,7 @@
 #include "experiments/clock_results.h"
 #include "files.h"
 #include "fixture.h"
+#include "output/table.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -11,7 +12,6 @@ namespace {
 
 TEST(Clock, SummarizesOverRanksThenRepetitions) {
     const ClockSummary summary = summarize_clocks(clock_fixture());
-    EXPECT_EQ(summary.first, 0U);
     EXPECT_EQ(summary.deciding, 1U); // 4 s is nearest to 5 s
     EXPECT_DOUBLE_EQ(summary.barrier, 2e-6);
 
@@ -24,7 +24,6 @@ TEST(Clock, SummarizesOverRanksThenRepetitions) {
     EXPECT_DOUBLE_EQ(later.bias, 0.5e-7); // -4e-7, -1e-7, 2e-7, 3e-7
     EXPECT_DOUBLE_EQ(later.bound, 4e-7);
     EXPECT_EQ(later.outside, 0.0); // an error that is as large as its bound is not outside
-    EXPECT_EQ(later.wait_first, 4.0);
     EXPECT_EQ(later.wait_last, 4.25);
 
     EXPECT_DOUBLE_EQ(slow.first_duration, 1.5);
@@ -100,8 +99,7 @@ TEST(Clock, WarnsOfBoundsThatDoNotHold) {
 TEST(Clock, WarnsOfASharedClock) {
     ClockResults results = clock_fixture();
     results.clock_domains = 1;
-    EXPECT_NE(warnings_of(results)[0].find("DOWNBEAT_SHARE=never"), std::string::npos);
-    EXPECT_NE(clock_table(results, summarize_clocks(results), 7, "off").find("verdict   none"), std::string::npos);
+    EXPECT_EQ(warnings_of(results)[0], shared_clock);
 }
 
 TEST(Clock, WarnsOfLateLooks) {
@@ -112,34 +110,26 @@ TEST(Clock, WarnsOfLateLooks) {
     EXPECT_NE(warnings[1].find("planned 4 s after a synchronization began up to 0.500 s late"), std::string::npos);
 }
 
-using ClockTable = Files;
+using ClockTables = Files;
 
-TEST_F(ClockTable, TheVerdictPrefersTheQuickerOfTwoThatAreAboutAsGood) {
-    ClockResults results = clock_fixture();
-    const auto verdict = [&] { return clock_table(results, summarize_clocks(results), 7, ""); };
-    EXPECT_NE(verdict().find("most accurate slow:"), std::string::npos);
-    EXPECT_NE(verdict().find("fastest quick:"), std::string::npos);
-    for (ClockRun &run : results.runs[1]) {
-        run.events[1].true_error = {0.0, 0.0, 3.2e-7}; // slow is off by 3e-7
-    }
-    EXPECT_NE(verdict().find("most accurate quick:"), std::string::npos);
-    EXPECT_EQ(verdict().find("fastest"), std::string::npos);
+std::string tables(const ClockResults &results) {
+    Context context = fixture_context();
+    context.ranks.assign(3, context.ranks.front());
+    return clock_head(context, results) + dataset_tables(clock_dataset(context, results, summarize_clocks(results)));
 }
 
-TEST_F(ClockTable, UnderTheValidationClock) {
-    const ClockResults results = clock_fixture();
-    const std::string text = clock_table(results, summarize_clocks(results), 7, "offset=1,skew=1e-05");
-    expect_golden(text, "clock_truth.txt");
-    expect_narrow(text);
-}
+TEST_F(ClockTables, UnderTheValidationClock) { expect_golden(tables(clock_fixture()), "clock_truth.txt"); }
 
-TEST_F(ClockTable, WithoutTruthHasNoNumberOfIt) {
+TEST_F(ClockTables, WithoutTruthHaveNoNumberOfIt) {
     ClockResults results = clock_fixture();
     results.truth = false;
-    const std::string text = clock_table(results, summarize_clocks(results), 7, "off");
-    expect_narrow(text);
-    EXPECT_EQ(text.find("nan"), std::string::npos);
-    EXPECT_NE(text.find("true errors are unknown"), std::string::npos) << text;
+    expect_golden(tables(results), "clock_measured.txt");
+}
+
+TEST_F(ClockTables, NameTheWorstPath) {
+    ClockResults results = clock_fixture();
+    results.edges = {{}, {{{2, 0, 1e-8}, {2, 1, -3e-7}}, 5e-8}, {}};
+    expect_golden(tables(results), "clock_paths.txt");
 }
 
 } // namespace

@@ -130,26 +130,6 @@ TEST(Warnings, ErrorBoundBesideWhatIsMeasured) {
                {"1.000 us", "25 % of the makespan of bcast of 8 bytes"});
 }
 
-TEST(Warnings, TwoStatesOfTheMachine) {
-    const auto result = [](double before, double after) {
-        CellRecord record(0, fixture_cells()[0]);
-        record.add_canary(before, after);
-        return record.result(*wanting(1));
-    };
-    const auto warnings = [](const std::vector<CellResult> &results) {
-        return find_warnings(fixture_context(), results, idle(), agreeing);
-    };
-    const CellResult fast = result(77e-9, 80e-9);
-    EXPECT_TRUE(warnings({fast, result(115e-9, none), result(none, none)}).empty());
-    expect_one(warnings({fast, result(350e-9, 355e-9)}),
-               {"two states of the machine (cache line 80 and 350 ns)", "0 of 2"});
-    expect_one(warnings({fast, result(80e-9, 355e-9)}), {"1 of 2 cells have samples of both"});
-    SamplingContext apart = fixture_context();
-    apart.hosts = {apart.hosts[0], apart.hosts[0]};
-    apart.hosts[0].ranks = apart.hosts[1].ranks = 1;
-    expect_one(find_warnings(apart, {result(2e-6, 4e-6)}, idle(), agreeing), {"shortest message 2000 and 4000 ns"});
-}
-
 TEST(Warnings, LatenciesThatChangeWithinBlocks) {
     const auto warnings = [](double slope, double by_chance) {
         CellResult result = CellRecord(0, fixture_cells()[1]).result(*wanting(1));

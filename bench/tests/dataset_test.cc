@@ -2,6 +2,7 @@
 #include "fixture.h"
 #include "output/dataset.h"
 #include "output/sink.h"
+#include "rules/histogram.h"
 #include "text/words.h"
 
 #include <algorithm>
@@ -56,44 +57,6 @@ TEST(Histogram, RoundingTakesNoValueOffTheEdgeOfItsBin) {
     EXPECT_EQ(histogram.overflow, 0U);
 }
 
-TEST(Histogram, IsDrawnInProportion) {
-    const Histogram histogram{0.0, 4.0, {4, 2, 1, 0}, 0};
-    EXPECT_EQ(draw_histogram(histogram, 4, 4), "  |#\n"
-                                               "  |#\n"
-                                               "  |##\n"
-                                               "  |###\n"
-                                               "  +----\n");
-    EXPECT_EQ(draw_histogram(histogram, 4, 1), "  |##.\n  +----\n"); // one of four is there, but less than half a row
-}
-
-/// A histogram of a clock that ticks in steps of some bins, drawn in one row.
-std::string draw_steps(std::size_t bars, std::size_t step) {
-    Histogram histogram{0.0, static_cast<double>(bars * step), std::vector<std::size_t>(bars * step, 0), 0};
-    for (std::size_t bin = 0; bin < bars * step; bin += step) {
-        histogram.counts[bin] = 10;
-    }
-    const std::string text = draw_histogram(histogram, bars * step, 1);
-    return text.substr(3, text.find('\n') - 3); // what is drawn in the row
-}
-
-TEST(Histogram, BinsBetweenTheStepsOfAClockLeaveNoGapsWhereBarsShowAShape) {
-    EXPECT_EQ(draw_steps(20, 2), std::string(40, '#'));
-    EXPECT_EQ(draw_steps(10, 3), std::string(30, '#'));
-    EXPECT_NE(draw_steps(9, 3), std::string(27, '#'));     // fewer than ten bars
-    EXPECT_EQ(draw_steps(8, 3), "####  ####  ####  ####"); // twelve have, in twos
-}
-
-TEST(Histogram, GapsBeforeOutliersStay) {
-    const std::string line = "  +" + std::string(20, '-') + "\n";
-    Histogram histogram{0.0, 20.0, std::vector<std::size_t>(20, 0), 0};
-    histogram.counts.front() = 9; // nine tenths
-    histogram.counts.back() = 1;
-    EXPECT_EQ(draw_histogram(histogram, 20, 1), "  |#" + std::string(18, ' ') + ".\n" + line);
-    histogram.counts.front() = 8;
-    histogram.counts.back() = 2;
-    EXPECT_EQ(draw_histogram(histogram, 20, 1), "  |##" + std::string(16, ' ') + "..\n" + line);
-}
-
 Dataset dataset() {
     Dataset data;
     data.title = "a title";
@@ -106,6 +69,9 @@ Dataset dataset() {
     data.add({"median", "s", "of duration"}, {"scheme"}, std::vector<double>{0.375, 2.0});
     data.attributes = context_values(static_cast<const Context &>(fixture_context()));
     add_ranks(data, fixture_context());
+    data.add({"note", "", "for people", FieldType::text, {"", "note", ColumnKind::name}}, {"scheme"},
+             std::vector<std::string>{"first", "second"});
+    data.variables.back().in = Variable::In::text;
     return data;
 }
 
@@ -134,6 +100,7 @@ TEST_F(Datasets, VariablesOfTheSameDimensionsAreOneTable) {
     EXPECT_EQ(tables[0].size(), 2U);
     EXPECT_EQ(data.variables[tables[1].front()].name, "median");
     EXPECT_EQ(data.variables[tables[2].front()].name, "host");
+    EXPECT_EQ(data.tables(Variable::In::text)[1].size(), 2U); // with the note
 }
 
 TEST_F(Datasets, CsvHasATableAfterTheOther) {

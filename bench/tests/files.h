@@ -27,17 +27,13 @@ protected:
         return text.str();
     }
 
-    /// The text equals the file golden/`golden`. BENCH_UPDATE_GOLDEN=1 writes that file anew.
-    static void expect_golden(const std::string &text, const std::string &golden) {
+    /// The text equals the file golden/`golden`, and fits a terminal. BENCH_UPDATE_GOLDEN=1 writes that file anew.
+    static void expect_golden(const std::string &text, const std::string &golden, std::size_t columns = 80) {
         const std::string golden_path = std::string(BENCH_GOLDEN_DIR) + "/" + golden;
         if (std::getenv("BENCH_UPDATE_GOLDEN") != nullptr) {
             std::ofstream(golden_path) << text;
         }
         EXPECT_EQ(text, read(golden_path)) << golden_path;
-    }
-
-    /// No line is longer than that.
-    static void expect_narrow(const std::string &text, std::size_t columns = 80) {
         std::istringstream lines(text);
         for (std::string line; std::getline(lines, line);) {
             EXPECT_LE(line.size(), columns) << line;

@@ -188,16 +188,11 @@ using SinksTest = Files;
 TEST_F(SinksTest, TableOfTwoSynchronizersComparesThem) {
     write_fixture(format("table"), path("table"));
     expect_golden(read(path("table")), "comparison.txt");
-    expect_narrow(read(path("table")));
 }
 
 TEST_F(SinksTest, TableOfOneSynchronizerShowsDetails) {
     write_fixture(format("table"), path("table"), "mpi_barrier");
-    const std::string text = read(path("table"));
-    EXPECT_NE(text.find("synchronizer harmonize\n"), std::string::npos);
-    EXPECT_NE(text.find("makespan"), std::string::npos);
-    EXPECT_NE(text.find(std::string("warning: ") + fixture_warning), std::string::npos);
-    expect_narrow(text);
+    expect_golden(read(path("table")), "rows.txt");
 }
 
 TEST_F(SinksTest, ASimulationSaysSo) {
@@ -216,10 +211,6 @@ TEST_F(SinksTest, ASimulationSaysSo) {
 TEST_F(SinksTest, WhatCountsAlthoughRanksAreLateIsTold) {
     SamplingContext context = fixture_context();
     context.starts = {.late = 5e-6, .flags_count = false, .late_ranks = 0.5};
-    const std::string table = path("late");
-    write_fixture(format("table"), table, "", context);
-    EXPECT_NE(read(table).find("  a sample counts if at most 1 of 2 ranks start later than 5.00 us\n"),
-              std::string::npos);
     const auto values = context_values(context);
     const auto has = [](const ContextValues &all, const ContextValues::value_type &value) {
         return std::find(all.begin(), all.end(), value) != all.end();

@@ -1,7 +1,5 @@
 #include "rules/statistics.h"
 
-#include "rules/cell.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 namespace bench {
 namespace {
 
+constexpr double same_state = 1.5; // factor between neighboring readings: python/downbeat/data/states.py
 constexpr int batches = 32;
 constexpr int per_batch = 4;
 constexpr double longest = 500e-6;

@@ -1,7 +1,7 @@
 #include "run/sampler.h"
 
 #include "mpi/communicator.h"
-#include "run/canary.h"
+#include "run/neighbor_round_trip.h"
 #include "text/words.h"
 
 #include <algorithm>
@@ -361,13 +361,13 @@ private:
     cpu_set_t before_{};
 };
 
-TEST(Canary, IsATimeBetweenTwoRanks) {
+TEST(NeighborRoundTrip, IsATimeBetweenTwoRanks) {
     const Communicator comm;
-    Canary canary(comm);
+    NeighborRoundTrip round_trip(comm);
     double shortest = 1.0;
     for (int i = 0; i < 200; ++i) {
         const auto begin = std::chrono::steady_clock::now();
-        const double reading = canary.read();
+        const double reading = round_trip.read();
         const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         if (!comm.is_root() || comm.size() == 1) {
             EXPECT_TRUE(std::isnan(reading));
@@ -382,12 +382,12 @@ TEST(Canary, IsATimeBetweenTwoRanks) {
     }
 }
 
-TEST(Canary, OfRanksThatShareAProcessorIsNone) {
+TEST(NeighborRoundTrip, OfRanksThatShareAProcessorIsNone) {
     const Communicator comm;
-    Canary canary(comm);
+    NeighborRoundTrip round_trip(comm);
     const Crowded crowded;
     for (int i = 0; i < 5; ++i) {
-        EXPECT_TRUE(std::isnan(canary.read()));
+        EXPECT_TRUE(std::isnan(round_trip.read()));
     }
 }
 
@@ -408,12 +408,12 @@ private:
     void (*before_)(int);
 };
 
-TEST(Canary, GivesUpAPartnerThatDoesNotAnswer) {
+TEST(NeighborRoundTrip, GivesUpAPartnerThatDoesNotAnswer) {
     const Communicator comm;
-    Canary canary(comm);
+    NeighborRoundTrip round_trip(comm);
     const Absent absent(comm.rank());
     for (int i = 0; i < 200; ++i) {
-        const double reading = canary.read();
+        const double reading = round_trip.read();
         EXPECT_TRUE(std::isnan(reading) || (reading > 0.0 && reading < 500e-6));
     }
 }

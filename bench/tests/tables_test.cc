@@ -2,9 +2,6 @@
 #include "fixture.h"
 
 #include <gtest/gtest.h>
-#include <iterator>
-#include <map>
-#include <sstream>
 
 namespace bench {
 namespace {
@@ -53,13 +50,10 @@ protected:
         return end_of(find_by_name(all_formats(), format), fixture_context(), results).text;
     }
 
-    /// All that is to be there is; no line is too long.
-    void expect_table(const std::vector<MeasuredCell> &measured, const std::vector<std::string> &parts) const {
+    /// The rows and the legend, without the lines above.
+    void expect_table(const std::vector<MeasuredCell> &measured, const std::string &golden) const {
         const std::string text = table(measured);
-        for (const std::string &part : parts) {
-            EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
-        }
-        expect_narrow(text);
+        expect_golden(text.substr(text.find("\n\n") + 2), golden);
     }
 };
 
@@ -76,7 +70,7 @@ TEST_F(Tables, ManySynchronizersAreRows) {
         measured.push_back({bcast(synchronizer), time, time / 4, time > 6.0});
         time += 1.0;
     }
-    expect_table(measured, {"bcast, 8 bytes\n", "roundtime(budget=0.25s,slack=3)\n", "  ratio"});
+    expect_table(measured, "synchronizers.txt");
 }
 
 TEST_F(Tables, TimingSchemesAreToldApart) {
@@ -84,10 +78,10 @@ TEST_F(Tables, TimingSchemesAreToldApart) {
                   {bcast("mpi_barrier", "batch(calls=100)"), 3.0, 1.0, false},
                   {bcast("harmonize"), 2.0, 0.0, true},
                   {bcast("harmonize", "batch(calls=100)"), 3.0, 0.0, true}},
-                 {"mpi_barrier, batch(calls=100)", "harmonize, batch(calls=100)"});
+                 "timings.txt");
     const std::string compared = table({{bcast("mpi_barrier", "batch(calls=100)"), 3.0, 1.0, false},
                                         {bcast("harmonize", "batch(calls=100)"), 3.0, 0.0, true}});
-    EXPECT_NE(compared.find("\ntiming batch(calls=100), times per call\n"), std::string::npos);
+    EXPECT_NE(compared.find(" batch(calls=100)"), std::string::npos);
 }
 
 TEST_F(Tables, ComputationHasATableOfItsOwn) {
@@ -102,7 +96,7 @@ TEST_F(Tables, ComputationHasATableOfItsOwn) {
         measured.push_back({pure, 9.5, 0.0, harmonized});
         measured.push_back({computing, 24.5, 0.0, harmonized}); // 5 of 10 hidden
     }
-    expect_table(measured, {"overlap OSU"});
+    expect_table(measured, "computation.txt");
 }
 
 TEST_F(Tables, OsuHasItsHeadersAndColumns) {
@@ -127,7 +121,7 @@ TEST_F(Tables, OsuHasItsHeadersAndColumns) {
                          {computing, 24.5, 0.0, true},
                          {persistent, 4.0, 0.0, true}},
                         "osu"),
-                  "osu.txt");
+                  "osu.txt", 90); // OSU's columns
 }
 
 TEST_F(Tables, LongNamesStandAbove) {
@@ -136,17 +130,11 @@ TEST_F(Tables, LongNamesStandAbove) {
     Cell second = first;
     second.size = 16;
     Cell third = bcast("harmonize");
-    expect_table({{first, 4.0, 0.0, true}, {second, 5.0, 0.0, true}, {third, 6.0, 0.0, true}},
-                 {"neighbor_alltoallw_init(topology=graph)\n"});
+    expect_table({{first, 4.0, 0.0, true}, {second, 5.0, 0.0, true}, {third, 6.0, 0.0, true}}, "long_names.txt");
 }
 
-TEST_F(Tables, LargeNumbersStayApart) {
-    const auto numbers = [](const std::string &text) {
-        std::istringstream words(text.substr(text.find("\nbcast ")));
-        return std::distance(std::istream_iterator<std::string>(words), {});
-    };
-    const Cell cell = bcast("harmonize");
-    EXPECT_EQ(numbers(table({{cell, 12345678.0, 12345.0, true}})), numbers(table({{cell, 1.0, 0.5, true}})));
+TEST_F(Tables, ColumnsOfLargeNumbersGoBelow) {
+    expect_table({{bcast("harmonize"), 12345678.0, 12345.0, true}}, "large_numbers.txt");
 }
 
 TEST_F(Tables, DelaysAreComparedWithNone) {
@@ -159,12 +147,8 @@ TEST_F(Tables, DelaysAreComparedWithNone) {
         measured.push_back({bcast(synchronizer, "per_call", "one_late(rank=1)", 50 * us), 53.5, 50.0, harmonized});
         measured.push_back({bcast(synchronizer, "per_call", "ascending", 50 * us), 64.5, 50.0, harmonized});
     }
-    const std::string shown = table(measured);
-    expect_golden(shown.substr(shown.find("\n\n") + 2), "arrival.txt");
-    expect_narrow(shown);
     // t0 = 10, t = 54, delay 50: 6 of 10 are hidden; Eq. 5 relates them to t.
-    const std::string text = table(measured);
-    EXPECT_NE(text.find(" 0.11   0.60 "), std::string::npos);
+    expect_table(measured, "arrival.txt");
 }
 
 } // namespace

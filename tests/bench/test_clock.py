@@ -58,7 +58,6 @@ def test_true_errors_are_within_the_bound(run: Run) -> None:
     assert (np.abs(data.true_error.values) <= data.error_bound.values).all()
     assert (data.outside.values == 0.0).all()
     assert (data.error_bound.values[..., 1:] > 0.0).all()
-    assert "every true error was within the bound" in run.outcome.stdout
 
 
 def test_measured_offsets_are_within_their_bound_of_the_true_errors(run: Run) -> None:
@@ -111,10 +110,11 @@ def test_a_shared_clock_is_warned_of(bench: Bench) -> None:
     arguments = ["clock", "--schemes", "hca3_offset", "--waits", "0", "-r", "1", "-q"]
     outcome = bench(*arguments)
     assert outcome.status == 0
+    assert SHARED in outcome.own_lines[0]  # before the measurement
     assert SHARED in outcome.stdout
-    assert "DOWNBEAT_SHARE=never" in outcome.stdout
     for env in (VALIDATION, {"DOWNBEAT_SHARE": "never"}):
-        assert SHARED not in bench(*arguments, env=env).stdout
+        outcome = bench(*arguments, env=env)
+        assert SHARED not in outcome.stdout + outcome.stderr
 
 
 def test_without_the_validation_clock_there_is_no_truth(bench: Bench, tmp_path: Path) -> None:
@@ -124,7 +124,6 @@ def test_without_the_validation_clock_there_is_no_truth(bench: Bench, tmp_path: 
     data = read_dataset(tmp_path / "out.nc")
     assert "true_error" not in data
     assert "outside" not in data
-    assert "true errors are unknown" in outcome.stdout
     assert data.attrs["clock_domains"] == RANKS
     # The ranks read one clock after all: whatever was measured cannot be farther off than both bounds allow.
     other = data.isel(rank=slice(1, None))

@@ -33,7 +33,7 @@ def counted(data: xr.Dataset) -> np.ndarray:
 def test_a_share_of_the_ranks_may_be_late(bench: Bench, tmp_path: Path) -> None:
     outcome = bench(*LATER_AND_LATER, *FEW, "--late-ranks", "0.5")
     assert outcome.status == 0, outcome.stderr
-    assert "a sample counts if at most 1 of 2 ranks start later than 0.50 us" in outcome.stdout
+    assert "late ranks 0.5" in outcome.stdout
     data = read_dataset(tmp_path / "out.nc")
     assert data.attrs["late_ranks"] == 0.5 and "late_s" not in data.attrs
     failed = (data.flag.values == 0) | (lateness(data) > data.attrs["tolerance_s"])
@@ -60,7 +60,7 @@ def test_an_automatic_tolerance_is_found_once(bench: Bench, tmp_path: Path) -> N
 @ONE_LIBRARY
 def test_a_limit_takes_the_place_of_tolerance_and_flags(bench: Bench, tmp_path: Path) -> None:
     outcome = bench(*LATER_AND_LATER, *FEW, "--late", "500e-6")
-    assert "a sample counts if at most 0 of 2 ranks start later than 500.00 us" in outcome.stdout
+    assert "late 500.000 us" in outcome.stdout
     data = read_dataset(tmp_path / "out.nc")
     assert data.attrs["late_s"] == 500e-6 and data.attrs["tolerance_s"] == 0.5e-6  # which the library keeps
     assert ((data.valid.values == 1) == (data.lateness.values <= 500e-6))[counted(data)].all()

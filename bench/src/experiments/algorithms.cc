@@ -231,8 +231,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Algor
     }
     attempts.reset(); // stops counting messages
     return session.finish([&]() -> Findings {
-        return {algorithms_dataset(session.context(), options, all), algorithms_table(options, all),
-                find_warnings(all, fixed)};
+        return {algorithms_dataset(session.context(), options, all), "", find_warnings(all, fixed)};
     });
 }
 

@@ -1,12 +1,15 @@
 #include "experiments/algorithms_results.h"
 
-#include "output/table.h"
 #include "rules/cell.h"
 #include "text/words.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <numeric>
+#include <ranges>
+#include <span>
 
 namespace bench {
 namespace {
@@ -62,16 +65,52 @@ void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks) {
     }
 }
 
-Dataset algorithms_dataset(const Context &context, const AlgorithmsOptions &options,
-                           const std::vector<AlgorithmTrial> &trials) {
-    using Trial = AlgorithmTrial;
+namespace {
+
+using Trial = AlgorithmTrial;
+constexpr std::size_t most_ranks = 6; // side by side
+
+/// "1 0 1 0 ...", or "-" where nothing was counted.
+std::string by_rank(const std::vector<std::int64_t> &counts) {
+    const auto shown = counts | std::views::take(most_ranks);
+    return counts.empty() ? "-" : fmt::format("{}{}", fmt::join(shown, " "), counts.size() > most_ranks ? " ..." : "");
+}
+
+/// Sent by each rank: the sum of its row.
+std::vector<std::int64_t> messages_by_rank(const Trial &trial) {
+    std::vector<std::int64_t> sums;
+    const auto ranks = static_cast<std::size_t>(std::lround(std::sqrt(trial.messages.size())));
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const auto row = std::span(trial.messages).subspan(rank * ranks, ranks);
+        sums.push_back(std::accumulate(row.begin(), row.end(), std::int64_t{0}));
+    }
+    return sums;
+}
+
+std::string note(const Trial &trial) {
+    return !trial.refusal.empty() || trial.same_as.empty() ? trial.refusal : "same as " + join(trial.same_as);
+}
+
+} // namespace
+
+Dataset algorithms_dataset(const Context &context, const AlgorithmsOptions &options, const std::vector<Trial> &trials) {
     const std::size_t ranks = context.ranks.size();
-    static const std::vector<FieldOf<Trial>> whole = {
-        {"operation", "", "MPI operation", &Trial::operation},
-        {"algorithm", "", "name in the MPI library", &Trial::algorithm},
-        {"verdict", "", "whether the choice took effect", [](const Trial &trial) { return to_string(trial.verdict); }},
+    static const std::vector<FieldOf<Trial>> names = {
+        {"operation", "", "MPI operation", &Trial::operation, Column{"", "operation", ColumnKind::name}},
+        {"algorithm", "", "name in the MPI library", &Trial::algorithm, Column{"", "algorithm", ColumnKind::name}},
+        {"verdict", "", "whether the choice took effect", [](const Trial &trial) { return to_string(trial.verdict); },
+         Column{"", "verdict", ColumnKind::name,
+                "in force: counts differ from the default's; ignored: no algorithm's do; cannot tell: the same as the "
+                "default, which may be this algorithm; refused: the library cannot run it with these arguments"}},
         {"refusal", "", "message of the MPI library if it refused", &Trial::refusal},
         {"evidence", "", "how it was chosen", &Trial::evidence}};
+    static const std::vector<FieldOf<Trial>> shown = {
+        {"calls_by_rank", "", "calls of a counting operator in one reduction, by rank; - if not counted",
+         [](const Trial &trial) { return by_rank(trial.calls); }, Column{"", "calls", ColumnKind::text}},
+        {"messages_by_rank", "", "sent by each rank in one call; - if this MPI library cannot count them",
+         [](const Trial &trial) { return by_rank(messages_by_rank(trial)); }, Column{"", "messages", ColumnKind::text}},
+        {"note", "", "why it was refused, or the algorithms with the same counts", note,
+         Column{"", " ", ColumnKind::note}}};
     static const std::vector<FieldOf<Trial>> of_ranks = {
         {"calls", "", "calls of a counting reduction operator in one call of the operation; -1 if unknown",
          &Trial::calls}};
@@ -84,81 +123,12 @@ Dataset algorithms_dataset(const Context &context, const AlgorithmsOptions &opti
         {"experiment", std::string("algorithms")}, {"size", options.size}, {"root", static_cast<long>(options.root)}};
     data.dimensions = {{"trial", trials.size()}, {"rank", ranks}, {"to", ranks}};
     data.add({"to", "", "rank that receives", FieldType::count}, {"to"}, count_up(ranks));
-    data.add(whole, {"trial"}, trials);
+    data.add(names, {"trial"}, trials);
+    data.add(shown, {"trial"}, trials, {}, Variable::In::text);
     data.add(of_ranks, {"trial"}, trials, {"rank"});
     data.add(of_pairs, {"trial"}, trials, {"rank", "to"});
     add_ranks(data, context);
     return data;
-}
-
-namespace {
-
-constexpr std::size_t most_ranks = 6; // side by side
-
-constexpr const char *legend = "  calls     of a counting operator in one reduction, by rank; - if not counted\n"
-                               "  messages  sent by each rank in one call; - if this MPI library cannot count\n"
-                               "            them\n"
-                               "  verdict   in force: its counts differ from the default's\n"
-                               "            ignored: no algorithm's counts differ from the default's\n"
-                               "            cannot tell: same counts as the default, which may be this algorithm\n"
-                               "            refused: the library cannot run it with these arguments\n";
-
-std::string ranks_column(const std::vector<std::int64_t> &values) {
-    if (values.empty()) {
-        return "-";
-    }
-    const std::size_t shown = std::min(values.size(), most_ranks);
-    return fmt::format("{}{}", fmt::join(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(shown), " "),
-                       shown < values.size() ? " ..." : "");
-}
-
-/// The sum of each rank's row.
-std::vector<std::int64_t> sums(const std::vector<std::int64_t> &matrix, std::size_t ranks) {
-    std::vector<std::int64_t> all;
-    for (auto row = matrix.begin(); row != matrix.end(); row += static_cast<std::ptrdiff_t>(ranks)) {
-        all.push_back(std::accumulate(row, row + static_cast<std::ptrdiff_t>(ranks), std::int64_t{0}));
-    }
-    return all;
-}
-
-std::size_t ranks_of(const AlgorithmTrial &trial) {
-    std::size_t ranks = 1;
-    while (ranks * ranks < trial.messages.size()) {
-        ++ranks;
-    }
-    return ranks;
-}
-
-void add(ColumnTable &table, const AlgorithmTrial &trial) {
-    constexpr std::size_t indent = 4;
-    table.add({trial.algorithm, ranks_column(trial.calls), ranks_column(sums(trial.messages, ranks_of(trial))),
-               to_string(trial.verdict)});
-    std::string note = trial.refusal;
-    if (note.empty() && !trial.same_as.empty()) {
-        note = fmt::format("same as {}", join(trial.same_as));
-    }
-    if (!note.empty()) {
-        table.add_note(std::string(indent, ' ') + fill(note, indent));
-    }
-}
-
-} // namespace
-
-std::string algorithms_table(const AlgorithmsOptions &options, const std::vector<AlgorithmTrial> &trials) {
-    std::string text =
-        line_above("size", fmt::format("{} bytes per process, root {}", options.size, options.root)) + "\n" + legend;
-    for (auto trial = trials.begin(); trial != trials.end();) {
-        const std::string &operation = trial->operation;
-        ColumnTable table({{"", "algorithm", ColumnKind::name},
-                           {"", "calls", ColumnKind::text},
-                           {"", "messages", ColumnKind::text},
-                           {"", "verdict", ColumnKind::name}});
-        for (; trial != trials.end() && trial->operation == operation; ++trial) {
-            add(table, *trial);
-        }
-        text += fmt::format("\n{}\n{}", operation, table.text());
-    }
-    return text;
 }
 
 } // namespace bench

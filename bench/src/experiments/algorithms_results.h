@@ -38,7 +38,6 @@ struct AlgorithmsOptions {
 /// open: the default may be this algorithm.
 void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks);
 
-std::string algorithms_table(const AlgorithmsOptions &options, const std::vector<AlgorithmTrial> &trials);
 Dataset algorithms_dataset(const Context &context, const AlgorithmsOptions &options,
                            const std::vector<AlgorithmTrial> &trials);
 

@@ -32,13 +32,16 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Reque
         options.checked.resize(static_cast<std::size_t>(comm.size() - 1));
         std::iota(options.checked.begin(), options.checked.end(), 1);
     }
-    const std::string validation = clock_setting(session.context(), "validation");
+    if (comm.is_root() && stats_of(comm.handle()).clock_domains == 1) {
+        print_error(fmt::format("warning: {}", shared_clock)); // now: the measurement takes a minute
+    }
+    const bool validation = clock_setting(session.context(), "validation") != "off";
     const ClockResults results =
-        ClockMeasurement(comm, options, validation != "off", session.seed(), request.common.quiet).run();
+        ClockMeasurement(comm, options, validation, session.seed(), request.common.quiet).run();
     return session.finish([&]() -> Findings {
         const ClockSummary summary = summarize_clocks(results);
-        return {clock_dataset(session.context(), results, summary),
-                clock_table(results, summary, session.seed(), validation), find_clock_warnings(results, summary)};
+        return {clock_dataset(session.context(), results, summary), clock_head(session.context(), results),
+                find_clock_warnings(results, summary)};
     });
 }
 

@@ -49,13 +49,13 @@ double measure_barrier(const Communicator &comm) {
     return barrier_seconds(comm, broadcast_quietly(comm, calls));
 }
 
+} // namespace
+
 MPIX_Harmonize_stats stats_of(MPI_Comm comm) {
     MPIX_Harmonize_stats stats;
     check(MPIX_Harmonize_get_stats(comm, &stats), "MPIX_Harmonize_get_stats");
     return stats;
 }
-
-} // namespace
 
 SchemeClock::SchemeClock(const Communicator &comm, const std::string &scheme) {
     check(MPI_Comm_dup(comm.handle(), &comm_), "MPI_Comm_dup");

@@ -16,6 +16,9 @@
 
 namespace bench {
 
+/// Local. Counts of the library on a communicator.
+MPIX_Harmonize_stats stats_of(MPI_Comm comm);
+
 /// The global clock of one scheme, on a communicator of its own, synchronized only on request.
 class SchemeClock {
 public:

@@ -45,14 +45,12 @@ WaitSummary summarize_wait(const std::vector<ClockRun> &runs, std::size_t wait, 
             outside += std::abs(event.true_error[rank]) > event.error_bound[rank] ? 1 : 0;
         }
     }
-    const auto [first, last] = std::minmax_element(waits.begin(), waits.end());
     return {.offset = median(offsets),
             .bias = truth ? median(signed_errors) : unknown,
             .error = truth ? median(errors) : unknown,
             .bound = largest(bounds),
             .outside = truth ? static_cast<double>(outside) / static_cast<double>(signed_errors.size()) : unknown,
-            .wait_first = *first,
-            .wait_last = *last};
+            .wait_last = std::ranges::max(waits)};
 }
 
 SchemeSummary summarize_scheme(const std::string &scheme, const ClockRun &first, const std::vector<ClockRun> &runs,
@@ -73,8 +71,6 @@ SchemeSummary summarize_scheme(const std::string &scheme, const ClockRun &first,
 
 } // namespace
 
-double quality(const WaitSummary &summary, bool truth) { return truth ? summary.error : summary.offset; }
-
 std::vector<bool> pareto_front(const std::vector<Cost> &points) {
     const auto beats = [](const Cost &a, const Cost &b) {
         return a.duration <= b.duration && a.error <= b.error && (a.duration < b.duration || a.error < b.error);
@@ -94,7 +90,6 @@ ClockSummary summarize_clocks(const ClockResults &results) {
     const auto nearest = std::min_element(waits.begin(), waits.end(), [](double a, double b) {
         return std::abs(a - deciding_wait) < std::abs(b - deciding_wait);
     });
-    summary.first = static_cast<std::size_t>(std::min_element(waits.begin(), waits.end()) - waits.begin());
     summary.deciding = static_cast<std::size_t>(nearest - waits.begin());
     summary.barrier = summarize(results.barrier).mean;
     std::vector<Cost> costs;
@@ -102,7 +97,8 @@ ClockSummary summarize_clocks(const ClockResults &results) {
         summary.schemes.push_back(summarize_scheme(results.options.schemes[i], results.first[i], results.runs[i],
                                                    waits.size(), results.truth));
         const SchemeSummary &scheme = summary.schemes.back();
-        costs.push_back({scheme.duration, quality(scheme.waits[summary.deciding], results.truth)});
+        const WaitSummary &wait = scheme.waits[summary.deciding];
+        costs.push_back({scheme.duration, results.truth ? wait.error : wait.offset});
     }
     const std::vector<bool> front = pareto_front(costs);
     for (std::size_t i = 0; i < front.size(); ++i) {

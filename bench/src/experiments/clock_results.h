@@ -88,13 +88,12 @@ struct ClockResults {
 
 /// A scheme after a wait, over its repetitions. Seconds; NaN if nothing is known.
 struct WaitSummary {
-    double offset;     // largest absolute measured offset over ranks, median over repetitions
-    double bias;       // signed true error, median over ranks but 0 and repetitions
-    double error;      // largest absolute true error over ranks, median over repetitions
-    double bound;      // largest reported bound over ranks and repetitions
-    double outside;    // share of ranks but 0 and repetitions whose absolute true error exceeds the reported bound
-    double wait_first; // smallest and largest achieved wait
-    double wait_last;
+    double offset;    // largest absolute measured offset over ranks, median over repetitions
+    double bias;      // signed true error, median over ranks but 0 and repetitions
+    double error;     // largest absolute true error over ranks, median over repetitions
+    double bound;     // largest reported bound over ranks and repetitions
+    double outside;   // share of ranks but 0 and repetitions whose absolute true error exceeds the reported bound
+    double wait_last; // largest achieved wait
 };
 
 struct SchemeSummary {
@@ -109,15 +108,11 @@ struct SchemeSummary {
 
 struct ClockSummary {
     std::vector<SchemeSummary> schemes;
-    std::size_t first;    // index of the shortest wait
     std::size_t deciding; // index of the wait nearest 5 s (Hunold 2015, figure 10)
     double barrier;       // seconds, mean
 };
 
 ClockSummary summarize_clocks(const ClockResults &results);
-
-/// A scheme's quality after a wait: the true error if it is known, else the measured offset.
-double quality(const WaitSummary &summary, bool truth);
 
 /// A point; smaller is better in both coordinates.
 struct Cost {
@@ -134,8 +129,14 @@ std::vector<int> draw_sample(int ranks, int count, std::uint64_t seed);
 /// The number of ranks from the middle upwards, without rank 0.
 int upper_half(int ranks);
 
-std::string clock_table(const ClockResults &results, const ClockSummary &summary, std::uint64_t seed,
-                        const std::string &validation);
+/// Said before the measurement and recorded after it.
+constexpr const char *shared_clock =
+    "all ranks share one clock, as the library verified: offsets are 0 by construction and say nothing about the "
+    "schemes; set DOWNBEAT_SHARE=never, or give every rank a clock with a known error, e.g. "
+    "DOWNBEAT_VALIDATION=offset=1,skew=1e-5,wander=1e-6";
+
+/// The lines above the tables: the validation clock, the ranks that were checked, the paths between partners.
+std::string clock_head(const Context &context, const ClockResults &results);
 Dataset clock_dataset(const Context &context, const ClockResults &results, const ClockSummary &summary);
 std::vector<std::string> find_clock_warnings(const ClockResults &results, const ClockSummary &summary);
 

@@ -48,7 +48,7 @@ Findings study(const Context &context, const DriftOptions &options, const std::v
                         "the table shows when each round began; raise --interval or name fewer pairs",
                         options.interval, started.back()));
     }
-    return {drift_dataset(context, options, started, pairs), drift_table(options, started, pairs), warnings};
+    return {drift_dataset(context, options, started, pairs), "", warnings};
 }
 
 ExitStatus run(const Communicator &comm, const std::string &command, const DriftOptions &options,

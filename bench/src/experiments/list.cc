@@ -11,7 +11,6 @@
 #include "rules/stopping_rule.h"
 #include "rules/warmup_rule.h"
 #include "run/command_line.h"
-#include "run/options.h"
 #include "synchronizers/synchronizer.h"
 #include "text/words.h"
 
@@ -86,14 +85,6 @@ std::vector<ListedComponent> library_algorithms() {
     return components;
 }
 
-std::vector<ListedComponent> attribute_components() {
-    std::vector<ListedComponent> components = own_fields(context_attributes());
-    for (const auto &more : {own_fields(setting_attributes()), own_fields(experiment_attributes())}) {
-        components.insert(components.end(), more.begin(), more.end());
-    }
-    return components;
-}
-
 /// A kind of names, in the order in which they are listed.
 struct Kind {
     std::string name;
@@ -125,7 +116,8 @@ const std::array<Kind, 17> &all_kinds() {
         {"field", "fields of a cell in files, other than the statistics of its metrics",
          [] { return own_fields(cell_fields()); }},
         {"sample", "variables of a sample in netCDF files", [] { return own_fields(sample_fields()); }},
-        {"attribute", "global attributes of files: settings, properties, measurements", attribute_components},
+        {"attribute", "global attributes of files: settings, properties, measurements",
+         [] { return own_fields(all_attributes()); }},
         {"format", "formats of standard output and files (--format, --output)",
          [] { return own_names(all_formats()); }},
     }};

@@ -34,7 +34,7 @@ struct ListedKind {
     std::vector<ListedComponent> components;
 };
 
-/// The components by kind, each with its parameters; a component of several kinds is described once.
+/// The components by kind, each with its parameters.
 std::string list_table(const std::vector<ListedKind> &kinds);
 
 /// JSON lines, one component each.

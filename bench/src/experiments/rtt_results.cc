@@ -1,6 +1,5 @@
 #include "experiments/rtt_results.h"
 
-#include "output/table.h"
 #include "text/words.h"
 
 #include <algorithm>
@@ -93,24 +92,17 @@ const FieldOf<P> name_field = {"pair", "", "the two ranks, asker first",
                                [](const P &pair) { return describe_pair(pair.pair); },
                                Column{"", "pair", ColumnKind::name}};
 
-/// Of a statistic of the round trips.
-FieldOf<P> statistic_field(const Statistic &statistic, const Column &column = {}) {
-    return {"rtt_" + statistic.name, statistic.has_unit ? "s" : "", statistic.name + " of the round trip times",
-            [value = statistic.value](const P &pair) { return pair.summary.*value; }, column};
+Column in_table(const std::string &heading) {
+    return {"round trip", heading, ColumnKind::microseconds,
+            "from sending the request to receiving the answer, on the asker's clock"};
 }
 
-/// The statistics of round trips that the table shows.
-std::vector<ColumnOf<P>> shown_statistics() {
-    constexpr const char *legend = "from sending the request to receiving the answer, on the asker's clock";
-    std::vector<ColumnOf<P>> columns = {column_of(name_field)};
-    columns.back().legend = "";
-    for (const char *const one : {"min", "median", "mean", "p95", "p99", "max"}) {
-        columns.push_back(column_of(
-            statistic_field(find_by_name(statistics(), one), {"round trip", one, ColumnKind::microseconds, legend})));
-    }
-    const FieldOf<P> p999 = {"", "s", "", &P::p999, Column{"round trip", "p99.9", ColumnKind::microseconds, legend}};
-    columns.insert(columns.end() - 1, column_of(p999));
-    return columns;
+/// Of a statistic of the round trips.
+FieldOf<P> statistic_field(const Statistic &statistic) {
+    const std::vector<std::string> shown = {"min", "median", "mean", "p95", "p99", "max"};
+    return {"rtt_" + statistic.name, statistic.has_unit ? "s" : "", statistic.name + " of the round trip times",
+            [value = statistic.value](const P &pair) { return pair.summary.*value; },
+            contains(shown, statistic.name) ? in_table(statistic.name) : Column{}};
 }
 
 } // namespace
@@ -123,19 +115,18 @@ Dataset rtt_dataset(const Context &context, const RttOptions &options, const std
          "the answerer's local clock when it answered - the asker's when it sent (t_diff, Hoefler 2008, "
          "section 2.2)",
          series(&RoundTrips::difference)}};
-    static const Fields of_bins = {{"histogram_left", "s", "left edge of the bin", in_histogram(bin_edges)},
+    static const Fields of_bins = {{"histogram_left", "s", "left edge of the bin", in_histogram(&Histogram::edges)},
                                    {"histogram_count", "", "round trips in the bin", in_histogram(&Histogram::counts)}};
     static const Fields of_rules = {
         {"stop_rule_excess", "1", "mean over resamples of (shortest found - shortest of all) / shortest of all",
-         by_rule(&StopRule::quality)},
+         by_rule(&StopRule::quality), Column{"stop rule", "excess%", ColumnKind::percent}},
         {"stop_rule_cost", "", "mean over resamples of the round trips until the rule stopped",
-         by_rule(&StopRule::cost)}};
+         by_rule(&StopRule::cost), Column{"stop rule", "cost", ColumnKind::ratio}}};
     Fields whole = {
         {"asker", "", "rank that asked; times are on its clock", [](const P &pair) { return pair.pair.asker; }},
         {"answerer", "", "rank that answered", [](const P &pair) { return pair.pair.answerer; }},
         {"histogram_width", "s", "width of a bin", in_histogram(&Histogram::width)},
-        {"histogram_overflow", "", "round trips beyond the last bin", in_histogram(&Histogram::overflow)},
-        {"rtt_p999", "s", "99.9th percentile of the round trip times", &P::p999}};
+        {"histogram_overflow", "", "round trips beyond the last bin", in_histogram(&Histogram::overflow)}};
     if (!std::isnan(pairs.front().trips.true_before)) {
         whole.push_back({"true_offset_before", "s",
                          "lead of the answerer's local clock over the asker's before the first round trip, "
@@ -147,6 +138,7 @@ Dataset rtt_dataset(const Context &context, const RttOptions &options, const std
     for (const Statistic &statistic : statistics()) {
         whole.push_back(statistic_field(statistic));
     }
+    whole.push_back({"rtt_p999", "s", "99.9th percentile of the round trip times", &P::p999, in_table("p99.9")});
     const auto count = static_cast<std::size_t>(options.count);
     Dataset data;
     data.title = "Round trips between pairs of ranks, recorded by downbeat-bench rtt";
@@ -170,69 +162,6 @@ Dataset rtt_dataset(const Context &context, const RttOptions &options, const std
     data.add(of_rules, {"pair"}, pairs, {"n"});
     add_ranks(data, context);
     return data;
-}
-
-namespace {
-
-constexpr std::size_t picture_columns = 67; // of three of the 200 bins
-constexpr std::size_t picture_rows = 8;
-
-std::string draw_pair(const RttPair &pair) {
-    const Histogram &histogram = pair.histogram;
-    const std::string picture = draw_histogram(histogram, picture_columns, picture_rows);
-    const std::string left = fmt::format("{:.3f}", histogram.low * 1e6);
-    const std::string right = fmt::format("{:.3f} us", histogram.high * 1e6);
-    const auto beyond = static_cast<double>(histogram.overflow) / static_cast<double>(pair.trips.rtt.size());
-    return fmt::format("\n"
-                       "pair {}: histogram of round-trip times; {} bins of {:.2f} ns;\n"
-                       "{} ({:.1f} %) beyond them\n"
-                       "{}   {}{:>{}}\n",
-                       describe_pair(pair.pair), histogram.counts.size(), histogram.width() * 1e9, histogram.overflow,
-                       beyond * 100, picture, left, right, picture_columns - left.size());
-}
-
-std::string stop_rule_table(std::span<const RttPair> pairs) {
-    std::vector<Column> columns = {{"", "N", ColumnKind::text}};
-    for (const RttPair &pair : pairs) {
-        const std::string name = "pair " + describe_pair(pair.pair);
-        columns.push_back({name, "excess%", ColumnKind::percent});
-        columns.push_back({name, "cost", ColumnKind::text});
-    }
-    ColumnTable table(columns);
-    for (std::size_t i = 0; i < stop_rule_ns().size(); ++i) {
-        std::vector<ColumnEntry> row = {fmt::format("{}", stop_rule_ns()[i])};
-        for (const RttPair &pair : pairs) {
-            row.emplace_back(pair.stop_rule[i].quality);
-            row.emplace_back(fmt::format("{:.1f}", pair.stop_rule[i].cost));
-        }
-        table.add(std::move(row));
-    }
-    return "\nstop rule\n" + table.text();
-}
-
-} // namespace
-
-std::string rtt_table(const RttOptions &options, std::uint64_t seed, const std::vector<RttPair> &pairs) {
-    std::string text =
-        line_above("samples", fmt::format("{} round trips per pair, {}; seed {}", options.count,
-                                          options.interval > 0.0 ? fmt::format("one every {} s", options.interval)
-                                                                 : std::string("back to back"),
-                                          seed));
-    const std::vector<ColumnOf<P>> columns = shown_statistics();
-    text += fmt::format("\n{}"
-                        "  stop rule   stop after N consecutive round trips no shorter than the shortest\n"
-                        "              so far (Hoefler 2008, section 3.1); means over {} resamples\n"
-                        "              of the recording\n"
-                        "  excess%     (shortest found - shortest of all) / shortest of all\n"
-                        "  cost        round trips until the rule stopped, including the first\n"
-                        "\n",
-                        legend_of(columns), options.resamples);
-    text += table_of(columns, pairs) + concatenated(pairs, draw_pair);
-    constexpr std::size_t abreast = 4; // pairs fit side by side
-    for (std::size_t i = 0; i < pairs.size(); i += abreast) {
-        text += stop_rule_table(std::span(pairs).subspan(i, std::min(abreast, pairs.size() - i)));
-    }
-    return text;
 }
 
 } // namespace bench

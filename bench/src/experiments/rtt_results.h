@@ -2,6 +2,7 @@
 
 #include "output/context.h"
 #include "output/dataset.h"
+#include "rules/histogram.h"
 #include "rules/statistics.h"
 #include "text/parse.h"
 
@@ -55,7 +56,6 @@ struct RttOptions {
     long resamples = 1000;
 };
 
-std::string rtt_table(const RttOptions &options, std::uint64_t seed, const std::vector<RttPair> &pairs);
 Dataset rtt_dataset(const Context &context, const RttOptions &options, const std::vector<RttPair> &pairs);
 
 } // namespace bench

@@ -3,6 +3,7 @@
 #include "experiments/skew_results.h"
 #include "mpi/offsets.h"
 #include "operations/operation.h"
+#include "output/table.h"
 #include "rules/arrival_pattern.h"
 #include "rules/stopping_rule.h"
 #include "rules/warmup_rule.h"
@@ -82,7 +83,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const std::
         for (std::size_t i = 0; i < results.size(); ++i) {
             skews.push_back(study_skew(std::move(recordings[i]), results[i], static_cast<std::size_t>(comm.size())));
         }
-        return {skew_dataset(session.context(), skew, skews), skew_table(session.context(), skews, agreement),
+        return {skew_dataset(session.context(), skew, skews), clock_lines(session.context(), agreement),
                 find_skew_warnings(skews, agreement)};
     });
     return static_cast<ExitStatus>(comm.on_root([&] { return static_cast<long>(judge_run(results)); }));

@@ -1,7 +1,5 @@
 #include "experiments/skew_results.h"
 
-#include "output/context.h"
-#include "output/table.h"
 #include "text/words.h"
 
 #include <algorithm>
@@ -104,7 +102,7 @@ std::vector<std::int64_t> valid(const Skew &skew) {
 
 const FieldOf<Skew> name_field = {"synchronizer", "", "name, with parameters that differ from their defaults",
                                   [](const Skew &skew) { return skew.cell.cell.synchronizer; },
-                                  Column{"", "synchronizer", ColumnKind::name, "what processes leave"}};
+                                  Column{"", "synchronizer", ColumnKind::name}};
 
 Fields skew_statistics() {
     constexpr const char *legend = "time between the first and the last rank's exit from the synchronizer";
@@ -128,8 +126,8 @@ const Fields &whole_fields() {
             {"error_bound", "s", "largest error bound of the global clock over ranks",
              of_cell(&CellResult::error_bound),
              Column{"", "bound", us, "of the clock's error: either end of a skew may be off by this much"}},
-            {"rejected_share", "1", "attempts whose synchronization failed; each was repeated", of_cell(rejected_share),
-             Column{"", "rej.%", ColumnKind::percent}},
+            {"rejected_share", "1", "attempts whose synchronization failed; each was repeated",
+             of_cell(&CellResult::rejected_share), Column{"", "rej.%", ColumnKind::percent}},
             {"valid_count", "", "valid attempts", of_cell(&CellResult::valid)},
             {"rejected", "", "rejected attempts", of_cell(&CellResult::rejected)},
             {"expected_error", "s", "largest expected error of the global clock over ranks, one standard deviation",
@@ -158,13 +156,15 @@ Dataset skew_dataset(const Context &context, const SkewOptions &options, const s
                             recorded(&SkewRecording::true_exit)});
     }
     const Fields of_ranks = {
-        {"exit_mean", "s", "mean time from the first rank's exit to this rank's", exits(&MeanInterval::mean)},
-        {"exit_half", "s", "half the width of the 95 % confidence interval of exit_mean", exits(&MeanInterval::half)},
+        {"exit_mean", "s", "mean time from the first rank's exit to this rank's", exits(&MeanInterval::mean),
+         Column{"exit", "mean", us}},
+        {"exit_half", "s", "half the width of the 95 % confidence interval of exit_mean", exits(&MeanInterval::half),
+         Column{"exit", "+-", us}},
         {"exit_effective", "", "effective number of independent exits", exits(&MeanInterval::effective)}};
     const Fields of_bins = {{"histogram_left", "s", "left edge of the bin of skews",
                              [](const Skew &skew) {
                                  return skew.cell.valid == 0 ? std::vector<double>(bins, std::nan(""))
-                                                             : bin_edges(skew.histogram);
+                                                             : skew.histogram.edges();
                              }},
                             {"histogram_count", "", "valid attempts in the bin", in_histogram(&Histogram::counts)}};
     const std::size_t attempts =
@@ -187,66 +187,6 @@ Dataset skew_dataset(const Context &context, const SkewOptions &options, const s
     data.add(of_bins, {"synchronizer"}, skews, {"bin"});
     add_ranks(data, context);
     return data;
-}
-
-namespace {
-
-constexpr std::size_t most_ranks = 7; // side by side
-
-/// All ranks where they fit, else some from the first to the last, evenly spread.
-std::vector<std::size_t> shown_ranks(std::size_t ranks) {
-    const std::size_t count = std::min(ranks, most_ranks);
-    std::vector<std::size_t> shown;
-    for (std::size_t i = 0; i < count; ++i) {
-        shown.push_back(count == 1 ? 0 : i * (ranks - 1) / (count - 1));
-    }
-    return shown;
-}
-
-std::string rows_of_exits(const std::vector<Skew> &skews, const std::vector<std::size_t> &ranks) {
-    std::vector<Column> columns = {{"", "synchronizer", ColumnKind::name}};
-    for (const std::size_t rank : ranks) {
-        columns.push_back({"rank", fmt::format("{}", rank), ColumnKind::microseconds});
-    }
-    columns.push_back({"", "+-", ColumnKind::microseconds});
-    ColumnTable table(columns);
-    for (const Skew &skew : skews) {
-        double widest = 0.0; // of all ranks; NaN if one has none
-        for (const MeanInterval &exit : skew.exits) {
-            widest = std::isnan(exit.half) ? exit.half : std::max(widest, exit.half);
-        }
-        std::vector<ColumnEntry> row = {skew.cell.cell.synchronizer};
-        for (const std::size_t rank : ranks) {
-            row.emplace_back(skew.exits[rank].mean);
-        }
-        row.emplace_back(widest);
-        table.add(std::move(row));
-    }
-    return table.text();
-}
-
-} // namespace
-
-std::string skew_table(const Context &context, const std::vector<Skew> &skews, const ClockAgreement &agreement) {
-    const std::size_t all = skews.front().exits.size();
-    const std::vector<std::size_t> ranks = shown_ranks(all);
-    Fields shown = {name_field};
-    shown.insert(shown.end(), whole_fields().begin(), whole_fields().end());
-    const std::vector<ColumnOf<Skew>> columns = columns_of(shown);
-    return line_above("clock", fmt::format("{}, synchronized by {}", clock_setting(context, "clock"),
-                                           clock_setting(context, "sync"))) +
-           line_above("", fmt::format("at the end of the run {}", describe_agreement(agreement))) +
-           line_above("samples",
-                      fmt::format("{} valid ones after each synchronizer, in blocks in random order, seed {}",
-                                  skews.front().cell.requested, context.seed)) +
-           fmt::format("\n{}\n{}"
-                       "\n"
-                       "when each rank leaves: mean after the first that left [us]; +-: 95 % interval,\n"
-                       "the widest of all ranks\n"
-                       "{}{}",
-                       table_of(columns, skews), legend_of(columns),
-                       ranks.size() < all ? fmt::format("{} of {} ranks; files hold all\n", ranks.size(), all) : "",
-                       rows_of_exits(skews, ranks));
 }
 
 } // namespace bench

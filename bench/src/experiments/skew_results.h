@@ -3,6 +3,7 @@
 #include "output/context.h"
 #include "output/dataset.h"
 #include "rules/cell.h"
+#include "rules/histogram.h"
 #include "rules/statistics.h"
 
 #include <string>
@@ -40,7 +41,6 @@ struct SkewOptions {
 /// Warnings about the clocks: they no longer agree, or their error bound is not small compared with a skew.
 std::vector<std::string> find_skew_warnings(const std::vector<Skew> &skews, const ClockAgreement &agreement);
 
-std::string skew_table(const Context &context, const std::vector<Skew> &skews, const ClockAgreement &agreement);
 Dataset skew_dataset(const Context &context, const SkewOptions &options, const std::vector<Skew> &skews);
 
 } // namespace bench

@@ -8,6 +8,7 @@
 #include "output/output.h"
 #include "output/sink.h"
 #include "output/table.h"
+#include "run/options.h"
 #include "text/words.h"
 
 #include <algorithm>
@@ -116,10 +117,16 @@ ExitStatus Session::finish(const std::function<Findings()> &find) {
         Findings found = find();
         const std::vector<std::string> of_machine = find_machine_warnings(context_, others);
         found.warnings.insert(found.warnings.begin(), of_machine.begin(), of_machine.end());
+        ContextValues run = found.data.attributes;
+        run.emplace_back("seed", seed_);
+        // The first is known, the second only of use to readers of files.
+        std::erase_if(run,
+                      [](const auto &value) { return value.first == "experiment" || value.first == "front_wait_s"; });
         const ContextValues values = context_values(context_);
         found.data.attributes.insert(found.data.attributes.begin(), values.begin(), values.end());
-        const RunEnd end{std::nullopt, found.warnings,
-                         table_machine(context_) + found.table + closing_lines(found.warnings, context_.outputs)};
+        RunEnd end{std::nullopt, found.warnings, ""};
+        end.text = table_head(context_) + found.head + line_of_values("run", run, all_attributes()) +
+                   dataset_tables(found.data) + closing_lines(end, context_.outputs);
         for (const auto &sink : sinks_) {
             write_dataset(*sink, context_, found.data, end);
         }
@@ -129,9 +136,11 @@ ExitStatus Session::finish(const std::function<Findings()> &find) {
     return ExitStatus::success;
 }
 
-std::vector<Attribute> experiment_attributes() {
+std::vector<Attribute> all_attributes() {
     using enum Origin;
-    return {
+    std::vector<Attribute> all = context_attributes();
+    all.insert(all.end(), setting_attributes().begin(), setting_attributes().end());
+    const std::vector<Attribute> of_subcommands = {
         {property, "experiment", "", "subcommand that wrote the file"},
         {setting, "rounds", "", "round trips of an estimate of an offset"},
         {setting, "repetitions", "", "synchronizations of each scheme, or valid samples after each synchronizer"},
@@ -147,6 +156,8 @@ std::vector<Attribute> experiment_attributes() {
         {setting, "root", "", "root of rooted operations"},
         {setting, "warmup", "", "calls to discard before each block of samples", "warm-up"},
     };
+    all.insert(all.end(), of_subcommands.begin(), of_subcommands.end());
+    return all;
 }
 
 void print_warnings(const std::string &format, const std::vector<std::string> &warnings) {

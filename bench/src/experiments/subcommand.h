@@ -86,8 +86,8 @@ ParsedWork parse_command_line(int argc, char **argv, int ranks);
 
 /// The results of a subcommand other than the measurement of operations.
 struct Findings {
-    Dataset data;
-    std::string table;                 // between the lines about the machine and the warnings
+    Dataset data;                      // its fields with headings are the tables
+    std::string head;                  // lines above the tables, below those about the machine
     std::vector<std::string> warnings; // of the subcommand itself
 };
 
@@ -114,8 +114,8 @@ private:
     ActivityWatch watch_;
 };
 
-/// The attributes that subcommands add to their files.
-std::vector<Attribute> experiment_attributes();
+/// The attributes of all files, those that subcommands add among them.
+std::vector<Attribute> all_attributes();
 
 /// Collective. The context of this launch; information on other ranks is complete at rank 0 only.
 Context gather_context(const Communicator &comm, const GlobalClock &clock, const CommonOptions &options,

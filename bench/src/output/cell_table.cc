@@ -8,17 +8,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
-#include <iterator>
 
 namespace bench {
-
-double rejected_share(const CellResult &result) {
-    return static_cast<double>(result.rejected()) / static_cast<double>(result.valid + result.rejected());
-}
-
-std::string describe_subject(const Cell &cell) {
-    return cell.size == 0 ? describe_operation(cell) : fmt::format("{}, {} bytes", describe_operation(cell), cell.size);
-}
 
 std::string size_text(const Cell &cell) { return cell.size == 0 ? "-" : fmt::format("{}", cell.size); }
 
@@ -37,296 +28,209 @@ namespace {
 constexpr const char *barrier = "mpi_barrier";
 constexpr const char *harmonize = "harmonize";
 
-/// A cell and the one that it is compared with, if any.
-struct Compared {
+/// A cell, and the cell that it is compared with, or nullptr.
+struct Row {
     const CellResult &result;
-    const CellResult *reference = nullptr;
+    const CellResult *reference;
 };
 
-using CellColumn = ColumnOf<Compared>;
-
-CellColumn column(Column place, std::function<ColumnEntry(const CellResult &)> value) {
-    return {std::move(place), [value](const Compared &row) { return value(row.result); }};
-}
+struct CellColumn : Column {
+    std::function<ColumnEntry(const Row &)> value;
+};
 
 /// A field of the cell by its name.
-CellColumn shown(const char *name) {
-    const ColumnOf<CellResult> found = column_of<CellResult>(find_by_name(cell_columns(), name));
-    return column(found, found.value);
+CellColumn field(const char *name) {
+    const CellField &found = find_by_name(cell_columns(), name);
+    return {column_of(found), [&found](const Row &row) { return entry_of(value_of(found, row.result), found); }};
 }
 
-/// The same in a group of its own, of the cell or of the reference.
-CellColumn shown(const char *group, const char *heading, const char *name, bool of_reference = false) {
-    const ColumnOf<CellResult> found = column_of<CellResult>(find_by_name(cell_columns(), name));
-    return {{group, heading, found.kind, found.legend},
-            [=](const Compared &row) { return found.value(of_reference ? *row.reference : row.result); }};
-}
-
-CellColumn bound(const char *metric) {
-    return column(
-        {"", "+-", ColumnKind::microseconds, "the most that the clock's error adds to such a time, or takes away"},
-        [=](const CellResult &result) {
-            return result.valid > 0 ? find_by_name(all_metrics(), metric).traits.bounds * result.error_bound
-                                    : std::nan("");
-        });
+/// A field with another heading, of the cell or of the reference.
+CellColumn field(const char *group, const char *heading, const char *name, bool of_reference = false) {
+    CellColumn column = field(name);
+    column.group = group;
+    column.heading = heading;
+    if (of_reference) {
+        column.value = [value = column.value](const Row &row) { return value({*row.reference, nullptr}); };
+    }
+    return column;
 }
 
 CellColumn words(const char *heading, ColumnKind kind, std::string (*describe)(const Cell &)) {
-    return column({"", heading, kind}, [=](const CellResult &result) { return describe(result.cell); });
+    return {{"", heading, kind}, [=](const Row &row) { return describe(row.result.cell); }};
 }
 
-/// The median latency as a multiple of the reference's, or the other way round.
-CellColumn ratio(const char *legend) { // Schuchart 2023, section 6.1
-    return {{"", "ratio", ColumnKind::ratio, legend}, [](const Compared &row) -> ColumnEntry {
-                return row.reference == nullptr
-                           ? std::nan("")
-                           : row.result.metric("latency_avg").median / row.reference->metric("latency_avg").median;
+// Schuchart 2023, section 6.1
+const CellColumn ratio = {
+    {"", "ratio", ColumnKind::ratio, "median latency / median latency from the common start of harmonize"},
+    [](const Row &row) -> ColumnEntry {
+        return row.reference == nullptr
+                   ? std::nan("")
+                   : row.result.metric("latency_avg").median / row.reference->metric("latency_avg").median;
+    }};
+
+CellColumn rejected(bool with_reference) {
+    return {{"", "rej.%", ColumnKind::percent, "attempts whose synchronization failed; each was repeated"},
+            [=](const Row &row) {
+                const double share = row.result.rejected_share();
+                return with_reference ? std::max(share, row.reference->rejected_share()) : share;
             }};
 }
 
-const CellColumn operation = words("operation", ColumnKind::name, describe_operation);
-const CellColumn bytes = words("bytes", ColumnKind::text, size_text);
-const CellColumn rejected = {
-    {"", "rej.%", ColumnKind::percent, "attempts whose synchronization failed; each was repeated"},
-    [](const Compared &row) -> ColumnEntry {
-        const double share = rejected_share(row.result);
-        return row.reference == nullptr ? share : std::max(share, rejected_share(*row.reference));
-    }};
-
-/// Rows of cells, with an empty line where another operation begins.
-std::string rows(const std::vector<CellColumn> &columns, const std::vector<Compared> &cells, bool groups) {
-    ColumnTable table({columns.begin(), columns.end()});
-    std::string last;
-    for (const Compared &row : cells) {
-        const std::string name = describe_operation(row.result.cell);
-        if (groups && !last.empty() && last != name) {
-            table.add_gap();
-        }
-        last = name;
-        table.add(mapped(columns, [&](const CellColumn &column) { return column.value(row); }));
+/// The columns after those that name the cell, by what varies.
+std::vector<CellColumn> measures(const std::vector<CellResult> &results, bool delayed, bool computing) {
+    std::vector<CellColumn> columns;
+    const auto add = [&](const std::vector<CellColumn> &more) {
+        columns.insert(columns.end(), more.begin(), more.end());
+    };
+    if (computing) {
+        add({field("computed"), field("latency_avg_mean"), field("makespan_median"), field("overlap_osu"),
+             field("overlap_imb"), field("overlap_window")});
     }
-    return table.text();
+    if (delayed) {
+        add({field("largest_delay"), field("imbalance_worst_median"), field("imbalance_mean_median"),
+             field("global_time_median"), field("after_last_entry_median"), field("overlap_benefit_median"),
+             field("overlap_share_median"), field("error_bound")});
+    }
+    if (columns.empty()) {
+        add({field("latency_avg_median"), field("latency_avg_mean")});
+        const std::vector<CellColumn> ends = {field("makespan_median"), field("exit", "skew", "exit_skew_median")};
+        if (distinct(results, describe_start).size() > 1) {
+            add(ends);
+            add({ratio});
+        } else {
+            add({field("latency_avg_p99"), field("latency_max_median")});
+            add(ends);
+        }
+    }
+    columns.push_back(rejected(false));
+    return columns;
 }
 
-/// A table for each text of the cells, below a line with it; then what the columns mean.
-template <typename Find>
-std::string tables(const std::vector<CellColumn> &columns, const std::vector<CellResult> &results, const char *heading,
-                   std::string (*describe)(const Cell &), bool groups, Find find_reference) {
-    std::string text;
-    for (const std::string &described : distinct(results, describe)) {
-        std::vector<Compared> cells;
-        for (const CellResult &result : results) {
-            if (describe(result.cell) == described) {
-                cells.push_back({result, find_reference(result)});
-            }
-        }
-        text += fmt::format("{}{}\n{}\n", heading, described, rows(columns, cells, groups));
-    }
-    return text + legend_of(columns);
+/// MPI_Barrier beside MPIX_Harmonize.
+std::vector<CellColumn> side_by_side() {
+    return {field("after barrier", "median", "latency_avg_median"),
+            field("after barrier", "mean", "latency_avg_mean"),
+            field("common start", "median", "latency_avg_median", true),
+            field("common start", "mean", "latency_avg_mean", true),
+            ratio,
+            field("exit skew", "barrier", "exit_skew_median"),
+            field("exit skew", "common", "exit_skew_median", true),
+            rejected(true)};
 }
 
-/// The first cell that satisfies the condition, or nullptr.
-template <typename Wanted> const CellResult *find(const std::vector<CellResult> &results, Wanted wanted) {
-    const auto found = std::ranges::find_if(results, wanted);
+/// The cell with the same operation, size and arrival from the common start of harmonize, or nullptr.
+const CellResult *find_reference(const std::vector<CellResult> &results, const Cell &cell) {
+    // Timing window is of single calls, too.
+    const std::string timing = cell.timing == "window" ? "per_call" : cell.timing;
+    const auto found = std::ranges::find_if(results, [&](const CellResult &other) {
+        return describe_operation(other.cell) == describe_operation(cell) && other.cell.size == cell.size &&
+               other.cell.pattern == cell.pattern && other.cell.delay == cell.delay && other.cell.timing == timing &&
+               other.cell.synchronizer == harmonize;
+    });
     return found == results.end() ? nullptr : &*found;
 }
 
-/// The same operation and size after another synchronizer.
-const CellResult *find_after(const std::vector<CellResult> &results, const Cell &cell, const char *synchronizer) {
-    return find(results, [&](const CellResult &result) {
-        return describe_subject(result.cell) == describe_subject(cell) && result.cell.synchronizer == synchronizer;
-    });
-}
-
-/// "harmonize, pattern one_late", the heading of a block
-std::string describe_arrival(const Cell &cell) {
-    return fmt::format("{}, pattern {}", describe_start(cell), cell.pattern);
-}
-
-std::vector<CellResult> chosen(const std::vector<CellResult> &results, bool (*wanted)(const Cell &)) {
-    std::vector<CellResult> selected;
-    std::ranges::copy_if(results, std::back_inserter(selected), wanted, &CellResult::cell);
-    return selected;
-}
-
-/// Whether just MPI_Barrier and MPIX_Harmonize vary.
-bool is_comparison(const std::vector<CellResult> &results) {
-    return distinct(results, [](const Cell &cell) { return cell.timing; }).size() == 1 &&
-           std::ranges::all_of(results, [&](const CellResult &result) {
-               const std::string &name = result.cell.synchronizer;
-               return result.cell.barrier_algorithm == default_algorithm && (name == barrier || name == harmonize) &&
-                      find_after(results, result.cell, barrier) != nullptr &&
-                      find_after(results, result.cell, harmonize) != nullptr;
-           });
-}
-
-/// MPI_Barrier beside MPIX_Harmonize, one row per operation and size.
-std::string compare_starts(const std::vector<CellResult> &results) {
-    static const std::vector<CellColumn> columns = {
-        operation,
-        bytes,
-        shown("after barrier", "median", "latency_avg_median"),
-        shown("after barrier", "mean", "latency_avg_mean"),
-        shown("common start", "median", "latency_avg_median", true),
-        shown("common start", "mean", "latency_avg_mean", true),
-        ratio("first median / second median; 1.00: the barrier does no harm"),
-        shown("exit skew", "barrier", "exit_skew_median"),
-        shown("exit skew", "common", "exit_skew_median", true),
-        rejected};
-    std::vector<Compared> cells;
+std::string cell_rows(const std::vector<CellResult> &results, std::string &head) {
+    const bool delayed = distinct(results, [](const Cell &cell) { return cell.pattern; }).size() > 1;
+    const bool computing =
+        std::ranges::any_of(results, [](const CellResult &result) { return result.cell.computation > 0.0; });
+    const std::vector<std::string> starts = distinct(results, describe_start);
+    const bool pairs =
+        !delayed && !computing && starts.size() == 2 && contains(distinct(results, describe_synchronizer), barrier) &&
+        std::ranges::all_of(results,
+                            [&](const CellResult &result) { return find_reference(results, result.cell) != nullptr; });
+    std::vector<CellColumn> columns = {words("operation", ColumnKind::name, describe_operation),
+                                       words("bytes", ColumnKind::text, size_text)};
+    const auto vary = [&](const char *heading, std::string (*describe)(const Cell &), std::size_t constant) {
+        const std::vector<std::string> texts = distinct(results, describe);
+        if (texts.size() > constant) {
+            columns.push_back(words(heading, ColumnKind::name, describe));
+        } else if (texts.back() != no_pattern) {
+            head += line_above(heading, texts.back());
+        }
+    };
+    if (pairs) {
+        const std::string &timing = results.front().cell.timing;
+        head += timing == "per_call" ? "" : line_above("timing", timing + ", times per call");
+    } else {
+        vary("synchronizer", describe_start, 1);
+        vary(
+            "pattern", [](const Cell &cell) { return cell.pattern; }, 2); // the cells without delay have none
+    }
+    const std::size_t keys = columns.size();
+    for (CellColumn &column : pairs ? side_by_side() : measures(results, delayed, computing)) {
+        columns.push_back(std::move(column));
+    }
+    ColumnTable table({columns.begin(), columns.end()}, keys);
+    std::string last;
     for (const CellResult &result : results) {
-        if (result.cell.synchronizer == barrier) {
-            cells.push_back({result, find_after(results, result.cell, harmonize)});
+        if (pairs && result.cell.synchronizer == harmonize) {
+            continue;
+        }
+        if (!last.empty() && last != result.cell.operation) {
+            table.add_gap();
+        }
+        last = result.cell.operation;
+        const Row row{result, find_reference(results, result.cell)};
+        table.add(mapped(columns, [&](const CellColumn &column) { return column.value(row); }));
+    }
+    return table.text() + "\n" + legend_of({columns.begin(), columns.end()});
+}
+
+/// Texts of the cells, each with the operations that have it: "of the message (bcast, ibcast); ...".
+std::string by_operation(const std::vector<CellResult> &results, const char *name,
+                         std::string (*describe)(const Cell &)) {
+    std::vector<std::string> texts;
+    for (const std::string &text : distinct(results, describe)) {
+        std::vector<std::string> operations;
+        for (const CellResult &result : results) {
+            const std::string operation = result.cell.operation.substr(0, result.cell.operation.find('('));
+            if (describe(result.cell) == text && !contains(operations, operation)) {
+                operations.push_back(operation);
+            }
+        }
+        if (!text.empty() && text != "none") {
+            texts.push_back(fmt::format("{} ({})", text, join(operations)));
         }
     }
-    const std::string &timing = results.front().cell.timing;
-    return (timing == "per_call" ? "" : fmt::format("timing {}, times per call\n", timing)) +
-           rows(columns, cells, true) + "\n" + legend_of(columns);
+    return texts.empty() ? "" : line_above(name, join(texts, "; "));
 }
 
-/// Rows are operations and sizes, or synchronizers, whichever are more.
-std::string rows_of_subjects(const std::vector<CellResult> &results) {
-    static const std::vector<CellColumn> columns = {operation,
-                                                    bytes,
-                                                    shown("latency_avg_median"),
-                                                    shown("latency_avg_mean"),
-                                                    shown("latency_avg_p99"),
-                                                    shown("latency_max_median"),
-                                                    shown("makespan_median"),
-                                                    shown("exit", "skew", "exit_skew_median"),
-                                                    bound("makespan"),
-                                                    rejected};
-    return tables(columns, results, "synchronizer ", describe_start, true,
-                  [](const CellResult &) -> const CellResult * { return nullptr; });
-}
-
-std::string rows_of_synchronizers(const std::vector<CellResult> &results) {
-    static const std::vector<CellColumn> columns = {
-        words("synchronizer", ColumnKind::name, describe_start),
-        shown("latency_avg_median"),
-        shown("latency_avg_mean"),
-        shown("latency_avg_p99"),
-        ratio("median latency / median latency with harmonize; 1.00: the synchronizer does no harm"),
-        shown("makespan_median"),
-        shown("exit_skew_median"),
-        shown("exit_skew_p99"),
-        bound("makespan"),
-        column(rejected, [](const CellResult &result) -> ColumnEntry { return rejected_share(result); })};
-    return tables(columns, results, "", describe_subject, false, [&](const CellResult &result) {
-        // Timing window is of single calls, too.
-        const std::string timing = result.cell.timing == "window" ? "per_call" : result.cell.timing;
-        return find(results, [&](const CellResult &other) {
-            return describe_subject(other.cell) == describe_subject(result.cell) && other.cell.timing == timing &&
-                   other.cell.synchronizer == harmonize;
-        });
-    });
-}
-
-/// How computation overlaps with nonblocking operations.
-std::string overlap_with_computation(const std::vector<CellResult> &results) {
-    static const std::vector<CellColumn> columns = {
-        operation,
-        bytes,
-        shown("computed"),
-        shown("latency", "alone", "latency_avg_mean", true),
-        shown("latency", "with", "latency_avg_mean"),
-        shown("makespan", "alone", "makespan_median", true),
-        shown("makespan", "with", "makespan_median"),
-        shown("overlap_osu"),
-        shown("overlap_imb"),
-        shown("overlap_window"),
-        column(rejected, [](const CellResult &result) -> ColumnEntry { return rejected_share(result); })};
-    const std::vector<CellResult> computing = chosen(results, [](const Cell &cell) { return cell.computation > 0.0; });
-    return tables(columns, computing, "synchronizer ", describe_start, true, [&](const CellResult &result) {
-        return find(results, [&](const CellResult &other) {
-            return other.cell.computation == 0.0 && same_but_for_computation(other.cell, result.cell);
-        });
-    });
-}
-
-/// The cost of delays, with the cells without delay.
-std::string cost_of_delays(const std::vector<CellResult> &results) {
-    static const std::vector<CellColumn> columns = {operation,
-                                                    bytes,
-                                                    shown("largest_delay"),
-                                                    shown("imbalance_worst_median"),
-                                                    shown("imbalance_mean_median"),
-                                                    shown("global_time_median"),
-                                                    shown("after_last_entry_median"),
-                                                    shown("overlap_benefit_median"),
-                                                    shown("overlap_share_median"),
-                                                    bound("global_time"),
-                                                    rejected};
-    const std::vector<CellResult> delayed =
-        chosen(results, [](const Cell &cell) { return cell.pattern != no_pattern; });
+/// The cells without results, the number of calls that were validated, and the operations that were not.
+std::string cell_notes(const std::vector<CellResult> &results) {
     std::string text;
-    for (const std::string &arrival : distinct(delayed, describe_arrival)) {
-        std::vector<Compared> cells;
-        bool has_deadline = true;
-        for (const CellResult &result : delayed) {
-            if (describe_arrival(result.cell) != arrival) {
-                continue;
-            }
-            if (cells.empty() || describe_subject(cells.back().result.cell) != describe_subject(result.cell)) {
-                cells.push_back({*find(results, [&](const CellResult &other) { // there is one for every pattern
-                    return other.cell.pattern == no_pattern && same_but_for_arrival(other.cell, result.cell);
-                })});
-            }
-            cells.push_back({result});
-            has_deadline = result.has_deadline;
-        }
-        text += fmt::format(
-            "synchronizer {}\n{}{}\n", arrival, rows(columns, cells, true),
-            has_deadline ? "" : "this synchronizer has no deadline to delay: a loop after it makes the delays\n");
-    }
-    return text + legend_of(columns);
-}
-
-std::string unmeasured(const std::vector<CellResult> &results) {
-    std::string text;
+    long calls = 0;
+    std::vector<std::string> unchecked;
     for (const CellResult &result : results) {
         if (result.status != CellStatus::ok) {
             text += fmt::format("{}: {}: {}\n", to_string(result.status), describe_cell(result.cell),
                                 describe_shortfall(result));
         }
-    }
-    return text;
-}
-
-/// How many calls were validated, and which operations were not.
-std::string validated(const std::vector<CellResult> &results) {
-    long calls = 0;
-    std::vector<std::string> without;
-    for (const CellResult &result : results) {
         calls += result.validated;
-        const std::string name = describe_subject(result.cell);
-        if (result.validated == 0 && !contains(without, name)) {
-            without.push_back(name);
+        const std::string name = describe_operation(result.cell);
+        if (result.validated == 0 && !contains(unchecked, name)) {
+            unchecked.push_back(name);
         }
     }
-    return calls == 0 ? ""
-                      : fmt::format("\nvalidated: {} calls{}\n", calls,
-                                    without.empty() ? "" : "; not checked: " + join(without));
+    return text + (calls == 0 ? ""
+                              : fmt::format("\nvalidated: {} calls{}\n", calls,
+                                            unchecked.empty() ? "" : "; not checked: " + join(unchecked)));
 }
 
 } // namespace
 
 std::string cells_table(const SamplingContext &context, const std::vector<CellResult> &results, const RunEnd &end) {
-    const std::vector<CellResult> undelayed =
-        chosen(results, [](const Cell &cell) { return cell.pattern == no_pattern; });
-    const std::vector<CellResult> plain = chosen(undelayed, [](const Cell &cell) { return cell.computation == 0.0; });
-    const bool many = distinct(plain, describe_start).size() > distinct(plain, describe_subject).size();
-    std::string text = table_context(context, *end.agreement) + size_lines(results) + "\n" +
-                       (is_comparison(plain) ? compare_starts(plain)
-                        : many               ? rows_of_synchronizers(plain)
-                                             : rows_of_subjects(plain));
-    if (plain.size() < undelayed.size()) {
-        text += "\n" + overlap_with_computation(undelayed);
-    }
-    if (undelayed.size() < results.size()) {
-        text += "\n" + cost_of_delays(results);
-    }
-    return text + unmeasured(results) + validated(results) + closing_lines(end.warnings, context.outputs);
+    ContextValues run = sampling_values(context);
+    std::erase_if(run, [](const auto &value) { return value.first == "algorithms"; });
+    run.emplace_back("seed", context.seed);
+    const std::string chosen = join(split(describe_algorithms(context), '\n'), "; ");
+    std::string head = table_head(context) + clock_lines(context, *end.agreement) +
+                       line_of_values("run", run, context_attributes()) +
+                       (chosen.empty() ? "" : line_above("algorithms", chosen)) +
+                       by_operation(results, "bytes", [](const Cell &cell) { return cell.size_meaning; }) +
+                       by_operation(results, "datatype", [](const Cell &cell) { return cell.datatype; });
+    const std::string rows = cell_rows(results, head);
+    return head + "\n" + rows + cell_notes(results) + closing_lines(end, context.outputs);
 }
 
 } // namespace bench

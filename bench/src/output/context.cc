@@ -131,9 +131,11 @@ std::vector<Attribute> context_attributes() {
 
 ContextValues context_values(const Context &context) { return values_of(machine_attributes(), context); }
 
+ContextValues sampling_values(const SamplingContext &context) { return values_of(sampling_attributes(), context); }
+
 ContextValues context_values(const SamplingContext &context) {
     ContextValues all = context_values(static_cast<const Context &>(context));
-    const ContextValues sampling = values_of(sampling_attributes(), context);
+    const ContextValues sampling = sampling_values(context);
     all.insert(all.end(), sampling.begin(), sampling.end());
     all.insert(all.end(), context.settings.begin(), context.settings.end());
     return all;
@@ -296,35 +298,6 @@ void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::stri
     }
 }
 
-void warn_of_states(const Context &context, const std::vector<CellResult> &results,
-                    std::vector<std::string> &warnings) {
-    std::vector<double> readings;
-    for (const CellResult &result : results) {
-        if (!std::isnan(result.canary_low)) {
-            readings.insert(readings.end(), {result.canary_low, result.canary_high});
-        }
-    }
-    std::ranges::sort(readings);
-    // States are parted by gaps, as python/downbeat/data/states.py has it: on a busy machine readings spread without
-    // one.
-    const auto gap =
-        std::ranges::adjacent_find(readings, [](double below, double above) { return above > same_state * below; });
-    if (gap == readings.end()) {
-        return;
-    }
-    const double low = *gap;
-    const double high = *(gap + 1);
-    const auto mixed = std::ranges::count_if(
-        results, [&](const CellResult &result) { return result.canary_low <= low && result.canary_high >= high; });
-    const bool within_host = std::ranges::any_of(context.hosts, [](const HostInfo &host) { return host.ranks > 1; });
-    warnings.push_back(fmt::format(
-        "measured in two states of the machine ({} {:.0f} and {:.0f} ns): {} of {} cells have samples of both, and "
-        "cells of different states cannot be compared; the cause is outside, e.g. a host that moves virtual "
-        "processors: "
-        "measure again, several launches, and compare within a state",
-        within_host ? "cache line" : "shortest message", low * 1e9, high * 1e9, mixed, results.size()));
-}
-
 bool drifts(const CellResult &result) { // NaN does not
     return std::abs(result.slope) > std::max(result.slope_by_chance, small_slope);
 }
@@ -398,7 +371,6 @@ std::vector<std::string> find_warnings(const Context &context, const std::vector
                                        const std::vector<OthersActivity> &others, const ClockAgreement &agreement) {
     std::vector<std::string> warnings = find_machine_warnings(context, others);
     warn_of_clock(results, warnings);
-    warn_of_states(context, results, warnings);
     warn_of_warmup(results, warnings);
     warn_of_slopes(results, warnings);
     warn_of_agreement(agreement, warnings);

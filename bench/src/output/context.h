@@ -132,6 +132,8 @@ ContextValues values_of(const std::vector<AttributeOf<Source>> &attributes, cons
 
 ContextValues context_values(const Context &context);
 ContextValues context_values(const SamplingContext &context);
+/// Of those, the attributes that just samples have, without the recorded options.
+ContextValues sampling_values(const SamplingContext &context);
 
 /// The attributes of files of launches; those of settings that are recorded as they are, in run/options.cc.
 std::vector<Attribute> context_attributes();

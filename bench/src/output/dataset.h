@@ -13,24 +13,6 @@
 
 namespace bench {
 
-/// Counts in uniform bins from the smallest value up to a quantile; larger values are counted, not drawn, because the
-/// tail of round trips is so long that all others would fall into one bin.
-struct Histogram {
-    double low;  // of the first bin
-    double high; // of the last bin; the last bin contains it
-    std::vector<std::size_t> counts;
-    std::size_t overflow; // values above `high`
-
-    double width() const { return (high - low) / static_cast<double>(counts.size()); }
-};
-
-/// Values are sorted and not empty. `least_width`: the least width of a bin, for values that are all equal.
-Histogram make_histogram(std::span<const double> sorted, std::size_t bins, double quantile, double least_width);
-
-/// The histogram in `rows` rows of `columns` characters, and an axis. Neighboring bins are merged until the bulk has no
-/// gaps, because clocks may tick in steps wider than a bin.
-std::string draw_histogram(const Histogram &histogram, std::size_t columns, std::size_t rows);
-
 constexpr std::size_t unlimited = 0; // length of a dimension that grows
 
 struct Dimension {
@@ -46,8 +28,9 @@ struct Variable : Field {
     enum class In {
         all,
         netcdf,
-        rows
-    } in = In::all; // which sinks have it: netCDF alone, or those with a row at a time
+        rows,
+        text
+    } in = In::all; // which sinks have it: all, netCDF alone, those with a row at a time, or the table for people alone
 };
 
 /// The description of results, in the form that all sinks share, and the results themselves unless they come as rows.
@@ -63,16 +46,17 @@ struct Dataset {
     /// Lists have one more dimension, `inner`, and are padded to its length.
     template <typename Row>
     void add(const std::vector<FieldOf<Row>> &fields, const std::vector<std::string> &along,
-             const std::vector<Row> &rows, const std::vector<std::string> &inner = {});
+             const std::vector<Row> &rows, const std::vector<std::string> &inner = {},
+             Variable::In in = Variable::In::all);
 
     std::size_t length(const std::string &dimension) const;
     /// The number of elements along the dimensions.
     std::size_t size(const std::vector<std::string> &along) const;
     const Variable *coordinates(const std::string &dimension) const;
 
-    /// The other variables, without those that are set aside, by their index, in groups that have the same dimensions,
-    /// in order of appearance: the tables of the dataset.
-    std::vector<std::vector<std::size_t>> tables() const;
+    /// The other variables that all sinks have, or those of `kind`, by their index, in groups that have the same
+    /// dimensions, in order of appearance: the tables of the dataset.
+    std::vector<std::vector<std::size_t>> tables(Variable::In kind = Variable::In::rows) const;
 
     /// Indices of an element along each of the dimensions.
     std::vector<std::size_t> unravel(const std::vector<std::string> &along, std::size_t element) const;
@@ -84,9 +68,6 @@ bool is_coordinate(const Variable &variable);
 std::size_t size_of(const Values &values);
 Value element(const Values &values, std::size_t index);
 
-/// The left edges of the bins.
-std::vector<double> bin_edges(const Histogram &histogram);
-
 /// 0, 1, ...
 std::vector<std::int64_t> count_up(std::size_t count);
 
@@ -95,10 +76,10 @@ void add_ranks(Dataset &dataset, const Context &context);
 
 template <typename Row>
 void Dataset::add(const std::vector<FieldOf<Row>> &fields, const std::vector<std::string> &along,
-                  const std::vector<Row> &rows, const std::vector<std::string> &inner) {
+                  const std::vector<Row> &rows, const std::vector<std::string> &inner, Variable::In in) {
     for (const FieldOf<Row> &field : fields) {
-        std::vector<std::string> whole = along;
-        whole.insert(whole.end(), inner.begin(), inner.end());
+        std::vector<std::string> all_along = along;
+        all_along.insert(all_along.end(), inner.begin(), inner.end());
         Values all;
         for (const Row &row : rows) {
             std::visit(
@@ -116,7 +97,8 @@ void Dataset::add(const std::vector<FieldOf<Row>> &fields, const std::vector<std
                 },
                 field.values(row));
         }
-        add(field, whole, std::move(all));
+        add(field, all_along, std::move(all));
+        variables.back().in = in;
     }
 }
 

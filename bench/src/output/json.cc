@@ -72,7 +72,7 @@ public:
         Json head = json_context(context, described.attributes);
         head["title"] = described.title;
         for (const Variable &variable : described.variables) {
-            if (variable.in != Variable::In::netcdf) {
+            if (variable.in != Variable::In::netcdf && variable.in != Variable::In::text) {
                 Json &about = head["variables"][variable.name];
                 about = {{"dimensions", variable.dimensions}, {"unit", variable.unit}, {"meaning", variable.meaning}};
             }

@@ -32,7 +32,8 @@ public:
             dimensions_[dimension.name] = file_.dimension(dimension.name, dimension.length);
         }
         for (const Variable &variable : described.variables) {
-            ids_.push_back(variable.in == Variable::In::rows ? -1 : define(variable));
+            const bool is_absent = variable.in == Variable::In::rows || variable.in == Variable::In::text;
+            ids_.push_back(is_absent ? -1 : define(variable));
         }
         constexpr int global = NetcdfFile::global;
         file_.attribute(global, "title", described.title);

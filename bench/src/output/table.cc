@@ -1,38 +1,33 @@
 #include "output/table.h"
 
 #include "output/output.h"
-#include "output/sink.h"
 #include "text/words.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <utility>
-#include <vector>
 
 namespace bench {
 namespace {
 
-// Longer names have a line of their own.
-constexpr std::size_t widest_name = 22;
-
-bool is_number(const ColumnEntry &entry) {
-    return std::holds_alternative<double>(entry) && !std::isnan(std::get<double>(entry));
-}
+constexpr std::size_t widest_name = 22; // a longer one has a line of its own
+constexpr std::size_t most_rows = 11;   // along the last of two dimensions
 
 struct NumberFormat {
     double factor;
     int decimals;
+    const char *unit = ""; // of the legend
 };
 
 NumberFormat format_of(ColumnKind kind, bool is_below_1) {
     switch (kind) {
     case ColumnKind::microseconds:
-        return {1e6, is_below_1 ? 3 : 2};
+        return {1e6, is_below_1 ? 3 : 2, " [us]"};
     case ColumnKind::percent:
         return {1e2, 1};
     case ColumnKind::ppm:
-        return {1e6, 4};
+        return {1e6, 4, " [ppm]"};
     case ColumnKind::whole:
         return {1.0, 0};
     case ColumnKind::fine:
@@ -44,70 +39,140 @@ NumberFormat format_of(ColumnKind kind, bool is_below_1) {
     }
 }
 
-std::string unit_of(ColumnKind kind) {
-    return kind == ColumnKind::microseconds ? " [us]" : kind == ColumnKind::ppm ? " [ppm]" : "";
+double number_of(const ColumnEntry &entry) {
+    const double *const number = std::get_if<double>(&entry);
+    return number == nullptr ? std::nan("") : *number;
 }
 
 std::string trim_right(const std::string &line) { return line.substr(0, line.find_last_not_of(' ') + 1); }
 
+std::size_t total(const std::vector<std::size_t> &block, const std::vector<std::size_t> &widths, std::size_t space) {
+    std::size_t sum = space * (block.size() - 1);
+    for (const std::size_t column : block) {
+        sum += widths[column];
+    }
+    return sum;
+}
+
 } // namespace
 
+ColumnEntry entry_of(const Value &value, const Field &field) {
+    if (const auto *const text = std::get_if<std::string>(&value)) {
+        return *text;
+    }
+    if (const auto *const number = std::get_if<double>(&value)) {
+        return *number;
+    }
+    const std::int64_t count = std::get<std::int64_t>(value);
+    if (!field.flags.empty()) {
+        return field.flags.at(static_cast<std::size_t>(count));
+    }
+    return static_cast<double>(count);
+}
+
+Column column_of(const Field &field) {
+    Column column = field.column;
+    if (column.legend.empty() && column.kind != ColumnKind::name) {
+        column.legend = field.meaning;
+    }
+    return column;
+}
+
 std::vector<std::string> ColumnTable::format(std::size_t column) const {
-    const ColumnKind kind = columns_[column].kind;
     const bool is_below_1 = std::ranges::any_of(rows_, [&](const std::vector<ColumnEntry> &row) {
-        const double value = !is_note(row) && is_number(row[column]) ? std::get<double>(row[column]) : 0.0;
+        const double value = row.empty() ? 0.0 : number_of(row[column]); // false if it is NaN
         return value != 0.0 && std::abs(value) < 1e-6;
     });
-    const NumberFormat format = format_of(kind, is_below_1);
-    std::vector<std::string> texts;
-    for (const std::vector<ColumnEntry> &row : rows_) {
-        if (is_note(row)) {
-            texts.emplace_back();
-        } else if (const auto *text = std::get_if<std::string>(&row[column])) {
-            texts.push_back(*text);
-        } else {
-            texts.push_back(is_number(row[column])
-                                ? fmt::format("{:.{}f}", format.factor * std::get<double>(row[column]), format.decimals)
-                                : "-");
+    const NumberFormat format = format_of(columns_[column].kind, is_below_1);
+    return mapped(rows_, [&](const std::vector<ColumnEntry> &row) -> std::string {
+        if (row.empty()) {
+            return "";
         }
-    }
-    return texts;
-}
-
-std::string legend_of(const std::vector<Column> &columns) {
-    std::vector<std::pair<std::string, std::string>> lines;
-    for (const Column &column : columns) {
-        const auto said = [&](const auto &line) { return line.second == column.legend + unit_of(column.kind); };
-        if (column.legend.empty() || std::ranges::any_of(lines, said)) {
-            continue;
+        if (const auto *text = std::get_if<std::string>(&row[column])) {
+            return *text;
         }
-        const bool shared = std::ranges::all_of(
-            columns, [&](const Column &other) { return other.group != column.group || other.legend == column.legend; });
-        std::string name = column.group.empty()               ? column.heading
-                           : shared || column.heading.empty() ? column.group
-                                                              : column.group + " " + column.heading;
-        lines.emplace_back(std::move(name), column.legend + unit_of(column.kind));
-    }
-    const std::size_t width =
-        lines.empty() ? 0 : std::ranges::max(mapped(lines, [](const auto &line) { return line.first.size(); }));
-    return concatenated(lines, [&](const auto &line) {
-        return fmt::format("  {:<{}}  {}\n", line.first, width, fill(line.second, width + 4));
+        const double number = number_of(row[column]);
+        return std::isnan(number) ? "-" : fmt::format("{:.{}f}", format.factor * number, format.decimals);
     });
 }
 
-std::string ColumnTable::group_line(const std::vector<std::size_t> &widths, std::size_t space) const {
-    std::string line;
+std::vector<ColumnTable::Block> ColumnTable::blocks(const std::vector<std::size_t> &widths, std::size_t space) const {
+    Block block;
+    std::vector<Block> all;
     for (std::size_t first = 0; first < columns_.size();) {
-        std::size_t end = first + 1;
-        std::size_t width = widths[first];
-        while (!columns_[first].group.empty() && end < columns_.size() &&
-               columns_[end].group == columns_[first].group) {
-            width += space + widths[end++];
+        std::size_t end = first + 1; // of the columns that stay together
+        while (end < columns_.size() &&
+               (end < keys_ || (!columns_[first].group.empty() && columns_[end].group == columns_[first].group))) {
+            ++end;
         }
-        line += fmt::format("{}{:>{}}", first == 0 ? "" : std::string(space, ' '), columns_[first].group, width);
+        Block longer = block;
+        for (; first < end; ++first) {
+            if (columns_[first].kind != ColumnKind::note) {
+                longer.push_back(first);
+            }
+        }
+        if (block.size() > keys_ && total(longer, widths, space) > terminal_width) {
+            all.push_back(block);
+            longer.erase(longer.begin() + static_cast<std::ptrdiff_t>(keys_),
+                         longer.begin() + static_cast<std::ptrdiff_t>(block.size()));
+        }
+        block = std::move(longer);
+    }
+    all.push_back(block);
+    return all;
+}
+
+std::string ColumnTable::block_text(const Block &block, const std::vector<std::vector<std::string>> &texts,
+                                    std::vector<std::size_t> widths, std::size_t space, bool with_notes) const {
+    std::string groups; // a group is at least as wide as its heading
+    for (std::size_t first = 0; first < block.size();) {
+        const std::string &group = columns_[block[first]].group;
+        std::size_t end = first + 1;
+        while (!group.empty() && end < block.size() && columns_[block[end]].group == group) {
+            ++end;
+        }
+        const Block members(block.begin() + static_cast<std::ptrdiff_t>(first),
+                            block.begin() + static_cast<std::ptrdiff_t>(end));
+        const std::size_t width = total(members, widths, space);
+        widths[members.back()] += group.size() > width ? group.size() - width : 0;
+        groups +=
+            fmt::format("{}{:>{}}", first == 0 ? "" : std::string(space, ' '), group, std::max(group.size(), width));
         first = end;
     }
-    return trim_right(line);
+    groups = trim_right(groups);
+    std::vector<std::string> above(columns_.size()); // the last long name of each column
+    const auto line = [&](const auto &entry) {
+        std::string text;
+        std::size_t position = 0;
+        for (const std::size_t column : block) {
+            const std::string word = entry(column);
+            const bool is_name = columns_[column].kind == ColumnKind::name;
+            text += position == 0 ? "" : std::string(space, ' ');
+            position += position == 0 ? 0 : space;
+            if (is_name && word.size() > widths[column]) {
+                text += word == above[column] ? "" : word + "\n" + std::string(position, ' ');
+                text += std::string(widths[column], ' ');
+                above[column] = word;
+            } else {
+                above[column].clear();
+                text +=
+                    is_name ? fmt::format("{:<{}}", word, widths[column]) : fmt::format("{:>{}}", word, widths[column]);
+            }
+            position += widths[column];
+        }
+        return trim_right(text) + "\n";
+    };
+    std::string text = groups.empty() ? "" : groups + "\n";
+    text += line([&](std::size_t column) { return columns_[column].heading; });
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+        text += line([&](std::size_t column) { return texts[column][row]; });
+        for (std::size_t column = 0; column < columns_.size(); ++column) {
+            if (columns_[column].kind == ColumnKind::note && !texts[column][row].empty() && with_notes) {
+                text += fmt::format("    {}\n", fill(texts[column][row], 4));
+            }
+        }
+    }
+    return text;
 }
 
 std::string ColumnTable::text() const {
@@ -115,182 +180,153 @@ std::string ColumnTable::text() const {
     std::vector<std::size_t> widths;
     for (std::size_t column = 0; column < columns_.size(); ++column) {
         texts.push_back(format(column));
-        std::size_t width = columns_[column].heading.size();
+        widths.push_back(columns_[column].heading.size());
         for (const std::string &text : texts.back()) {
             const bool is_long = columns_[column].kind == ColumnKind::name && text.size() > widest_name;
-            width = is_long ? width : std::max(width, text.size());
+            widths.back() = is_long ? widths.back() : std::max(widths.back(), text.size());
         }
-        widths.push_back(width);
     }
-    std::size_t all = 2 * (widths.size() - 1);
-    for (const std::size_t width : widths) {
-        all += width;
-    }
-    const std::size_t space = all > terminal_width ? 1 : 2; // between columns, so that they fit
-    // A group is at least as wide as its heading.
-    for (std::size_t last = 0; last < columns_.size(); ++last) {
-        const std::string &group = columns_[last].group;
-        if (group.empty() || (last + 1 < columns_.size() && columns_[last + 1].group == group)) {
-            continue;
-        }
-        std::size_t width = widths[last];
-        for (std::size_t i = last; i > 0 && columns_[i - 1].group == group; --i) {
-            width += space + widths[i - 1];
-        }
-        widths[last] += group.size() > width ? group.size() - width : 0;
-    }
-    std::string above; // the last long name
-    const auto line = [&](const std::vector<std::string> &entries) {
-        std::string text;
-        for (std::size_t column = 0; column < columns_.size(); ++column) {
-            const bool is_name = columns_[column].kind == ColumnKind::name;
-            text += column == 0 ? "" : std::string(space, ' ');
-            if (is_name && entries[column].size() > widths[column]) {
-                text += entries[column] == above ? "" : entries[column] + "\n";
-                text += std::string(widths[column], ' ');
-                above = entries[column];
-            } else {
-                text += is_name ? fmt::format("{:<{}}", entries[column], widths[column])
-                                : fmt::format("{:>{}}", entries[column], widths[column]);
-            }
-        }
-        return trim_right(text) + "\n";
-    };
-    const std::string groups = group_line(widths, space);
-    std::string text = (groups.empty() ? "" : groups + "\n") + line(mapped(columns_, &Column::heading));
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
-        const auto entry = [&](const std::vector<std::string> &column) { return column[row]; };
-        text += is_note(rows_[row]) ? std::get<std::string>(rows_[row].front()) + "\n" : line(mapped(texts, entry));
+    const std::size_t space = blocks(widths, 2).size() == 1 ? 2 : 1;
+    std::string text;
+    for (const Block &block : blocks(widths, space)) {
+        text += (text.empty() ? "" : "\n") + block_text(block, texts, widths, space, text.empty());
     }
     return text;
 }
 
-namespace {
+std::string legend_of(const std::vector<Column> &columns) {
+    std::vector<std::pair<std::string, std::string>> lines;
+    for (const Column &column : columns) {
+        const std::string meaning = column.legend + format_of(column.kind, false).unit;
+        if (column.legend.empty() || column.kind == ColumnKind::note ||
+            std::ranges::find(lines, meaning, &std::pair<std::string, std::string>::second) != lines.end()) {
+            continue;
+        }
+        const auto in_group = std::ranges::count(columns, column.group, &Column::group);
+        const bool shared = in_group > 1 && in_group == std::ranges::count_if(columns, [&](const Column &other) {
+                                                return other.group == column.group && other.legend == column.legend;
+                                            });
+        lines.emplace_back(column.group.empty() ? column.heading
+                           : shared             ? column.group
+                                                : column.group + " " + column.heading,
+                           meaning);
+    }
+    std::size_t width = 0;
+    for (const auto &[name, meaning] : lines) {
+        width = std::max(width, name.size());
+    }
+    return concatenated(lines, [&](const auto &line) {
+        return fmt::format("  {:<{}}  {}\n", line.first, width, fill(line.second, width + 4));
+    });
+}
 
-constexpr std::size_t most_hosts_named = 4;
+std::string line_above(const std::string &name, const std::string &value) {
+    constexpr std::size_t indent = 16;
+    return fmt::format("  {:<{}}{}\n", name, indent - 2, fill(value, indent));
+}
 
-std::string ranks_line(const Context &context) {
+std::string line_of_values(const std::string &name, const ContextValues &values,
+                           const std::vector<Attribute> &attributes) {
+    std::vector<std::string> words;
+    for (const auto &[attribute, value] : values) {
+        const std::string &unit = find_by_name(attributes, attribute).unit;
+        std::string label = unit.empty() ? attribute : attribute.substr(0, attribute.rfind("_" + unit));
+        std::ranges::replace(label, '_', ' ');
+        const double *const number = std::get_if<double>(&value);
+        const bool is_small = number != nullptr && unit == "s" && *number != 0.0 && std::abs(*number) < 1e-3;
+        const std::string text = number != nullptr
+                                     ? fmt::format("{:.4g}", *number)
+                                     : std::visit([](const auto &typed) { return fmt::format("{}", typed); }, value);
+        words.push_back(is_small ? fmt::format("{} {:.3f} us", label, *number * 1e6)
+                                 : fmt::format("{} {}{}{}", label, text, unit.empty() ? "" : " ", unit));
+    }
+    return line_above(name, join(words));
+}
+
+std::string table_head(const Context &context) {
+    constexpr std::size_t most_hosts_named = 4;
     std::vector<std::string> hosts =
         mapped(context.hosts, [](const HostInfo &host) { return fmt::format("{} on {}", host.ranks, host.name); });
     if (hosts.size() > most_hosts_named) {
         hosts.resize(most_hosts_named);
         hosts.emplace_back("...");
     }
-    const bool bound = std::ranges::all_of(context.ranks, [](const RankPlace &place) { return place.cores <= 1; });
-    return fmt::format("{} ({}), {}", context.ranks.size(), join(hosts),
-                       bound ? "bound to cores" : "not bound to cores");
-}
-
-/// Texts of the cells, each with the operations that it holds for: "of the message (bcast, ibcast); ...".
-std::string by_operation(const std::vector<CellResult> &results, std::string (*describe)(const Cell &)) {
-    std::vector<std::string> texts;
-    for (const std::string &text : distinct(results, describe)) {
-        std::vector<std::string> names;
-        for (const CellResult &result : results) {
-            const std::string name = result.cell.operation.substr(0, result.cell.operation.find('('));
-            if (describe(result.cell) == text && !contains(names, name)) {
-                names.push_back(name);
-            }
-        }
-        if (!text.empty()) {
-            texts.push_back(fmt::format("{} ({})", text, join(names)));
-        }
-    }
-    return join(texts, "; ");
-}
-
-/// Algorithms whose evidence is the same share a line; files have the variables and their values, too.
-std::string algorithm_lines(const SamplingContext &context) {
-    std::vector<std::pair<std::string, std::vector<std::string>>> known;
-    for (const auto &[name, evidence] : context.algorithms) {
-        const std::string how = evidence.substr(0, evidence.find(": "));
-        auto same = std::ranges::find_if(known, [&](const auto &one) { return one.first == how; });
-        if (same == known.end()) {
-            same = known.insert(known.end(), {how, {}});
-        }
-        same->second.push_back(name);
-    }
-    std::string text;
-    for (const auto &[how, names] : known) {
-        text += line_above(text.empty() ? "chosen" : "", fmt::format("{} ({})", join(names), how));
-    }
-    return text;
-}
-
-/// With a space after each comma, so that lines can end there.
-std::string spaced(std::string list) {
-    for (std::size_t comma = list.find(','); comma != std::string::npos; comma = list.find(',', comma + 1)) {
-        list.insert(comma + 1, " ");
-    }
-    return list;
-}
-
-std::string machine_line(const Context &context) {
+    const bool bound = std::ranges::all_of(context.ranks, [](const RankPlace &rank) { return rank.cores <= 1; });
     const HostInfo &host = context.hosts.front();
     const double load = std::ranges::max(mapped(context.hosts, &HostInfo::load));
-    return line_above("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}", host.cpu_model,
-                                             host.virtual_machine, host.governor, load));
-}
-
-/// Which samples count, unless the tolerance decides.
-std::string late_line(const SamplingContext &context) {
-    const StartLimits &starts = context.starts;
-    const std::size_t ranks = context.ranks.size();
-    if (std::isinf(starts.late)) {
-        return line_above("",
-                          fmt::format("a sample counts if at most {} of {} ranks have flag 0, however late they start",
-                                      starts.late_of(ranks), ranks));
-    }
-    if (starts.flags_count && starts.late_ranks == 0.0) {
-        return "";
-    }
-    return line_above("", fmt::format("a sample counts if at most {} of {} ranks start later than {:.2f} us",
-                                      starts.late_of(ranks), ranks, starts.late * 1e6));
-}
-
-} // namespace
-
-std::string line_above(const char *name, const std::string &value) {
-    constexpr std::size_t indent = 12;
-    return fmt::format("  {:<10}{}\n", name, fill(value, indent));
-}
-
-std::string table_machine(const Context &context) {
     return fmt::format("downbeat-bench {} ({}), {}\n", context.version, context.revision, context.date) +
            line_above("MPI", fmt::format("{} (MPI {})", short_mpi_library(context.mpi_library), context.mpi_standard)) +
-           line_above("ranks", ranks_line(context)) +
-           (context.platform_model.empty() ? machine_line(context)
-                                           : line_above(model_attribute, spaced(context.platform_model)));
+           line_above("ranks", fmt::format("{} ({}), {}", context.ranks.size(), join(hosts),
+                                           bound ? "bound to cores" : "not bound to cores")) +
+           (context.platform_model.empty()
+                ? line_above("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}",
+                                                    host.cpu_model, host.virtual_machine, host.governor, load))
+                : line_above(model_attribute, join(split(context.platform_model)))); // lines end after commas
 }
 
-std::string closing_lines(const std::vector<std::string> &warnings, const std::vector<std::string> &files) {
-    const auto lines = [](const char *what, const std::vector<std::string> &texts) {
-        return concatenated(texts, [&](const std::string &text) { return fmt::format("{}: {}\n", what, text); });
-    };
-    return "\n" + lines("warning", warnings) + lines("written", files);
-}
-
-std::string size_lines(const std::vector<CellResult> &results) {
-    const std::string sizes = by_operation(results, [](const Cell &cell) { return cell.size_meaning; });
-    const std::string types =
-        by_operation(results, [](const Cell &cell) { return cell.datatype == "none" ? "" : cell.datatype; });
-    return (sizes.empty() ? "" : line_above("bytes", sizes)) + (types.empty() ? "" : line_above("datatype", types));
-}
-
-std::string table_context(const SamplingContext &context, const ClockAgreement &agreement) {
-    return table_machine(context) +
-           line_above("clock", fmt::format("{}, synchronized by {}, error bound {:.3f} us, expected error {:.3f} us",
+std::string clock_lines(const Context &context, const ClockAgreement &agreement) {
+    return line_above("clock", fmt::format("{}, synchronized by {}, error bound {:.3f} us, expected error {:.3f} us",
                                            clock_setting(context, "clock"), clock_setting(context, "sync"),
                                            context.error_bound * 1e6, context.expected_error * 1e6)) +
-           line_above("", fmt::format("at the end of the run {}", describe_agreement(agreement))) +
-           (context.stamp_cost > 0.0
-                ? line_above("", fmt::format("an empty pair of stamps takes {:.1f} ns, in steps of {:.1f} ns",
-                                             context.stamp_cost * 1e9, context.clock_resolution * 1e9))
-                : "") +
-           line_above("samples", fmt::format("{} per cell, in blocks in random order, each after {} warm-up",
-                                             context.stopping, context.warmup)) +
-           line_above("", fmt::format("seed {}, tolerance {:.2f} us", context.seed, context.tolerance * 1e6)) +
-           late_line(context) + algorithm_lines(context);
+           line_above("clock check", describe_agreement(agreement));
+}
+
+std::string dataset_tables(const Dataset &data) {
+    std::string text;
+    std::vector<Column> explained;
+    for (const std::vector<std::size_t> &table : data.tables(Variable::In::text)) {
+        const std::vector<std::string> along = data.variables[table.front()].dimensions;
+        std::vector<Column> columns;
+        std::vector<std::size_t> key_dimensions;
+        for (std::size_t d = 0; d < along.size(); ++d) {
+            if (const Variable *const names = data.coordinates(along[d])) {
+                const bool is_text = names->type == FieldType::text;
+                columns.push_back({"", names->name + (names->unit.empty() ? "" : " [" + names->unit + "]"),
+                                   is_text ? ColumnKind::name : ColumnKind::text});
+                key_dimensions.push_back(d);
+            }
+        }
+        std::vector<std::size_t> shown = table;
+        std::erase_if(shown, [&](std::size_t index) { return data.variables[index].column.heading.empty(); });
+        if (shown.empty()) {
+            continue;
+        }
+        for (const std::size_t index : shown) {
+            columns.push_back(column_of(data.variables[index]));
+        }
+        const std::size_t inner = along.size() == 1 ? 1 : data.length(along.back());
+        const std::size_t rows = std::min(inner, most_rows);
+        ColumnTable lines(columns, std::max<std::size_t>(key_dimensions.size(), 1));
+        for (std::size_t row = 0; row < data.size(along) / inner * rows; ++row) {
+            const std::size_t i = row % rows;
+            const std::size_t at = row / rows * inner + (rows == 1 ? 0 : i * (inner - 1) / (rows - 1));
+            const std::vector<std::size_t> indices = data.unravel(along, at);
+            std::vector<ColumnEntry> entries;
+            for (const std::size_t d : key_dimensions) {
+                const Value name = element(data.coordinates(along[d])->values, indices[d]);
+                const double *const number = std::get_if<double>(&name);
+                entries.emplace_back(
+                    number != nullptr ? fmt::format("{}", std::round(*number * 1e4) / 1e4)
+                                      : std::visit([](const auto &typed) { return fmt::format("{}", typed); }, name));
+            }
+            for (const std::size_t index : shown) {
+                entries.push_back(entry_of(element(data.variables[index].values, at), data.variables[index]));
+            }
+            lines.add(std::move(entries));
+        }
+        text += fmt::format(
+            "\n{}{}", lines.text(),
+            rows == inner ? "" : fmt::format("{} of {} along {}; files have all\n", rows, inner, along.back()));
+        explained.insert(explained.end(), columns.begin(), columns.end());
+    }
+    return text + "\n" + legend_of(explained);
+}
+
+std::string closing_lines(const RunEnd &end, const std::vector<std::string> &files) {
+    const auto lines = [](const char *name, const std::vector<std::string> &texts) {
+        return concatenated(texts, [&](const std::string &text) { return fmt::format("{}: {}\n", name, text); });
+    };
+    return "\n" + lines("warning", end.warnings) + lines("written", files);
 }
 
 namespace {

@@ -106,10 +106,6 @@ struct ComputationOverlap {
     double window; // the same fraction of medians of the time from the common start to the last exit, as it is
 };
 
-/// Readings of the canary (run/canary.h) that lie side by side when all are sorted are of two states of the machine
-/// if they differ by more than this factor.
-constexpr double same_state = 1.5;
-
 struct CellResult {
     std::size_t index;
     Cell cell;
@@ -122,8 +118,8 @@ struct CellResult {
     long discarded;               // warm-up
     long unsettled;               // blocks whose warm-up reached its maximum before calls were stationary
     long blocks;                  // measured
-    double canary_low = NAN;      // seconds, smallest reading before and after the blocks; NaN if there is none
-    double canary_high = NAN;     // largest
+    double round_trip_low = NAN;  // seconds, smallest reading before and after the blocks; NaN if there is none
+    double round_trip_high = NAN; // largest
     double slope;                 // relative rise of latency_avg within blocks, median over them; NaN if they are short
     double slope_by_chance;       // that blocks without any show, in one of a thousand cells; NaN if there are too few
     long calls;                   // of the operation per sample
@@ -148,6 +144,8 @@ struct CellResult {
     std::string error;  // of the first wrong one: "rank 1: element 3 is 5 instead of 6"
 
     long rejected() const { return late_flag + late_entry + overrun; }
+    /// Of the attempts.
+    double rejected_share() const { return static_cast<double>(rejected()) / static_cast<double>(valid + rejected()); }
     const Summary &metric(const std::string &name) const;
 };
 
@@ -174,10 +172,10 @@ public:
     /// `settled`: calls had become stationary, if the rule checks that.
     void end_warmup(bool settled) { result_.unsettled += settled ? 0 : 1; }
     /// Readings before and after a block, seconds, NaN if there is none.
-    void add_canary(double before, double after) {
+    void add_round_trips(double before, double after) {
         for (const double reading : {before, after}) { // fmin and fmax ignore NaN
-            result_.canary_low = std::fmin(result_.canary_low, reading);
-            result_.canary_high = std::fmax(result_.canary_high, reading);
+            result_.round_trip_low = std::fmin(result_.round_trip_low, reading);
+            result_.round_trip_high = std::fmax(result_.round_trip_high, reading);
         }
     }
     /// `starved`: it gave up before it had its samples.
@@ -207,7 +205,7 @@ struct BatchReport {
     long first_attempt; // of the batch, within its cell, from 0, warm-up included
     const Batch &batch;
     const std::vector<Verdict> &verdicts; // per sample
-    double canary;                        // seconds, round trip of a cache line before the block; NaN if there is none
+    double round_trip;                    // seconds, round trip of a cache line before the block; NaN if there is none
 };
 
 /// Hears of a launch as it goes, at rank 0.

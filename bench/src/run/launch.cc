@@ -124,7 +124,7 @@ using Seconds = std::chrono::duration<double>;
 Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed)
     : comm_(comm), options_(options), seed_(seed),
       warmup_(find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup)),
-      plan_(comm, clock, options, seed), sampler_(comm, clock, options.observed), canary_(comm),
+      plan_(comm, clock, options, seed), sampler_(comm, clock, options.observed), round_trip_(comm),
       limits_(options.start_limits(clock.tolerance())) {}
 
 void Launch::prepare() { runs_ = plan_.cell_runs(); }
@@ -138,7 +138,7 @@ std::vector<CellResult> Launch::run(const LaunchListeners &listeners) {
     std::vector<std::size_t> open(runs_.size());
     std::iota(open.begin(), open.end(), 0);
     std::mt19937_64 random(seed_);
-    canary_reading_ = canary_.read();
+    last_round_trip_ = round_trip_.read();
     while (!open.empty()) {
         std::vector<std::size_t> order = open;
         shuffle(order, random);
@@ -197,9 +197,9 @@ void Launch::measure_block(CellRun &run) {
         attempts_left -= count;
         discarded = 0;
     }
-    const double after = canary_.read();
-    run.record.add_canary(canary_reading_, after);
-    canary_reading_ = after;
+    const double after = round_trip_.read();
+    run.record.add_round_trips(last_round_trip_, after);
+    last_round_trip_ = after;
     run.record.end_block(missing > 0);
     ++position_;
     run.wanted = next_block(comm_, run);
@@ -263,7 +263,7 @@ long Launch::take(const Batch &batch, CellRun &run, long discarded) {
     for (std::size_t i = verdicts.size(); i < batch.size(); ++i) {
         verdicts.push_back(judge(batch[i], limits_));
     }
-    const BatchReport report{run.index, position_, run.record.recorded(), batch, verdicts, canary_reading_};
+    const BatchReport report{run.index, position_, run.record.recorded(), batch, verdicts, last_round_trip_};
     for (LaunchListener *const listener : *listeners_) {
         listener->samples(report);
     }

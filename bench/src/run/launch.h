@@ -4,8 +4,8 @@
 #include "mpi/global_clock.h"
 #include "rules/cell.h"
 #include "rules/warmup_rule.h"
-#include "run/canary.h"
 #include "run/launch_plan.h"
+#include "run/neighbor_round_trip.h"
 #include "run/options.h"
 #include "run/sampler.h"
 #include "text/error.h"
@@ -90,14 +90,14 @@ private:
     LaunchPlan plan_;           // outlives the runs
     std::vector<CellRun> runs_; // synchronizers may communicate when they are destroyed
     Sampler sampler_;
-    Canary canary_;
+    NeighborRoundTrip round_trip_;
     StartLimits limits_;
 
     // At rank 0:
     const LaunchListeners *listeners_ = nullptr;
     long rejected_ = 0;
-    double canary_reading_ = 0.0; // the last: before the block under way
-    std::size_t position_ = 0;    // of the block in the order of the launch
+    double last_round_trip_ = 0.0; // the last: before the block under way
+    std::size_t position_ = 0;     // of the block in the order of the launch
 };
 
 } // namespace bench

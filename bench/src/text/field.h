@@ -15,6 +15,7 @@ namespace bench {
 /// How a table writes a value.
 enum class ColumnKind {
     name,         // text, left-aligned; a long one has a line of its own above its rows
+    note,         // text on lines of its own below the row; none if it is empty
     text,         // right-aligned
     whole,        // no decimals
     microseconds, // numbers in seconds; three decimals if one in the column is below 1 us, else two

@@ -1,4 +1,4 @@
-#include "run/canary.h"
+#include "run/neighbor_round_trip.h"
 
 #include "mpi/communicator.h"
 #include "mpi/steady_time.h"
@@ -28,7 +28,7 @@ constexpr std::size_t line_size = 128; // lines are fetched in pairs
 
 } // namespace
 
-Canary::Canary(const Communicator &comm) : comm_(comm) {
+NeighborRoundTrip::NeighborRoundTrip(const Communicator &comm) : comm_(comm) {
     if (!has_processors()) {
         return;
     }
@@ -66,7 +66,7 @@ Canary::Canary(const Communicator &comm) : comm_(comm) {
     check(MPI_Barrier(pairs_), "MPI_Barrier");
 }
 
-Canary::~Canary() {
+NeighborRoundTrip::~NeighborRoundTrip() {
     if (std::uncaught_exceptions() > 0) {
         return; // the others may know nothing of it, and freeing waits for them
     }
@@ -78,7 +78,7 @@ Canary::~Canary() {
     }
 }
 
-double Canary::read() {
+double NeighborRoundTrip::read() {
     if (pairs_ == MPI_COMM_NULL) {
         return std::numeric_limits<double>::quiet_NaN();
     }
@@ -100,7 +100,7 @@ double Canary::read() {
     return slowest > 0.0 && std::isfinite(slowest) ? slowest : std::numeric_limits<double>::quiet_NaN();
 }
 
-double Canary::time_line() const {
+double NeighborRoundTrip::time_line() const {
     const double end = steady_time() + longest;
     std::uint32_t number = 0;
     const auto batch = [&] {
@@ -126,7 +126,7 @@ double Canary::time_line() const {
 }
 
 // Needs no bound: `stop` always comes, and the reduction that follows would wait for the partner, too.
-void Canary::return_line() const {
+void NeighborRoundTrip::return_line() const {
     std::uint32_t last = 0;
     for (long polls = 0;; ++polls) {
         const std::uint32_t number = line_->asked.load(std::memory_order_acquire);
@@ -145,7 +145,7 @@ void Canary::return_line() const {
     }
 }
 
-double Canary::time_messages() const {
+double NeighborRoundTrip::time_messages() const {
     const auto batch = [this] {
         check(MPI_Send(nullptr, 0, MPI_BYTE, partner_, 0, pairs_), "MPI_Send");
         check(MPI_Recv(nullptr, 0, MPI_BYTE, partner_, 0, pairs_, MPI_STATUS_IGNORE), "MPI_Recv");
@@ -160,7 +160,7 @@ double Canary::time_messages() const {
     return time;
 }
 
-void Canary::return_messages() const {
+void NeighborRoundTrip::return_messages() const {
     for (;;) {
         MPI_Status status;
         check(MPI_Recv(nullptr, 0, MPI_BYTE, partner_, MPI_ANY_TAG, pairs_, &status), "MPI_Recv");

@@ -10,13 +10,13 @@ namespace bench {
 /// The round trip of one cache line between neighboring ranks of a node, 0 and 1, 2 and 3, ...; where no node has two
 /// ranks, that of an empty message between neighbors. It depends on the machine alone, so when it changes (a host moves
 /// the processors of a virtual machine, a frequency falls), latencies change with it, and not because of a cell.
-class Canary {
+class NeighborRoundTrip {
 public:
     /// Collective.
-    explicit Canary(const Communicator &comm);
-    ~Canary();
-    Canary(const Canary &) = delete;
-    Canary &operator=(const Canary &) = delete;
+    explicit NeighborRoundTrip(const Communicator &comm);
+    ~NeighborRoundTrip();
+    NeighborRoundTrip(const NeighborRoundTrip &) = delete;
+    NeighborRoundTrip &operator=(const NeighborRoundTrip &) = delete;
 
     /// Collective; takes some tens of microseconds. Seconds, of the slowest pair, at rank 0. NaN on other ranks, with
     /// one rank, without processors, and where a pair was disturbed, e.g. had not both processors at once.

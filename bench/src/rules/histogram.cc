@@ -1,0 +1,39 @@
+#include "rules/histogram.h"
+
+#include "rules/statistics.h"
+
+#include <algorithm>
+
+namespace bench {
+namespace {
+
+// Fraction of a bin. Bins and clock steps are often both a nanosecond, so values fall on edges, and rounding must not
+// move them off.
+constexpr double rounding = 1e-6;
+
+} // namespace
+
+Histogram make_histogram(std::span<const double> sorted, std::size_t bins, double quantile, double least_width) {
+    const double low = sorted.front();
+    const double high = std::max(quantile_of_sorted(sorted, quantile), low + least_width * static_cast<double>(bins));
+    Histogram histogram{low, high, std::vector<std::size_t>(bins, 0), 0};
+    for (const double value : sorted) {
+        const double position = (value - low) / histogram.width();
+        if (position > static_cast<double>(bins) + rounding) {
+            ++histogram.overflow;
+        } else {
+            ++histogram.counts[std::min(static_cast<std::size_t>(position + rounding), bins - 1)];
+        }
+    }
+    return histogram;
+}
+
+std::vector<double> Histogram::edges() const {
+    std::vector<double> left;
+    for (std::size_t bin = 0; bin < counts.size(); ++bin) {
+        left.push_back(low + static_cast<double>(bin) * width());
+    }
+    return left;
+}
+
+} // namespace bench
