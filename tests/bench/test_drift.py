@@ -26,10 +26,9 @@ def data(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
     lines = outcome.stdout.splitlines()
     assert all(len(line) <= 80 or line.startswith("warning: ") for line in lines)
     found = read_dataset(directory / "out.nc")
-    line, errors, *over_time = (line.split() for line in lines if line.startswith("0:1 "))
-    assert shows(line[1], float(found["skew"][0]) * 1e6)
-    assert shows(errors[3], float(found.residual_max[0]) * 1e6)
-    assert shows(over_time[-1][2], float(found.drift[0, -1]) * 1e6)
+    words = [word for line in lines if line.startswith("0:1 ") for word in line.split()[1:]]
+    for value in (found["skew"][0], found.residual_max[0], found.drift[0, -1]):
+        assert any(shows(word, float(value) * 1e6) for word in words)
     return found
 
 

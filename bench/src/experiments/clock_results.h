@@ -63,7 +63,7 @@ struct ClockRun {
     std::vector<ClockEvent> events; // per wait
 };
 
-/// A comparison of a rank's clock with a partner's, and how far it is from what all comparisons agree on.
+/// A comparison of a rank's clock with a partner's, and its distance from the consensus of all comparisons.
 struct ClockEdge {
     int rank;
     int partner;

@@ -48,7 +48,7 @@ private:
     std::vector<SkewRecording> &recordings_; // [cell]
 };
 
-/// The exit skew of a synchronizer does not depend on the operation after it; so there is none.
+/// Exit skew does not depend on the operation after the synchronizer, so `nothing` follows.
 Options launch_options(const std::vector<Component> &synchronizers, const SkewOptions &skew,
                        const CommonOptions &common) {
     Options options;

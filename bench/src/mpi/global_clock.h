@@ -94,7 +94,7 @@ public:
     void refresh() const;
 
     /// Collective. Seconds in which drift raises an error bound from 0 to the library's limit (setting max_error), by
-    /// what is known of the frequencies: two calls of refresh() should not be farther apart.
+    /// the known bounds of the frequencies: calls of refresh() should be no farther apart.
     double longest_unwatched() const;
 
     /// Local. The error of this rank's readings from the last synchronization until now.

@@ -54,7 +54,8 @@ private:
 /// itself MPI 3.1), and one program runs under Open MPI 4 and 5.
 const char *persistent_prefix();
 
-/// The function that makes a persistent collective, by its name without prefix and suffix; nullptr if there is none.
+/// The function that makes a persistent collective, by its name without prefix and suffix; nullptr if the library has
+/// no such function.
 void *find_persistent(const char *name);
 
 /// The MPI functions of one collective. P: the parameters of the blocking one; the others take a request as well, and

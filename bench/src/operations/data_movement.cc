@@ -16,7 +16,7 @@ Layout broadcast(const Collective &c, int root) {
 
 std::size_t own(const Collective &c) { return static_cast<std::size_t>(c.rank); }
 
-/// At the root; at all ranks where there is none.
+/// Layout at the root, or at all ranks of a collective without a root.
 Layout gathered(const Collective &c, int root) {
     if (c.info.traits.rooted() && c.rank != root) {
         return c.bring(c.send.count(own(c)));

@@ -291,7 +291,7 @@ template <typename N> Reductions<N> of_integers() {
 template <typename N> Reductions<N> of_bytes() { return join<N>({bitwise<N>(), own<N>()}); }
 template <typename N> Reductions<N> of_reals() { return join<N>({arithmetic<N>(), own<N>()}); }
 
-/// A product of 2 + i and 1 + 2i, of which either is shorter than 3.
+/// A product of 2 + i and 1 + 2i; the magnitude of each is below 3.
 template <typename T> Reductions<T> of_complex() {
     using F = typename T::value_type;
     const auto unit = [](const Draw &draw) {

@@ -48,8 +48,8 @@ std::vector<ComponentParameter> elements_parameters(bool reduces);
 
 /// The constraints of those parameters on sizes.
 struct ElementSize {
-    std::uint64_t size;   // bytes of which message sizes are multiples
-    std::uint64_t extent; // bytes in memory, of so many in a message
+    std::uint64_t size;   // bytes; message sizes are multiples of it
+    std::uint64_t extent; // bytes in memory of an element with `size` bytes in a message
 };
 
 /// Throws Error::usage if type and op do not go together.

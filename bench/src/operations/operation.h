@@ -40,7 +40,7 @@ public:
         }
     }
 
-    /// The weight of a call: 2 for a round trip, half of which is the latency.
+    /// The weight of a call: 2 for a round trip, whose latency is half of its time.
     virtual long weight() const { return 1; }
 
     /// Ranks whose time in the operation is its latency; all ranks if empty.

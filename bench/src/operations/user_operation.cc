@@ -34,7 +34,7 @@ struct Functions {
     decltype(&downbeat_operation_setup) setup = nullptr;
     decltype(&downbeat_operation_run) run = nullptr;
     decltype(&downbeat_operation_teardown) teardown = nullptr;
-    decltype(&downbeat_operation_validate) validate = nullptr; // nullptr if there is none
+    decltype(&downbeat_operation_validate) validate = nullptr; // optional
     std::string size = "as set up takes them";
     std::string datatype = "its own";
 };

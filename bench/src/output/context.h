@@ -198,8 +198,8 @@ ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets);
 /// "at most 0.012 us off rank 0 (rank 1), within the bounds (0.034 us)"
 std::string describe_agreement(const ClockAgreement &agreement);
 
-// Problems that a reader should know before trusting the numbers. Each is one line: what was seen, why it matters, what
-// to do.
+// Problems that a reader should know before trusting the numbers. Each is one line: the observation, why it matters,
+// what to do.
 
 /// About the machine, for every kind of measurement.
 std::vector<std::string> find_machine_warnings(const Context &context, const std::vector<OthersActivity> &others);

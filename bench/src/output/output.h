@@ -12,7 +12,7 @@ namespace bench {
 /// The path that stands for standard output.
 constexpr const char *standard_output = "-";
 
-/// A new file in the place of what was there, or standard output where the path is standard_output. A pipe, a device
+/// A new file that replaces an older one, or standard output where the path is standard_output. A pipe, a device
 /// and a symbolic link of the user's own are kept. Writes are unbuffered, so that a crash loses nothing. All calls
 /// throw Error::here if they fail.
 class Output {

@@ -51,7 +51,7 @@ struct Format {
     bool on_stdout = false;      // can be printed on standard output
     bool shows_warnings = false; // on standard output, so that they need not go to standard error
     std::unique_ptr<Sink> (*make)(const std::string &path) = nullptr;
-    /// Of formats for people: what they say of cells. Where there is none, it is the sink's work.
+    /// The text of cells, of formats for people; nullptr: the sink writes rows itself.
     std::string (*text)(const SamplingContext &context, const std::vector<CellResult> &results,
                         const RunEnd &end) = nullptr;
     bool of_cells_alone = false;
@@ -67,8 +67,8 @@ Format osu();
 
 const std::vector<Format> &all_formats();
 
-/// The one that writes a file with the suffix of this path.
-/// `of_cells`: of all, else of those that write more than cells. Throws Error::usage where there is none.
+/// The format of files with the suffix of this path. `of_cells`: among all formats, else among those that write more
+/// than cells. Throws Error::usage if no format has this suffix.
 const Format &find_format(const std::string &path, bool of_cells = true);
 
 /// The names of what can be printed on standard output.

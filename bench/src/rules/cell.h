@@ -118,7 +118,7 @@ struct CellResult {
     long discarded;               // warm-up
     long unsettled;               // blocks whose warm-up reached its maximum before calls were stationary
     long blocks;                  // measured
-    double round_trip_low = NAN;  // seconds, smallest reading before and after the blocks; NaN if there is none
+    double round_trip_low = NAN;  // seconds, smallest round trip between neighbors around blocks; NaN without one
     double round_trip_high = NAN; // largest
     double slope;                 // relative rise of latency_avg within blocks, median over them; NaN if they are short
     double slope_by_chance;       // that blocks without any show, in one of a thousand cells; NaN if there are too few
@@ -171,7 +171,7 @@ public:
     void add_time(double seconds) { result_.wall_time += seconds; }
     /// `settled`: calls had become stationary, if the rule checks that.
     void end_warmup(bool settled) { result_.unsettled += settled ? 0 : 1; }
-    /// Readings before and after a block, seconds, NaN if there is none.
+    /// Round trips between neighbors before and after a block, seconds; NaN if it was not measured.
     void add_round_trips(double before, double after) {
         for (const double reading : {before, after}) { // fmin and fmax ignore NaN
             result_.round_trip_low = std::fmin(result_.round_trip_low, reading);
@@ -205,7 +205,7 @@ struct BatchReport {
     long first_attempt; // of the batch, within its cell, from 0, warm-up included
     const Batch &batch;
     const std::vector<Verdict> &verdicts; // per sample
-    double round_trip;                    // seconds, round trip of a cache line before the block; NaN if there is none
+    double round_trip;                    // seconds, between neighbors before the block; NaN if not measured
 };
 
 /// Hears of a launch as it goes, at rank 0.

@@ -19,7 +19,7 @@ double share_of(std::span<const std::uint8_t> fits, WindowFit least) {
 
 } // namespace
 
-double WindowSize::smallest(double duration) const { return asked_.value_or(2.0 * duration + room); }
+double WindowSize::smallest(double duration) const { return first_.value_or(2.0 * duration + room); }
 
 void WindowSize::learn(std::span<const std::uint8_t> fits, double duration) {
     const double least = smallest(duration);

@@ -18,13 +18,13 @@ enum class WindowFit : std::uint8_t {
 /// have been missed in the smaller window, so that a disturbance does not slow down the rest of the run. Seconds.
 class WindowSize {
 public:
-    /// `asked`: the first size, and the smallest; found from the operations where there is none.
-    WindowSize(std::optional<double> asked, double growth, double share)
-        : asked_(asked), growth_(growth), share_(share) {}
+    /// `first`: the first and the smallest size; without it the operations decide.
+    WindowSize(std::optional<double> first, double growth, double share)
+        : first_(first), growth_(growth), share_(share) {}
 
-    /// The smallest size where calls take `duration`: asked for, or twice the duration and room for a reading of the
-    /// clock, bookkeeping and the jitter of a busy system. Twice, so that a rank that is late by one
-    /// duration has caught up after another.
+    /// The smallest size where calls take `duration`: the requested one, or twice the duration and room for a reading
+    /// of the clock, bookkeeping and the jitter of a busy system. Twice, so that a rank that is late by one duration
+    /// has caught up after another.
     double smallest(double duration) const;
 
     /// The size in force.
@@ -37,7 +37,7 @@ public:
     void learn(std::span<const std::uint8_t> fits, double duration);
 
 private:
-    std::optional<double> asked_;
+    std::optional<double> first_;
     double growth_;
     double share_;
     double size_ = 0.0;

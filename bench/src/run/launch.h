@@ -75,7 +75,7 @@ public:
 private:
     void measure_block(CellRun &run);
     void validate(CellRun &run);
-    /// Returns how many attempts of the next batch are to be discarded.
+    /// Attempts of the next batch to discard.
     long warm_up(CellRun &run);
     Batch sample(CellRun &run, long first, long count);
     /// The number of valid samples; the first `discarded` are warm-up.

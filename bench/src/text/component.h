@@ -52,7 +52,7 @@ struct ComponentParameter {
 struct ComponentInfo {
     std::string name;
     std::string description;
-    std::string source = {}; // paper and section; "" if there is none to name
+    std::string source = {}; // paper and section, or ""
     std::vector<ComponentParameter> parameters = {};
 };
 

@@ -39,7 +39,7 @@ enum class FieldType { text, count, number, flag };
 /// What a value is: the one description that files, tables, their legends and `downbeat-bench list` follow.
 struct Field {
     std::string name;    // in all files: of the netCDF variable, the JSON key, the CSV column (which adds the unit)
-    std::string unit;    // "" if there is none
+    std::string unit;    // or ""
     std::string meaning; // one line
     FieldType type = FieldType::number;
     Column column{};                                                                   // in tables
@@ -47,7 +47,7 @@ struct Field {
     std::vector<std::pair<std::string, std::variant<std::string, long>>> attributes{}; // what else files say of it
 };
 
-/// Values of one type: of a field, row by row. NaN if there is none. A span is of what somebody else keeps.
+/// Values of a field, row by row; a missing number is NaN. A span refers to memory of its caller's.
 using Values =
     std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::string>, std::span<const double>>;
 

@@ -86,8 +86,8 @@ std::string suggestion(std::string_view word, const std::vector<std::string> &va
 /// The error about a word that is an option of another benchmark, "OSU's -i is -r here"; "" for other words.
 std::string from_elsewhere(std::string_view word);
 
-/// The index of the first byte that is not valid UTF-8 or is a control character; nothing if there is none. Texts in
-/// files and tables pass, so that every reader can read them.
+/// The index of the first byte that is not valid UTF-8 or is a control character; nothing if all are printable. Texts
+/// in files and tables pass, so that every reader can read them.
 std::optional<std::size_t> find_unprintable(std::string_view text);
 
 /// The text with such bytes made visible: "\x1b". Lines are kept.
