@@ -17,6 +17,7 @@ from downbeat.align.formats import events as events_module
 from downbeat.align.formats import kernels_of, read, read_all, write_merged, write_moved
 from downbeat.align.formats.kernels import Kernels, looks_like_one
 from downbeat.errors import UsageError
+from downbeat.output.facts import EventsLeftOut, FileLeftOut
 from downbeat.text import counted
 from test_align_recordings import nsight, thread
 
@@ -364,9 +365,9 @@ def test_a_directory_is_the_traces_in_it(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("hello")
     (tmp_path / "clocks.json").write_text("{}")
     (tmp_path / "plugins").mkdir()
-    traces, lines = read_all([tmp_path])
+    traces, facts = read_all([tmp_path])
     assert [trace.rank for trace in traces] == [0, 1, 2, 3]
-    assert sum(line.startswith("left out: ") for line in lines) == 3
+    assert sum(isinstance(fact, FileLeftOut) for fact in facts) == 3
     for cycle in (1, 2):
         (tmp_path / f"b.{cycle}.pt.trace.json").write_text(whole(*TWO, rank=1))
     with pytest.raises(UsageError, match=r"are both of rank 1; give one file for each rank, as .*c\.pt\.trace\.json"):
@@ -454,14 +455,15 @@ def test_nothing_is_lost_without_a_count(tmp_path: Path, seed: int) -> None:
         path.write_bytes(gzip.compress(content) if path.name.endswith(".gz") else content)
     paths = [tmp_path] if draw.random() < 0.5 else draw.sample(list(tmp_path.iterdir()), ranks)
     try:
-        traces, lines = read_all(paths)
+        traces, facts = read_all(paths)
     except NoTraceError:
         assert [] in truth
         return
     if [] not in truth:
         assert [trace.rank for trace in traces] == list(range(ranks))
         assert [sorted(np.concatenate([calls.operation for calls in one.calls]).tolist()) for one in traces] == truth
-        counts = [int(line.split(": ")[1].split()[0]) for line in lines if "no process group" not in line]
+        left_out = [fact for fact in facts if isinstance(fact, EventsLeftOut)]
+        counts = [fact.events for fact in left_out if "no process group" not in fact.kind]
         assert sum(counts) == lost
 
 

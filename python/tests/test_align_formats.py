@@ -19,6 +19,7 @@ from downbeat.align.formats.collective_events import NO_END, QUEUED
 from downbeat.align.formats.events import nanoseconds
 from downbeat.align.formats.kernels import OF_POINTS
 from downbeat.errors import UsageError
+from downbeat.output.facts import EventsLeftOut
 
 BASE = 1_712_000_000_000_000_000  # ns; in us and as a float, 0.123 more is lost
 
@@ -242,14 +243,14 @@ def test_gloo_names_no_group_but_each_has_two_threads(tmp_path: Path) -> None:
     assert not notes
     # Three threads may be two of one group and one of the other, or the other way round.
     some = kineto(tmp_path / "b.json", *events[:3], kernel(1, "1.000", "1.000"), groups=groups)
-    assert read_all([some])[1] == [f"'{some}': 3 {SEVERAL_GROUPS}"]
+    assert read_all([some])[1] == [EventsLeftOut(str(some), 0, 3, SEVERAL_GROUPS)]
     assert len(only(some).entry) == 1
 
 
 def test_what_is_left_out_of_many_files_is_one_line(tmp_path: Path) -> None:
     queued = event("user_annotation", "nccl:all_reduce", "1.000", "2.000", {})
     files = [kineto(tmp_path / f"{rank}.json", kernel(1, "1.000", "1.000"), queued, rank=rank) for rank in range(3)]
-    assert read_all(files)[1] == [f"'{files[0]}' and 2 more files: 3 {QUEUED}"]
+    assert read_all(files)[1] == [EventsLeftOut(str(files[0]), 2, 3, QUEUED)]
 
 
 def test_calls_without_numbers_of_their_own_match_by_order(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +11,13 @@ from align_worlds import DAY, EPOCH, Run, World, files_apart, some_world
 from downbeat.align.bounds import limits_between, reach
 from downbeat.align.call_order import agreed, contradicted, doubtful, match_by_order
 from downbeat.align.calls import MOST_RATE
-from downbeat.align.clocks import Aligned, align_json, align_traces, calls_of
+from downbeat.align.clocks import Aligned, align_traces, calls_of
 from downbeat.align.matching import Floats
 from downbeat.errors import UsageError
+from downbeat.output.blocks import Line
+from downbeat.output.facts import LastOrClockOff, WaitingForLateRanks
+from downbeat.output.records import plain
+from downbeat.views.alignment import alignment_view
 
 WANDER = 2e-9
 # Two of three worlds have files that begin apart, without sequence numbers.
@@ -229,7 +234,7 @@ def test_what_a_row_says_is_at_one_instant() -> None:
         assert row["bound_s"] * 1e9 == pytest.approx(bound[0])
         assert row["expected_error_s"] * 1e9 == pytest.approx(expected[0])
         assert row["largest_bound_s"] >= row["bound_s"]
-        assert "NaN" not in align_json(aligned)
+        assert "NaN" not in json.dumps(plain(alignment_view(aligned).record))
 
 
 def set_clock(run: Run, rank: int) -> Aligned:
@@ -350,12 +355,25 @@ def test_bounds_grow_away_from_the_calls() -> None:
 @pytest.mark.parametrize("late", [0, 2])
 def test_who_always_comes_late_is_told_by_the_time_in_calls(late: int) -> None:
     run = Run(4, World(ranks=4, op=445e3, late=5e3, always=(late, 1.5e6)))
-    (line,) = [note for note in align_traces(run.traces, WANDER).notes if "leave together" in note]
-    assert f"rank {late} " in line
-    spent = run.exit - run.entry
-    for number in (np.median(spent[:, late]), np.median(np.delete(spent, late, axis=1))):
-        assert f"{number / 1e3:,.4g}" in line
-    assert not [note for note in align_traces(Run(4, World(ranks=4)).traces, WANDER).notes if "leave together" in note]
+    (fact,) = [note for note in align_traces(run.traces, WANDER).notes if isinstance(note, LastOrClockOff)]
+    assert fact.rank == late
+    spent = (run.exit - run.entry) * 1e-9
+    medians = np.median(spent[:, late]), np.median(np.delete(spent, late, axis=1))
+    assert (fact.time_s, fact.others_s) == pytest.approx(medians, rel=5e-5)
+    even = align_traces(Run(4, World(ranks=4)).traces, WANDER)
+    assert not [note for note in even.notes if isinstance(note, LastOrClockOff)]
+
+
+def test_a_rank_that_is_always_late_is_late_only_if_its_clock_is_right() -> None:
+    """Limits on the clocks do not tell whether rank 2 always comes last or its clock is off: the verdict says so."""
+    late = 2
+    run = Run(4, World(ranks=4, op=445e3, late=5e3, always=(late, 1.5e6)))
+    aligned = align_traces(run.traces, WANDER)
+    lead = [block.said for block in alignment_view(aligned).blocks if isinstance(block, Line)][:2]
+    verdict, caveat = lead
+    assert isinstance(verdict, WaitingForLateRanks)
+    assert ([rank.rank for rank in verdict.late], verdict.doubtful) == ([late], (late,))
+    assert isinstance(caveat, LastOrClockOff)
 
 
 def test_a_group_is_its_name_and_its_ranks() -> None:

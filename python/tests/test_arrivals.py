@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,12 +11,27 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.errors import UsageError
+from downbeat.output.blocks import Depth, Line
+from downbeat.output.facts import (
+    LittleWaiting,
+    ModuleAbsent,
+    NothingAnalyzed,
+    RecordsLeftOut,
+    SharedProcessors,
+    SiteNotAnalyzed,
+    SiteNotResolved,
+    SiteWaiting,
+    WaitedForProcessor,
+)
 from downbeat.output.page import render_page
-from downbeat.trace.arrivals import BEYOND, Arrivals, arrivals_of, find_arrivals, percent_text, run_seconds
+from downbeat.output.records import plain, view_record
+from downbeat.output.terminal import WIDTH, view_lines
+from downbeat.output.words import long
+from downbeat.trace.arrivals import BEYOND, Arrivals, arrivals_of, find_arrivals, run_seconds
 from downbeat.trace.calls import match_arrivals, whole_calls
 from downbeat.trace.clocks import Clocks
 from downbeat.trace.file import HEADER, TABLES
-from downbeat.trace.page import make_page, render_arrivals, to_json
+from downbeat.trace.findings import site_facts, waiting_verdict
 from downbeat.trace.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
 from downbeat.trace.phases import Phases
 from downbeat.trace.pictures import STRETCHES
@@ -25,7 +39,7 @@ from downbeat.trace.profile import Profile
 from downbeat.trace.recording import Processes, Recording, Sums, open_recording
 from downbeat.trace.records import Records
 from downbeat.trace.sites import absent_modules, short_line, site_names
-from downbeat.trace.verdict import arrival_sentences, site_sentences
+from downbeat.views.trace import arrivals_view
 from launch_files import packed
 from matplotlib.collections import QuadMesh
 
@@ -186,8 +200,9 @@ def test_who_is_late_is_not_told_where_ranks_are_beyond_the_trace(beyond: int) -
     found = find_arrivals(recording_of(*inner))
     assert found.left_out == {BEYOND[beyond]: 6}
     assert found.sites.frame()[["calls", "sampled", "wait", "beyond"]].to_numpy().tolist() == [[3, 0, 0.0, beyond]]
-    assert "cannot be told" in arrival_sentences(found)[0]
-    assert "is the operation" not in arrival_sentences(found)[0]
+    (site,) = site_facts(found)
+    assert isinstance(site, SiteNotAnalyzed)
+    assert site.reason == BEYOND[beyond]
 
 
 def true_wait(operation: str, entries: np.ndarray, exits: np.ndarray, root: int) -> np.ndarray:
@@ -238,7 +253,7 @@ def test_threads_share_the_time_of_their_rank() -> None:
     found = find_arrivals(recording_of(*calls))
     assert found.sites.frame()["share"].tolist() == pytest.approx([0.5])
     assert found.threads == 8
-    assert json.loads(to_json(found, None))["threads"] == 8
+    assert view_record(arrivals_view(found, ""))["threads"] == 8
 
 
 def test_in_a_scan_ranks_wait_for_those_before_them() -> None:
@@ -260,7 +275,9 @@ def test_nothing_is_called_late_within_the_bound_of_the_clocks() -> None:
     near = recording_of(call([0, 1, 1], [10, 10, 10], bound=0.6 * US))
     found = find_arrivals(near)
     assert found.sites.frame()["apart"].tolist() == [0.0]
-    assert "cannot be told" in arrival_sentences(found)[0]
+    (site,) = site_facts(found)
+    assert isinstance(site, SiteNotResolved)
+    assert site.error_s == pytest.approx(1.2 * US)
     assert found.late_ranks.frame().empty
 
 
@@ -313,9 +330,14 @@ def test_the_verdict_says_where_how_long_and_who() -> None:
     assert site["spread_p50"] == pytest.approx(30 * US)
     assert (site["last_rank"], site["last_share"]) == (2, 0.75)
     assert site["share"] == pytest.approx(100 * time * US / (3 * RUN))
-    (said,) = site_sentences(found)
-    assert f"{percent_text(wait / time)} of that is waiting for late ranks" in said
-    assert f"rank 2 causes {percent_text(58 * 0.75 / wait)} of the waiting" in said
+    (fact,) = site_facts(found)
+    assert isinstance(fact, SiteWaiting)
+    assert (fact.wait, fact.last_calls) == pytest.approx((wait / time, 0.75))
+    assert fact.last_rank == 2
+    assert fact.last_wait == pytest.approx(58 * 0.75 / wait)
+    verdict = waiting_verdict(found)
+    assert isinstance(verdict, LittleWaiting)
+    assert verdict.share == pytest.approx(100 * wait * US / (3 * RUN))
 
 
 def test_calls_that_a_rank_did_not_record_are_left_out_and_counted() -> None:
@@ -326,7 +348,7 @@ def test_calls_that_a_rank_did_not_record_are_left_out_and_counted() -> None:
     assert found.sites.frame()["sampled"].tolist() == [6]
     assert found.sites.frame()["calls"].tolist() == [7]  # 22 of 24 are complete
     assert list(found.left_out.values()) == [5]
-    assert "left out: 5 records" in render_arrivals(found, None, "")
+    assert RecordsLeftOut(5, BEYOND[0]) in arrivals_view(found, "").facts
 
 
 def test_call_sites_are_told_apart_and_come_by_time() -> None:
@@ -350,20 +372,20 @@ def test_a_nonblocking_collective_waits_where_its_completion_is_waited_for() -> 
     assert (rows["overlap"] / US).tolist() == pytest.approx([19, 4])
     found = find_arrivals(recording_of(frame))
     assert found.sites.frame()["time"].tolist() == pytest.approx([49 * US])
-    (said,) = site_sentences(found)
-    assert "MPI_Iallreduce" in said
-    assert "11.5 us later; 61 % of that is waiting for late ranks" in said
-    assert "overlap 11.50" in render_arrivals(found, None, "")
+    (fact,) = site_facts(found)
+    assert isinstance(fact, SiteWaiting)
+    assert (fact.call, fact.later) == ("MPI_Iallreduce", True)
+    assert (fact.overlap_s, fact.wait) == pytest.approx((11.5 * US, 30 / 49))
     # A completion that is there when it is asked for costs nobody a wait, however late a rank came.
     assert matched(waiting([100, 100], [101, 101]))[0]["wait"].tolist() == [0.0, 0.0]
 
 
 def test_without_any_collective_that_is_said() -> None:
     found = find_arrivals(recording_of(call([0, 0], [1, 1], complete=False)))
-    assert "no collective was recorded on all of its ranks" in arrival_sentences(found)[-1]
-    assert "nothing to say" in render_arrivals(found, None, "")
-    assert json.loads(to_json(found, None))["sites"] == []
-    assert "nothing to say" in render_page(make_page(found, "Arrivals", None))
+    view = arrivals_view(found, "Arrivals", depth=Depth.PAGE)
+    assert NothingAnalyzed() in view.facts
+    assert view_record(view)["sites"] == []
+    assert long(NothingAnalyzed()) in render_page(view)
 
 
 def delays_in(text: str) -> np.ndarray:
@@ -403,28 +425,28 @@ def test_representatives_are_recorded_calls_and_stand_for_all() -> None:
 
 def test_the_page_has_every_picture_and_the_table() -> None:
     found = find_arrivals(recording_of(*some_calls()))
-    page = make_page(found, "Arrivals", np.array([5 * US]))
-    names = [picture.name for section in page.sections for picture in section.pictures]
+    page = arrivals_view(found, "Arrivals", np.array([5 * US]), Depth.PAGE)
+    names = [picture.name for picture in page.pictures]
     assert names == ["time-by-rank", "lateness-1", "spread-1", "shape-1", "calls-1"]
-    text = render_page(page)
-    assert "rank 2 causes 9" in text
-    shape = next(one for part in page.sections for one in part.pictures if one.name == "shape-1").numbers
+    assert "rank 2 causes 9" in render_page(page)
+    shape = page.pictures[3].numbers
     assert shape["p50_us"].tolist() == pytest.approx([0, 2, 30])
 
 
 def test_each_row_of_the_map_is_at_its_rank() -> None:
-    page = make_page(find_arrivals(recording_of(*some_calls())), "Arrivals", None)
-    (picture,) = (one for part in page.sections for one in part.pictures if one.name == "lateness-1")
+    page = arrivals_view(find_arrivals(recording_of(*some_calls())), "Arrivals", depth=Depth.PAGE)
+    (picture,) = (picture for picture in page.pictures if picture.name == "lateness-1")
     (mesh,) = (each for each in picture.figure.axes[0].collections if isinstance(each, QuadMesh))
     assert np.asarray(mesh.get_coordinates())[:, 0, 1].tolist() == [-0.5, 0.5, 1.5, 2.5]
 
 
 def test_the_output_fits_80_columns_and_has_the_baseline() -> None:
     found: Arrivals = find_arrivals(recording_of(*some_calls()))
-    lines = render_arrivals(found, np.array([7.5 * US]), "").splitlines()
-    assert max(map(len, lines)) <= 80
+    view = arrivals_view(found, "", np.array([7.5 * US]))
+    lines = view_lines(view)
+    assert max(map(len, lines)) <= WIDTH
     assert any("7.50" in line and "12.00" in line for line in lines)
-    assert json.loads(to_json(found, np.array([7.5 * US])))["sites"][0]["baseline"] == pytest.approx(7.5 * US)
+    assert plain(view_record(view))["sites"][0]["baseline"] == pytest.approx(7.5 * US)  # type: ignore[index]
 
 
 def test_places_are_named_by_what_is_known(tmp_path: Path) -> None:
@@ -438,11 +460,11 @@ def test_places_are_named_by_what_is_known(tmp_path: Path) -> None:
 
 
 def test_a_module_that_is_not_here_or_was_built_again_is_named(tmp_path: Path) -> None:
-    assert "is not here; run downbeat arrivals where it is" in absent_modules({"/nowhere/app": "12"})["/nowhere/app"]
+    assert absent_modules({"/nowhere/app": "12"}) == {"/nowhere/app": ModuleAbsent("/nowhere/app", rebuilt=False)}
     here = str(Path("/proc/self/exe").resolve())
     assert absent_modules({here: "", "not known": ""}) == {}
     found = absent_modules({here: "0123"})
-    assert not found or "was built again since" in found[here]  # nothing without readelf, or without a build-id
+    assert not found or found[here].rebuilt  # nothing without readelf, or without a build-id
 
 
 def test_percentages_are_of_the_whole_run_and_the_sampling_error_is_honest() -> None:
@@ -478,18 +500,21 @@ def test_percentages_are_of_the_whole_run_and_the_sampling_error_is_honest() -> 
 
 
 def test_time_in_other_calls_of_mpi_is_said() -> None:
-    text = render_arrivals(find_arrivals(recording_of(*some_calls())), None, "")
-    (line,) = (line for line in text.splitlines() if line.startswith("point-to-point"))
-    assert line.split() == ["point-to-point", "30", "25.0", "25.0", "(0)", "25.0", "(0)", "0"]
-    assert "single late senders are not known" in text
+    lines = view_lines(arrivals_view(find_arrivals(recording_of(*some_calls())), ""))
+    (line,) = (line for line in lines if line.startswith("point-to-point"))
+    assert line.split() == ["point-to-point", "30", "25.0", "25.0", "(0)", "25.0", "(0)", "0.0"]
 
 
-def test_more_ranks_than_processors_is_said_first() -> None:
+def test_more_ranks_than_processors_comes_after_the_verdict() -> None:
     recording = recording_of(*some_calls())
     busy = recording.processes.replaced(processors=np.full(3, 2), ready=np.array([0.0, 0.1, 0.5]))
-    first, second, *_ = arrival_sentences(find_arrivals(with_tables(recording, processes=busy)))
-    assert first.startswith("3 ranks share 2 processors on node")
-    assert "waited 0.2 s for a processor, rank 2 0.5 s" in second
+    found = find_arrivals(with_tables(recording, processes=busy))
+    shared, waited = found.warnings
+    assert shared == SharedProcessors(recording.processes.host[0], 3, 2)
+    assert isinstance(waited, WaitedForProcessor)
+    assert (waited.mean_s, waited.rank, waited.most_s) == pytest.approx((0.2, 2, 0.5))
+    lead = [block for block in arrivals_view(found, "").blocks if isinstance(block, Line)][:3]
+    assert [block.role for block in lead] == ["answer", "warning", "warning"]
 
 
 def test_the_page_stays_small_however_many_calls_there_are() -> None:
@@ -497,8 +522,9 @@ def test_the_page_stays_small_however_many_calls_there_are() -> None:
     number = np.repeat(np.arange(30_000), 2)
     late = np.random.default_rng(1).lognormal(0, 1, 30_000)[number] * (frame["rank"] == 1) * US
     frame = frame.assign(sequence=number, entry=1e-4 * number + late, exit=1e-4 * number + 30 * US)
-    page = make_page(find_arrivals(recording_of(frame.assign(returned=frame["exit"]))), "Arrivals", None)
-    spread = next(one for part in page.sections for one in part.pictures if one.name == "spread-1").numbers
+    found = find_arrivals(recording_of(frame.assign(returned=frame["exit"])))
+    page = arrivals_view(found, "Arrivals", depth=Depth.PAGE)
+    spread = next(picture for picture in page.pictures if picture.name == "spread-1").numbers
     assert len(spread) == STRETCHES
     assert spread["p100_us"].max() == pytest.approx(late.max() / US)
     assert spread["p50_us"].median() == pytest.approx(1.0, rel=0.1)
@@ -512,5 +538,5 @@ def test_a_program_that_ended_before_its_clocks_were_known_has_no_times(tmp_path
     (tmp_path / "job.trace").write_bytes(packed(0, tables) + packed(1, tables))
     found = find_arrivals(open_recording(tmp_path / "job.trace"))
     assert (found.run, len(found.kinds), len(found.by_rank)) == (0.0, 0, 0)
-    assert "nothing to say" in render_arrivals(found, None, "")
-    assert "nothing to say" in render_page(make_page(found, "Arrivals", None))
+    assert NothingAnalyzed() in arrivals_view(found, "Arrivals").facts
+    assert long(NothingAnalyzed()) in render_page(arrivals_view(found, "Arrivals", depth=Depth.PAGE))

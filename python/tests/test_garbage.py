@@ -38,12 +38,11 @@ from downbeat.run.planning import planned
 from downbeat.run.request import read_request
 from downbeat.text import one_line
 from downbeat.trace.arrivals import find_arrivals
-from downbeat.trace.page import render_arrivals
-from downbeat.trace.trace import trace_lines
 from downbeat.tune import mpich
 from downbeat.tune import sweep as probing
 from downbeat.tune.late_arrivals import read_traces
 from downbeat.views.clocks import clock_file_view
+from downbeat.views.trace import arrivals_view, recording_view
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import script
 from launch_files import ATTRIBUTES, write_trace
@@ -180,8 +179,8 @@ def read_trace(path: Path) -> None:
 
 def read_arrivals(path: Path) -> None:
     trace = downbeat.open_trace(path.parent)
-    trace_lines(trace.recording, path.parent)
-    render_arrivals(find_arrivals(trace.recording), None, "")
+    view_lines(recording_view(trace.recording, path.parent))
+    view_lines(arrivals_view(find_arrivals(trace.recording), ""))
 
 
 def make_kept_build(directory: Path) -> Path:

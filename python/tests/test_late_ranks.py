@@ -8,12 +8,15 @@ import chromium
 import numpy as np
 import pandas as pd
 import pytest
+from downbeat.output.blocks import Depth, Line, Picture, Table
+from downbeat.output.facts import LongerBefore, WaitedBefore, WaitingForLateRanks
 from downbeat.output.page import write_page
+from downbeat.output.terminal import WIDTH, view_lines
 from downbeat.trace.arrivals import Arrivals, arrivals_of, find_arrivals
-from downbeat.trace.balance import MOST_BARS, PARTS, KindTimes, LeastInMessages, RankTimes, bar_lines, least_in_messages
-from downbeat.trace.page import late_frame, make_page, render_arrivals
+from downbeat.trace.balance import PARTS, KindTimes, LeastInMessages, RankTimes, least_in_messages
+from downbeat.trace.findings import waiting_verdict, way_before
 from downbeat.trace.records import short_ticks
-from downbeat.trace.verdict import where_sentence
+from downbeat.views.trace import MOST_BARS, arrivals_view, bar_lines, late_blocks
 from test_arrivals import RUN, US, call, recording_of, records_of
 
 WORK, OPERATION = 50.0, 3.0  # us
@@ -64,7 +67,12 @@ def test_the_late_rank_its_seconds_its_calls_and_its_place_are_those_planted(see
     assert first["after"].endswith("(solve (app+0x20))")
     assert first["takes"] - first["others"] == pytest.approx(truth["delay"] * US, abs=0.2 * US)
     assert first["others"] == pytest.approx(WORK * US, abs=0.2 * US)
-    assert late_frame(found)["seconds_of_the_run"].iloc[0] == pytest.approx(first["wait"] / truth["ranks"])
+    verdict = waiting_verdict(found)
+    assert isinstance(verdict, WaitingForLateRanks)
+    assert (verdict.late[0].rank, verdict.late[0].calls) == (truth["late"], truth["calls"])
+    assert verdict.waited_s * verdict.late[0].share == pytest.approx(first["wait"] / truth["ranks"])
+    (table,) = (block for block in late_blocks(found) if isinstance(block, Table))
+    assert table.frame["caused_s"].iloc[0] == pytest.approx(first["wait"] / truth["ranks"])
 
 
 def test_the_rank_that_costs_most_is_first_not_the_one_that_is_last_most_often() -> None:
@@ -154,8 +162,8 @@ def test_bars_are_as_long_as_times_and_fit() -> None:
     table = pd.DataFrame(dict.fromkeys(PARTS, 0.0), index=range(ranks)).assign(rank=range(ranks))
     table["computing"], table["waiting"] = 0.5, 0.5
     table.loc[7, ["computing", "waiting"]] = [1.0, 0.0]
-    lines = bar_lines(RankTimes.of_frame(table), False, [7], 80)
-    assert max(map(len, lines)) <= 80
+    lines = bar_lines(RankTimes.of_frame(table), False, [7])
+    assert max(map(len, lines)) <= WIDTH
     bars = lines[1 : 1 + MOST_BARS]
     assert sum(line.count(".") == 2 * line.count("#") for line in bars) == 0
     assert sum(line.count("#") == 0 for line in bars) == 1
@@ -168,11 +176,14 @@ def test_the_first_picture_of_the_page_is_where_the_time_goes() -> None:
         for step in range(64)
     ]
     found = find_arrivals(recording_of(*made))
-    page = make_page(found, "Arrivals", None)
-    assert page.found[0].about == ""  # the headline
-    assert page.sections[0].pictures[0].numbers["waiting"].sum() == pytest.approx(64 * 40 * US)
+    page = arrivals_view(found, "Arrivals", depth=Depth.PAGE)
+    first = page.blocks[0]
+    assert isinstance(first, Line)
+    assert first.role == "answer"
+    assert next(block for block in page.blocks if isinstance(block, Picture)) is page.pictures[0]
+    assert page.pictures[0].numbers["waiting"].sum() == pytest.approx(64 * 40 * US)
     assert found.sites.frame()["communicators"].tolist() == ["row"]
-    assert max(map(len, render_arrivals(found, None, "").splitlines())) <= 80
+    assert max(map(len, view_lines(page))) <= WIDTH
 
 
 @pytest.mark.thorough
@@ -180,7 +191,7 @@ def test_the_first_picture_of_the_page_is_where_the_time_goes() -> None:
 @pytest.mark.parametrize("ranks", [2, 64])
 def test_the_headline_and_the_time_by_rank_are_on_the_first_screen(ranks: int, tmp_path: Path) -> None:
     made = [call([0] * (ranks - 1) + [4000], [4010] * ranks, sequence=step, begin=0.02 * step) for step in range(50)]
-    write_page(tmp_path / "page.html", make_page(find_arrivals(recording_of(*made)), "Arrivals", None))
+    write_page(tmp_path / "page.html", arrivals_view(find_arrivals(recording_of(*made)), "Arrivals", depth=Depth.PAGE))
     for width, dark in ((1280, False), (420, True)):
         seen = chromium.look(tmp_path / "page.html", tmp_path, width, dark=dark)
         assert seen["width"] <= width
@@ -234,11 +245,11 @@ def test_who_waited_for_a_message_is_not_said_to_compute_longer() -> None:
     found = find_arrivals(recording_of(*made))
     first = found.late_ranks.frame().iloc[0]
     assert (first["rank"], first["inside"], first["inside_others"]) == (1, pytest.approx(100 * US), 0.0)
-    assert "waited for another rank itself" in where_sentence(found.late_ranks, 0)
+    assert isinstance(way_before(found.late_ranks, 0), WaitedBefore)
     made = [one.assign(elsewhere=0.0) for one in made]
-    said = where_sentence(find_arrivals(recording_of(*made)).late_ranks, 0)
-    assert said
-    assert "another rank itself" not in said
+    fact = way_before(find_arrivals(recording_of(*made)).late_ranks, 0)
+    assert type(fact) is LongerBefore
+    assert fact.takes_s - fact.others_s == pytest.approx(100 * US)
 
 
 def test_short_ticks_are_shifted_as_they_say() -> None:

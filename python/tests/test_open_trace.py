@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.output.blocks import Depth, Heading
+from downbeat.output.facts import MixedPhases, PhaseNotEnded, PhaseOnSomeRanks, PhaseUnbalanced, RunAndAccuracy
 from downbeat.trace.arrivals import find_arrivals, of_phase
 from downbeat.trace.clocks import Clocks, expected_errors, global_times
 from downbeat.trace.command import Setter
@@ -22,10 +24,10 @@ from downbeat.trace.file import (
     read_job,
     read_sections,
 )
-from downbeat.trace.page import make_page, render_arrivals
 from downbeat.trace.phases import Phases, ended_names, mixed_calls, phase_paths, phase_problems
 from downbeat.trace.start import preloaded
 from downbeat.trace.trace import open_trace
+from downbeat.views.trace import arrivals_view
 from launch_files import packed, write_trace
 from test_arrivals import US, call, recording_of, records_of, with_tables
 
@@ -196,15 +198,9 @@ def test_a_name_that_nobody_ends_is_in_no_path() -> None:
 
 def test_what_is_wrong_with_phases_is_said_once_each() -> None:
     said = phase_problems([section(SOLVER, CHANCE, HALO), section(SOLVER, (*HALO[:-2], 1, b"halo"), rank=1)])
-    assert len(said) == 2
-    assert said[0].startswith(
-        "MPI_Pcontrol(1, 'by chance') came 3 times on 1 rank and no MPI_Pcontrol(-1, 'by chance')"
-    )
-    assert "phase 'halo' has 10 begins and 8 ends" in said[1]
-    assert "2 by the end of the program" in said[1]
-    assert phase_problems([section(SOLVER), section(rank=1)]) == [
-        "phase 'solver' was begun on 1 of 2 ranks only: 0"
-    ]  # fmt: skip
+    unended = PhaseUnbalanced("halo", begins=10, ends=8, cut=0, unended=2, strays=0)
+    assert said == [PhaseNotEnded("by chance", begins=3, ranks=1), unended]
+    assert phase_problems([section(SOLVER), section(rank=1)]) == [PhaseOnSomeRanks("solver", (0,), 2)]
 
 
 @pytest.mark.parametrize(("phases", "used"), [([HALO], 0), ([SOLVER], 2)])
@@ -216,8 +212,7 @@ def test_numbers_beyond_the_table_are_damage(phases: list[tuple[object, ...]], u
 def test_ranks_in_different_phases_are_said() -> None:
     phases = records_of(call([0] * 4, [1] * 4, phase=["a", "a", "", "b"])).phase
     ranks = np.array([0, 1, 0, 1])
-    (said,) = mixed_calls(phases, ranks, np.array([0, 2]))
-    assert said.startswith("in 1 call ranks are in different phases, e.g. rank 0 in no phase, rank 1 in 'b'")
+    assert mixed_calls(phases, ranks, np.array([0, 2])) == [MixedPhases(1, 0, "", 1, "b")]
     assert not mixed_calls(phases[:2], ranks[:2], np.array([0]))
 
 
@@ -243,8 +238,9 @@ def test_each_phase_has_its_late_rank_and_what_it_costs() -> None:
     assert halo.run == pytest.approx(0.05)
     assert list(halo.sites.frame()["share"]) == pytest.approx([320 * US / 0.1])
     assert halo.calls.frame()["site"].tolist() == [0]
-    assert "phase 'halo', mean of ranks" in render_arrivals(halo, None, "")
-    assert "Phases" in [part.title for part in make_page(halo, "page", None).sections]
+    view = arrivals_view(halo, "page", depth=Depth.PAGE)
+    assert [fact.phase for fact in view.facts if isinstance(fact, RunAndAccuracy)] == ["halo"]
+    assert "Phases" in [block.text for block in view.blocks if isinstance(block, Heading)]
     assert of_phase(found, "solve").sites.frame()["calls"].sum() == 2
     with pytest.raises(UsageError, match="no phase 'halt'; phases: 'solve', 'solve > halo', 'write'"):
         of_phase(found, "halt")

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from downbeat.errors import DownbeatError
 from downbeat.output.blocks import (
+    Characters,
     Command,
     Depth,
     Folded,
@@ -29,13 +30,15 @@ from downbeat.output.blocks import (
     View,
 )
 from downbeat.output.facts import Fact
-from downbeat.output.fields import Field, digits, span
+from downbeat.output.fields import Field, declared_fields, digits, span
 from downbeat.output.markdown import markdown_lines, notebook_html
 from downbeat.output.page import MOST_ROWS, csv_html, render_page, shown_columns, table_html, write_page
-from downbeat.output.records import view_record
+from downbeat.output.records import plain, table_rows, view_record
 from downbeat.output.terminal import WIDTH, block_lines, view_lines
 from downbeat.output.words import long, short
 from downbeat.report.style import new_figure
+from downbeat.tables import Floats, Ints, column
+from downbeat.tables import Table as Record
 from downbeat.text import counted, listed
 
 NASTY = "<script>alert('&')</script>"
@@ -239,3 +242,50 @@ def test_a_terminal_is_as_wide_as_it_is() -> None:
     words = " ".join(["word"] * 60)
     lines = block_lines([Line(words, "answer"), Line(words, "warning"), Terms((("name", words),), depth=Depth.TEXT)])
     assert max(map(len, lines)) <= WIDTH
+
+
+class Times(Record):
+    """A record type of this test."""
+
+    rank: Ints = column("of the process")
+    wait_s: Floats = column("time of waiting; NaN: not known", "s")
+    rate: Floats = column("of the clock", "1")
+
+
+def test_units_and_meanings_of_columns_are_those_declared() -> None:
+    times = Times(rank=np.array([0, 1]), wait_s=np.array([1.5e-6, np.nan]), rate=np.array([2e-6, -1e-7]))
+    fields = declared_fields(Times.columns(), {"rank": "number", "wait_s": "time", "rate": "ppm"}, ["rank"])
+    assert [(field.heading, field.meaning) for field in fields.values()] == [
+        ("rank", ""),
+        ("wait [us]", "time of waiting"),
+        ("rate [ppm]", "of the clock"),
+    ]
+    lines = block_lines([Table("", times.frame(), fields)])
+    assert [line.split() for line in lines[1:3]] == [["0", "1.500", "2.0000"], ["1", "-", "-0.1000"]]
+    assert table_rows(times.frame().assign(wait_s=[np.inf, 1.0]))[1] == {"rank": 1, "wait_s": 1.0, "rate": -1e-7}
+    assert plain(table_rows(times.frame().assign(wait_s=np.inf)))[0]["wait_s"] is None  # type: ignore[index]
+
+
+def test_a_title_stands_above_its_row_where_both_do_not_fit_into_a_line() -> None:
+    fields = {"name": Field("name", "title"), "a": Field("a", "number"), "b": Field("b", "number")}
+    frame = pd.DataFrame({"name": ["x" * WIDTH, "y"], "a": [1, 2], "b": [3, 4]})
+    assert block_lines([Table("", frame, fields)]) == ["a  b", "x" * WIDTH, "1  3", "y", "2  4"]
+    short_names = frame.assign(name=["x", "y"])
+    assert block_lines([Table("", short_names, fields)])[1:] == ["x      1  3", "y      2  4"]
+    wide = frame.assign(b=["9" * WIDTH, "8"])
+    assert block_lines([Table("", wide, fields, choices=[["a", "b"], ["a"]])])[0] == "a"
+
+
+def test_a_command_stands_beside_its_purpose_where_both_fit() -> None:
+    assert block_lines([Command(("ls",), "next")]) == ["next: ls"]
+    assert block_lines([Command(("ls", "cd"), "next")]) == ["next:", "  ls", "  cd"]
+    assert len(block_lines([Command(("x" * WIDTH,), "next")])) == 2
+
+
+def test_pictures_of_characters_are_for_terminals() -> None:
+    picture = Characters(("##", "#"))
+    assert block_lines([picture]) == ["##", "#"]
+    assert "##" not in render_page(View("t", (picture,)))
+    assert block_lines([Table("", pd.DataFrame({"a": [1, 2, 3]}), most=1, noun="rows", more="on the page")])[-1] == (
+        "2 more rows: on the page"
+    )

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.trace.arrivals import find_arrivals
-from downbeat.trace.verdict import baseline_command
+from downbeat.trace.baseline import baseline_command
 from test_arrivals import call, recording_of
 
 pytestmark = pytest.mark.thorough

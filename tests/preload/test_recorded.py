@@ -11,6 +11,7 @@ from typing import Any
 import downbeat
 import numpy as np
 import pytest
+from downbeat.output.facts import MixedPhases, PhaseNotEnded, PhaseOnSomeRanks, PhaseUnbalanced
 from downbeat.run.bench import built
 from downbeat.run.libraries import LIBRARIES
 from downbeat.trace.arrivals import Arrivals, find_arrivals
@@ -63,7 +64,7 @@ def test_who_is_late_in_which_phase_is_what_was_planned(mpi: str, tmp_path: Path
     sites = found.sites.frame().set_index("phase")
     assert sites["calls"].to_dict() == {SOLVER: STEPS, WRITING: STEPS, "": 10}
     assert sites["name"].nunique() == 1
-    assert not any("phase" in note for note in found.notes)
+    assert not any(isinstance(note, (PhaseUnbalanced, PhaseOnSomeRanks, MixedPhases)) for note in found.notes)
 
     content = arrivals(tmp_path, "--phase", "input and output")
     assert content["phase"] == "input and output"
@@ -89,15 +90,14 @@ def arrivals(directory: Path, *options: str) -> dict[str, Any]:
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_phases_that_cross_or_differ_are_said(mpi: str, tmp_path: Path) -> None:
     trace = trace_of(tmp_path / "trace", mpi, [program(mpi, "phases"), "wrong"])
-    said = {problem.split("'")[1]: problem for problem in phase_problems(trace.sections)}
-    assert "6 begins and 6 ends: 6 begins were ended by the end of the phase around it" in said["inner"]
-    assert "0 begins and 2 ends" in said["stray"]
-    assert said["alone"] == "phase 'alone' was begun on 1 of 2 ranks only: 0"
-    assert "4 begins and 2 ends: 0 begins" in said["open"]
-    assert "2 by the end of the program" in said["open"]
-    assert "outer" not in said
-    (note,) = [note for note in find_arrivals(trace.recording).notes if "different phases" in note]
-    assert note.startswith("in 1 call ranks are in different phases, e.g. rank 0 in 'even', rank 1 in 'odd'")
+    unbalanced = {fact.phase: fact for fact in phase_problems(trace.sections) if isinstance(fact, PhaseUnbalanced)}
+    assert (unbalanced["inner"].begins, unbalanced["inner"].ends, unbalanced["inner"].cut) == (6, 6, 6)
+    assert (unbalanced["stray"].begins, unbalanced["stray"].ends) == (0, 2)
+    assert unbalanced["open"] == PhaseUnbalanced("open", begins=4, ends=2, cut=0, unended=2, strays=0)
+    assert "outer" not in unbalanced
+    assert PhaseOnSomeRanks("alone", (0,), 2) in phase_problems(trace.sections)
+    (note,) = [note for note in find_arrivals(trace.recording).notes if isinstance(note, MixedPhases)]
+    assert note == MixedPhases(1, 0, "even", 1, "odd")
     command = [sys.executable, "-m", "downbeat", "arrivals", str(tmp_path / "trace"), "--phase", "solvere"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -113,7 +113,7 @@ def test_a_call_without_a_name_is_none_whatever_the_register_has(mpi: str, tmp_p
     assert list(records["phase"]) == ["solver", "", "end"]
     assert list(records["sequence"]) == [0, 1, 3]
     (problem,) = phase_problems(trace.sections)
-    assert problem.startswith("MPI_Pcontrol(1, 'by chance') came 2 times on 2 ranks and no MPI_Pcontrol(-1, ")
+    assert problem == PhaseNotEnded("by chance", begins=2, ranks=2)
 
 
 def test_mpi4py_stops_and_goes_on(tmp_path: Path) -> None:

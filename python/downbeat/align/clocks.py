@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,26 +11,35 @@ import pandas as pd
 
 from downbeat.align.axis import Axis, find_axis
 from downbeat.align.calls import SLEW_RATE, Integers, RankTrace
-from downbeat.align.matching import ORDERING, TO_ALL, Floats, GroupCalls, match, some_of, tied_groups
+from downbeat.align.matching import ORDERING, TO_ALL, Floats, GroupCalls, match, tied_groups
 from downbeat.align.movements import Movement
 from downbeat.errors import UsageError
+from downbeat.output.facts import (
+    CallsContradict,
+    CallsOverlap,
+    ClockMoved,
+    CommonAxis,
+    Fact,
+    LastOrClockOff,
+    NoBound,
+    RankAlone,
+    SeparateAxis,
+    WideBounds,
+)
 from downbeat.tables import Ints, Table, Texts, Words, column
-from downbeat.text import MICROSECONDS, counted
+from downbeat.text import counted
 from downbeat.trace.arrivals import Arrivals, arrivals_of
 from downbeat.trace.balance import times_of_ranks
 from downbeat.trace.clocks import NS
-from downbeat.trace.page import rows_of
 from downbeat.trace.records import Records
 
 FEWEST_RANKS = 2
-LIMIT = 3.0
-NOTE_WIDTH = 80
+STANDARD_ERRORS = 3  # within which nobody is called late
 FEWEST_CALLS = 10
 ALWAYS_LATE = 0.95  # of the calls
 CLEARLY = 1.1  # times as long
 CLEAR_RATE = 5.0  # standard errors that a rate is from 0
 KNOWN_RATE = 1e-6  # an error of less says something even of a rate of 0
-BROKEN = "they do not belong together, a clock was set, or rates differ by more than {:.0f} ppm"
 WIDE = 1e-3  # s: less is no wider than what operations take
 WIDER = 3.0  # times the bound in the middle of the run: that clocks may be steered between calls is worth a line
 
@@ -44,8 +51,10 @@ class RankClocks(Table):
     host: Texts = column("name of the host; empty: not known")
     axis: Ints = column("the rank whose clock is the axis")
     calls: Ints = column("calls that tie the clock to it", "1")
-    offset_s: Floats = column("the clock, before its axis", "s")
-    rate: Floats = column("clock skew, mean over the run; NaN: not known to 1 ppm or to a fifth of it", "1")
+    offset_s: Floats = column("the clock against its axis: positive if it is ahead", "s")
+    rate: Floats = column(
+        "by how much the clock is too fast, mean over the run; NaN: not known to 1 ppm or to a fifth of it", "1"
+    )
     rate_error: Floats = column("standard error of it", "1")
     bound_s: Floats = column("largest possible error of the offset; NaN: a call of the rank has none", "s")
     expected_error_s: Floats = column("standard error of the offset", "s")
@@ -68,7 +77,7 @@ class Aligned:
     axes: tuple[Axis, ...]
     groups: tuple[GroupCalls, ...]
     ranks: RankClocks
-    notes: tuple[str, ...]
+    notes: tuple[Fact, ...]
     movements: tuple[dict[str, float], ...] = ()
 
     def correct(self, rank: int, times: Integers) -> tuple[Integers, Floats, Floats]:
@@ -78,6 +87,13 @@ class Aligned:
     def axis_of(self, rank: int) -> Axis:
         """Returns the axis of a rank, the first one if it has none."""
         return next((axis for axis in self.axes if rank in axis.ranks), self.axes[0])
+
+    @property
+    def axis(self) -> CommonAxis:
+        """Whose clock the axis is, and for which clocks the bounds hold."""
+        first = self.axes[0]
+        steered = first.steering is not None
+        return CommonAxis(int(first.ranks[0]), steered, SLEW_RATE, float(first.most_rate), float(first.curve) / NS)
 
     def corrected(self, rank: int, times: Integers) -> Integers:
         """Returns times of a rank's clock, ns, on its axis."""
@@ -109,33 +125,24 @@ def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = Fal
     axes = tuple(find_axis(tied, wander, steered) for tied in tied_groups(known))
     rows = [rank_row(axis, known, trace) for trace in traces for axis in axes if trace.rank in axis.ranks]
     alone = [trace for trace in traces if not any(trace.rank in axis.ranks for axis in axes)]
-    notes += [f"rank {one.rank}: has no collective with another rank" for one in alone]
-    for axis in axes[1:]:
-        named = some_of(axis.ranks.tolist())
-        notes.append(
-            f"rank {named}: no collective ties them to rank {axes[0].ranks[0]}; "
-            f"they are on an axis of their own, the clock of rank {axis.ranks[0]}"
-        )
+    notes += [RankAlone(trace.rank) for trace in alone]
+    first = int(axes[0].ranks[0])
+    notes += [SeparateAxis(tuple(axis.ranks.tolist()), first) for axis in axes[1:]]
     unknown = dict.fromkeys((each.name for each in RankClocks.columns()), np.nan)
     rows += [unknown | {"rank": one.rank, "host": one.host, "axis": one.rank, "calls": 0} for one in alone]
     if steered:
-        notes += [line for axis in axes for line in movement_lines(axis, traces)]
+        notes += [fact for axis in axes for fact in clock_movements(axis, traces)]
     table = RankClocks.of_rows(sorted(rows, key=lambda row: row["rank"]))
     if any(map(overlaps, traces)):
-        notes.append("calls of a rank overlap: their shares of the run may add up to more than 100 %")
+        notes.append(CallsOverlap())
     set_apart = {int(axis.ranks[one.place]) for axis in axes for one in axis.conflicts}
     set_apart |= {int(rank) for axis in axes for rank in axis.ranks[axis.torn.any(axis=1)]}
     known_loose = set_apart.union(one.rank for one in alone)
-    loose = [rank for rank in table.rank[np.isnan(table.bound_s)] if rank not in known_loose]
+    loose = [rank for rank in table.rank[np.isnan(table.bound_s)].tolist() if rank not in known_loose]
     if loose:
-        why = " or do not show whether it was steered (--steady-clocks takes it that it was not)" if steered else ""
-        notes.append(
-            f"rank {some_of(loose)}: no bound: calls limit the clock from one side only, or not always,{why}".rstrip(
-                ","
-            )
-        )
+        notes.append(NoBound(tuple(loose), steered))
     if steered:
-        notes += wider_lines(known, wander, table)
+        notes += wide_bounds(known, wander, table)
     notes += always_last(known)
     moved = [(axis, one) for axis in axes if axis.steering for one in axis.steering.movements]
     movements = tuple(
@@ -143,26 +150,21 @@ def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = Fal
         for axis, one in moved
         for begin, end in [times_of(axis, traces, one)]
     )
-    notes += [line for axis in axes for line in conflict_lines(axis)]
+    notes += [fact for axis in axes for fact in contradictions(axis)]
     return Aligned(axes, tuple(known), table, tuple(notes), movements)
 
 
-def movement_lines(axis: Axis, traces: Sequence[RankTrace]) -> list[str]:
-    """Returns a line for each clock that moved otherwise than by its rate."""
-    lines = []
-    for one in axis.steering.movements if axis.steering else ():
-        begin, end = times_of(axis, traces, one)
-        inside = (axis.nodes >= one.begin) & (axis.nodes <= one.end)
-        torn = bool(
-            axis.torn[one.place or slice(None)][..., inside].any()
-        )  # the first rank's clock is everybody's axis
-        against = f" against rank {axis.ranks[0]}'s" if len(axis.ranks) == 2 else ""
-        lines.append(
-            f"rank {axis.ranks[one.place]}'s clock moved by {one.by / 1e3:,.4g} us{against} between {begin:.6g} s and "
-            f"{end:.6g} s after its first call: it was slewed or set; "
-            + ("no bound there" if torn else "errors there have that")
-        )
-    return lines
+def clock_movements(axis: Axis, traces: Sequence[RankTrace]) -> list[Fact]:
+    """The clocks that moved otherwise than by their rates."""
+    facts: list[Fact] = []
+    for movement in axis.steering.movements if axis.steering else ():
+        begin, end = times_of(axis, traces, movement)
+        inside = (axis.nodes >= movement.begin) & (axis.nodes <= movement.end)
+        # The first rank's clock is everybody's axis.
+        torn = bool(axis.torn[movement.place or slice(None)][..., inside].any())
+        against = int(axis.ranks[0]) if len(axis.ranks) == 2 else None
+        facts.append(ClockMoved(int(axis.ranks[movement.place]), against, movement.by * NS, begin, end, torn))
+    return facts
 
 
 def times_of(axis: Axis, traces: Sequence[RankTrace], movement: Movement) -> tuple[float, float]:
@@ -173,8 +175,8 @@ def times_of(axis: Axis, traces: Sequence[RankTrace], movement: Movement) -> tup
     return (movement.begin - first) * NS, (movement.end - first) * NS
 
 
-def wider_lines(groups: Sequence[GroupCalls], wander: float, table: RankClocks) -> list[str]:
-    """Returns a line on bounds that are wide only because clocks may be steered."""
+def wide_bounds(groups: Sequence[GroupCalls], wander: float, table: RankClocks) -> list[Fact]:
+    """The largest bound, if it is wide only because clocks may be steered; else none."""
     wide, middle = (float(np.fmax.reduce(bounds)) for bounds in (table.largest_bound_s, table.bound_s))
     if not wide > max(WIDER * middle, WIDE):
         return []
@@ -188,10 +190,7 @@ def wider_lines(groups: Sequence[GroupCalls], wander: float, table: RankClocks) 
             largest = max(largest, float(axis.correct(rank, times)[1].max()) * NS)
     if not largest < wide / WIDER:
         return []
-    return [
-        f"the largest bound, {wide * MICROSECONDS:,.4g} us, is as wide as NTP may slew a clock where calls are far "
-        f"apart; if nobody steers these clocks, --steady-clocks gives {largest * MICROSECONDS:,.4g} us"
-    ]
+    return [WideBounds(wide, largest)]
 
 
 def rank_row(axis: Axis, groups: Sequence[GroupCalls], trace: RankTrace) -> dict[str, Any]:
@@ -225,13 +224,12 @@ def rank_row(axis: Axis, groups: Sequence[GroupCalls], trace: RankTrace) -> dict
     }
 
 
-def always_last(groups: Sequence[GroupCalls]) -> list[str]:
-    """Returns a line for each group and operation in which one rank always spends the least time.
+def always_last(groups: Sequence[GroupCalls]) -> list[Fact]:
+    """The rank that spends the least time in nearly all calls, of each group and operation that has such a rank.
 
-    That rank is late at each call, or its clock is off: the limits allow both. How long a rank is in a call needs no
-    clock of others.
+    How long a rank is in a call needs no clock of others.
     """
-    lines = []
+    facts: list[Fact] = []
     for group in groups:
         for operation in np.unique(group.operation[np.isin(group.operation, TO_ALL)]):
             rows = (group.operation == operation) & ~group.missing.any(axis=1)
@@ -239,15 +237,12 @@ def always_last(groups: Sequence[GroupCalls]) -> list[str]:
             if len(spent) < FEWEST_CALLS or group.unsure.any():
                 continue
             fewest = int(np.argmin(np.median(spent, axis=0)))
-            own, rest = spent[:, fewest], np.delete(spent, fewest, axis=1)
-            if (own < rest.min(axis=1)).mean() >= ALWAYS_LATE and np.median(rest) >= CLEARLY * np.median(own):
-                times = (f"{np.median(one) / 1e3:,.4g}" for one in (own, rest))
-                lines.append(
-                    f"group {group.name}, {operation}: whether rank {group.ranks[fewest]} comes last or its clock is "
-                    f"off cannot be told from limits on the clocks; it spends {next(times)} us in each call, the "
-                    f"others {next(times)}: so it comes last, if they leave together"
-                )
-    return lines
+            least, others = spent[:, fewest], np.delete(spent, fewest, axis=1)
+            times = float(np.median(least)), float(np.median(others))
+            if (least < others.min(axis=1)).mean() >= ALWAYS_LATE and times[1] >= CLEARLY * times[0]:
+                rank = int(group.ranks[fewest])
+                facts.append(LastOrClockOff(group.name, str(operation), rank, times[0] * NS, times[1] * NS))
+    return facts
 
 
 def overlaps(trace: RankTrace) -> bool:
@@ -264,24 +259,25 @@ def calls_of(group: GroupCalls, rank: int) -> Integers:
     return group.entry[:, column][~group.missing[:, column]]
 
 
-def conflict_lines(axis: Axis) -> list[str]:
-    """Returns a line for each conflict."""
-    lines = []
-    for conflict in axis.conflicts:
-        calls = " and ".join(f"call {number} of {name}" for name, number in conflict.calls) or "calls"
-        rank, other = axis.ranks[conflict.place], axis.ranks[conflict.other]
-        lines.append(
-            f"rank {rank} against rank {other}: {calls} contradict each other by {conflict.by_ns / 1e3:.3g} us: "
-            f"{BROKEN.format(axis.most_rate * 1e6)}; no bound there"
+def contradictions(axis: Axis) -> list[Fact]:
+    """The calls that contradict each other."""
+    return [
+        CallsContradict(
+            int(axis.ranks[conflict.place]),
+            int(axis.ranks[conflict.other]),
+            tuple((name, int(number)) for name, number in conflict.calls),
+            conflict.by_ns * NS,
+            axis.most_rate,
         )
-    return lines
+        for conflict in axis.conflicts
+    ]
 
 
 def late_or_slow(aligned: Aligned) -> Arrivals:
     """Returns who is late at the calls that all ranks of their group have.
 
     The hard bound is about as large as the fastest call and would forbid every verdict on a short one: nobody is called
-    late within `LIMIT` expected errors.
+    late within `STANDARD_ERRORS` expected errors.
     """
     records = Records.joined(
         records_of(aligned, group, place) for group in aligned.groups for place in range(len(group.ranks))
@@ -292,7 +288,7 @@ def late_or_slow(aligned: Aligned) -> Arrivals:
     run = float(end.max())
     found = arrivals_of(records, run, len(aligned.ranks))
     by_rank = times_of_ranks(found.rows, found.calls, found.sites, run, found.kinds)
-    return replace(found, by_rank=by_rank, bound_is=f", {LIMIT:.0f} expected errors")
+    return replace(found, by_rank=by_rank)
 
 
 def records_of(aligned: Aligned, group: GroupCalls, place: int) -> Records:
@@ -323,7 +319,7 @@ def records_of(aligned: Aligned, group: GroupCalls, place: int) -> Records:
         returned=(end - origin).astype(float),
         waited=np.full(count, np.nan),
         exit=(end - origin).astype(float),
-        bound=np.minimum(hard, LIMIT * np.fmax(error, at_end)) * NS,
+        bound=np.minimum(hard, STANDARD_ERRORS * np.fmax(error, at_end)) * NS,
         elsewhere=np.full(count, np.nan),
         module=same(group.name),
         offset=np.zeros(count, dtype=np.int64),
@@ -337,58 +333,3 @@ def records_of(aligned: Aligned, group: GroupCalls, place: int) -> Records:
         phase=same(""),
         complete=np.ones(count, dtype=bool),
     )
-
-
-def align_table(aligned: Aligned) -> str:
-    """Returns the table that is printed."""
-    columns = [(16, "offset", "s"), (10, "rate", "ppm"), (9, "+-", "ppm"), (12, "bound", "us")]
-    columns += [(15, "expected error", "us"), (8, "calls", "")]
-    lines = [f"{'rank':>6} " + " ".join(f"{name:>{width}}" for width, name, _ in columns) + "  host"]
-    lines.append((" " * 7 + " ".join(f"{unit:>{width}}" for width, _, unit in columns)).rstrip())
-    clocks = aligned.ranks
-    for at in range(len(clocks)):
-        shown = (
-            figure(clocks.offset_s[at], 1, 9),
-            figure(clocks.rate[at], 1e6, 4),
-            figure(clocks.rate_error[at], 1e6, 4),
-            figure(clocks.bound_s[at], MICROSECONDS, 2, "none"),
-            figure(clocks.expected_error_s[at], MICROSECONDS, 3),
-            str(clocks.calls[at]),
-        )
-        numbers = " ".join(f"{number:>{width}}" for (width, *_), number in zip(columns, shown, strict=True))
-        lines.append(f"{clocks.rank[at]:>6} {numbers}  {clocks.host[at]}".rstrip())
-    lines += textwrap.wrap(axis_line(aligned), NOTE_WIDTH)
-    notes = [part for note in aligned.notes for part in textwrap.wrap(note, NOTE_WIDTH, subsequent_indent="  ")]
-    return "\n".join([*lines, *notes])
-
-
-def axis_line(aligned: Aligned) -> str:
-    """Returns whose clock the axis is, and for which clocks the bounds hold."""
-    axis = aligned.axes[0]
-    if axis.steering is None:
-        domain = (
-            f"that nobody steers: rates differ by up to {axis.most_rate * 1e6:.0f} ppm and change by up to "
-            f"{axis.curve * 1e9:.1g} per s"
-        )
-    else:
-        fastest = f"{SLEW_RATE * 1e6:.0f} ppm"
-        domain = f"that NTP slews by up to {fastest}; faster movements are named where ends of calls show them"
-    return f"the axis is the clock of rank {axis.ranks[0]}; bounds hold for clocks {domain}"
-
-
-def figure(value: float, unit: float, places: int, unknown: str = "-") -> str:
-    """A number as it is printed."""
-    return unknown if np.isnan(value) else f"{round(value * unit, places) + 0.0:.{places}f}"
-
-
-def align_json(aligned: Aligned) -> str:
-    """Returns the clocks as JSON, null where nothing is known."""
-    content = {
-        "schema_version": 1,
-        "reference_rank": int(aligned.axes[0].ranks[0]),
-        "steered": aligned.axes[0].steering is not None,
-        "movements": aligned.movements,
-        "ranks": rows_of(aligned.ranks),
-        "notes": aligned.notes,
-    }
-    return json.dumps(content, indent=2, allow_nan=False) + "\n"

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from downbeat.align.call_order import match_by_order
 from downbeat.align.calls import Calls, Integers, RankTrace
 from downbeat.data.collectives import collectives
-from downbeat.text import counted
+from downbeat.output.facts import (
+    CallsOfOneRank,
+    Fact,
+    MatchedByOrder,
+    OnlyRankOfGroup,
+    OperationsDiffer,
+    OrderNotKnown,
+    RanksWithoutPartner,
+    RanksWithoutTrace,
+    RepeatedCalls,
+)
 
 TO_ALL = collectives("all", limits_clocks=True)
 FROM_ROOT = collectives("from root", limits_clocks=True)
@@ -61,16 +71,16 @@ class GroupCalls:
         return there & (at_all | up | (down & is_root)), there & (at_all | down | (up & is_root))
 
 
-def match(traces: Sequence[RankTrace]) -> tuple[list[GroupCalls], list[str]]:
-    """Returns the groups of two ranks and more, and the calls left out, a line each.
+def match(traces: Sequence[RankTrace]) -> tuple[list[GroupCalls], list[Fact]]:
+    """The groups of two ranks and more, and the calls left out.
 
     Calls with sequence numbers match by them. Calls without match by their order, as long as operations agree.
     """
-    groups, notes = [], []
+    groups, notes = [], list[Fact]()
     for name, mine in members_of(traces):
         if len(mine) < 2:
             if len(mine[0][1].entry):
-                notes.append(f"group {name}: only rank {mine[0][0]} has calls of it ({len(mine[0][1].entry)})")
+                notes.append(OnlyRankOfGroup(name, mine[0][0], len(mine[0][1].entry)))
             continue
         group, left_out = match_group(name, mine)
         notes += left_out
@@ -120,13 +130,13 @@ def tied_groups(groups: Sequence[GroupCalls]) -> list[list[GroupCalls]]:
     return [together for _, together in sorted(tied, key=lambda one: min(one[0]))]
 
 
-def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupCalls, list[str]]:
+def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupCalls, list[Fact]]:
     """Returns the calls of a group that two ranks or more have, and the calls left out."""
     ranks = np.array([rank for rank, _ in members])
     keys, unsure, notes = keys_of(name, members)
     without = sorted({rank for _, calls in members for rank in calls.ranks} - set(ranks.tolist()))
     if without:
-        notes.append(f"group {name}: no trace of rank {some_of(without)}; waiting for it counts as the operation")
+        notes.append(RanksWithoutTrace(name, tuple(without)))
     number = np.unique(np.concatenate(keys))
     number = number[number >= 0]
     shape = (len(number), len(members))
@@ -143,17 +153,16 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupC
     differ = ((words != operation[:, None]) & ~missing).any(axis=1)
     if differ.any():
         first = int(np.argmax(differ))
-        seen = ", ".join(sorted(set(words[first][~missing[first]])))
-        count = counted(int(differ.sum()), "call")
-        notes.append(f"group {name}: {count} with different operations, first call {number[first]}: {seen}")
+        seen = tuple(sorted({str(word) for word in words[first][~missing[first]]}))
+        notes.append(OperationsDiffer(name, int(differ.sum()), int(number[first]), seen))
     alone = (~missing).sum(axis=1) < 2
     if (alone & ~differ).any():
-        notes.append(f"group {name}: {counted(int((alone & ~differ).sum()), 'call')} of one rank only")
+        notes.append(CallsOfOneRank(name, int((alone & ~differ).sum())))
     keep = ~differ & ~alone
     # A rank without a call that another one has is tied to nobody.
     tied = ~missing[keep].all(axis=0)
     if keep.any() and not tied.all():
-        notes.append(f"group {name}: no call of rank {some_of(ranks[~tied].tolist())} is a call of another rank")
+        notes.append(RanksWithoutPartner(name, tuple(ranks[~tied].tolist())))
     both = np.ix_(keep, tied)
     group = GroupCalls(
         name,
@@ -170,17 +179,17 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupC
     return group, notes
 
 
-def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integers], NDArray[np.bool_], list[str]]:
+def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integers], NDArray[np.bool_], list[Fact]]:
     """Returns a number for each call of each member, the same for the same call and -1 for none that others have too.
 
     Also flags of the members whose order of calls is unknown, and notes.
     """
-    notes = []
+    notes: list[Fact] = []
     numbered = [calls.sequence is not None for _, calls in members]
     keys: list[Integers | None] = [None if one.sequence is None else np.asarray(one.sequence) for _, one in members]
     for (rank, _), key in zip(members, keys, strict=True):
         if key is not None and len(np.unique(key)) < len(key):
-            notes.append(f"group {name}: rank {rank} has {counted(len(key) - len(np.unique(key)), 'call')} twice")
+            notes.append(RepeatedCalls(name, rank, len(key) - len(np.unique(key))))
     sizes = [len(calls.exit) for _, calls in members]
     # The longest first: of those with numbers, if there are any.
     order = sorted(range(len(members)), key=lambda one: (not numbered[one], -sizes[one]))
@@ -214,23 +223,13 @@ def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integ
         at = np.flatnonzero(key >= 0)
         shift, lost = int(key[at[0]] - at[0]), int((key[at[0] : at[-1]] < 0).sum())
         if shift or lost:
-            apart = f"{counted(abs(shift), 'call')} {'later' if shift >= 0 else 'earlier'}"
-            apart = f"begins {apart} than rank {base[0]}" if shift else f"begins with rank {base[0]}"
-            lost_text = f"; {counted(lost, 'call')} after that have no partner" if lost else ""
-            rank = members[one][0]
-            notes.append(
-                f"group {name}: without sequence numbers, rank {rank} {apart}: there ends of calls agree{lost_text}"
-            )
+            notes.append(MatchedByOrder(name, members[one][0], base[0], shift, lost))
     unsure = np.array([key is None for key in keys])
     if unsure.any():
         theirs = keys[order[0]] if keys[order[0]] is not None else np.arange(max(sizes))
         assert theirs is not None
         more = np.concatenate([theirs, theirs.max(initial=-1) + 1 + np.arange(max(sizes))])
         keys = [more[:size] if key is None else key for key, size in zip(keys, sizes, strict=True)]
-        named = some_of([rank for (rank, _), one in zip(members, unsure, strict=True) if one])
-        notes.append(
-            f"group {name}: which call of rank {named} is which call of rank {base[0]} cannot be told: there are no "
-            "sequence numbers, and no order has ends that agree clearly better than others; the first ones are "
-            "taken as the same, without a bound; sequence numbers, or files with more common steps, would decide"
-        )
+        named = tuple(rank for (rank, _), flag in zip(members, unsure, strict=True) if flag)
+        notes.append(OrderNotKnown(name, named, base[0]))
     return [key for key in keys if key is not None], unsure, notes

@@ -16,6 +16,7 @@ import typer
 from downbeat.commands.options import LIBRARY_NAMES
 from downbeat.errors import UsageError
 
+MERGED_SUFFIXES = (".json", ".json.gz")
 EXIT_TORN = 3  # not all ranks are on one axis, with a bound
 
 
@@ -69,14 +70,20 @@ def align(
     Exit status: 0 all ranks are on one axis, with a bound; 1 failure; 2 bad arguments; 3 a rank has no bound: its calls
     contradict others', limit it from one side, or do not tie it to the first rank.
     """
-    from downbeat.align.clocks import align_json, align_table, align_traces, late_or_slow
+    from downbeat.align.clocks import align_traces
     from downbeat.align.formats import check_moved, kernels_of, read_all, write_merged, write_moved
-    from downbeat.align.page import align_page
     from downbeat.errors import UsageError
-    from downbeat.files import is_standard_output, write_text
+    from downbeat.files import is_standard_output
+    from downbeat.output.blocks import Depth, Line
     from downbeat.output.page import write_page
-    from downbeat.trace.page import render_arrivals
+    from downbeat.output.records import view_record, write_record
+    from downbeat.output.terminal import block_lines, view_lines
+    from downbeat.views.alignment import alignment_view, following
 
+    if output and not output.name.endswith(MERGED_SUFFIXES):
+        raise UsageError(
+            f"--output writes one trace, FILE{' or FILE'.join(MERGED_SUFFIXES)}, not '{output}'; --page writes HTML"
+        )
     inputs_of_job = [path / job if job and path.is_dir() else path for path in traces]
     found, left_out = read_all(inputs_of_job, kernels_of(kernel or ()))
     steered = not steady and not all(trace.oscillator for trace in found)
@@ -93,14 +100,17 @@ def align(
         moved.mkdir(parents=True, exist_ok=True)
         for trace in found:
             write_moved(trace, aligned.corrected, moved / trace.path.name)
+    view = alignment_view(aligned, Depth.PAGE if page else Depth.TEXT)
     if json:
-        write_text(json, align_json(aligned))
+        write_record(view_record(view), json)
     if page:
-        write_page(page, align_page(aligned))
+        write_page(page, view)
     if is_standard_output(page) and aligned.notes:
-        print("\n".join(aligned.notes), file=sys.stderr)
+        print("\n".join(Line(note).text for note in aligned.notes), file=sys.stderr)
     if not (is_standard_output(json) or is_standard_output(page)):
-        print("\n".join([align_table(aligned), "", render_arrivals(late_or_slow(aligned), None, "")]))
+        files = {output: " (open it in ui.perfetto.dev)", moved: "", json: "", page: ""}
+        written = [Line(f"{file}{remark}", label="written") for file, remark in files.items() if file]
+        print("\n".join([*view_lines(view), "", *block_lines([*written, *following(traces, output, page)])]).rstrip())
     if not aligned.whole:
         raise typer.Exit(EXIT_TORN)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shlex
 import signal
 import subprocess
 import sys
@@ -60,11 +59,12 @@ def trace(
 
     Exit status: the launcher's; 1 if nothing was written; 2 bad arguments.
     """
+    from downbeat.output.terminal import view_lines
     from downbeat.trace.command import why_nothing
     from downbeat.trace.file import TRACE_SUFFIXES, jobs_in
     from downbeat.trace.recording import open_recording
     from downbeat.trace.start import preloaded
-    from downbeat.trace.trace import trace_lines
+    from downbeat.views.trace import recording_view
 
     if not harmonize and not record:
         raise UsageError("--no-record without --harmonize does nothing; leave one out")
@@ -90,10 +90,8 @@ def trace(
     for job in jobs:
         if len(jobs) > 1:
             print(f"job {job}", file=sys.stderr)
-        for line in trace_lines(open_recording(output, job=job), output):
-            print(line, file=sys.stderr)
-    if record:
-        print(f"next: downbeat arrivals {shlex.quote(str(output))}", file=sys.stderr)
+        view = recording_view(open_recording(output, job=job), output, status, job if len(jobs) > 1 else "")
+        print("\n".join(view_lines(view)), file=sys.stderr)
     if status:
         raise typer.Exit(status)
 
@@ -177,13 +175,16 @@ def arrivals(
 ) -> None:
     """Say who is late at which collective, how late, and what it costs."""
     from downbeat.errors import UsageError
-    from downbeat.files import is_standard_output, write_text
+    from downbeat.files import is_standard_output
+    from downbeat.output.blocks import Depth, Line
     from downbeat.output.page import write_page, write_pictures
+    from downbeat.output.records import view_record, write_record
+    from downbeat.output.terminal import block_lines, view_lines
     from downbeat.trace.arrivals import MOST, find_arrivals, of_phase
-    from downbeat.trace.page import make_page, render_arrivals, to_json
+    from downbeat.trace.baseline import baseline_command, baselines
     from downbeat.trace.patterns import write_export
     from downbeat.trace.recording import open_recording
-    from downbeat.trace.verdict import baseline_command, baselines
+    from downbeat.views.trace import arrivals_view, following
 
     if site and not export:
         raise UsageError("--site says which arrivals to export; add --export FILE")
@@ -193,13 +194,17 @@ def arrivals(
     times = baselines(found.sites, baseline) if baseline else None
     if export:
         write_export(found, (site or 1) - 1, export)
-    if output or pictures:
-        page = make_page(found, f"Arrivals: {trace.resolve().name}", times)
-        if pictures:
-            write_pictures(pictures, page)
-        if output:
-            write_page(output, page)
+    depth = Depth.PAGE if output or pictures else Depth.TEXT
+    view = arrivals_view(found, f"Arrivals: {trace.resolve().name}", times, depth)
+    if pictures:
+        write_pictures(pictures, view)
+    if output:
+        write_page(output, view)
     if json:
-        write_text(json, to_json(found, times))
+        write_record(view_record(view), json)
     if not (is_standard_output(output) or is_standard_output(json)):
-        print(render_arrivals(found, times, baseline_command(found)))
+        written = [Line(str(file), label="written") for file in (output, pictures, json, export) if file]
+        given = {"--phase": phase, "--job": job, "--baseline": baseline}
+        options = [str(trace), *(word for name, value in given.items() if value for word in (name, str(value)))]
+        blocks = [*written, *following(options, "" if baseline else baseline_command(found), output)]
+        print("\n".join([*view_lines(view), "", *block_lines(blocks)]).rstrip())

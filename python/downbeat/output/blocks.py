@@ -131,6 +131,7 @@ class Table(Block):
         choices: lists of the other columns: a terminal has those of the first list that fits; empty: all.
         more: what lists the rows that a writer leaves out, such as "downbeat show"; empty: the CSV file.
         most: rows on a terminal; 0: all.
+        noun: what a row is, in the plural, where the rows left out are counted: "ranks".
     """
 
     title: str
@@ -141,6 +142,7 @@ class Table(Block):
     choices: Sequence[Sequence[str]] = ()
     more: str = ""
     most: int = 0
+    noun: str = ""
 
     @property
     def columns(self) -> Mapping[str, Field]:
@@ -179,6 +181,13 @@ class Picture(Block):
 
 
 SCREEN_DOTS = 110  # per inch
+
+
+@dataclass(frozen=True)
+class Characters(Block):
+    """A picture of characters, for terminals alone; pages have a `Picture` of the same."""
+
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)

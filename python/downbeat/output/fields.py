@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Protocol
 
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -52,6 +53,18 @@ def percent(share: float) -> str:
     return f"{PERCENT * share:.1f}" if PERCENT * share < 99.95 else f"{PERCENT * share:.0f}"
 
 
+def percent_text(share: float) -> str:
+    """A share in percent, without digits that say nothing."""
+    return f"{PERCENT * share:.0f} %" if share >= 0.095 or share == 0 else f"{PERCENT * share:.1f} %"
+
+
+def short_time(seconds: float) -> str:
+    """A time with three digits, in the unit that makes it shortest."""
+    units = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
+    unit, factor = next((each for each in units if seconds * each[1] >= 1), ("ns", 1e9))
+    return f"{seconds * factor:.3g} {unit}" if seconds * factor < 999.5 else f"{seconds * factor:.0f} {unit}"
+
+
 def decimals(value: float) -> str:
     """A ratio with three decimals; `-` for none."""
     return "-" if math.isnan(value) else f"{value:.3f}"
@@ -74,6 +87,16 @@ def rounded(value: object) -> str:
     return str(value)
 
 
+def ppm(rate: float) -> str:
+    """A rate in ppm, to a tenth of a part in 10^9; `-` for none."""
+    return "-" if math.isnan(rate) else f"{1e6 * rate + 0.0:.4f}"
+
+
+def exact_seconds(seconds: float) -> str:
+    """A time in s, to the nanosecond; `-` for none."""
+    return "-" if math.isnan(seconds) else f"{round(seconds, 9) + 0.0:.9f}"
+
+
 # How values are written. Words are aligned to the left, numbers to the right.
 FIELD_KINDS: dict[str, Callable[[Any], str]] = {
     "word": word,
@@ -84,7 +107,12 @@ FIELD_KINDS: dict[str, Callable[[Any], str]] = {
     "interval": ends,  # a pair of ratios
     "significant": rounded,  # all values of a column with the same number of digits
     "text": rounded,
+    "title": rounded,  # of a row: above its numbers where both do not fit into a line
+    "ppm": ppm,  # stored as a share
+    "seconds": exact_seconds,
 }
+# The units in which kinds are written, where they are not those that values are stored in.
+WRITTEN_UNITS = {"time": "us", "share": "%", "ppm": "ppm", "seconds": "s"}
 
 
 @dataclass(frozen=True)
@@ -99,7 +127,7 @@ class Field:
     @property
     def is_number(self) -> bool:
         """Whether its values are aligned to the right."""
-        return self.kind not in ("word", "text")
+        return self.kind not in ("word", "text", "title")
 
     def text(self, value: object) -> str:
         """A value as text."""
@@ -115,6 +143,52 @@ class Field:
             f"{value:#.4g}" if isinstance(value, float) and 0 < abs(value) < 1e3 and "e" not in text else text
             for value, text in zip(numbers, texts, strict=True)
         ]
+
+
+class DeclaredColumn(Protocol):
+    """A column of a record type, as `downbeat.tables.Column` declares it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def meaning(self) -> str:
+        """What its values mean."""
+
+    @property
+    def unit(self) -> str:
+        """The unit in which they are stored."""
+
+
+def declared_fields(
+    columns: Iterable[DeclaredColumn],
+    kinds: Mapping[str, str],
+    unexplained: Container[str] = (),
+    headings: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Field]:
+    """Fields of the columns of a record type, with the units and meanings that it declares.
+
+    What follows a semicolon in a meaning is for programs: that of NaN or -1.
+
+    Args:
+        columns: of the record type.
+        kinds: of the columns to show, in their order, by name: how they are written.
+        unexplained: names of columns whose headings say what they mean.
+        headings: of columns, by name, where the name itself is none, or takes too much room.
+
+    Raises:
+        KeyError: the record type has no column of a name.
+    """
+    declared = {column.name: column for column in columns}
+    fields = {}
+    for name, kind in kinds.items():
+        column = declared[name]
+        stem = headings.get(name, name.removesuffix(f"_{column.unit}").replace("_", " "))
+        unit = WRITTEN_UNITS.get(kind, "" if column.unit == "1" else column.unit)
+        meaning = "" if name in unexplained else column.meaning.partition(";")[0]
+        fields[name] = Field(f"{stem} [{unit}]" if unit else stem, kind, column.unit, meaning)
+    return fields
 
 
 FACTOR_UNITS = {"size": "byte", "largest_delay": "s", "computation": "s"}

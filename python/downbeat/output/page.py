@@ -27,6 +27,7 @@ from matplotlib.text import Text
 from downbeat.files import replacing, write_text, writing
 from downbeat.output.blocks import (
     Block,
+    Characters,
     Command,
     Depth,
     Folded,
@@ -41,7 +42,6 @@ from downbeat.output.blocks import (
 )
 from downbeat.output.fields import heading
 from downbeat.output.records import write_csv
-from downbeat.output.terminal import legend
 from downbeat.text import printable
 
 STYLE = Path(__file__).with_name("page.css")
@@ -186,6 +186,8 @@ def html_of(blocks: Sequence[Block]) -> Markup:
     if isinstance(first, Line):
         return lines_html([block for block in blocks if isinstance(block, Line)])
     match first:
+        case Characters():
+            return Markup("")
         case Numbers():
             return numbers_html(first)
         case Terms():
@@ -311,8 +313,9 @@ def table_html(table: Table, caption: str) -> Markup:
         "<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody>\n</table>\n</div>\n"
     ).format(text_of(caption), heads, body)
     left_out = max(0, len(table.frame) - MOST_ROWS)
+    meanings = tuple((field.heading, field.meaning) for field in table.columns.values() if field.meaning)
+    element += terms_html(Terms(meanings)) if meanings else Markup("")
     remarks = [
-        *legend(table, table.columns),
         *([f"In all rows: {constant}."] if constant else []),
         *([f"{left_out} more rows are in the CSV file."] if left_out else []),
     ]

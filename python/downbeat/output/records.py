@@ -49,6 +49,12 @@ def plain(value: object) -> object:
     return "infinite" if isinstance(value, float) and math.isinf(value) else value
 
 
+def table_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
+    """A table for JSON: an object per row; infinity is null, as NaN is."""
+    finite = frame.replace([np.inf, -np.inf], np.nan)
+    return [dict(zip(map(str, frame), row, strict=True)) for row in finite.itertuples(index=False, name=None)]
+
+
 # With which Excel, LibreOffice and Google Sheets begin a formula (OWASP, "CSV Injection").
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from downbeat.output.blocks import Block, Command, Depth, Folded, Heading, Line, Table, Terms, View
+from downbeat.output.blocks import Block, Characters, Command, Depth, Folded, Heading, Line, Table, Terms, View
 from downbeat.output.fields import Field
 
 WIDTH = 80
@@ -67,11 +67,23 @@ def lines_of(block: Block) -> list[str]:
             return [line for name, text in block.pairs for line in entry(name, text)]
         case Table():
             return table_lines(block)
+        case Characters():
+            return list(block.lines)
         case Command():
-            return [*([f"{block.purpose}:"] if block.purpose else []), *(f"{INDENT}{each}" for each in block.lines)]
+            return command_lines(block)
         case Folded():
             return block_lines(block.blocks)
     return []
+
+
+def command_lines(command: Command) -> list[str]:
+    """Commands below their purpose; a single one beside a purpose of one word where both fit into a line."""
+    lines = [f"{INDENT}{line}" for line in command.lines]
+    if not command.purpose:
+        return lines
+    together = f"{command.purpose}: {command.lines[0]}"
+    beside = len(lines) == 1 and " " not in command.purpose and len(together) <= WIDTH
+    return [together] if beside else [f"{command.purpose}:", *lines]
 
 
 def table_lines(table: Table) -> list[str]:
@@ -79,7 +91,8 @@ def table_lines(table: Table) -> list[str]:
     rows = table.frame.iloc[: table.most] if table.most else table.frame
     lines, columns = layout(Table(table.title, rows, table.columns, table.labels, table.across, table.choices))
     left_out = len(table.frame) - len(rows)
-    more = [f"{left_out} more{f': {table.more}' if table.more else ''}"] if left_out else []
+    noun, where = (f" {table.noun}" if table.noun else ""), (f": {table.more}" if table.more else "")
+    more = [f"{left_out} more{noun}{where}"] if left_out else []
     return [
         *wrapped(table.title),
         *lines,
@@ -118,12 +131,12 @@ def layout(table: Table) -> tuple[list[str], list[str]]:
 
     side = Labels([fields[name] for name in labels], unique_keys)
     choices = list(table.choices) or [[name for name in fields if name not in labels and name != table.across]]
-    # A single block keeps all its columns: labels become headings where it is too wide.
-    tried = [
-        (columns, [block(title, columns) for title in titles]) for columns in choices[: None if len(titles) > 1 else 1]
-    ]
-    whole = (each for each in tried if side.fits(each[1], 0))
-    folded = (each for each in tried if side.fits(each[1], max(len(labels) - 1, 0)))
+    titled = bool(labels) and all(fields[name].kind == "title" for name in labels)
+    # A single block keeps all its columns: labels become headings where it is too wide. Titles always can.
+    most = None if titled or len(titles) > 1 else 1
+    tried = [(columns, [block(title, columns) for title in titles]) for columns in choices[:most]]
+    whole = (each for each in tried if not titled and side.fits(each[1], 0))
+    folded = (each for each in tried if side.fits(each[1], len(labels) if titled else max(len(labels) - 1, 0)))
     columns, blocks = next(itertools.chain(whole, folded, tried[-1:]))
     return side.beside(blocks), [*labels, *columns]
 
@@ -169,9 +182,18 @@ class Labels:
             titled = any(lines[0].strip() for lines in columns[:count])
             result += [""] if result else []
             result += joined[0 if titled else 1 : 2]
-            result += under_headings(joined[2:], names, [row[:above] for row in self.rows]) if above else joined[2:]
+            rows = [row[:above] for row in self.rows]
+            if above and all(field.kind == "title" for field in self.fields[:above]):
+                result += [line for row, numbers in zip(rows, joined[2:], strict=True) for line in (*cut(row), numbers)]
+            else:
+                result += under_headings(joined[2:], names, rows) if above else joined[2:]
             columns = columns[count:]
         return result
+
+
+def cut(titles: Sequence[str]) -> list[str]:
+    """Titles of a row, a line each."""
+    return [textwrap.shorten(title, WIDTH, placeholder=" ...") for title in titles]
 
 
 def under_headings(lines: Sequence[str], names: Sequence[str], values: Sequence[Sequence[str]]) -> list[str]:

@@ -95,9 +95,11 @@ def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     # As many columns as the longest name leaves room for.
     room = 90 * figure.get_figwidth() / WIDTH_INCHES
     columns = max(1, min(len(found), int(room / (max(map(len, found)) + 7))))
+    # A legend fills one column after the other; people read it by rows.
+    names = [name for column in range(columns) for name in list(found)[column::columns]]
     figure.legend(
-        found.values(),
-        found.keys(),
+        [found[name] for name in names],
+        names,
         loc="outside upper left",
         ncols=columns,
         frameon=False,

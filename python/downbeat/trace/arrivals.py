@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import UsageError
+from downbeat.output.facts import CallsWithoutSite, Fact, SampledCalls, SharedProcessors, WaitedForProcessor, known
 from downbeat.tables import Floats, Ints, Table, Texts, column
-from downbeat.text import counted
 from downbeat.trace.arrived import Arrived, SiteCalls, gaps_of, names_before
 from downbeat.trace.balance import KindTimes, RankTimes, kinds_of_sites, times_of_ranks
 from downbeat.trace.calls import SITE, call_begins, match_arrivals, whole_calls
@@ -25,7 +25,7 @@ from downbeat.trace.causes import (
 )
 from downbeat.trace.communicators import NOT_KNOWN
 from downbeat.trace.estimates import Estimates, estimate_sites, site_totals
-from downbeat.trace.file import room_lines
+from downbeat.trace.file import full_recordings
 from downbeat.trace.phases import SEPARATOR, Phases, in_phase, mixed_calls, phase_problems
 from downbeat.trace.profile import Profile
 from downbeat.trace.recording import Processes, Recording, Sums
@@ -77,13 +77,12 @@ class Arrivals:
         threads: of all ranks that called collectives.
         left_out: number of records that are not analyzed, by reason; see `BEYOND`.
         bound: largest bound of a timestamp's error, s; NaN: there is no timestamp.
-        bound_is: kind of the bound, if it is not hard; begins with a comma.
         by_rank: where the time of each rank went; empty: not known.
         kinds: time in calls of MPI by process and kind; empty: not known.
         phases: phases of the program.
         phase: that the tables describe; "": the whole run.
-        warnings: sentences that come first.
-        notes: sentences that come last.
+        warnings: what limits all that the tables show.
+        notes: what else is to be known about the recording.
     """
 
     rows: Arrived
@@ -96,13 +95,12 @@ class Arrivals:
     threads: int
     left_out: Mapping[str, int]
     bound: float
-    bound_is: str = ""
     by_rank: RankTimes = field(default_factory=lambda: RankTimes.of_rows([]))
     kinds: KindTimes = field(default_factory=lambda: KindTimes.of_rows([]))
     phases: PhaseTimes = field(default_factory=lambda: PhaseTimes.of_rows([]))
     phase: str = ""
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    warnings: tuple[Fact, ...] = ()
+    notes: tuple[Fact, ...] = ()
 
 
 # Why nothing can be said about a call, by the column `beyond` of records and the profile.
@@ -311,54 +309,35 @@ def of_phase(found: Arrivals, name: str) -> Arrivals:
 READY = 0.01  # share of the run from which waiting for a processor is mentioned
 
 
-def shared_processors(processes: Processes, run: float) -> list[str]:
-    """A sentence on each host with more ranks than processors, and one on ranks that waited for a processor."""
-    lines = []
+def shared_processors(processes: Processes, run: float) -> list[Fact]:
+    """Hosts with more ranks than processors, and ranks that waited for a processor."""
+    facts: list[Fact] = []
     for host in dict.fromkeys(processes.host.tolist()):
-        some = processes[processes.host == host]
-        if len(some) > (processors := int(some.processors.max())):
-            lines.append(
-                f"{len(some)} ranks share {counted(processors, 'processor')} on {host}: when one runs, others cannot, "
-                "so arrivals, waiting and operations are the scheduler's, too"
-            )
+        its = processes[processes.host == host]
+        if len(its) > (processors := int(its.processors.max())):
+            facts.append(SharedProcessors(host, len(its), processors))
     ready = pd.Series(processes.ready)
     if run > 0 and ready.mean() >= READY * run:
         most = int(ready.argmax())
-        lines.append(
-            f"ranks were ready to run but waited {ready.mean():.2g} s for a processor, rank "
-            f"{processes.rank[most]} {ready[most]:.2g} s, in MPI_Init and MPI_Finalize, too; times in "
-            "calls contain it"
-        )
-    return lines
+        facts.append(WaitedForProcessor(float(ready.mean()), int(processes.rank[most]), float(ready[most])))
+    return facts
 
 
-def notes_on(recording: Recording, found: Arrivals) -> list[str]:
+def notes_on(recording: Recording, arrivals: Arrivals) -> list[Fact]:
     """Notes on modules that are elsewhere, phases, a sample, and calls that had no room."""
-    rows, profile = found.rows, recording.profile
+    rows, profile = arrivals.rows, recording.profile
     mixed = mixed_calls(rows.phase, rows.rank, call_begins(rows.call))
-    lines = [*found.notes, *phase_problems(recording.sections), *mixed]
-    sites = found.sites[found.sites.sampled > 0]
+    facts: list[Fact] = [*arrivals.notes, *phase_problems(recording.sections), *mixed]
+    sites = arrivals.sites[arrivals.sites.sampled > 0]
     if recording.sampled:
-        within = "wait % is not known"
-        if len(sites):
-            error = float(np.where(sites.share >= MENTIONED, sites.wait_sampling / sites.time, 0.0).max())
-            mentioned = percent_text(MENTIONED)
-            within = f"wait % is within {100 * error:.2g} points (95 %, call sites from {mentioned} of the run)"
-        lines.append(
-            f"single calls are a sample, {sites.sampled.sum():,} of {found.sites.calls.sum():,}; "
-            f"calls, run % are of all, {within}"
-        )
-    lines += room_lines(recording.sections)
+        errors = np.where(sites.share >= MENTIONED, sites.wait_sampling / sites.time, 0.0)
+        error = known(errors.max()) if len(sites) else None
+        facts.append(SampledCalls(int(sites.sampled.sum()), int(arrivals.sites.calls.sum()), error, MENTIONED))
+    facts += full_recordings(recording.sections)
     unplaced = profile[profile.module == NOT_KNOWN]
     if count := unplaced.calls.sum():
-        time = float((unplaced.call_time + unplaced.wait_time).sum())
-        lines.append(f"{count} calls, {time:.4g} s, had no room for their call site: a full disk?")
-    return lines
+        facts.append(CallsWithoutSite(int(count), float((unplaced.call_time + unplaced.wait_time).sum())))
+    return facts
 
 
 MENTIONED = 0.01  # share of the run from which a call site is mentioned
-
-
-def percent_text(share: float) -> str:
-    """A share in percent, without digits that say nothing."""
-    return f"{100 * share:.0f} %" if share >= 0.095 or share == 0 else f"{100 * share:.1f} %"

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from downbeat.tables import Floats, Ints, Table, Texts, column
-from downbeat.text import evenly
 from downbeat.trace.arrived import Arrived, SiteCalls
 from downbeat.trace.causes import group_sums, ratio
 from downbeat.trace.estimates import Estimates
@@ -152,59 +151,8 @@ def least_in_messages(by_rank: RankTimes, kinds: KindTimes) -> LeastInMessages |
     return LeastInMessages(rank, time, other_time, why_not)
 
 
-MARKS = {"computing": ".", "waiting": "#", "operation": "=", "point_to_point": "+", "other_MPI": "-"}
-MOST_BARS = 8  # in a terminal; the page has all
-
-
 def part_name(part: str, only_collectives: bool) -> str:
     """The name of a part of `PARTS`; where only collectives are known, all else is outside of these."""
     if part == "computing" and only_collectives:
         return "outside collectives"
     return part.replace("_", "-" if part == "point_to_point" else " ")
-
-
-def ranks_to_show(by_rank: RankTimes, most: int, first: list[int]) -> RankTimes:
-    """At most `most` ranks: some by their numbers, the one that waits most, and others between.
-
-    Args:
-        by_rank: times of all ranks.
-        most: ranks.
-        first: ranks to show in any case.
-    """
-    ranks = by_rank.rank.tolist()
-    chosen = [rank for rank in dict.fromkeys([*first, ranks[int(by_rank.waiting.argmax())]]) if rank in ranks][:most]
-    others = [rank for rank in ranks if rank not in chosen]
-    chosen += evenly(others, most - len(chosen)) if most > len(chosen) else []
-    return by_rank[np.isin(by_rank.rank, chosen)]
-
-
-def bar_lines(by_rank: RankTimes, only_collectives: bool, first: list[int], width: int) -> list[str]:
-    """Where the time of each rank goes, a bar per rank.
-
-    Args:
-        by_rank: times of all ranks; empty: no lines.
-        only_collectives: nothing else is known.
-        first: ranks to show in any case.
-        width: of the lines, characters.
-    """
-    if not len(by_rank):
-        return []
-    parts = [part for part in PARTS if by_rank.part(part).sum() > 0]
-    keys = "  ".join(f"{MARKS[part]} {part_name(part, only_collectives)}" for part in parts)
-    shown = ranks_to_show(by_rank, MOST_BARS, first)
-    lines = [f"time by rank: {keys}"]
-    names = [f"rank {rank}" for rank in shown.rank]
-    heads = max(map(len, names))
-    most = float(by_rank.sums().max())
-    ends_with = "waiting" in parts
-    cells = width - heads - 1 - (len(" 100 % waiting") if ends_with else 0)
-    times = np.stack([shown.part(part) for part in parts], axis=1) if parts else np.zeros((len(shown), 0))
-    for name, row, waiting, total in zip(names, times, shown.waiting, shown.sums(), strict=True):
-        ends = np.round(cells * np.cumsum(row) / most).astype(int) if most > 0 else [0] * len(parts)
-        counts = np.diff(ends, prepend=0)
-        bar = "".join(MARKS[part] * count for part, count in zip(parts, counts, strict=True))
-        waits = f" {100 * waiting / max(float(total), 1e-12):3.0f} % waiting"
-        lines.append(f"{name:<{heads}} {bar:<{cells}}{waits if ends_with else ''}".rstrip())
-    if len(shown) < len(by_rank):
-        lines.append(f"{len(by_rank) - len(shown)} more ranks are on the page (-o) and in JSON (--json)")
-    return lines

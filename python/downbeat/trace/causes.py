@@ -41,9 +41,9 @@ class Causes(Table):
     wait: Floats = column("waiting of all ranks that it causes", "s")
     calls: Floats = column("calls in which others wait for it", "1")
     costly: Floats = column(
-        "calls that have most of this waiting (`costly_calls`); NaN: it causes next to nothing", "1"
+        "calls that have most of this waiting; see `costly_calls`; NaN: it causes next to nothing", "1"
     )
-    late: Floats = column("time for which a rank waits in one of these, median; NaN: likewise", "s")
+    late: Floats = column("how long another rank waits in a costly call, median; NaN: likewise", "s")
 
 
 class SiteCauses(Causes):
@@ -61,8 +61,10 @@ class LateRanks(Causes):
     before: Texts = column("the collective before, as in `Arrived`, of the pair that costs most")
     after: Texts = column("the collective to which they come late, likewise")
     where_part: Floats = column("part of the cost of these calls that is at the pair", "1")
-    takes: Floats = column("time of the rank from one to the other, median", "s")
-    others: Floats = column("the same of other ranks in the same calls that came from the same collective", "s")
+    takes: Floats = column("its time between these two, median", "s")
+    others: Floats = column(
+        "that of the other ranks; of those in the same calls that came from the same collective", "s"
+    )
     inside: Floats = column("part of `takes` in other MPI calls; NaN: not recorded", "s")
     inside_others: Floats = column("part of `others` in other MPI calls; NaN: not recorded", "s")
     left: Floats = column("end of its collective before, after that of the others; negative: earlier", "s")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 import zlib
 from collections import Counter
@@ -17,6 +15,7 @@ import numpy as np
 
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 from downbeat.files import DamageError
+from downbeat.output.facts import Fact, RecordingFull
 from downbeat.text import KEPT_CONTROLS, counted, escaped, harmless
 from downbeat.trace.clocks import Clocks
 
@@ -256,38 +255,19 @@ def read_sections(path: Path) -> list[Section]:
     return sections
 
 
-# Why a recording does not grow, and what helps, by errno.
-NO_SPACE = "free space in '{}'"
-NO_ROOM = {
-    errno.ENOSPC: NO_SPACE,
-    errno.EDQUOT: NO_SPACE,
-    errno.EFBIG: "raise the limit of file sizes (ulimit -f)",
-    errno.ENOMEM: "raise the limit of address space (ulimit -v), of which a recording takes a 16th",
-    errno.EAGAIN: "raise the limit of locked memory (ulimit -l)",
-    errno.EMFILE: "raise the limit of open files (ulimit -n)",
-}
-
-
-def room_lines(sections: Sequence[Section], directory: Path | None = None) -> list[str]:
-    """A line if recordings had no room: the loss, the reason, and the remedy.
+def full_recordings(sections: Sequence[Section], directory: Path | None = None) -> list[Fact]:
+    """The loss, if recordings had no room.
 
     Args:
         sections: what processes recorded.
         directory: that it was written to, for people; None: where the files are.
     """
     lost = sum(int(section.header.records_dropped) for section in sections)
+    # Without a reason, more calls were under way than there may be records, or the file is an older one.
     codes = [code for section in sections if (code := int(section.header.growth_code))]
     if not lost and not codes:
         return []
-    what = f"the sample lacks {lost} records for lack of room" if lost else "a recording could not grow"
-    place = directory or sections[0].path.parent
-    # Without a reason, more calls were under way than there may be records, or the file is an older one.
-    why = (
-        NO_ROOM.get(codes[0], f"its file was lost: {os.strerror(codes[0])}")
-        if codes
-        else f"{NO_SPACE}, or raise --records"
-    )
-    return [f"{what}; {why.format(place)}"]
+    return [RecordingFull(lost, codes[0] if codes else 0, str(directory or sections[0].path.parent))]
 
 
 def job_name(file: Path) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from downbeat.errors import reading
+from downbeat.output.facts import Fact, MixedPhases, PhaseNotEnded, PhaseOnSomeRanks, PhasesWithoutRoom, PhaseUnbalanced
 from downbeat.tables import Floats, Ints, Table, Texts, Words, column
-from downbeat.text import counted
 from downbeat.trace.file import Section, text
 
 SEPARATOR = " > "  # between a phase and one within it
@@ -73,42 +73,32 @@ def in_phase(paths: Texts, phase: str) -> np.ndarray:
     return np.array([path == phase or path.startswith(phase + SEPARATOR) for path in paths], dtype=bool)
 
 
-def phase_problems(sections: Sequence[Section]) -> list[str]:
-    """A sentence on each phase that was not begun and ended as it should, or not on all ranks."""
+def phase_problems(sections: Sequence[Section]) -> list[Fact]:
+    """Phases that were not begun and ended as they should be, or not on all ranks."""
     by_name: dict[str, list[tuple[int, np.record]]] = {}
     for section in sections:
         for phase in section.tables.phases:
             by_name.setdefault(text(phase.name), []).append((section.rank, phase))
     names = ended_names(sections)
-    lines = []
+    facts: list[Fact] = []
     for name, phases in by_name.items():
         begins, ends, cut, strays = (
             sum(int(getattr(phase, count)) for _, phase in phases) for count in ("begins", "ends", "cut", "strays")
         )
         ranks = sorted({rank for rank, phase in phases if phase.begins > 0})
         if name not in names:
-            lines.append(
-                f"MPI_Pcontrol(1, '{name}') came {counted(begins, 'time')} on {counted(len(ranks), 'rank')} and no "
-                f"MPI_Pcontrol(-1, '{name}'): it is no phase, but may be what a call without a name passes by chance"
-            )
+            facts.append(PhaseNotEnded(name, begins, len(ranks)))
             continue
         if cut or strays or begins > ends + cut:
-            lines.append(
-                f"phase '{name}' has {counted(begins, 'begin')} and {counted(ends + strays, 'end')}: {cut} begins were "
-                f"ended by the end of the phase around it, {begins - ends - cut} by the end of the program, {strays} "
-                "ends came without a begin"
-            )
+            facts.append(PhaseUnbalanced(name, begins, ends + strays, cut, begins - ends - cut, strays))
         if 0 < len(ranks) < len(sections):
-            listed = ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
-            lines.append(f"phase '{name}' was begun on {len(ranks)} of {len(sections)} ranks only: {listed}")
+            facts.append(PhaseOnSomeRanks(name, tuple(ranks), len(sections)))
     dropped = sum(int(section.header.phases_dropped) for section in sections)
-    if dropped:
-        lines.append(f"{dropped} calls of MPI_Pcontrol had no room for their phase: too many names, or a full disk")
-    return lines
+    return [*facts, PhasesWithoutRoom(dropped)] if dropped else facts
 
 
-def mixed_calls(phase: Words, rank: Ints, begins: Ints) -> list[str]:
-    """A sentence if ranks made the same call in different phases.
+def mixed_calls(phase: Words, rank: Ints, begins: Ints) -> list[Fact]:
+    """Calls that ranks made in different phases; none if there are none.
 
     Args:
         phase: of each process in each call, by call.
@@ -122,9 +112,5 @@ def mixed_calls(phase: Words, rank: Ints, begins: Ints) -> list[str]:
     first = begins[mixed[0]]
     call = slice(first, begins[mixed[0] + 1] if mixed[0] + 1 < len(begins) else len(rank))
     other = first + int(np.argmax(codes[call] != codes[first]))
-    a, b = (f"'{names[codes[at]]}'" if names[codes[at]] else "no phase" for at in (first, other))
-    ranks = rank[[first, other]].tolist()
-    return [
-        f"in {counted(len(mixed), 'call')} ranks are in different phases, e.g. rank {ranks[0]} in {a}, rank {ranks[1]} "
-        f"in {b}: a call counts to the phase of its lowest rank"
-    ]
+    (a, b), ranks = (str(names[codes[at]]) for at in (first, other)), rank[[first, other]].tolist()
+    return [MixedPhases(len(mixed), ranks[0], a, ranks[1], b)]

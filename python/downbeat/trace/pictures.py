@@ -10,10 +10,10 @@ from downbeat.output.blocks import Picture
 from downbeat.report.style import COLORS, GRAY, TEXT_POINTS, finish, log_axis, new_figure, whole_ticks
 from downbeat.tables import Ints
 from downbeat.text import MICROSECONDS, evenly
-from downbeat.trace.arrivals import Arrivals, Sites
+from downbeat.trace.arrivals import Arrivals
 from downbeat.trace.arrived import Arrived, SiteCalls
 from downbeat.trace.balance import PARTS, part_name
-from downbeat.trace.calls import LATER, mpi_name
+from downbeat.trace.calls import LATER
 
 MAP_COLUMNS = 120  # of the heat map: stretches of time
 MOST_DRAWN = 64  # ranks, or groups of them
@@ -27,20 +27,18 @@ MOST_DECADES = 1e5  # of a scale of colors
 SHAPE_LEVELS = (0.05, 0.5, 0.95)
 
 
-def site_title(sites: Sites, at: int) -> str:
-    """The operation of a site and its place."""
-    on = f" on {sites.communicators[at]}" if sites.communicators[at] else ""
-    where = f"{mpi_name(sites.operation[at], sites.kind[at])}{on} at {sites.name[at]}"
-    return f"{where}, in {sites.phase[at]}" if sites.phase[at] else where
+def site_pictures(found: Arrivals, number: int, title: str) -> tuple[Picture, ...]:
+    """The pictures of a call site.
 
-
-def site_pictures(found: Arrivals, number: int) -> tuple[Picture, ...]:
-    """The pictures of a call site."""
+    Args:
+        found: arrivals.
+        number: of the site.
+        title: of the site.
+    """
     of_site = found.calls.site == number
     rows, calls = found.rows[found.rows.site == number], found.calls[of_site]
     if found.sites.size[number] < 2 or not len(rows):
         return ()
-    title = site_title(found.sites, number)
     place = (np.cumsum(of_site) - 1)[rows.call]
     return (
         lateness_map(rows, place, calls, f"{number + 1}", title),
@@ -59,11 +57,9 @@ PART_COLORS = {
 }
 
 
-def time_by_rank(found: Arrivals) -> Picture | None:
-    """Draws where the time of each rank went, a bar per rank. None: it is not known."""
+def time_by_rank(found: Arrivals) -> Picture:
+    """Draws where the time of each rank went, a bar per rank."""
     table = found.by_rank.frame()
-    if table.empty:
-        return None
     only_collectives = not len(found.kinds)
     each = int(np.ceil(len(table) / MOST_DRAWN))
     drawn = table.groupby(np.arange(len(table)) // each).mean() if each > 1 else table
@@ -85,8 +81,8 @@ def time_by_rank(found: Arrivals) -> Picture | None:
     figure.legend(loc="outside upper left", ncols=len(PARTS), frameon=False, fontsize=TEXT_POINTS, handlelength=1.5)
     groups = f" A bar is the mean of {each} ranks." if each > 1 else ""
     caption = (
-        "Where the time of each rank went, from the begin of the run to its end. In waiting it is in a collective that "
-        f"another rank has not entered yet: who waits least is late.{groups}"
+        "Where the time of each rank went, from the begin of the run to its end. Waiting: inside a collective that "
+        f"some rank has not reached yet. The rank that waits least is the late one.{groups}"
     )
     return Picture("time-by-rank", "Time by rank", caption, figure, table)
 

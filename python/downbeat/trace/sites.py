@@ -9,6 +9,7 @@ from collections.abc import Container, Mapping
 from functools import cache
 from pathlib import Path
 
+from downbeat.output.facts import ModuleAbsent
 from downbeat.trace.profile import Profile
 from downbeat.trace.records import Records
 
@@ -87,19 +88,17 @@ def build_id(module: str) -> str:
     return match[1][:40] if match else ""
 
 
-def absent_modules(build_ids: Mapping[str, str]) -> dict[str, str]:
-    """Why modules are not here as they were recorded, by module; the lines of their calls are not known then.
+def absent_modules(build_ids: Mapping[str, str]) -> dict[str, ModuleAbsent]:
+    """Modules that are not here as they were recorded; the lines of their calls are not known then.
 
     Args:
         build_ids: of modules as they were recorded; "": they had none.
     """
-    reasons = {}
+    absent = {}
     for module, recorded in build_ids.items():
         if not Path(module).is_absolute() or recorded == PYTHON:
             continue
         here = build_id(module) if Path(module).is_file() else None
-        if here is None:
-            reasons[module] = f"'{module}' is not here; run downbeat arrivals where it is for the lines of its calls"
-        elif recorded and here and here != recorded:
-            reasons[module] = f"'{module}' was built again since, so the lines of its calls are not known"
-    return reasons
+        if here is None or (recorded and here and here != recorded):
+            absent[module] = ModuleAbsent(module, rebuilt=here is not None)
+    return absent

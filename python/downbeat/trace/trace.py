@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from downbeat.tables import Table
-from downbeat.text import counted, number_text
+from downbeat.output.blocks import Block, Line, View
+from downbeat.output.blocks import Table as TableBlock
+from downbeat.output.facts import Fact, RanksNotFinalized, RanksWithoutFile, RecordedCalls
+from downbeat.output.fields import declared_fields, short_time
+from downbeat.output.markdown import notebook_html
+from downbeat.tables import Floats, Ints, Table, Texts, column
+from downbeat.text import counted
 from downbeat.trace.arrivals import find_arrivals
-from downbeat.trace.file import room_lines
 from downbeat.trace.recording import Recording, open_recording
 
 
@@ -42,14 +44,14 @@ class Trace:
 
     def __repr__(self) -> str:
         """Ranks, hosts, calls and the error of the clocks, in a line."""
-        processes, calls = self.recording.processes, int(self.recording.profile.calls.sum())
-        hosts = counted(len(set(processes.host)), "host")
-        within = bound_text(self.recording, "clocks")
-        return f"<Trace: {counted(len(processes), 'rank')} on {hosts}, {calls} calls of collectives{within}>"
+        fact = recorded(self.recording)
+        within = f", clocks within {short_time(fact.error_s)}" if fact.error_s is not None else ""
+        hosts = counted(fact.hosts, "host")
+        return f"<Trace: {counted(fact.ranks, 'rank')} on {hosts}, {fact.calls} calls of collectives{within}>"
 
     def _repr_html_(self) -> str:
-        """Shows in a notebook that line, and a row per operation; times in s."""
-        return f"<p>{html.escape(repr(self)[1:-1])}</p>" + call_totals(self.recording).to_html(index=False)
+        """Shows in a notebook that line, and a row per operation."""
+        return notebook_html(View("", (Line(repr(self)[1:-1]), totals_block(self.recording))))
 
     def arrivals(self) -> pd.DataFrame:
         """When each process came to each call, and which rank it waited for: `Arrived` of downbeat.trace.arrivals.
@@ -96,73 +98,54 @@ def open_trace(path: str | Path, job: str | None = None, most: int | None = None
     return Trace(open_recording(Path(path), job, most, own_clocks))
 
 
-def bound_text(recording: Recording, what: str) -> str:
-    """The largest error of timestamps; empty if there is none."""
-    bound = pd.Series(recording.records.bound).max() * 1e6  # NaN: there is none
-    return f", {what} within {bound:.3g} us" if bound >= 0 else ""
+class CallTotals(Table):
+    """Calls of all processes, by operation and kind."""
+
+    operation: Texts = column("as in Records; with the kind of calls that do not block")
+    calls: Ints = column("calls", "1")
+    bytes: Floats = column("size, mean", "B")
+    median_s: Floats = column("time in a call, median of the calls that are kept", "s")
+    total_s: Floats = column("time in all calls of all processes", "s")
 
 
-def call_totals(recording: Recording) -> pd.DataFrame:
-    """A row per operation and kind: calls of all processes, bytes (mean), time in them (median, total, s)."""
+def call_totals(recording: Recording) -> CallTotals:
+    """The calls of a recording, by operation and kind."""
     names = ["operation", "kind"]
     profile = recording.profile[recording.profile.calls > 0]
-    rows = profile.frame(*names, "calls", "bytes").assign(total=profile.call_time + profile.wait_time)
+    rows = profile.frame(*names, "calls", "bytes").assign(total_s=profile.call_time + profile.wait_time)
     totals = rows.groupby(names, sort=False).sum().reset_index()
     records = recording.records
     times = pd.Series(records.exit - records.entry).groupby([np.asarray(records.operation), np.asarray(records.kind)])
-    return totals.assign(bytes=totals.bytes / totals.calls).join(times.median().rename("median"), on=names)
+    totals = totals.assign(bytes=totals.bytes / totals.calls).join(times.median().rename("median_s"), on=names)
+    pairs = zip(totals.operation, totals.kind, strict=True)
+    named = [name if kind == "blocking" else f"{name} ({kind})" for name, kind in pairs]
+    return CallTotals.of_frame(totals.assign(operation=np.array(named, dtype=object)))
 
 
-def trace_lines(recording: Recording, directory: Path) -> list[str]:
-    """The lines that `downbeat trace` prints of a job."""
-    processes = recording.processes
-    ranks, missing = len(processes), int(processes.world_size.max()) - len(processes)
-    lines = []
-    if ended := int((processes.ending != "finalized").sum()):
-        lines.append(f"{ended} of {ranks} ranks ended without MPI_Finalize; what they recorded is there")
-    if missing > 0:
-        lines.append(f"{missing} of {processes.world_size.max()} ranks left no file")
-    totals, starts = total_lines(recording), start_lines(recording)
-    if not (totals or starts):
-        lines.append(f"{ranks} ranks, no call was recorded: there is nothing to show")
-    return [*lines, *totals, *room_lines(recording.sections, directory), *starts]
+TOTAL_FIELDS = declared_fields(
+    CallTotals.columns(),
+    {"operation": "text", "calls": "number", "bytes": "significant", "median_s": "time", "total_s": "significant"},
+    CallTotals.types(),
+)
 
 
-def total_lines(recording: Recording) -> list[str]:
-    """A line per operation and kind."""
-    totals = call_totals(recording)
-    if totals.empty:
-        return []
-    lines = [
-        f"{len(recording.processes)} ranks, {totals.calls.sum()} collectives{bound_text(recording, 'clock')}",
-        f"{'operation':24} {'calls':>9} {'bytes':>9} {'median us':>11} {'total s':>9}",
+def totals_block(recording: Recording) -> Block:
+    """The calls of a recording as a table."""
+    return TableBlock("", call_totals(recording).frame(), TOTAL_FIELDS)
+
+
+def recorded(recording: Recording) -> RecordedCalls:
+    """What a recording has."""
+    processes, calls = recording.processes, int(recording.profile.calls.sum())
+    error = float(np.fmax.reduce(recording.records.bound, initial=-np.inf))
+    return RecordedCalls(len(processes), len(set(processes.host)), calls, error if error >= 0 else None)
+
+
+def faults_of(recording: Recording) -> list[Fact]:
+    """Ranks of a recording that did not end as they should, or left nothing."""
+    ranks, world = len(recording.processes), int(recording.processes.world_size.max())
+    ended = int((recording.processes.ending != "finalized").sum())
+    return [
+        *([RanksNotFinalized(ended, ranks)] if ended else []),
+        *([RanksWithoutFile(world - ranks, world)] if world > ranks else []),
     ]
-    row: Any
-    for row in totals.itertuples():
-        name = row.operation if row.kind == "blocking" else f"{row.operation} ({row.kind})"
-        median = number_text(row.median * 1e6, ".2f") or "-"
-        lines.append(f"{name:24} {row.calls:>9} {number_text(row.bytes, '.0f'):>9} {median:>11} {row.total:>9.4g}")
-    if recording.sampled:
-        lines.append(f"all calls are added up; {len(recording.records)} of them are kept one by one, as a sample")
-    return lines
-
-
-def start_lines(recording: Recording) -> list[str]:
-    """A line per class of samples after harmonized barriers."""
-    starts = recording.starts
-    if not len(starts):
-        return []
-    names = ("operation", "up to B", "samples", "mean", "valid", "rejected", "spread")
-    widths = (24, 8, 8, 9, 9, 9, 9)
-    head = [f"{name:{'<' if name == 'operation' else '>'}{width}}" for name, width in zip(names, widths, strict=True)]
-    lines = ["after harmonized barriers, mean over ranks [us]", " ".join(head)]
-    for at in range(len(starts)):
-        mean, valid, spread = (
-            number_text(times[at] * 1e6, ".3f") for times in (starts.mean_s, starts.valid_mean_s, starts.spread_mean_s)
-        )
-        cells = (mean, valid, number_text(starts.rejected_share[at], ".1%"), spread)
-        lines.append(
-            f"{starts.operation[at]:24} {starts.size_up_to[at]:>8} {starts.samples[at]:>8} "
-            + " ".join(f"{cell:>9}" for cell in cells)
-        )
-    return lines

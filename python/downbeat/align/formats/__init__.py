@@ -14,7 +14,7 @@ from downbeat.align.formats import chrome, nsight, otf2, own
 from downbeat.align.formats.kernels import Kernels, kernels_of
 from downbeat.align.formats.write import check_moved, write_merged, write_moved
 from downbeat.errors import UsageError, refuse_pipe
-from downbeat.text import counted
+from downbeat.output.facts import EventsLeftOut, Fact, FileLeftOut
 
 __all__ = [
     "FORMATS",
@@ -103,8 +103,8 @@ def files_of(path: Path) -> list[Path]:
     return ([path] if whole else []) + [file for file in inside if not any(one.recognizes(file) for one in whole)]
 
 
-def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[list[RankTrace], list[str]]:
-    """Returns the traces in files of any format by rank, and a line for each kind of event left out.
+def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[list[RankTrace], list[Fact]]:
+    """The traces in files of any format by rank, and what is left out.
 
     Args:
         names: of files, or of directories; or RANK=FILE.
@@ -149,11 +149,10 @@ def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[lis
     unused = [row.said for row in kernels.rows if row.said and row.said not in kernels.used]
     if unused:
         raise UsageError(f"--kernel '{unused[0]}' names no kernel of these traces")
-    lines = [f"left out: {line}" for line in passed]
-    for what, counts in left_out.items():
-        others = f" and {counted(len(counts) - 1, 'more file')}" if len(counts) > 1 else ""
-        lines.append(f"'{next(iter(counts))}'{others}: {counts.total()} {what}")
-    return with_descriptions(list(with_ranks(files, given).values())), lines
+    facts: list[Fact] = [FileLeftOut(reason) for reason in passed]
+    for kind, counts in left_out.items():
+        facts.append(EventsLeftOut(str(next(iter(counts))), len(counts) - 1, counts.total(), kind))
+    return with_descriptions(list(with_ranks(files, given).values())), facts
 
 
 def with_descriptions(traces: list[RankTrace]) -> list[RankTrace]:

@@ -1,8 +1,6 @@
-"""The clocks on a page: a table, their course over the run, and calls before and after."""
+"""Pictures of clocks over the run, and of calls on the ranks' own clocks and on one axis."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,71 +8,18 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from downbeat.align.calls import Integers
-from downbeat.align.clocks import Aligned, axis_line, late_or_slow
+from downbeat.align.clocks import Aligned
 from downbeat.align.matching import TO_ALL, Floats, GroupCalls
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import PHASE_COLORS, draw_bars
-from downbeat.report.page import Page, PageSection, Table
 from downbeat.report.panel import rank_step
 from downbeat.report.style import COLORS, TEXT_POINTS, finish, finish_legend, log_axis, look_of, new_figure
-from downbeat.text import MICROSECONDS
 from downbeat.trace.clocks import NS
-from downbeat.trace.page import TIME_SECTION, make_page
 
 CURVE_POINTS = 200  # of a clock over the run
 MOST_CLOCKS = 12  # that are drawn
 SHOWN_CALLS = 4  # calls before and after
 THIN = 200  # a bar that is this often in its axis is not seen
-AXIS_TERMS = (
-    ("offset", "of the clock against the axis in the middle of the run: positive if it is ahead"),
-    ("rate", "by how much the clock is too fast, with its standard error; none where it is not known"),
-    (
-        "bound",
-        "the error of a stamp on the axis cannot be larger, for the clocks named above: in the middle of the run",
-    ),
-    ("expected error", "standard error of a stamp on the axis: in the middle of the run"),
-)
-
-
-def align_page(aligned: Aligned) -> Page:
-    """Returns the page of `downbeat align`: who is late, and how well the clocks are known."""
-    page = make_page(late_or_slow(aligned), "Late or slow: traces on one axis", None)
-    time = page.sections[: 1 if page.sections and page.sections[0].title == TIME_SECTION else 0]
-    return replace(page, sections=(*time, clock_section(aligned), *page.sections[len(time) :]))
-
-
-def clock_section(aligned: Aligned) -> PageSection:
-    """Returns the part on the clocks."""
-    pictures = [clocks_over_time(aligned)]
-    shown = calls_to_show(aligned)
-    if shown is not None:
-        pictures.append(before_and_after(aligned, *shown))
-    return PageSection(
-        "Clocks",
-        (f"{axis_line(aligned)[:1].upper()}{axis_line(aligned)[1:]}.",),
-        warnings=aligned.notes,
-        tables=(Table("Clocks of the ranks against the axis", clocks_frame(aligned)),),
-        pictures=tuple(one for one in pictures if one is not None),
-        definitions=AXIS_TERMS,
-    )
-
-
-def clocks_frame(aligned: Aligned) -> pd.DataFrame:
-    """Returns a row per rank: offset, rate and its error, bound, expected error, calls, host."""
-    clocks = aligned.ranks
-    frame = pd.DataFrame(
-        {
-            "rank": clocks.rank,
-            "offset_s": [f"{offset:.9f}" if np.isfinite(offset) else "-" for offset in clocks.offset_s],
-            "rate_ppm": clocks.rate * 1e6 + 0.0,
-            "rate_error_ppm": clocks.rate_error * 1e6,
-            "bound_us": clocks.bound_s * MICROSECONDS,
-            "expected_error_us": clocks.expected_error_s * MICROSECONDS,
-            "calls": clocks.calls,
-            "host": clocks.host,
-        }
-    )
-    return frame if any(clocks.host) else frame.drop(columns="host")
 
 
 def clocks_over_time(aligned: Aligned) -> Picture | None:

@@ -1,0 +1,213 @@
+"""What is worth saying about arrivals: facts computed from their tables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from downbeat.output.facts import (
+    Fact,
+    LateBefore,
+    LateRank,
+    LittleWaiting,
+    LongerBefore,
+    OtherSites,
+    QuickestRank,
+    RunAndAccuracy,
+    SiteNotAnalyzed,
+    SiteNotResolved,
+    SiteTime,
+    SiteWaiting,
+    TimeInMessages,
+    WaitedBefore,
+    WaitingForLateRanks,
+    WaitingInMessages,
+    WaitingInPhase,
+    known,
+)
+from downbeat.tables import Floats
+from downbeat.trace.arrivals import BEYOND, MENTIONED, Arrivals, PhaseTimes, Sites
+from downbeat.trace.balance import least_in_messages
+from downbeat.trace.calls import LATER, mpi_name
+from downbeat.trace.causes import LateRanks, ratio
+
+MOST_NAMED = 3  # ranks, call sites, phases
+OFTEN = 0.25  # part of the waiting at a call site, from which the rank that causes it is named
+LEAST_NAMED = 0.1  # part of all waiting, likewise
+STANDS_OUT = 1.5  # times what each rank would cause if all caused the same
+MOST_OF = 0.5  # of a delay: what explains less is not its reason
+
+
+def wait_shares(sites: Sites | PhaseTimes) -> tuple[Floats, Floats, Floats]:
+    """The share of waiting for late ranks in the time at each site, with its least and its largest value."""
+    share, error = (ratio(part, sites.time, 0.0) for part in (sites.wait, sites.wait_error + sites.wait_sampling))
+    known = sites.time > 0
+    return share, np.maximum(0.0, share - error), np.where(known, np.minimum(1.0, share + error), 0.0)
+
+
+def waiting_verdict(arrivals: Arrivals, doubtful: frozenset[int] = frozenset()) -> Fact | None:
+    """The cost of waiting and the ranks that cause it; None: no wait is known.
+
+    Args:
+        arrivals: with their tables.
+        doubtful: ranks whose clocks may be off instead.
+    """
+    sites, run = arrivals.sites, arrivals.run
+    if not (sites.apart > 0).any():
+        return None
+    waited = float(sites.wait.sum()) / arrivals.ranks
+    if waited < MENTIONED * run:
+        return LittleWaiting(waited / run if run > 0 else 0.0, arrivals.phase)
+    causes = arrivals.late_ranks
+    shares = causes.wait / sites.wait.sum()
+    named = named_ranks(arrivals)
+    late = [
+        LateRank(int(causes.rank[at]), float(shares[at]), max(1, round(causes.costly[at])), float(causes.late[at]))
+        for at in named
+    ]
+    most = (
+        LateRank(int(causes.rank[0]), float(shares[0]), int(causes.calls[0]), float(causes.late[0]))
+        if len(causes)
+        else None
+    )
+    return WaitingForLateRanks(
+        tuple(late),
+        late[0] if late else most,
+        1.0 - float(shares.sum()),
+        waited,
+        run,
+        tuple(rank.rank for rank in late if rank.rank in doubtful),
+    )
+
+
+def named_ranks(arrivals: Arrivals) -> list[int]:
+    """The rows of late ranks that stand out, or that cause much beside one that does."""
+    wait = arrivals.sites.wait.sum()
+    shares = arrivals.late_ranks.wait / wait if wait > 0 else np.zeros(len(arrivals.late_ranks))
+    stands_out = bool((shares >= max(LEAST_NAMED, STANDS_OUT / arrivals.ranks)).any())
+    return np.flatnonzero(stands_out & (shares >= LEAST_NAMED))[:MOST_NAMED].tolist()  # type: ignore[no-any-return]
+
+
+def ways_before(arrivals: Arrivals) -> list[Fact]:
+    """Where the late ranks were before, those of them for which it is known."""
+    late = arrivals.late_ranks
+    return [fact for fact in (way_before(late, at) for at in named_ranks(arrivals)) if fact]
+
+
+def way_before(late: LateRanks, at: int) -> LongerBefore | None:
+    """Where a late rank was before, and how much longer than the others; None: that is not known."""
+    takes, others, delay = late.takes[at], late.others[at], late.late[at]
+    if np.isnan(takes):
+        return None
+    inside, inside_others = late.inside[at], late.inside_others[at]
+    times = (
+        int(late.rank[at]),
+        late.before[at],
+        late.after[at],
+        float(takes),
+        float(others),
+        known(inside),
+        known(inside_others),
+    )
+    if takes - others >= MOST_OF * delay:
+        return (WaitedBefore if inside - inside_others >= MOST_OF * (takes - others) else LongerBefore)(*times)
+    return LateBefore(*times, float(late.left[at])) if late.left[at] >= MOST_OF * delay else None
+
+
+def site_fact(sites: Sites, at: int, phase: str) -> SiteTime:
+    """The time at a call site, and whom ranks wait for there.
+
+    Args:
+        sites: of the run.
+        at: index of the site.
+        phase: that shares are of; empty: the run.
+    """
+    later, sampled = sites.kind[at] in LATER, bool(sites.sampled[at])
+    time = SiteTime(
+        mpi_name(sites.operation[at], sites.kind[at]),
+        sites.name[at],
+        sites.phase[at],
+        phase,
+        float(sites.share[at]),
+        known(sites.overlap[at]) if later and sampled else None,
+        later,
+    )
+    shared = vars(time)
+    if not sampled:
+        return SiteNotAnalyzed(**shared, reason=BEYOND[sites.beyond[at]])
+    quickest = None
+    if sites.quick_rank[at] >= 0:
+        quickest = QuickestRank(int(sites.quick_rank[at]), float(sites.quick_time[at]), float(sites.quick_others[at]))
+    if sites.apart[at] == 0.0:
+        return SiteNotResolved(**shared, error_s=float(sites.bound[at]), quickest=quickest)
+    wait, low, high = (float(each[at]) for each in wait_shares(sites))
+    named = sites.last_rank[at] >= 0 and sites.last_wait[at] >= OFTEN
+    return SiteWaiting(
+        **shared,
+        wait=wait,
+        wait_low=low,
+        wait_high=high,
+        last_rank=int(sites.last_rank[at]) if named else -1,
+        last_wait=float(sites.last_wait[at]),
+        last_calls=float(sites.last_share[at]),
+        quickest=quickest if sites.last_rank[at] < 0 else None,
+    )
+
+
+def site_facts(arrivals: Arrivals) -> list[Fact]:
+    """The call sites with most time, and the others together."""
+    sites = arrivals.sites
+    large = np.flatnonzero(sites.share >= MENTIONED)[:MOST_NAMED].tolist() or [*range(len(sites))][:1]
+    facts: list[Fact] = [site_fact(sites, at, arrivals.phase) for at in large]
+    others = sites.share[len(large) :]
+    if len(others):
+        facts.append(OtherSites(len(others), float(others.sum()), arrivals.phase))
+    return facts
+
+
+def message_facts(arrivals: Arrivals) -> list[Fact]:
+    """Time in point-to-point messages; none if it is next to nothing."""
+    least = least_in_messages(arrivals.by_rank, arrivals.kinds)
+    if least is None:
+        return []
+    share = float(arrivals.by_rank.point_to_point.mean()) / arrivals.run
+    if share < MENTIONED:
+        return []
+    if least.why_not:
+        return [TimeInMessages(share, least.why_not)]
+    return [WaitingInMessages(share, least.rank, least.time, least.others)]
+
+
+def phase_facts(arrivals: Arrivals) -> list[Fact]:
+    """The phases with most waiting, outer ones first."""
+    phases, available = arrivals.phases, arrivals.run * arrivals.ranks
+    if arrivals.phase:
+        return []
+    large = np.flatnonzero(phases.wait >= MENTIONED * available)
+    large = np.sort(large[np.argsort(-phases.wait[large], kind="stable")][:MOST_NAMED])
+    wait, low, high = wait_shares(phases)
+    return [
+        WaitingInPhase(
+            phase=phases.phase[at],
+            share=float(phases.seconds[at] / available),
+            collectives=float(phases.time[at] / phases.seconds[at]),
+            wait=float(wait[at]),
+            wait_low=float(low[at]),
+            wait_high=float(high[at]),
+            rank=int(phases.last_rank[at]),
+            caused=float(phases.last_wait[at]),
+        )
+        for at in large.tolist()
+        if phases.last_rank[at] >= 0
+    ]
+
+
+def run_fact(arrivals: Arrivals, standard_errors: int = 0, hard_bound: float = np.nan) -> RunAndAccuracy:
+    """The length of the run, and the error of its times.
+
+    Args:
+        arrivals: with their largest error.
+        standard_errors: how many of them that is; 0: it is the hard bound.
+        hard_bound: the largest, s, if the error is another.
+    """
+    error, hard = known(arrivals.bound), known(hard_bound if standard_errors else arrivals.bound)
+    return RunAndAccuracy(arrivals.run, arrivals.ranks, arrivals.threads, arrivals.phase, error, standard_errors, hard)
