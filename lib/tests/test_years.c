@@ -1,7 +1,7 @@
 /* A communicator as it is after years: counters beyond 31 and 32 bits, a global clock that was prepared 30 days ago.
  * Both are set, not lived through. */
 #include "check_mpi.h"
-#include "start/state.h"
+#include "start/prepare.h"
 
 #include <math.h>
 #include <stdint.h>

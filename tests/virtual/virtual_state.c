@@ -3,6 +3,8 @@
 
 #include "check.h"
 #include "random.h"
+#include "start/known.h"
+#include "start/prepare.h"
 
 #include <math.h>
 #include <string.h>

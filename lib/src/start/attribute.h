@@ -3,7 +3,7 @@
 #ifndef DOWNBEAT_ATTRIBUTE_H
 #define DOWNBEAT_ATTRIBUTE_H
 
-#include "start/known.h"
+#include "clock/clock.h"
 
 #include <mpi.h>
 
@@ -32,7 +32,13 @@ int db_check_mpi(const char *function);
 enum { DB_FIRST_OVERSUBSCRIBED = 1, DB_FIRST_WITHOUT_MEMORY = 2 };
 int db_attribute_first_time(int what, int *first);
 
-/* This process's knowledge, for one thread at a time, until it is unlocked; NULL, and not locked, on error. */
+/* The clock that this process opened last, for all of its communicators; zeroed at first. known.c writes it. */
+struct db_known {
+    struct db_clock clock;                  /* without a type: none yet */
+    const struct db_clock_type *clock_type; /* the requested type; NULL: the default */
+};
+
+/* Locks this process's db_known for the calling thread; NULL, and nothing locked, on error. */
 struct db_known *db_attribute_lock_known(int *code);
 void db_attribute_unlock_known(void);
 

@@ -3,6 +3,7 @@
 
 #include "start/clocks.h"
 #include "start/contradiction.h"
+#include "start/prepare.h"
 #include "start/release.h"
 #include "start/schedule.h"
 #include "start/tolerance.h"

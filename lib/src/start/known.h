@@ -4,12 +4,6 @@
 
 #include "clock/clock.h"
 
-/* Zeroed at first; kept by attribute.c. */
-struct db_known {
-    struct db_clock clock;                  /* the last that was opened; without a type: none */
-    const struct db_clock_type *clock_type; /* that was asked for */
-};
-
 /* As db_clock_open, but a clock that this process has opened before is not calibrated anew, and its rate is as good as
  * the time since then makes it. Returns an MPI error code; without the clock, MPI_ERR_OTHER. */
 int db_known_clock(struct db_clock *clock, const struct db_clock_type *type);

@@ -1,5 +1,6 @@
 /* Public functions that ask and set: clocks, the last call, statistics, settings. */
 #include "start/clocks.h"
+#include "start/prepare.h"
 #include "sync/sync.h"
 
 #include <downbeat/clock.h>

@@ -1,5 +1,5 @@
 /* The public functions of downbeat/clock.h that exchange timestamps. */
-#include "start/state.h"
+#include "start/prepare.h"
 
 #include <downbeat/clock.h>
 

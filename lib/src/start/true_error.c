@@ -1,5 +1,5 @@
 /* MPIX_Harmonize_true_error, Downbeat_true_offset: true values, known only with the validation clock. */
-#include "start/state.h"
+#include "start/prepare.h"
 #include <downbeat/clock.h>
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "start/state.h"
+#include "start/prepare.h"
 
 #include "start/clocks.h"
 #include "start/decision.h"
