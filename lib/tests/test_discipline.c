@@ -382,7 +382,7 @@ static void movement_of_the_path_is_measured(double share, double lasting_s, dou
         struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
         double error = fabs((double)(found.global_ns - found.ticks) - truth);
         double expected = db_map_deviation_ns(&found, found.ticks);
-        unseen += i >= KNOWN ? sqrt(found.uncertainty.unseen) : 0.0;
+        unseen += i >= KNOWN ? sqrt(found.uncertainty.asymmetry) : 0.0;
         one += i >= KNOWN && error <= expected;
         two += i >= KNOWN && error <= 2.0 * expected;
         sum += i >= KNOWN ? expected : 0.0;

@@ -45,9 +45,9 @@ int db_exchange_ask(const struct db_asker *asker, struct db_exchange *exchange) 
     return MPI_SUCCESS;
 }
 
-int db_exchange_stop(const struct db_asker *asker, struct db_standing *standing) {
+int db_exchange_stop(const struct db_asker *asker, struct db_timeline_error *error) {
     (void)asker;
-    (void)standing;
+    (void)error;
     CHECK(!"an estimator leaves it to its caller to stop");
     return MPI_ERR_OTHER;
 }

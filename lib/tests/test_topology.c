@@ -28,7 +28,7 @@ static void make_processor(int number, const char *socket, int numa) {
 }
 
 static void is_at(int processor, int socket, int numa) {
-    struct db_place place = db_place_of(tree, processor);
+    struct db_location place = db_location_of(tree, processor);
     CHECK_THAT(place.socket, ==, socket);
     CHECK_THAT(place.numa, ==, numa);
 }
@@ -48,7 +48,7 @@ int main(void) {
     is_at(19, 2147483647, 4);
     is_at(20, 0, 5);
     is_at(99, 0, 0); /* there is none */
-    db_place_here();
+    db_location_here();
 
     char command[256];
     snprintf(command, sizeof command, "rm -r %s", tree);

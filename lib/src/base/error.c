@@ -15,22 +15,22 @@ int db_explain(struct db_reason *reason, int code, const char *format, ...) {
     return code;
 }
 
-void db_tell(const char *text) { print_line(text); }
+void db_print(const char *text) { print_line(text); }
 
-void db_tell_error(const char *text) {
+void db_print_error(const char *text) {
     print_line(text);
-    await_line_read(); /* the next thing may be MPI_Abort */
+    await_line_read(); /* the caller may call MPI_Abort next */
 }
 
-/* MPICH and its kin take MPI_Comm_call_errhandler for a call that failed, and end with "Please file a bug report". */
-static void end_program(MPI_Comm comm, int code, int told) {
+/* Replaces MPI_Comm_call_errhandler, after which MPICH and its derivatives print "Please file a bug report". */
+static void end_program(MPI_Comm comm, int code, int printed) {
     char text[MPI_MAX_ERROR_STRING];
     struct db_reason reason;
     int length;
     int class = code;
-    if (!told && MPI_Error_string(code, text, &length) == MPI_SUCCESS) {
+    if (!printed && MPI_Error_string(code, text, &length) == MPI_SUCCESS) {
         db_explain(&reason, code, "a call failed: %s", text);
-        db_tell_error(reason.text);
+        db_print_error(reason.text);
     }
     MPI_Error_class(code, &class);
     MPI_Abort(comm, class);
@@ -40,10 +40,11 @@ static void end_program(MPI_Comm comm, int code, int told) {
 int db_raise(MPI_Comm comm, int code) {
     if (code == MPI_SUCCESS)
         return MPI_SUCCESS;
-    int told = code < 0;
-    code = told ? -code : code;
+    int printed = code < 0;
+    code = printed ? -code : code;
     if (comm == MPI_COMM_NULL) {
-        /* Errors without a communicator: MPI-4.0, section 9.3, moved them from MPI_COMM_WORLD to MPI_COMM_SELF. */
+        /* Errors without a communicator belong to MPI_COMM_SELF since MPI-4.0 (section 9.3), to MPI_COMM_WORLD before.
+         */
 #if MPI_VERSION >= 4
         comm = MPI_COMM_SELF;
 #else
@@ -53,10 +54,10 @@ int db_raise(MPI_Comm comm, int code) {
     MPI_Errhandler handler;
     DB_TRY(MPI_Comm_get_errhandler(comm, &handler));
     if (handler == MPI_ERRORS_ARE_FATAL)
-        end_program(comm, code, told);
-    if (handler == MPI_ERRORS_RETURN) /* SMPI crashes where MPI_Comm_call_errhandler calls this one */
+        end_program(comm, code, printed);
+    if (handler == MPI_ERRORS_RETURN) /* SMPI crashes if MPI_Comm_call_errhandler calls this handler */
         return code;
     MPI_Errhandler_free(&handler);
-    MPI_Comm_call_errhandler(comm, code); /* may throw, or jump */
+    MPI_Comm_call_errhandler(comm, code); /* may not return: throws or longjmps */
     return code;
 }

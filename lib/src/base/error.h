@@ -1,7 +1,7 @@
-/* The one idiom for errors: every function that can fail returns an MPI error code, DB_TRY hands it on. If the error
- * class does not identify the problem, the code that finds it writes a reason (db_explain), which is printed once per
- * communicator (db_agree_on_error). The code of what was printed is negative from then on, up to db_raise. Only the
- * public functions call an error handler. */
+/* Error handling: every function that can fail returns an MPI error code, and DB_TRY propagates it. If the error class
+ * does not identify the problem, the function that detects it writes a reason (db_explain), which is printed once per
+ * communicator (db_agree_on_error). From then on the code is negative, until db_raise. Only the public functions call
+ * an error handler. */
 #ifndef DOWNBEAT_ERROR_H
 #define DOWNBEAT_ERROR_H
 
@@ -14,7 +14,7 @@
             return db_try_code;                                                                                        \
     } while (0)
 
-/* Why something failed, in one line. */
+/* One line that explains a failure. */
 struct db_reason {
     char text[768];
 };
@@ -22,16 +22,16 @@ struct db_reason {
 /* Writes the reason; returns `code`. */
 __attribute__((format(printf, 3, 4))) int db_explain(struct db_reason *reason, int code, const char *format, ...);
 
-/* Collective over comm: whether all processes have MPI_SUCCESS. If not, all return the code of the lowest process that
- * has another one, and that process prints its reason, if it has one, as a line "downbeat: ..." on standard error. */
+/* Returns MPI_SUCCESS if `code` is MPI_SUCCESS on all processes, else everywhere the code of the lowest failed rank,
+ * which prints its reason, if any, as a line "downbeat: ..." on standard error. Collective over comm. */
 int db_agree_on_error(MPI_Comm comm, int code, const struct db_reason *reason);
 
-/* Prints a line "downbeat: ..." on standard error; db_tell_error waits until a launcher has read it. */
-void db_tell(const char *text);
-void db_tell_error(const char *text);
+/* Prints a line "downbeat: ..." on standard error; db_print_error also waits until the launcher has read it. */
+void db_print(const char *text);
+void db_print_error(const char *text);
 
-/* Calls the error handler that the MPI standard names for an error on comm; returns the code if the handler returns.
- * MPI_ERRORS_ARE_FATAL ends the program with a line, unless there has been one. */
+/* Calls the error handler of comm, as the MPI standard requires, and returns the code if the handler returns. With
+ * MPI_ERRORS_ARE_FATAL it prints a line, unless the error was printed already, and aborts. */
 int db_raise(MPI_Comm comm, int code);
 
 #endif

@@ -1,4 +1,4 @@
-/* FNV-1a (Fowler, Noll, Vo) of texts, one after another; begins with DB_HASH. */
+/* FNV-1a hash (Fowler, Noll, Vo) of a sequence of texts; the first value is DB_HASH. */
 #ifndef DOWNBEAT_HASH_H
 #define DOWNBEAT_HASH_H
 

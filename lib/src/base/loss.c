@@ -10,16 +10,17 @@
 
 #ifdef OMPI_HAVE_MPI_EXT_FTMPI
 
-/* A library that was built with Open MPI 5 also runs with Open MPI 4, which has none of these. */
+/* Weak: a library that was built with Open MPI 5 also runs with Open MPI 4, which lacks these functions. */
 #pragma weak MPIX_Comm_is_revoked
 #pragma weak MPIX_Comm_get_failed
 #pragma weak MPIX_Comm_revoke
 
 int db_loss_survived(void) {
     const int *enabled;
-    int found;
+    int attached;
     return MPIX_Comm_is_revoked != NULL &&
-           MPI_Comm_get_attr(MPI_COMM_WORLD, MPIX_FT, (void *)&enabled, &found) == MPI_SUCCESS && found && *enabled;
+           MPI_Comm_get_attr(MPI_COMM_WORLD, MPIX_FT, (void *)&enabled, &attached) == MPI_SUCCESS && attached &&
+           *enabled;
 }
 
 static int is_revoked(MPI_Comm comm) {
@@ -63,9 +64,9 @@ int db_loss_watch(const struct db_watched *watched) {
         return MPI_SUCCESS;
     int code = db_loss_of(watched->user);
     if (code == MPI_SUCCESS)
-        code = db_loss_of(watched->own);
+        code = db_loss_of(watched->duplicate);
     if (code != MPI_SUCCESS)
-        db_loss_revoke(watched->own);
+        db_loss_revoke(watched->duplicate);
     return code;
 }
 

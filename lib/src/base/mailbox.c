@@ -11,16 +11,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Polls between two calls into MPI's progress engine: about 10 us, at 1 ns each. Each MPI call costs the waiter at
- * least 0.1 us. Choice: 1 % of the waits; half: 2 %; twice: messages of the application wait 20 us. Depends on the
- * machine. */
+/* Polls between two calls into MPI's progress engine: about 10 us, at 1 ns each. An MPI call costs the waiter at least
+ * 0.1 us. Choice: 1 % of the wait; half: 2 %; twice: messages of the application wait 20 us. Depends on the machine. */
 #define POLLS_PER_TURN 8192
-/* A look for a loss takes longer than that. Choice, 0.2 ms; at half and twice, a loss is noticed that much later. */
-#define TURNS_PER_LOOK 16
-/* Before a process sleeps: about DB_AWAY_NS (decision.h). Depends on the machine. A write to the line wakes a sleeper;
- * a pending MPI message does not, so sleeps are short (patience.h). */
+/* MPI calls between two checks for failed processes, which cost more. Choice: 0.2 ms; half and twice: failures are
+ * detected that much sooner or later. */
+#define TURNS_PER_CHECK 16
+/* Polls before the first sleep: about DB_AWAY_NS (decision.h). Depends on the machine. A write to the line wakes a
+ * sleeper; a pending MPI message does not, so sleeps are short (patience.h). */
 #define POLLS_BEFORE_SLEEP (1 << 20)
-/* Choice: a yield takes longer than all of them; half and twice do not matter. */
+/* Polls between two yields. Choice: a yield takes longer than all of them; half and twice: same. */
 #define POLLS_PER_YIELD 16
 
 void db_mailbox_publish(struct db_mailbox *mailbox, uint32_t round, const int64_t *words, int count,
@@ -29,7 +29,7 @@ void db_mailbox_publish(struct db_mailbox *mailbox, uint32_t round, const int64_
     atomic_store_explicit(&mailbox->round, round, memory_order_release);
     if (db_patience_of(channel) == DB_BLOCK)
         return;
-    /* Either the sleeper is seen here, or it sees the round before it sleeps. */
+    /* Either this process sees the sleeper here, or the sleeper sees the round before it sleeps. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&mailbox->sleepers, memory_order_relaxed) != 0)
         syscall(SYS_futex, &mailbox->round, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -54,14 +54,14 @@ static void sleep_for(struct db_mailbox *mailbox, uint32_t round, long ns) {
     atomic_fetch_sub(&mailbox->sleepers, 1);
 }
 
-/* Any call into MPI drives all messages. */
+/* Any call into MPI drives the progress of all messages. */
 static int drive_messages(const struct db_channel *channel, long turn) {
-    int there;
+    int pending;
     if (channel->comm == MPI_COMM_NULL)
         return MPI_SUCCESS;
-    if (channel->watched != NULL && turn % TURNS_PER_LOOK == 0)
+    if (channel->watched != NULL && turn % TURNS_PER_CHECK == 0)
         DB_TRY(db_loss_watch(channel->watched));
-    return MPI_Iprobe(MPI_ANY_SOURCE, 0, channel->comm, &there, MPI_STATUS_IGNORE);
+    return MPI_Iprobe(MPI_ANY_SOURCE, 0, channel->comm, &pending, MPI_STATUS_IGNORE);
 }
 
 static int wait_long(struct db_mailbox *mailbox, uint32_t round, const struct db_channel *channel) {

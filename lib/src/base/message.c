@@ -4,24 +4,25 @@
 
 #include <stddef.h>
 
-#define TAG 0 /* the communicator is private, so one tag will do */
+#define TAG 0 /* one tag suffices: the communicator is private */
 
-/* Where a process may be lost, whoever sees an error tells the others, which may wait for it. MPI has many names for a
- * loss inside a collective operation. */
-static int shared(const struct db_channel *channel, int code) {
+/* If failures are survivable, a process that gets an error revokes the duplicate, since others may be waiting for it.
+ * Inside a collective operation MPI reports failures by many error classes; db_loss_watch returns the right one. */
+static int propagate(const struct db_channel *channel, int code) {
     if (code == MPI_SUCCESS || channel->watched == NULL)
         return code;
-    db_loss_revoke(channel->watched->own);
+    db_loss_revoke(channel->watched->duplicate);
     return db_loss_watch(channel->watched);
 }
 
 static int complete(const struct db_channel *channel, int code, MPI_Request *request) {
     if (code == MPI_SUCCESS)
         code = db_await(request, db_patience_of(channel), channel->comm, channel->watched);
-    return shared(channel, code);
+    return propagate(channel, code);
 }
 
-/* Returns from the caller: a blocking call, or a nonblocking one that is waited for with more patience. */
+/* Returns from the calling function: the blocking call with DB_BLOCK, else the nonblocking call, completed with
+ * patience. */
 #define RETURN_CALL(BLOCKING, NONBLOCKING, CHANNEL, ...)                                                               \
     do {                                                                                                               \
         MPI_Request request;                                                                                           \
@@ -45,7 +46,7 @@ int db_send(const struct db_channel *channel, const int64_t *words, int count, i
 int db_start_send(const struct db_channel *channel, const int64_t *words, int count, int destination,
                   MPI_Request *request) {
     count_message(channel);
-    return shared(channel, MPI_Isend(words, count, MPI_INT64_T, destination, TAG, channel->comm, request));
+    return propagate(channel, MPI_Isend(words, count, MPI_INT64_T, destination, TAG, channel->comm, request));
 }
 
 int db_receive(const struct db_channel *channel, int64_t *words, int count, int source) {
@@ -66,8 +67,8 @@ int db_broadcast(const struct db_channel *channel, int64_t *words, int count) {
     RETURN_CALL(MPI_Bcast, MPI_Ibcast, channel, words, count, MPI_INT64_T, 0, channel->comm);
 }
 
-int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *mine, int count) {
-    RETURN_CALL(MPI_Scatter, MPI_Iscatter, channel, words, count, MPI_INT64_T, mine, count, MPI_INT64_T, 0,
+int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *chunk, int count) {
+    RETURN_CALL(MPI_Scatter, MPI_Iscatter, channel, words, count, MPI_INT64_T, chunk, count, MPI_INT64_T, 0,
                 channel->comm);
 }
 

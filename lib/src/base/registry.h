@@ -1,5 +1,5 @@
-/* The one idiom for registries: a NULL-ended array of pointers to entries, each a struct whose first member is its
- * name. Adding an algorithm is adding one file and one line. */
+/* Registries: a registry is a NULL-terminated array of pointers to structs whose first member is their name. A new
+ * algorithm is one file and one line of its registry. */
 #ifndef DOWNBEAT_REGISTRY_H
 #define DOWNBEAT_REGISTRY_H
 
@@ -8,7 +8,7 @@
 /* The entry called `name`, or NULL. */
 const void *db_registry_find(const void *const *entries, const char *name);
 
-/* Appends all names to `text`, separated by ", ". */
+/* Appends all names to `text`, separated by ", ". `size`: of the text's memory; a list that does not fit is cut. */
 void db_registry_names(const void *const *entries, char *text, size_t size);
 
 #endif

@@ -14,12 +14,12 @@
 
 #define NAME "downbeat"
 
-/* Standard: Linux gives a process 65,530 mappings (vm.max_map_count), and most are for the program. Choice: at half and
- * twice, later communicators go by messages sooner or later. */
-#define MOST_SEGMENTS 1024
+/* Standard: Linux allows a process 65,530 mappings (vm.max_map_count); most are left to the program. Choice; half and
+ * twice: communicators beyond this number use messages. */
+#define MAX_SEGMENTS 1024
 static atomic_int segments;
 
-/* Behind the memory that callers see. */
+/* Stored directly after the memory that callers see. */
 struct seal {
     int64_t secret;
 };
@@ -29,16 +29,16 @@ static struct seal *seal_of(const struct db_segment *segment) {
 }
 
 static void map(struct db_segment *segment, size_t size, int descriptor) {
-    size_t whole = size + sizeof(struct seal);
+    size_t mapped_size = size + sizeof(struct seal);
     void *memory = MAP_FAILED;
-    if (atomic_fetch_add(&segments, 1) < MOST_SEGMENTS)
-        memory = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (atomic_fetch_add(&segments, 1) < MAX_SEGMENTS)
+        memory = mmap(NULL, mapped_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (memory == MAP_FAILED) {
         atomic_fetch_sub(&segments, 1);
         return;
     }
     *segment = (struct db_segment){.memory = memory, .size = size};
-    madvise(memory, whole, MADV_DONTFORK); /* a child is no process of this communicator */
+    madvise(memory, mapped_size, MADV_DONTFORK); /* a forked child is not a process of this communicator */
 }
 
 /* Different for each segment of a node. */
@@ -56,7 +56,7 @@ void db_segment_create(struct db_segment *segment, size_t size, struct db_ticket
     int descriptor = memfd_create(NAME, MFD_CLOEXEC);
     if (descriptor < 0)
         return;
-    /* Memory that is not there is an error now, and not a signal later. */
+    /* Allocates now: if memory runs out, that is an error here and not a SIGBUS later. */
     if (posix_fallocate(descriptor, 0, (off_t)(size + sizeof(struct seal))) == 0)
         map(segment, size, descriptor);
     if (segment->memory == NULL) {
@@ -72,7 +72,7 @@ void db_segment_close(const struct db_ticket *ticket) {
         close((int)ticket->descriptor);
 }
 
-/* In another container the number may be another process's, whose files are not to be touched. */
+/* In another container the process ID may belong to an unrelated process, whose files must not be opened. */
 static int is_segment(const char *path) {
     static const char expected[] = "/memfd:" NAME;
     char target[sizeof expected];

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* SplitMix64 (Steele, Lea, Flood 2014): a whole generator in one word, and what it makes of that word. */
+/* SplitMix64 (Steele, Lea, Flood 2014), a generator whose state is one word: the output function of a state, and the
+ * next number. */
 static inline uint64_t db_mix(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;

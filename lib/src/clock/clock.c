@@ -4,7 +4,7 @@
 #include <string.h>
 
 #ifdef DB_SIMULATED
-/* No other clock stands still while other processes are simulated. */
+/* Every other clock would advance while other processes are simulated. */
 const void *const db_clock_types[] = {&db_clock_simulated, NULL};
 static const struct db_clock_type *const first_choice = &db_clock_simulated;
 static const struct db_clock_type *const second_choice = &db_clock_simulated;
@@ -16,11 +16,11 @@ static const struct db_clock_type *const first_choice = &db_clock_tsc;
 static const struct db_clock_type *const second_choice = &db_clock_monotonic_raw;
 #endif
 
-/* MPI_Wtime of MPICH steps by 238 ns: many readings may pass before a step is seen. Choice: the smallest of 8 steps, in
- * readings of some 0.25 ms; a coarser clock is taken to have no step. Half and twice: not measured. */
+/* MPI_Wtime of MPICH steps by 238 ns, so several readings may be equal. Choice: the smallest of 8 steps, within some
+ * 0.25 ms of readings; a clock without a step in that time gets a resolution of 0. Half and twice: not measured. */
 #define RESOLUTION_STEPS 8
 #define RESOLUTION_READINGS 10000
-/* Choice: the narrowest of these pairs of readings counts; all take some 4 us. Half and twice: not measured. */
+/* Pairs of readings, of which the narrowest counts. Choice: they take some 4 us; half and twice: not measured. */
 #define PAIRS 64
 
 static double measure_resolution_ns(const struct db_clock *clock) {

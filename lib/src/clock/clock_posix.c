@@ -10,7 +10,7 @@ static int64_t now(clockid_t id) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Ends early if the clock is set back, perhaps by hours; the caller sees that it is not yet time. */
+/* Ends early if the clock is set back, maybe by hours; the caller can see that from the returned reading. */
 static int64_t spin(clockid_t id, int64_t ticks) {
     int64_t reading = INT64_MIN;
     int64_t before;

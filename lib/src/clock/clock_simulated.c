@@ -1,4 +1,4 @@
-/* Simulated time, of SimGrid: it stands still while a process works, and moves on while all of them wait. */
+/* SimGrid's simulated time: it stands still while a process computes, and advances while all processes wait. */
 #include "base/split_mix.h"
 #include "clock/clock.h"
 
@@ -10,25 +10,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A number from 0 to 1 that follows from the process and the deadline alone, so that it is the same each time. */
-static double drawn(uint64_t seed, int64_t ticks) {
+/* A pseudorandom number in [0, 1), a function of seed, process and deadline alone, so that runs are reproducible. */
+static double pseudorandom(uint64_t seed, int64_t ticks) {
     uint64_t z = seed + (uint64_t)ticks * 0x9e3779b97f4a7c15u + (uint64_t)sg_actor_self_get_pid() * 0xd1342543de82ef95u;
     return (double)(db_mix(z) >> 11) * 0x1p-53;
 }
 
-/* A clock built on this one waits again for what it rounded off; that does not count as a wait. Choice: far above a
- * rounding, far below a slack; half and twice do the same. */
-#define LEAST_NS 50
+/* Shorter waits do not count: a clock that wraps this one waits again after rounding. Choice: far above a rounding
+ * error, far below a slack; half and twice: same. */
+#define SHORTEST_WAIT_NS 50
 
-/* Some waits end late, as if the kernel had preempted the process; the host's properties say how many, and by how much.
- */
+/* Delays some waits, as if the kernel had preempted the process. The host's properties `late_share` and `late` are the
+ * share of these waits and the delay, s. */
 static void wake_late(int64_t ticks) {
     const_sg_host_t host = sg_host_self();
     const char *share = sg_host_get_property_value(host, "late_share");
     if (!share)
         return;
     uint64_t seed = (uint64_t)strtod(sg_host_get_property_value(host, "seed"), NULL);
-    if (drawn(seed, ticks) < strtod(share, NULL))
+    if (pseudorandom(seed, ticks) < strtod(share, NULL))
         sg_actor_sleep_for(strtod(sg_host_get_property_value(host, "late"), NULL));
 }
 
@@ -47,7 +47,7 @@ static int64_t simulated_wait_until(const struct db_clock *clock, int64_t ticks)
     int64_t left = ticks - simulated_read(clock);
     while (simulated_read(clock) < ticks)
         sg_actor_sleep_until((double)ticks * 1e-9);
-    if (left > LEAST_NS)
+    if (left > SHORTEST_WAIT_NS)
         wake_late(ticks);
     return simulated_read(clock);
 }

@@ -10,13 +10,13 @@
 #include <cpuid.h>
 #include <x86intrin.h>
 
-/* Waits for earlier instructions, so that a timestamp does not slip before the operation that it ends. */
+/* Ordered after earlier instructions, so that a timestamp is not taken before the operation that it follows. */
 static int64_t counter_read(void) {
     unsigned processor;
     return (int64_t)__rdtscp(&processor);
 }
 
-/* Twice as fast as the ordered read, so the wait ends closer to the deadline. */
+/* Unordered: twice as fast, so that the wait ends closer to the deadline. */
 static int64_t counter_poll(void) { return (int64_t)__rdtsc(); }
 
 static void relax(void) { _mm_pause(); }
@@ -25,7 +25,7 @@ static int counter_invariant(void) {
     unsigned eax, ebx, ecx, edx;
     if (!__get_cpuid(0x80000007U, &eax, &ebx, &ecx, &edx) || (edx & (1U << 8)) == 0)
         return 0;
-    /* The kernel withdraws the TSC from this list when it finds it unsynchronized between processors. */
+    /* The kernel removes the TSC from this list if it is not synchronized between processors. */
     FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/available_clocksource", "r");
     if (file == NULL)
         return 1;
@@ -63,14 +63,14 @@ static int counter_invariant(void) { return 0; }
 
 #endif
 
-/* Derivation: 3 ppm with readings good to 30 ns; refine does the rest. Half: 6 ppm until then; twice: the first call of
- * a program takes 20 ms. */
+/* Length of the first calibration. Derivation: 3 ppm with readings good to 30 ns; refine improves that. Half: 6 ppm
+ * until then; twice: the first call of a program takes 20 ms. */
 #define CALIBRATION_NS 10000000
-/* The end of a wait, polled without pauses. Derivation: a pause takes up to 150 cycles, 50 ns at 3 GHz,
- * and the last one must have ended. Half would do, and twice pauses less: a wait ends the same. */
+/* Last stretch of a wait, polled without pauses. Derivation: a pause takes up to 150 cycles, 50 ns at 3 GHz, and must
+ * have ended before the deadline. Half and twice: waits end at the same time. */
 #define POLL_NS 500
 
-/* The monotonic clock that NTP does not steer: a slew of 500 ppm during the calibration would break all bounds. */
+/* NTP does not steer monotonic_raw: a slew of 500 ppm during the calibration would invalidate all bounds. */
 static const struct db_clock reference = {.type = &db_clock_monotonic_raw, .ns_per_tick = 1.0};
 
 static void calibrate(struct db_clock *clock) {
@@ -89,7 +89,7 @@ static int tsc_open(struct db_clock *clock) {
     clock->data.counter.anchor_ticks = anchor.outer;
     clock->data.counter.anchor_ns = anchor.inner;
     clock->data.counter.anchor_width = anchor.width;
-    /* Asleep: a process that spins would lose a contended processor for longer afterwards. */
+    /* Sleeps, because a process that has spun loses a contended processor for longer afterwards. */
     nanosleep(&(struct timespec){.tv_nsec = CALIBRATION_NS}, NULL);
     calibrate(clock);
     return 0;
@@ -111,7 +111,7 @@ static int64_t tsc_wait_until(const struct db_clock *clock, int64_t ticks) {
     return reading;
 }
 
-/* The error of the rate falls with the baseline, so a new measurement pays when the baseline has doubled. */
+/* The error of the rate is inversely proportional to the baseline, so recalibrate when the baseline has doubled. */
 static void tsc_refine(struct db_clock *clock) {
     if (db_clock_read(&reference) - clock->data.counter.anchor_ns > 2 * clock->data.counter.baseline_ns)
         calibrate(clock);

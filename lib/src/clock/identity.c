@@ -18,7 +18,7 @@ void db_clock_identify(char identity[DB_IDENTITY_SIZE], const char *source, int 
     if (boot[0] == '\0')
         return;
 
-    /* A kernel without time namespaces (before Linux 5.6) has no such link, and all its processes share one. */
+    /* A kernel without time namespaces (before Linux 5.6) has no such link; all its processes share the clock. */
     if (namespaced) {
         ssize_t length = readlink("/proc/self/ns/time", space, sizeof space - 1);
         space[length > 0 ? length : 0] = '\0';

@@ -14,7 +14,7 @@
 #define SINES 3
 #define TWO_PI 6.283185307179586
 
-/* Choice: incommensurable, from the length of a few resynchronizations to that of a long benchmark. */
+/* Periods of the sines. Choice: incommensurable, from the time of a few resynchronizations to a long benchmark. */
 static const double period_ns[SINES] = {1.7e9, 7.3e9, 31.1e9};
 
 struct db_validation_clock {
@@ -23,7 +23,7 @@ struct db_validation_clock {
     double ns_per_tick;
     double offset_ns;
     double skew;
-    double fastest; /* bound of its rate */
+    double fastest; /* upper bound of its rate */
     double amplitude_ns[SINES];
     double phase[SINES];
 };
@@ -48,14 +48,14 @@ static int64_t validation_read(const struct db_clock *clock) {
     return (int64_t)floor(db_validation_at(clock, db_validation_true_ticks(clock)));
 }
 
-/* Waits once, on the inner clock: from its last reading to the return nothing takes longer than with a real clock. */
+/* Waits once, on the inner clock, so that the time from the last reading to the return is that of a real clock. */
 static int64_t validation_wait_until(const struct db_clock *clock, int64_t ticks) {
     const struct db_validation_clock *self = clock->data.validation.state;
     const int64_t now = db_validation_true_ticks(clock);
     int64_t until = now;
     double shown = db_validation_at(clock, now);
     while (shown < (double)ticks) {
-        /* Rather too short than too long, but for the last step. */
+        /* Never too long, except for the last step of at least one tick. */
         double left = ((double)ticks - shown) / (self->fastest * self->ns_per_tick);
         until += (int64_t)fmax(1.0, left);
         shown = db_validation_at(clock, until);
@@ -67,7 +67,7 @@ static int64_t validation_wait_until(const struct db_clock *clock, int64_t ticks
 
 static void validation_close(struct db_clock *clock) { free(clock->data.validation.state); }
 
-/* Not in the registry: it is put around a clock, never opened by name. */
+/* Not in the registry: it wraps a clock and cannot be opened by name. */
 static const struct db_clock_type validation_type = {
     .component = {DB_DESCRIBED("validation", "", "", DB_NO_PARAMETERS)},
     .open = NULL,
@@ -97,7 +97,8 @@ int db_validation_wrap(struct db_clock *clock, const struct db_validation *valid
     self->skew = validation->skew * draw_symmetric(&state);
     self->fastest = 1.0 + fabs(self->skew) + validation->wander;
     for (int i = 0; i < SINES; ++i) {
-        /* A sine of amplitude A and period T deviates in frequency by up to 2 pi A / T: equal shares of the bound. */
+        /* A sine of amplitude A and period T changes the frequency by up to 2 pi A / T; each sine has an equal share of
+         * the bound. */
         self->amplitude_ns[i] = validation->wander / SINES * period_ns[i] / TWO_PI;
         self->phase[i] = TWO_PI * draw_symmetric(&state);
     }
@@ -107,7 +108,7 @@ int db_validation_wrap(struct db_clock *clock, const struct db_validation *valid
     clock->ns_per_tick = 1.0;
     clock->resolution_ns = self->inner.resolution_ns;
     clock->simulated = self->inner.simulated;
-    clock->absolute = 1; /* what is added decides whether that is so */
+    clock->absolute = 1; /* the validation offsets decide whether the clocks agree */
     clock->data.validation.state = self;
     if (self->inner.identity[0] != '\0')
         snprintf(clock->identity, sizeof clock->identity, "%.100s+%d", self->inner.identity,
@@ -117,7 +118,7 @@ int db_validation_wrap(struct db_clock *clock, const struct db_validation *valid
 
 static const struct field {
     const char *name;
-    size_t place; /* in struct db_validation, whose members are all numbers */
+    size_t offset; /* of a double in struct db_validation */
     double high;
     double low;
     int whole;
@@ -149,7 +150,7 @@ const char *db_validation_parse(struct db_validation *validation, const char *te
     if (db_read_values(db_part_of(text, strlen(text)), keys, values, &unknown, message, sizeof message) != 0)
         return valid;
     for (int i = 0; i < FIELDS; ++i) {
-        double *member = (double *)((char *)validation + fields[i].place);
+        double *member = (double *)((char *)validation + fields[i].offset);
         if (values[i].text != NULL &&
             db_read_number(values[i], fields[i].low, fields[i].high, fields[i].whole, member) != 0)
             return valid;
@@ -163,7 +164,7 @@ void db_validation_format(const struct db_validation *validation, char *text, si
     for (int i = 0; validation->enabled && i < FIELDS; ++i) {
         size_t length = i > 0 ? strlen(text) : 0;
         snprintf(text + length, size - length, fields[i].whole ? "%s%s=%.0f" : "%s%s=%.9g", i > 0 ? "," : "",
-                 fields[i].name, *(const double *)((const char *)validation + fields[i].place));
+                 fields[i].name, *(const double *)((const char *)validation + fields[i].offset));
     }
 }
 

@@ -1,11 +1,11 @@
-/* The validation clock: any local clock with a known error added, different for each process.
+/* The validation clock: a local clock plus a known error, different for each process.
  *
  * On one machine all processes can read the same clock. That clock is the true time; each process is then given
  *
  *     f(x) = x + offset + skew x + wander(x)          x: true time since the communicator was prepared
  *
- * with an offset and a skew of its own, and a wander of frequency that is a sum of slow sines. Because f is known, so
- * is the error of every clock synchronization, exactly. See docs/clock-experiments.md. */
+ * with its own random offset and skew, and a wander of frequency that is a sum of slow sines. Since f is known, the
+ * error of every clock synchronization is known exactly. See docs/clock-experiments.md. */
 #ifndef DOWNBEAT_VALIDATION_H
 #define DOWNBEAT_VALIDATION_H
 
@@ -21,26 +21,26 @@ struct db_validation {
     double offset;          /* s: offsets are drawn from +-offset, uniformly */
     double skew;            /* relative: skews are drawn from +-skew, uniformly */
     double wander;          /* relative: bound of the wander's deviation of frequency */
-    double seed;            /* of all draws; this and the following are whole */
+    double seed;            /* seed of all draws; this and the next two are integers */
     double ranks_per_clock; /* this many consecutive ranks share a clock, as the processes of a node do */
-    double false_claim; /* 1: every process claims to share its clock with all others: the verification must notice */
+    double false_claim;     /* 1: all processes claim to share one clock, which the verification must refute */
 };
 
-/* Parses `text` ("off", or e.g. "offset=1e-3,seed=7"). Returns NULL, or a description of the valid values. */
+/* Parses `text`: "off", or e.g. "offset=1e-3,seed=7". Returns NULL, or a description of the valid values. */
 const char *db_validation_parse(struct db_validation *validation, const char *text);
 
-/* Writes the specification so that db_validation_parse reads it back. */
+/* Formats the specification as db_validation_parse reads it. */
 void db_validation_format(const struct db_validation *validation, char *text, size_t size);
 
 int db_validation_same(const struct db_validation *a, const struct db_validation *b);
 
-/* Puts the validation clock of `rank` around `clock`, which must be open; db_clock_close frees it. True time is (ticks
- * - origin) * ns_per_tick on the inner clock, with values that all processes have agreed on. Returns 0, or -1 when out
- * of memory. */
+/* Wraps `clock`, which must be open, in the validation clock of `rank`; db_clock_close frees it. True time is (ticks -
+ * origin) * ns_per_tick on the inner clock, with values that all processes have agreed on. Returns 0, or -1 if out of
+ * memory. */
 int db_validation_wrap(struct db_clock *clock, const struct db_validation *validation, int rank, int64_t origin,
                        double ns_per_tick);
 
-/* The identity of the clock that a validation clock is wrapped around. */
+/* Identity of the inner clock. */
 const char *db_validation_true_identity(const struct db_clock *clock);
 
 /* True time now, in ticks of the inner clock. */

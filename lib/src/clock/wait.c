@@ -5,15 +5,16 @@
 #include <sched.h>
 #include <time.h>
 
-/* Standard: Linux ends a sleep up to 50 us late (timer_slack_ns, prctl(2)); as much again for the wake-up. Choice;
- * half: some sleeps end after the deadline; twice: 0.1 ms more are spun or yielded. */
+/* A sleep ends this long before the deadline. Standard: Linux ends a sleep up to 50 us late (timer_slack_ns, prctl(2)).
+ * Choice: 50 us more for the wake-up; half: some sleeps end after the deadline; twice: 0.1 ms more is spent spinning or
+ * yielding. */
 #define SLEEP_MARGIN_NS 100000.0
-/* A yield may give a time slice away: the last stretch is spun. Choice: some 10 yields; half and
+/* A yield may give up the time slice, so the process spins for this last stretch. Choice: some 10 yields; half and
  * twice: not measured. */
 #define YIELD_MARGIN_NS 5000.0
-/* If other programs want the processor, a longer spin may use up the time slice and end late. A process that sleeps
- * keeps its claim to the processor, and wakes early enough to get it back. Choice, by the 1 to 4 ms of a scheduler's
- * tick; make bench, rows busy_..., counts what it gains. Half and twice: not measured. */
+/* Longer waits sleep: if other programs compete for the processor, a longer spin may use up the time slice and end
+ * late. A sleeping process keeps its scheduling credit and wakes early enough to get the processor back. Choice, by the
+ * 1 to 4 ms of a scheduler tick; make bench, rows busy_..., measures the gain. Half and twice: not measured. */
 #define LONG_WAIT_NS 1000000.0
 #define LONG_WAIT_MARGIN_NS (LONG_WAIT_NS / 2.0)
 
@@ -23,7 +24,7 @@ static void sleep_for(double ns) {
     nanosleep(&time, NULL);
 }
 
-/* Returns whether it is nearly time; if not, the clock was set back. */
+/* Sleeps and yields until shortly before `ticks`. Returns 0 if the clock was set back, else 1. */
 static int leave_processor_until(const struct db_clock *clock, int64_t now, int64_t ticks, int yields) {
     double longest_ns = yields ? SLEEP_MARGIN_NS : LONG_WAIT_NS;
     double margin_ns = yields ? SLEEP_MARGIN_NS : LONG_WAIT_MARGIN_NS;

@@ -5,9 +5,8 @@
 #include "base/patience.h"
 #include "clock/clock.h"
 
-/* Waits until `clock` shows at least `ticks`, from a reading `now` on; returns the reading that ended the wait. Sleeps
- * for the most part of a long wait; with DB_YIELD it leaves the processor to others until shortly before, in a short
- * one too. */
+/* Waits until `clock` shows at least `ticks`; `now` is its latest reading. Returns the reading that ended the wait.
+ * Long waits sleep until shortly before; with DB_YIELD, short waits also sleep or yield. */
 int64_t db_wait_until(const struct db_clock *clock, int64_t now, int64_t ticks, enum db_patience patience);
 
 #endif

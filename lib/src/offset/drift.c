@@ -23,8 +23,7 @@ struct db_learning db_learning_offset(const struct db_node *scheme) {
     return (struct db_learning){.offset = db_child(scheme, 0)};
 }
 
-/* Model time = global_ns + (local time - ticks) * ns_per_tick. Offset only: the drift that is allowed for is all there
- * is to know of the other clock's frequency. */
+/* Offset without drift: peer's time = local time + offset; the bound grows by the largest skew. */
 static struct db_clock_map offset_model(const struct db_offset *offset, double skew) {
     double bound_ns = db_offset_bound(offset) + offset->drift_ns;
     return (struct db_clock_map){.ticks = offset->at,
@@ -47,9 +46,9 @@ static const struct db_offset *narrowest(const struct db_offset *points, int cou
     return best;
 }
 
-/* A pair of offsets confines the mean slope between them. At the end of that time the slope differs by half of what the
- * ramp allows for it, and since then by all. A long time confines the mean best, a short one says most of now: which
- * pair is best depends on how wide the intervals are. */
+/* A pair of offsets bounds the mean slope between them. A ramp can change the slope until the end of that time by half
+ * of ramp * span, and by ramp times the time since then. A long span bounds the mean best, a short one the present; the
+ * best pair depends on the widths of the intervals. */
 static void confine(struct db_slopes *possible, const struct db_offset *early, const struct db_offset *late, double now,
                     double ramp, double resolution_ns) {
     double span = (double)(late->at - early->at);
@@ -63,7 +62,7 @@ static void confine(struct db_slopes *possible, const struct db_offset *early, c
 
 int db_drift_slopes(const struct db_offset *points, int count, const struct db_limits *limits, double resolution_ns,
                     struct db_slopes *possible) {
-    /* All pairs of the narrowest offset of each part. */
+    /* Divides the points into PARTS of equal count, and uses all pairs of the parts' narrowest offsets. */
     enum { PARTS = 24 }; /* DB_HISTORY, discipline.h */
     const struct db_offset *kept[PARTS];
     int parts = count < PARTS ? count : PARTS;
@@ -83,10 +82,10 @@ int db_drift_slopes(const struct db_offset *points, int count, const struct db_l
     return possible->smallest <= possible->largest + limits->wander;
 }
 
-/* Least squares (Hunold 2015, Alg. 4, line 20). A point counts by the inverse square of the width of its interval: with
- * equal widths that is the plain fit, and a point that was measured while the machine was disturbed cannot bend the
- * line. Relative to the first point, so that large timestamps cost no digits. No slope beyond what all intervals allow:
- * points in quick succession say little of it. */
+/* Weighted least squares (Hunold 2015, Alg. 4, line 20, with equal weights). The weight is the inverse square of the
+ * interval's width, so that a point measured during a disturbance does not bend the line. Times and offsets are
+ * relative to the first point, so that large timestamps lose no digits. The slope is clamped to the range that the
+ * intervals allow: points in quick succession determine it poorly. */
 static struct db_line fit(const struct db_offset *points, int count, const struct db_limits *limits,
                           double resolution_ns) {
     double weights = 0.0;
@@ -116,18 +115,18 @@ static struct db_line fit(const struct db_offset *points, int count, const struc
                             .slope = fmin(fmax(variance > 0.0 ? covariance / variance : 0.0, smallest), largest)};
 }
 
-/* How far the slope can be from the true one at any time until now; without any measurement it was within the skew. */
+/* Largest error of the slope at any time until now; before any measurement it was within the skew. */
 static double slope_error(double slope, const struct db_slopes *possible, const struct db_limits *limits) {
     double error = fmax(fabs(slope - possible->smallest), fabs(possible->largest - slope)) + limits->wander;
     return fmin(error, limits->skew + fabs(slope));
 }
 
-/* Among this few points a clock that jumped looks like a rate that is not known yet, so earlier ones confine nothing.
- * Measurement: 1,200 random conditions (make bench-scale). Half and twice:
- * same. */
+/* With at most this many points, a clock step cannot be distinguished from an unknown rate, so only the last point
+ * bounds the line. Measurement: 1,200 random conditions (make bench-scale). Half and twice: same. */
 #define FEW_TO_CONFINE 8
 
-/* The bound of the line's error at `time`: each point confines it there, and from there on the slope's error does. */
+/* Bound of the line's error at `time`: the smallest over the points of the bound at the point plus the growth since
+ * then. */
 static double line_bound(const struct db_line *line, const struct db_offset *points, int count, double time,
                          double growth, double ramp) {
     double bound = INFINITY;
@@ -151,7 +150,7 @@ struct db_clock_map db_drift_model(const struct db_line *line, const struct db_o
 
     int64_t time = points[count - 1].at;
     double bound_ns = line_bound(line, points, count, (double)time, error, limits->ramp);
-    double growth = error / (1.0 + slope); /* per ns of the peer's time */
+    double growth = error / (1.0 + slope); /* relative to the peer's time */
     return (struct db_clock_map){
         .ticks = time,
         .global_ns = time + llrint(line_at(line, (double)time)),
@@ -163,7 +162,7 @@ struct db_clock_map db_drift_model(const struct db_line *line, const struct db_o
     };
 }
 
-/* Measures the fit points; the i-th not before its share of the time has passed. */
+/* Measures the points of the fit, spread evenly over `over_ns`. */
 static int measure_points(const struct db_learning *learning, const struct db_asker *asker, struct db_pair *pair,
                           struct db_offset *points) {
     const struct db_timeline *timeline = &asker->timeline;
@@ -178,38 +177,38 @@ static int measure_points(const struct db_learning *learning, const struct db_as
     return MPI_SUCCESS;
 }
 
-/* The measurement, until the peer has reported its own error. */
-struct findings {
-    struct db_offset *points; /* fit_points of them */
-    struct db_offset fresh;   /* with fit_points: the intercept, if it is not the fit's; without: the offset */
+/* Measured offsets. */
+struct measured {
+    struct db_offset *points; /* fit_points elements */
+    struct db_offset latest;  /* the offset if fit_points is 0; else that of the intercept, unless it is the fit's */
 };
 
 static int measure_all(const struct db_learning *learning, const struct db_asker *asker, struct db_pair *pair,
-                       struct findings *findings, struct db_standing *peer) {
+                       struct measured *measured, struct db_timeline_error *peer) {
     DB_TRY(db_exchange_begin(asker));
     pair->mean_rtt_ns = 0.0;
     if (learning->fit_points <= 0)
-        DB_TRY(db_offset_measure(learning->offset, asker, pair, &findings->fresh));
+        DB_TRY(db_offset_measure(learning->offset, asker, pair, &measured->latest));
     else
-        DB_TRY(measure_points(learning, asker, pair, findings->points));
+        DB_TRY(measure_points(learning, asker, pair, measured->points));
     if (learning->fit_points > 0 && !db_is(learning->intercept, &db_intercept_fit))
-        DB_TRY(db_offset_measure(learning->intercept, asker, pair, &findings->fresh));
+        DB_TRY(db_offset_measure(learning->intercept, asker, pair, &measured->latest));
     return db_exchange_stop(asker, peer);
 }
 
-static struct db_clock_map model_of(const struct db_learning *learning, struct findings *findings,
+static struct db_clock_map model_of(const struct db_learning *learning, struct measured *measured,
                                     const struct db_limits *limits, double resolution_ns) {
-    findings->fresh.drift_ns = limits->skew * findings->fresh.duration_ns;
+    measured->latest.drift_ns = limits->skew * measured->latest.duration_ns;
     for (int i = 0; i < learning->fit_points; ++i)
-        findings->points[i].drift_ns = limits->skew * findings->points[i].duration_ns;
+        measured->points[i].drift_ns = limits->skew * measured->points[i].duration_ns;
     if (learning->fit_points <= 0)
-        return offset_model(&findings->fresh, limits->skew);
-    struct db_line fitted = fit(findings->points, learning->fit_points, limits, resolution_ns);
-    struct db_clock_map line = db_drift_model(&fitted, findings->points, learning->fit_points, limits, resolution_ns);
+        return offset_model(&measured->latest, limits->skew);
+    struct db_line fitted = fit(measured->points, learning->fit_points, limits, resolution_ns);
+    struct db_clock_map line = db_drift_model(&fitted, measured->points, learning->fit_points, limits, resolution_ns);
     if (db_is(learning->intercept, &db_intercept_fit))
         return line;
-    /* Hunold 2015, Alg. 4, line 26. */
-    struct db_clock_map model = offset_model(&findings->fresh, limits->skew);
+    /* Hunold 2015, Alg. 4, line 26: the slope of the line, and a new intercept. */
+    struct db_clock_map model = offset_model(&measured->latest, limits->skew);
     model.ns_per_tick = line.ns_per_tick;
     model.growth = line.growth;
     model.ramp = line.ramp;
@@ -217,8 +216,8 @@ static struct db_clock_map model_of(const struct db_learning *learning, struct f
     return model;
 }
 
-/* If memory runs out, this many points will do: the peer answers until it is asked to stop, and the bound follows from
- * the points measured. Choice: 2 KiB of stack; it only matters then. */
+/* Number of points if memory runs out: the bound follows from the measured points, so fewer are valid too. Choice: 2
+ * KiB of stack. */
 enum { FEW_POINTS = 16 };
 
 int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,
@@ -226,21 +225,21 @@ int db_drift_learn(const struct db_learning *learning, const struct db_limits *l
     struct db_learning possible = *learning;
     struct db_offset few[FEW_POINTS] = {{0}};
     struct db_offset *many = NULL;
-    struct findings findings = {.points = few};
+    struct measured measured = {.points = few};
     if (learning->fit_points > FEW_POINTS) {
         many = malloc((size_t)learning->fit_points * sizeof *many);
         if (many != NULL)
-            findings.points = many;
+            measured.points = many;
         else
             possible.fit_points = FEW_POINTS;
     }
-    struct db_standing peer;
-    int code = measure_all(&possible, asker, pair, &findings, &peer);
+    struct db_timeline_error peer;
+    int code = measure_all(&possible, asker, pair, &measured, &peer);
     if (code == MPI_SUCCESS) {
-        /* The peer's time may run faster or slower than the clock that it represents. */
+        /* The peer's timeline may run faster or slower than its clock. */
         const struct db_limits allowed = {
             .skew = limits->skew + peer.growth, .wander = limits->wander, .ramp = limits->ramp};
-        *model = model_of(&possible, &findings, &allowed, asker->timeline.clock->resolution_ns);
+        *model = model_of(&possible, &measured, &allowed, asker->timeline.clock->resolution_ns);
         model->bound_ns += peer.bound_ns + asker->timeline.clock->resolution_ns + DB_ROUNDING_NS;
         model->growth += peer.growth;
         model->ramp = fmax(model->ramp, peer.ramp);

@@ -1,6 +1,6 @@
-/* Exchanges of timestamps between two processes: one asks, the other answers with its clock until the asker stops it.
- * The asking side alone decides how many exchanges it wants, so the answering side serves every offset estimator and
- * every drift model. */
+/* Exchanges of timestamps between two processes: the asker sends requests, the peer answers each with a reading of its
+ * clock until the asker stops it. The asker alone decides on the number of exchanges, so the answering code serves
+ * every offset estimator and every drift model. */
 #ifndef DOWNBEAT_EXCHANGE_H
 #define DOWNBEAT_EXCHANGE_H
 
@@ -8,7 +8,7 @@
 #include "clock/clock.h"
 #include "clock/clock_map.h"
 
-/* A clock seen through a map. */
+/* A local clock and a map that converts its readings. */
 struct db_timeline {
     const struct db_clock *clock;
     const struct db_clock_map *map;
@@ -18,41 +18,42 @@ static inline int64_t db_timeline_now(const struct db_timeline *timeline) {
     return db_map_global_ns(timeline->map, db_clock_read(timeline->clock));
 }
 
-/* The asking end of a connection. */
+/* The asking side of a pair. */
 struct db_asker {
     const struct db_channel *channel;
     int peer;
     struct db_timeline timeline;
 };
 
-/* One exchange. The peer's clock showed `remote` at some instant between `sent` and `received` on the asker's. */
+/* Timestamps of one exchange. The peer's clock showed `remote` at an instant between `sent` and `received` on the
+ * asker's. */
 struct db_exchange {
     int64_t sent;
     int64_t remote;
     int64_t received;
 };
 
-/* Largest distance of a timeline from the one that it follows, its growth per ns and the growth of that, and the
- * distance to be expected. */
-struct db_standing {
+/* Error of a timeline relative to the clock that it follows: its bound, the growth of the bound and the growth of that
+ * per ns, and the uncertainty. */
+struct db_timeline_error {
     double bound_ns;
     double growth;
     double ramp;
     struct db_uncertainty uncertainty;
 };
 
-/* Waits until the peer is ready to answer. Without it the first exchange of a pair would contain all the time for which
- * the peer is busy with others, and estimators that take a mean would keep it. */
+/* Waits until the peer is ready to answer. Otherwise the first exchange would contain the time for which the peer still
+ * serves others, which would bias estimators that take a mean. */
 int db_exchange_begin(const struct db_asker *asker);
 
-/* Asks once. Times on the timeline of either side. */
+/* Makes one exchange; each side's times are on its own timeline. */
 int db_exchange_ask(const struct db_asker *asker, struct db_exchange *exchange);
 
-/* Ends the exchanges. The peer reports its own error here and not with each answer, because computation between
- * timestamp and answer would lengthen the one-way delay back. */
-int db_exchange_stop(const struct db_asker *asker, struct db_standing *standing);
+/* Ends the exchanges. The peer reports the error of its timeline here and not with each answer, because computation
+ * between timestamp and answer would lengthen the one-way delay back. */
+int db_exchange_stop(const struct db_asker *asker, struct db_timeline_error *error);
 
-/* Answers `peer` until it stops. */
+/* Answers `peer` until it calls db_exchange_stop. */
 int db_exchange_serve(const struct db_channel *channel, int peer, const struct db_timeline *timeline);
 
 #endif

@@ -12,7 +12,7 @@ int db_offset_measure(const struct db_node *chosen, const struct db_asker *asker
     return type->measure(chosen, asker, pair, offset);
 }
 
-/* Drift during the exchanges may leave the limits slightly crossed, or the estimate outside. */
+/* Absolute values: drift during the exchanges may leave the limits slightly crossed, or the estimate outside. */
 double db_offset_bound(const struct db_offset *offset) {
     return fmax(fabs(offset->offset_ns - offset->lower_ns), fabs(offset->upper_ns - offset->offset_ns));
 }

@@ -1,5 +1,5 @@
-/* The mean of the middles of those exchanges that had the smallest round trips, a quarter of all (Hoefler 2008, section
- * 3.1: how the measurements of its section 2 were evaluated). */
+/* Mean midpoint of the exchanges with the smallest round trips, a quarter of all (Hoefler 2008, section 3.1: the
+ * evaluation of the measurements in its section 2). */
 #include "offset/offset.h"
 
 #include "base/error.h"

@@ -1,7 +1,7 @@
-/* Cristian's method as Niethammer 2016, section III.A, uses it: a second reading t2 directly after t1 gives the timer
- * delay Delta = t2 - t1 (Eq. 3), which is taken out of the ping-pong latency, lambda = t1 - t0 - Delta; the remote
- * reading is assumed to be in the middle of the exchange, offset = t' - t0 - (lambda + Delta) / 2 (Eq. 2); the mean
- * over all exchanges is kept. */
+/* Cristian's method (Niethammer 2016, section III.A): a second reading t2 directly after t1 gives the timer delay Delta
+ * = t2 - t1 (Eq. 3), which is subtracted from the ping-pong latency, lambda = t1 - t0 - Delta. The remote reading is
+ * assumed to be in the middle of the exchange, offset = t' - t0 - (lambda + Delta) / 2 (Eq. 2). The result is the mean
+ * over all exchanges. */
 #include "offset/offset.h"
 
 #include "base/error.h"

@@ -1,7 +1,7 @@
-/* Jones and Koenig, and HCA (Hunold 2015, sections 2 and 6, Alg. 3 and 4): each answer is corrected by half the mean
- * round trip, and the median of the corrected offsets is kept. The mean is measured once per pair and synchronization,
- * after outliers have been removed. It is taken from the same kind of exchange as the offsets: the round trip of
- * another kind, for example of synchronous sends, would put a constant error into every offset. */
+/* The estimator of Jones and Koenig, and of HCA (Hunold 2015, sections 2 and 6, Alg. 3 and 4): each answer is corrected
+ * by half the mean round trip; the result is the median of the corrected offsets. The mean round trip is measured once
+ * per pair and synchronization, without outliers, from the same kind of exchange as the offsets: another kind, such as
+ * synchronous sends, would add a constant error to every offset. */
 #include "offset/offset.h"
 
 #include "base/error.h"
@@ -16,8 +16,8 @@ static const Downbeat_parameter parameters[] = {
     {.name = NULL},
 };
 
-/* Hunold 2015, Alg. 3, line 3: the connection setup of the first messages is not part of the round trip. Their number:
- * choice. */
+/* Exchanges before the measurement, so that it contains no connection setup (Hunold 2015, Alg. 3, line 3). Choice of 5.
+ */
 #define WARM_UP 5
 
 static int compare_values(const void *a, const void *b) {
@@ -26,7 +26,7 @@ static int compare_values(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Mean without outliers, i.e. without values more than 1.5 interquartile ranges from the quartiles (Tukey). */
+/* Mean without outliers, which are more than 1.5 interquartile ranges beyond the quartiles (Tukey's fences). */
 static double robust_mean(int64_t *values, int count) {
     qsort(values, (size_t)count, sizeof *values, compare_values);
     int quarter = count / 4;

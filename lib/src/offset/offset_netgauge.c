@@ -1,5 +1,5 @@
-/* Netgauge and NBCBench (Hoefler 2008, section 3.1): the offset of the exchange with the smallest round trip, after as
- * many exchanges as it takes until N in a row have brought no smaller one. */
+/* The estimator of Netgauge and NBCBench (Hoefler 2008, section 3.1): the midpoint of the exchange with the smallest
+ * round trip. Stops after N exchanges in a row without a smaller round trip. */
 #include "offset/offset.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* The interval of SKaMPI (Worsch, Reussner, Augustin 2002; Hunold 2015, section 2): the middle between the largest
- * lower and the smallest upper limit, and half the width a bound of its error. */
+/* The estimator of SKaMPI (Worsch, Reussner, Augustin 2002; Hunold 2015, section 2): the midpoint between the largest
+ * lower and the smallest upper limit of all exchanges; half the width bounds its error. */
 #include "offset/offset.h"
 
 #include "base/error.h"
@@ -16,15 +16,15 @@ static const char *check(const struct db_node *self) {
     return db_number(self, MIN) <= db_number(self, MAX) ? NULL : "min is larger than max; use min <= max";
 }
 
-/* Once a round trip has come this close to the best known of the pair, more exchanges would not narrow the interval
- * much. Choice; half of the 10 %: 23 % more time in synchronizations; twice: same. */
+/* Stop once a round trip is within this factor of the pair's smallest: more exchanges would hardly narrow the interval.
+ * Choice; half of the 10 %: 23 % more time in synchronizations; twice: same. */
 #define GOOD_RTT 1.1
 
 static int measure(const struct db_node *self, const struct db_asker *asker, struct db_pair *pair,
                    struct db_offset *offset) {
     int min = db_whole(self, MIN);
     int max = db_whole(self, MAX);
-    /* Round trips that differ by less than the clock's resolution are the same. */
+    /* Round trips are equal within the resolution of the two readings. */
     double tolerance_ns = 2.0 * asker->timeline.clock->resolution_ns;
     struct db_series series = {0};
     for (;;) {
@@ -35,7 +35,7 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
         if (series.count >= min && (double)series.shortest_ns <= GOOD_RTT * (double)pair->best_rtt_ns + tolerance_ns)
             break;
         if (series.count >= max) {
-            /* The best round trip was lucky, or conditions have changed: expect less next time. */
+            /* The smallest round trip was exceptional, or the path has changed: expect a longer one next time. */
             pair->best_rtt_ns += (series.shortest_ns - pair->best_rtt_ns) / 2;
             break;
         }

@@ -241,7 +241,7 @@ int db_check_mpi(const char *function) {
     struct db_reason reason;
     db_explain(&reason, MPI_ERR_OTHER, "%s was called %s; call it between MPI_Init and MPI_Finalize", function,
                initialized ? "after MPI_Finalize" : "before MPI_Init");
-    db_tell(reason.text);
+    db_print(reason.text);
     return MPI_ERR_OTHER;
 }
 

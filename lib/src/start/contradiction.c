@@ -62,5 +62,5 @@ void db_contradiction_print(struct db_state *state, int64_t word) {
                "another clock",
                (int)(word & (((int64_t)1 << RANK_BITS) - 1)), (double)(word >> RANK_BITS) * 1e-3,
                state->settings.max_skew * 1e6, state->settings.max_wander * 1e6);
-    db_tell(reason.text);
+    db_print(reason.text);
 }

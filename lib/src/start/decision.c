@@ -41,8 +41,8 @@ int db_waiting_begin(struct db_state *state) {
     if (waiting->oversubscribed && state->rank == 0)
         DB_TRY(db_attribute_first_time(DB_FIRST_OVERSUBSCRIBED, &first));
     if (first)
-        db_tell("more processes than processors on a node: a process without a processor at the deadline starts late "
-                "and gets flag 0; run at most one process per processor");
+        db_print("more processes than processors on a node: a process without a processor at the deadline starts late "
+                 "and gets flag 0; run at most one process per processor");
     return MPI_SUCCESS;
 }
 

@@ -38,7 +38,7 @@ static int compare_clocks(const struct db_asker *asker, int *shared) {
     struct db_series series = {0};
     int quick = 0;
     int more = 1;
-    struct db_standing standing;
+    struct db_timeline_error error;
     *shared = 0;
     DB_TRY(db_exchange_begin(asker));
     while (more) {
@@ -51,7 +51,7 @@ static int compare_clocks(const struct db_asker *asker, int *shared) {
         *shared = fabs(offset_ns) <= error_ns && error_ns <= NARROW_NS;
         more = fabs(offset_ns) <= error_ns && series.count < MOST && !(*shared && (slow || quick >= QUICK));
     }
-    return db_exchange_stop(asker, &standing);
+    return db_exchange_stop(asker, &error);
 }
 
 /* The number of a domain that is found now: no other process makes the same. */

@@ -81,10 +81,10 @@ static int begin_transport(struct db_state *state) {
     if (state->rank == 0)
         DB_TRY(db_attribute_first_time(DB_FIRST_WITHOUT_MEMORY, &first));
     if (first)
-        db_tell(wanted == DB_TRANSPORT_SHARED
-                    ? "transport=shared: not all processes can map one memory, as they are on several "
-                      "nodes, or in containers that do not see each other's /proc: messages are used"
-                    : "transport=nodes: no two processes can map one memory: messages are used");
+        db_print(wanted == DB_TRANSPORT_SHARED
+                     ? "transport=shared: not all processes can map one memory, as they are on several "
+                       "nodes, or in containers that do not see each other's /proc: messages are used"
+                     : "transport=nodes: no two processes can map one memory: messages are used");
     return MPI_SUCCESS;
 }
 
@@ -212,7 +212,7 @@ static int create_state(MPI_Comm comm, struct db_state **state) {
     if (made == NULL)
         return db_loss_free(&channel, explained(comm, code));
     made->channel.comm = channel;
-    made->watched = (struct db_watched){.user = comm, .own = channel};
+    made->watched = (struct db_watched){.user = comm, .duplicate = channel};
     if (code == MPI_SUCCESS)
         code = build(made, &offer);
     if (code == MPI_SUCCESS)

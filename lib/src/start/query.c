@@ -69,18 +69,19 @@ static int64_t read_clock(const void *clock) { return db_clock_read(clock); }
 int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock) {
     struct db_state *state;
     DB_TRY(question(comm, "Downbeat_get_clock", clock, &state));
-    *clock = (Downbeat_clock){.read = read_clock,
-                              .clock = &state->clocks.clock,
-                              .ticks = state->clocks.map.ticks,
-                              .global = state->clocks.map.global_ns,
-                              .tick = state->clocks.map.ns_per_tick,
-                              .bound = state->clocks.map.bound_ns,
-                              .growth = state->clocks.map.growth,
-                              .ramp = state->clocks.map.ramp,
-                              .variance = state->clocks.map.uncertainty.offset + state->clocks.map.uncertainty.unseen,
-                              .cross = state->clocks.map.uncertainty.cross,
-                              .rate = state->clocks.map.uncertainty.rate,
-                              .walk = state->clocks.map.uncertainty.walk};
+    *clock =
+        (Downbeat_clock){.read = read_clock,
+                         .clock = &state->clocks.clock,
+                         .ticks = state->clocks.map.ticks,
+                         .global = state->clocks.map.global_ns,
+                         .tick = state->clocks.map.ns_per_tick,
+                         .bound = state->clocks.map.bound_ns,
+                         .growth = state->clocks.map.growth,
+                         .ramp = state->clocks.map.ramp,
+                         .variance = state->clocks.map.uncertainty.offset + state->clocks.map.uncertainty.asymmetry,
+                         .cross = state->clocks.map.uncertainty.cross,
+                         .rate = state->clocks.map.uncertainty.rate,
+                         .walk = state->clocks.map.uncertainty.walk};
     return MPI_SUCCESS;
 }
 

@@ -40,8 +40,8 @@ static int record(const struct db_asker *end, int count, Downbeat_exchange *exch
         DB_TRY(db_exchange_ask(end, &exchange));
         exchanges[i] = (Downbeat_exchange){exchange.sent, exchange.remote, exchange.received};
     }
-    struct db_standing standing;
-    return db_exchange_stop(end, &standing);
+    struct db_timeline_error error;
+    return db_exchange_stop(end, &error);
 }
 
 int Downbeat_record(MPI_Comm comm, int asker, int answerer, int timeline, int count, Downbeat_exchange *exchanges) {
@@ -61,10 +61,10 @@ static int measure_offset(const struct connection *connection, const struct db_n
     double skew = connection->state->settings.max_skew + 2.0 * connection->state->clocks.local_rate_error;
     struct db_pair pair = {0};
     struct db_offset offset;
-    struct db_standing standing;
+    struct db_timeline_error error;
     DB_TRY(db_exchange_begin(end));
     DB_TRY(db_offset_measure(estimator, end, &pair, &offset));
-    DB_TRY(db_exchange_stop(end, &standing));
+    DB_TRY(db_exchange_stop(end, &error));
     *found = (Downbeat_offset){
         .offset = offset.offset_ns * NS,
         .bound = (db_offset_bound(&offset) + skew * offset.duration_ns + end->timeline.clock->resolution_ns +
@@ -80,9 +80,9 @@ static int measure_offset(const struct connection *connection, const struct db_n
 
 /* Lets the answerer go. */
 static int decline(const struct db_asker *end) {
-    struct db_standing standing;
+    struct db_timeline_error error;
     DB_TRY(db_exchange_begin(end));
-    return db_exchange_stop(end, &standing);
+    return db_exchange_stop(end, &error);
 }
 
 /* The asker's part: an estimator that is not valid must not leave the answerer waiting. */
@@ -95,7 +95,7 @@ static int ask(const struct connection *connection, const char *estimator, Downb
         int code = MPI_ERR_ARG;
         if (found != NULL) {
             code = -db_explain(&reason, code, "estimator '%s': %s", text, message);
-            db_tell_error(reason.text);
+            db_print_error(reason.text);
         }
         DB_TRY(decline(&connection->end));
         return code;

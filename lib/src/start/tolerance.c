@@ -24,7 +24,7 @@ static void print_error_once(struct db_state *state, double error_ns) {
                "the paths between these clocks vary so much that they are known to %.2g us, and a tolerance of %.2g us "
                "asks for %.2g us; many starts have flag 0: set tolerance to auto, or to %.1e or more, or flag_error",
                error_ns * 1e-3, tolerance_ns * 1e-3, state->thresholds.flag_error_ns * 1e-3, 1.5 * needed_ns * 1e-9);
-    db_tell(reason.text);
+    db_print(reason.text);
 }
 
 int64_t db_tolerance_next(struct db_state *state, double error_ns) {

@@ -17,54 +17,55 @@ static double median(const double values[], int count) {
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0;
 }
 
-/* Tukey's biweight: beyond this many standard deviations an opinion does not count. 4.685 keeps 95 % of the efficiency
- * of the mean (Holland and Welsch 1977), 5 somewhat more. */
+/* Tukey's biweight: the weight is 0 beyond this many standard deviations. 4.685 keeps 95 % of the efficiency of the
+ * mean (Holland and Welsch 1977), 5 somewhat more. */
 #define REACH 5.0
-/* From the median distance to the standard deviation of a normal distribution (Rousseeuw and Croux 1993, (1.1)). */
+/* Ratio of standard deviation and median absolute deviation (MAD) of a normal distribution (Rousseeuw and Croux 1993,
+ * (1.1)). */
 #define DEVIATIONS_PER_MAD 1.4826
-/* Of the variance of a prior: process 0's part, which is the same in all opinions. The mean of opinions with shares s
- * keeps all of it, sum(s) = 1, and sum(s^2) of the rest, which is their own. Derivation: the error of a difference of
- * two like clocks is half of either. */
+/* Share of a prior's variance that is process 0's and so common to all opinions. A mean with weights s, sum(s) = 1,
+ * keeps all of the common part, and sum(s^2) of the independent part. Derivation: of the variance of a difference of
+ * two similar clocks, half is of either. */
 #define COMMON 0.5
-/* The least weight of an outlier's rate, so that weights never add up to 0. Choice; half and twice: same. */
+/* Added to the biweight of a rate, so that the weights never add up to 0. Choice; half and twice: same. */
 #define LEAST_TRUST 0.01
-/* Variance of a rate, (1e-12)^2: no oscillator is known better, and an error of 0 has a finite weight. Choice; half and
- * twice: same. */
+/* Added to the variance of a rate, (1e-12)^2, so that a variance of 0 has a finite weight. Choice: no oscillator is
+ * known better; half and twice: same. */
 #define LEAST_RATE_VARIANCE 1e-24
-/* Iterations of the robust mean: each weighs by the distance from the one before. Choice; half and twice: same. */
+/* Iterations of reweighting (IRLS) from the median. Choice; half and twice: same. */
 #define MEANS 5
 
-/* Weight of an opinion at this distance, 1 to 0. */
-static double trust(double apart_ns, double deviation_ns) {
-    double share = apart_ns / (REACH * deviation_ns);
+/* Tukey's biweight, from 1 at distance 0 to 0. */
+static double trust(double distance_ns, double deviation_ns) {
+    double share = distance_ns / (REACH * deviation_ns);
     return fabs(share) < 1.0 ? (1.0 - share * share) * (1.0 - share * share) : 0.0;
 }
 
 enum { MOST = 1 + DB_MAX_PARTNERS };
 
-/* Opinions at the time of the own, the first, and how much each counts. */
+/* Opinions at the time of the first, the process's own, and their weights. */
 struct weighing {
-    double apart_ns[MOST]; /* from the own */
+    double distance_ns[MOST]; /* from the process's own opinion */
     struct db_uncertainty priors[MOST];
-    struct db_uncertainty errors[MOST]; /* with those of the comparison */
-    double trusted[MOST];
-    double shares[MOST]; /* 1 in all */
-    double center_ns;    /* the mean, from the own */
+    struct db_uncertainty errors[MOST]; /* `priors` plus the comparison's */
+    double trusted[MOST];               /* biweights */
+    double shares[MOST];                /* weights of the mean; their sum is 1 */
+    double center_ns;                   /* the mean, relative to the process's own opinion */
 };
 
 static void weigh(const struct db_opinion opinions[], int count, double least_ns2, struct weighing *weighing) {
-    const struct db_clock_map *own = &opinions[0].map;
+    const struct db_clock_map *first = &opinions[0].map;
     for (int i = 0; i <= count; ++i) {
         const struct db_clock_map *map = &opinions[i].map;
-        double elapsed_ns = db_map_elapsed_ns(map, own->ticks);
+        double elapsed_ns = db_map_elapsed_ns(map, first->ticks);
         weighing->priors[i] = db_uncertainty_after(&opinions[i].prior, fabs(elapsed_ns));
         weighing->errors[i] = db_uncertainty_sum(&weighing->priors[i], &opinions[i].edge);
-        weighing->apart_ns[i] = (double)(map->global_ns - own->global_ns) + elapsed_ns;
+        weighing->distance_ns[i] = (double)(map->global_ns - first->global_ns) + elapsed_ns;
     }
     double size_ns[MOST] = {0};
-    double center_ns = median(&weighing->apart_ns[1], count);
+    double center_ns = median(&weighing->distance_ns[1], count);
     for (int i = 1; i <= count; ++i)
-        size_ns[i] = fabs(weighing->apart_ns[i] - center_ns);
+        size_ns[i] = fabs(weighing->distance_ns[i] - center_ns);
     double scatter_ns = DEVIATIONS_PER_MAD * median(&size_ns[1], count);
     double scatter_ns2 = fmax(least_ns2, scatter_ns * scatter_ns);
     double sum = 0.0;
@@ -73,10 +74,10 @@ static void weigh(const struct db_opinion opinions[], int count, double least_ns
         sum = 0.0;
         for (int i = 0; i <= count; ++i) {
             double variance = scatter_ns2 + weighing->errors[i].offset;
-            weighing->trusted[i] = trust(weighing->apart_ns[i] - center_ns, sqrt(variance));
+            weighing->trusted[i] = trust(weighing->distance_ns[i] - center_ns, sqrt(variance));
             weighing->shares[i] = weighing->trusted[i] / variance;
             sum += weighing->shares[i];
-            next_ns += weighing->shares[i] * weighing->apart_ns[i];
+            next_ns += weighing->shares[i] * weighing->distance_ns[i];
         }
         center_ns = next_ns / sum;
     }
@@ -85,19 +86,19 @@ static void weigh(const struct db_opinion opinions[], int count, double least_ns
     weighing->center_ns = center_ns;
 }
 
-/* Sets the rate, and the errors to be expected but for those of single comparisons. */
+/* Sets the mean rate, and the uncertainty without the noise of single comparisons. */
 static void find_rate(const struct db_opinion opinions[], int count, const struct weighing *weighing,
                       struct db_opinion *result) {
-    struct db_uncertainty found = {0};
+    struct db_uncertainty edges = {0};
     struct db_uncertainty prior = {0};
-    double kept = 1.0 - 2.0 / count; /* what is left of noise after the mean goes away from it */
+    double kept = 1.0 - 2.0 / count; /* share of a comparison's noise that the mean does not remove */
     double rate = 0.0;
     double sum = 0.0;
     double squares = 0.0;
     double partners = 0.0;
     for (int i = 0; i <= count; ++i) {
         const struct db_uncertainty *before = &weighing->priors[i];
-        /* An oscillator that is not known yet does not count. */
+        /* Inverse variance: an oscillator whose rate is still unknown hardly counts. */
         double weight = (LEAST_TRUST + weighing->trusted[i]) / (LEAST_RATE_VARIANCE + weighing->errors[i].rate);
         double share = weighing->shares[i];
         rate += weight * opinions[i].map.ns_per_tick;
@@ -112,25 +113,25 @@ static void find_rate(const struct db_opinion opinions[], int count, const struc
         const struct db_uncertainty *edge = &opinions[i].edge;
         const struct db_uncertainty *noise = &opinions[i].noise;
         partners += weight;
-        found.offset += weight * (edge->offset - noise->offset);
-        found.cross += weight * (edge->cross - kept * noise->cross);
-        found.rate += weight * (edge->rate - kept * noise->rate);
-        found.walk += weight * edge->walk;
+        edges.offset += weight * (edge->offset - noise->offset);
+        edges.cross += weight * (edge->cross - kept * noise->cross);
+        edges.rate += weight * (edge->rate - kept * noise->rate);
+        edges.walk += weight * edge->walk;
     }
     result->map.ns_per_tick = rate / sum;
     result->prior = (struct db_uncertainty){.offset = prior.offset,
                                             .cross = COMMON * prior.cross / sum,
                                             .rate = (COMMON * prior.rate + (1.0 - COMMON) * squares / sum) / sum,
                                             .walk = COMMON * prior.walk / sum};
-    found = (struct db_uncertainty){.offset = found.offset / partners,
-                                    .cross = found.cross / partners,
-                                    .rate = found.rate / partners,
-                                    .walk = found.walk / partners};
-    result->map.uncertainty = db_uncertainty_sum(&found, &result->prior);
+    edges = (struct db_uncertainty){.offset = edges.offset / partners,
+                                    .cross = edges.cross / partners,
+                                    .rate = edges.rate / partners,
+                                    .walk = edges.walk / partners};
+    result->map.uncertainty = db_uncertainty_sum(&edges, &result->prior);
 }
 
-/* Sets how much comparisons scatter, and adds the variance of their weighted mean (sum of w^2 * variance) to the
- * expected error. */
+/* Estimates the scatter of the comparisons, and adds the variance of their weighted mean (sum of w^2 * variance) to the
+ * uncertainty. */
 static void find_scatter(const struct db_opinion opinions[], int count, double least_ns2,
                          const struct weighing *weighing, double residuals_ns[DB_MAX_PARTNERS],
                          struct db_opinion *result) {
@@ -138,7 +139,7 @@ static void find_scatter(const struct db_opinion opinions[], int count, double l
     double trusted = 0.0;
     double share_squares = weighing->shares[0] * weighing->shares[0];
     for (int i = 1; i <= count; ++i) {
-        residuals_ns[i - 1] = weighing->apart_ns[i] - weighing->center_ns;
+        residuals_ns[i - 1] = weighing->distance_ns[i] - weighing->center_ns;
         squares += weighing->trusted[i] * residuals_ns[i - 1] * residuals_ns[i - 1];
         trusted += weighing->trusted[i];
         share_squares += weighing->shares[i] * weighing->shares[i];
@@ -157,16 +158,16 @@ static void find_bound(const struct db_opinion opinions[], int count, const stru
     mean->growth = INFINITY;
     for (int i = 0; i <= count; ++i) {
         const struct db_clock_map *map = &opinions[i].map;
-        double apart_ns = fabs(weighing->apart_ns[i] - weighing->center_ns);
+        double distance_ns = fabs(weighing->distance_ns[i] - weighing->center_ns);
         double growth = map->growth + map->ramp * fabs(db_map_elapsed_ns(map, ticks));
-        mean->bound_ns = fmin(mean->bound_ns, db_map_bound_ns(map, ticks) + apart_ns + DB_ROUNDING_NS);
+        mean->bound_ns = fmin(mean->bound_ns, db_map_bound_ns(map, ticks) + distance_ns + DB_ROUNDING_NS);
         mean->growth = fmin(mean->growth, growth + fabs(map->ns_per_tick - mean->ns_per_tick));
     }
 }
 
 struct db_opinion db_consensus(const struct db_opinion opinions[], int count, double resolution_ns,
                                double residuals_ns[DB_MAX_PARTNERS]) {
-    /* A whole ns, and two readings, each wrong by up to a step: twice step^2 / 12. */
+    /* Smallest variance of a comparison: (1 ns)^2 for rounding, and step^2 / 12 for each of two readings. */
     double least_ns2 = 1.0 + resolution_ns * resolution_ns / 6.0;
     struct weighing weighing;
     struct db_opinion result = {.map = opinions[0].map};

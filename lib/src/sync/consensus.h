@@ -1,25 +1,26 @@
-/* The global clock by what many partners make of it: a robust mean. */
+/* Consensus on the global clock: the robust weighted mean of a process's own estimate and those of its partners. */
 #ifndef DOWNBEAT_CONSENSUS_H
 #define DOWNBEAT_CONSENSUS_H
 
 #include "clock/clock_map.h"
 #include "offset/discipline.h"
 
-/* The global clock as a process or one of its partners knows it. */
+/* A process's estimate of the global clock ("opinion"), relative to the local clock of the process that averages. */
 struct db_opinion {
-    struct db_clock_map map;     /* from own local time, with the errors of who holds it */
+    struct db_clock_map map; /* from the averaging process's local time to the global clock, with the estimate's bound
+                                and uncertainty */
     struct db_uncertainty prior; /* uncertainty before partners are compared */
-    struct db_uncertainty edge;  /* of the comparison with this partner, 0 for the process itself */
-    struct db_uncertainty noise; /* the part of it that comes from errors of offsets, not from oscillators */
-    double variance_ns2;         /* scatter of the holder's comparisons around their mean */
+    struct db_uncertainty edge;  /* uncertainty of the comparison with this partner; 0 for the process itself */
+    struct db_uncertainty noise; /* the part of `edge` that comes from measurement errors, not from oscillators */
+    double variance_ns2;         /* variance of its owner's comparisons around their mean */
 };
 
-/* The mean of the own opinion (the first) and those of `count` partners, at the time of the own, each weighted by what
- * is known of its errors, and those far from all others not at all (Tukey's biweight). Sets `residuals_ns` to the
- * distance of each partner from it. Each opinion has a bound; the mean's is the smallest of opinion's bound + distance
- * from the mean. Variance of one comparison, with the asymmetry that no exchange shows: both ends average d
- * comparisons, so their difference has 2/d of it. Errors of the two oscillators are the same in all. Half of the errors
- * that the opinions had before are process 0's, and the same in all, half are their own. */
+/* The weighted mean of opinions[0], the process's own, and those of `count` partners, at the time of the first. Weights
+ * are Tukey's biweight (outliers have weight 0) over the variance. Sets `residuals_ns` to the distance of each partner
+ * from the mean. The bound of the mean is the smallest of an opinion's bound + its distance from the mean. Error model:
+ * the noise of a comparison, path asymmetry included, is independent; both ends average d comparisons, so the
+ * difference of two means has 2/d of its variance. Errors of the oscillators are common to all comparisons. Of the
+ * prior errors, half of the variance is process 0's and common to all opinions, half is independent. */
 struct db_opinion db_consensus(const struct db_opinion opinions[], int count, double resolution_ns,
                                double residuals_ns[DB_MAX_PARTNERS]);
 

@@ -10,26 +10,26 @@ const struct db_component db_level_propagate = {
                  "scheme of the level above",
                  "Schuchart 2023, section 4", DB_NO_PARAMETERS)};
 
-/* Splits `scope` into the groups of one level. */
+/* Splits `scope` into the groups of a level. */
 static int split(MPI_Comm scope, int level, int rank, MPI_Comm *group) {
     if (level == DB_NODES)
         return MPI_Comm_split_type(scope, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, group);
-    struct db_place place = db_place_here();
-    return MPI_Comm_split(scope, level == DB_SOCKETS ? place.socket : place.numa, rank, group);
+    struct db_location location = db_location_here();
+    return MPI_Comm_split(scope, level == DB_SOCKETS ? location.socket : location.numa, rank, group);
 }
 
-/* The processes of `scope` that are the first of their group, where this one is. */
+/* Makes the level's communicator of the first processes of all groups in `scope`; nothing on other processes. */
 static int join_firsts(MPI_Comm scope, MPI_Comm group, int rank, struct db_level *level) {
-    int place;
-    DB_TRY(MPI_Comm_rank(group, &place));
-    DB_TRY(MPI_Comm_split(scope, place == 0 ? 0 : MPI_UNDEFINED, rank, &level->channel.comm));
-    if (place != 0)
+    int location;
+    DB_TRY(MPI_Comm_rank(group, &location));
+    DB_TRY(MPI_Comm_split(scope, location == 0 ? 0 : MPI_UNDEFINED, rank, &level->channel.comm));
+    if (location != 0)
         return MPI_SUCCESS;
     DB_TRY(MPI_Comm_rank(level->channel.comm, &level->rank));
     return MPI_Comm_size(level->channel.comm, &level->size);
 }
 
-/* Divides `scope`, which is freed, into groups, and these into the levels further below. */
+/* Splits `scope` recursively from nodes down to the lowest level. Frees the communicators that it replaces. */
 static int divide_scope(struct db_levels *levels, MPI_Comm *scope, int rank, const struct db_node *hierarchical) {
     for (int i = DB_NODES; i < DB_WITHIN; ++i) {
         if (db_is(db_child(hierarchical, i), &db_level_skip))

@@ -1,30 +1,30 @@
-/* The partners of process i are i + s and i - s, modulo the size, for a few shifts s that are drawn at random once for
- * each size. All processes know these pairs without a message. Each has as many partners of higher as of lower rank, so
- * that path asymmetry that depends on the direction of ranks cancels, and random shifts leave no two processes many
- * steps apart. */
+/* The partners of rank i are i + s and i - s, modulo the size, for a few random shifts s that are a function of the
+ * size, so that no message is needed to agree on them. Each rank has as many partners above as below, so that path
+ * asymmetry that depends on the direction of ranks cancels; random shifts give a graph of small diameter. */
 #include "sync/sync.h"
 
 #include "base/error.h"
 #include "base/split_mix.h"
 
-/* With fewer processes the partners would take longer than the tree. Choice: more than the 24 partners of
- * sync=disciplined. */
+/* With fewer processes the comparisons with partners would take longer than the tree. Choice: more than the 24 partners
+ * of sync=disciplined. */
 #define FEWEST_PROCESSES 32
 
 static int draw_shifts(int size, int count, int shifts[DB_MAX_PARTNERS / 2]) {
     uint64_t state = (uint64_t)size;
     int drawn = 0;
     while (drawn < count) {
-        int known = 0;
+        int repeated = 0;
         shifts[drawn] = 1 + (int)(db_split_mix(&state) % (uint64_t)((size - 1) / 2));
         for (int i = 0; i < drawn; ++i)
-            known |= shifts[i] == shifts[drawn];
-        drawn += !known;
+            repeated |= shifts[i] == shifts[drawn];
+        drawn += !repeated;
     }
     return drawn;
 }
 
-/* The pairs of a shift meet in three turns, each process once a turn: the last is for those whose ranks wrap around. */
+/* The pairs of a shift meet in three turns, in each of which a process is in at most one pair; the last turn is for
+ * pairs that wrap around. */
 static int turn_of(int lower, int shift, int size) { return lower >= size - shift ? 2 : lower / shift % 2; }
 
 int db_partners(const struct db_sync_group *group, int count,

@@ -16,16 +16,16 @@ int db_sync_run(const struct db_node *chosen, const struct db_sync_group *group,
 }
 
 struct db_clock_map db_sync_from_local(const struct db_sync_group *group, const struct db_clock_map *map) {
-    struct db_clock_map seen = *map;
+    struct db_clock_map converted = *map;
     double local = db_map_elapsed_ns(&group->local, map->ticks);
-    seen.ticks = llrint(local);
-    seen.ns_per_tick = map->ns_per_tick / group->local.ns_per_tick;
-    seen.global_ns = map->global_ns + llrint(((double)seen.ticks - local) * seen.ns_per_tick);
-    return seen;
+    converted.ticks = llrint(local);
+    converted.ns_per_tick = map->ns_per_tick / group->local.ns_per_tick;
+    converted.global_ns = map->global_ns + llrint(((double)converted.ticks - local) * converted.ns_per_tick);
+    return converted;
 }
 
 void db_sync_adopt(const struct db_sync_group *group, const struct db_clock_map *model, struct db_clock_map *map) {
-    /* A tick may be many nanoseconds: the global time at a whole tick, not at the model's time. */
+    /* A tick may be many nanoseconds, so the map starts at a whole tick, not at the model's time. */
     map->ticks = db_map_ticks(&group->local, model->ticks);
     double local = db_map_elapsed_ns(&group->local, map->ticks);
     map->global_ns = model->global_ns + llrint((local - (double)model->ticks) * model->ns_per_tick);
@@ -33,7 +33,8 @@ void db_sync_adopt(const struct db_sync_group *group, const struct db_clock_map 
     map->bound_ns = model->bound_ns;
     map->uncertainty = model->uncertainty;
     map->ramp = model->ramp;
-    /* However long the chain of references: process 0's clock and this one are two clocks. Per ns of global time. */
+    /* Also limited by the skew between process 0's clock and this one, however long the chain of references. Relative
+     * to global time. */
     map->growth = fmin(model->growth, (group->limits.skew + fabs(model->ns_per_tick - 1.0)) / model->ns_per_tick);
 }
 

@@ -1,4 +1,4 @@
-/* Niethammer 2016, section III.A: the offset of every process against process 0, one after another, by Cristian's
+/* Niethammer 2016, section III.A: the offset of every process relative to process 0, one after another, by Cristian's
  * method. */
 #include "sync/sync.h"
 

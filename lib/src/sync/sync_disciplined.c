@@ -1,14 +1,14 @@
-/* Clocks that keep what they learn. Every process has one reference, always the same, and compares its local clock with
- * the reference's at each synchronization; over time, rate and offset follow (discipline.h). The global clock comes
- * down the tree with the last message of each comparison.
+/* Disciplined clocks, which use the offsets of earlier synchronizations. Every process has one fixed reference,
+ * compares its local clock with the reference's in each synchronization, and estimates offset and rate from all of
+ * these offsets (discipline.h). The global clock is passed down the tree with the last message of each comparison.
  *
- * The tree is wide: each level adds half a round trip to the bound, and each process that a reference serves takes it
- * some exchanges.
+ * The tree is wide and shallow: each level adds half a round trip to the bound, while each process that a reference
+ * serves takes some exchanges.
  *
- * Path asymmetry moves an offset by half of the difference between the one-way delays. No exchange shows that, and it
- * adds up along the tree. So in a large group every process is also compared with many others, its partners, and takes
- * the mean of what they lead to, some times: least squares over all comparisons. By how much these scatter around it is
- * part of the error to be expected. */
+ * Path asymmetry shifts an offset by half of the difference between the one-way delays. No exchange shows that, and it
+ * accumulates along the tree. So in a large group every process is also compared with many others, its partners, and
+ * averages its clock with theirs in a few iterations, which approximates least squares over all comparisons
+ * (consensus.h). The scatter of the comparisons is part of the expected error. */
 #include "sync/sync.h"
 
 #include "base/error.h"
@@ -41,8 +41,9 @@ static const char *check(const struct db_node *self) {
                : NULL;
 }
 
-/* A map from this process's clock to the reference's local time, from earlier comparisons, or else its own local time.
- * Measured on it, the clocks hardly drift during a comparison, however long that is interrupted. */
+/* The predicted map from this process's clock to the reference's local time, from earlier comparisons; without any,
+ * this process's local time. On this timeline the clocks hardly drift during a comparison, even if it is interrupted.
+ */
 static struct db_clock_map prediction(const struct db_sync_group *group, const struct db_history *history) {
     struct db_clock_map predicted = group->local;
     double skew = db_history_limits(history, &group->limits).skew;
@@ -55,30 +56,29 @@ static struct db_clock_map prediction(const struct db_sync_group *group, const s
     return predicted;
 }
 
-/* An offset against the prediction, as an offset against local time. */
+/* Converts an offset relative to the predicted timeline into one relative to local time. */
 static struct db_offset against_local(const struct db_sync_group *group, const struct db_clock_map *predicted,
                                       const struct db_offset *offset) {
-    struct db_offset seen = *offset;
+    struct db_offset local_offset = *offset;
     int64_t ticks = db_map_ticks(predicted, offset->at);
     double local = db_map_elapsed_ns(&group->local, ticks);
     double shift = (double)predicted->global_ns - local + db_map_elapsed_ns(predicted, ticks);
-    seen.at = llrint(local);
-    seen.offset_ns += shift;
-    seen.lower_ns += shift;
-    seen.upper_ns += shift;
+    local_offset.at = llrint(local);
+    local_offset.offset_ns += shift;
+    local_offset.lower_ns += shift;
+    local_offset.upper_ns += shift;
     double since_ns = fabs(db_map_elapsed_ns(predicted, ticks));
-    seen.drift_ns = (predicted->growth + predicted->ramp * since_ns) * offset->duration_ns;
-    seen.drift_deviation_ns = sqrt(db_uncertainty_after(&predicted->uncertainty, since_ns).rate) * offset->duration_ns;
-    return seen;
-}
-
-/* As often as a reference with few to serve has time for: the interval that all exchanges allow narrows with each.
- * Choice; half: 25 % larger exit skew; twice: 33 % more time in synchronizations. */
-#define MOST_REPETITIONS 24
-/* On a slow network, more synchronizations say more than more repetitions: they also show what the clocks do. So
- * they take no longer than this with all that a reference serves, or this part of the time since the last one.
- * Choice: less than the 1 % of all time that schedule.c allows.
- * Half: 4 % more valid starts; twice of the share: 25 % fewer. */
+    local_offset.drift_ns = (predicted->growth + predicted->ramp * since_ns) * offset->duration_ns;
+    local_offset.drift_deviation_ns =
+        sqrt(db_uncertainty_after(&predicted->uncertainty, since_ns).rate) * offset->duration_ns;
+    return local_offset;
+} /* Largest number of estimates per comparison, of a reference that serves few: each narrows the common interval.
+     Choice; half: 25 % larger exit skew; twice: 33 % more time in synchronizations. */
+#define MAX_REPETITIONS 24
+/* Repetitions end after this time, or this share of the time since the last comparison, for all processes that a
+ * reference serves: on a slow network, additional synchronizations are more informative than repetitions, since they
+ * also show drift. Choice: less than the 1 % of all time that schedule.c allows. Half: 4 % more valid starts; twice of
+ * the share: 25 % fewer. */
 #define LONGEST_NS 5e6
 #define LONGEST_SHARE 0.008
 
@@ -87,12 +87,12 @@ static int served_by_one(const struct db_node *self, const struct db_sync_group 
 }
 
 static int repetitions_for(const struct db_node *self, const struct db_sync_group *group) {
-    int affordable = 2 * MOST_REPETITIONS / served_by_one(self, group);
-    return affordable < 1 ? 1 : affordable > MOST_REPETITIONS ? MOST_REPETITIONS : affordable;
+    int affordable = 2 * MAX_REPETITIONS / served_by_one(self, group);
+    return affordable < 1 ? 1 : affordable > MAX_REPETITIONS ? MAX_REPETITIONS : affordable;
 }
 
-/* The offset that two, measured one after the other on a timeline without drift, allow together. */
-static struct db_offset both(const struct db_offset *first, const struct db_offset *second) {
+/* Intersection of the intervals of two offsets, measured in succession on a timeline with negligible drift. */
+static struct db_offset intersection(const struct db_offset *first, const struct db_offset *second) {
     struct db_offset offset = *second;
     offset.lower_ns = fmax(first->lower_ns, second->lower_ns);
     offset.upper_ns = fmin(first->upper_ns, second->upper_ns);
@@ -115,12 +115,12 @@ static int measure_repeatedly(const struct db_node *self, const struct db_sync_g
             break;
         struct db_offset next;
         DB_TRY(db_offset_measure(estimator, asker, pair, &next));
-        *offset = both(offset, &next);
+        *offset = intersection(offset, &next);
     }
     return MPI_SUCCESS;
 }
 
-/* Compares the two local clocks. */
+/* Measures the offset of the reference's local clock, and adds it to the history. */
 static int compare_local(const struct db_node *self, const struct db_sync_group *group, int reference,
                          struct db_pair *pair, struct db_history *history) {
     if (history->reference != reference)
@@ -132,29 +132,29 @@ static int compare_local(const struct db_node *self, const struct db_sync_group 
     const struct db_asker asker = {
         .channel = &group->channel, .peer = reference, .timeline = {.clock = group->clock, .map = &predicted}};
     struct db_offset offset;
-    struct db_standing standing;
+    struct db_timeline_error error;
     DB_TRY(db_exchange_begin(&asker));
     DB_TRY(measure_repeatedly(self, group, &asker, pair, since_ns, &offset));
-    DB_TRY(db_exchange_stop(&asker, &standing));
+    DB_TRY(db_exchange_stop(&asker, &error));
     offset = against_local(group, &predicted, &offset);
     double contradicted = db_history_add(history, &offset, &group->limits, group->clock->resolution_ns);
     *group->contradicted = fmax(*group->contradicted, contradicted);
     return MPI_SUCCESS;
 }
 
-/* A round. */
+/* A round of comparisons in the tree. */
 struct round {
     const struct db_node *self;
     const struct db_sync_group *group;
-    int last;                /* the global clock comes with it */
-    struct db_clock_map map; /* from the reference */
+    int last;                /* 1 in the last round, which passes the global clock down */
+    struct db_clock_map map; /* this process's map to the global clock */
 };
 
-/* From local time to the other's, after another comparison. */
-static int compare(const struct round *round, int other, struct db_pair *pair, struct db_history *history,
+/* Compares with a peer; `model` is the map from local time to the peer's. */
+static int compare(const struct round *round, int peer, struct db_pair *pair, struct db_history *history,
                    struct db_clock_map *model, struct db_uncertainty *noise) {
     const struct db_sync_group *group = round->group;
-    DB_TRY(compare_local(round->self, group, other, pair, history));
+    DB_TRY(compare_local(round->self, group, peer, pair, history));
     *model = db_discipline(history, &group->limits, group->clock->resolution_ns, noise);
     model->bound_ns += group->clock->resolution_ns + DB_ROUNDING_NS;
     return MPI_SUCCESS;
@@ -167,9 +167,9 @@ static int learn(int reference, void *argument) {
     DB_TRY(compare(round, reference, &group->pairs[0], &group->histories->reference, &model, NULL));
     if (!round->last)
         return MPI_SUCCESS;
-    struct db_clock_map theirs;
-    DB_TRY(db_sync_receive_map(group, reference, &theirs));
-    model = db_map_compose(&model, &theirs);
+    struct db_clock_map reference_map;
+    DB_TRY(db_sync_receive_map(group, reference, &reference_map));
+    model = db_map_compose(&model, &reference_map);
     db_sync_adopt(group, &model, &round->map);
     return MPI_SUCCESS;
 }
@@ -179,127 +179,128 @@ static int teach(int learner, void *argument) {
     DB_TRY(db_sync_teach(round->group, learner, &round->group->local));
     if (!round->last)
         return MPI_SUCCESS;
-    const struct db_clock_map mine = db_sync_from_local(round->group, &round->map);
-    return db_sync_send_map(round->group, learner, &mine);
+    const struct db_clock_map map = db_sync_from_local(round->group, &round->map);
+    return db_sync_send_map(round->group, learner, &map);
 }
 
-/* The state of a process that learns of the global clock with its partners. */
-struct consultation {
+/* The state of a process during the consensus with its partners. */
+struct consensus {
     const struct round *round;
-    struct db_clock_map models[DB_MAX_PARTNERS / 2]; /* from local time to that of the partners that it asks */
+    struct db_clock_map models[DB_MAX_PARTNERS / 2]; /* to the local time of the partners that this process asks */
     struct db_uncertainty noises[DB_MAX_PARTNERS / 2];
-    int count;                                       /* of partners, so far */
-    struct db_opinion opinions[1 + DB_MAX_PARTNERS]; /* the own and theirs */
-    struct db_opinion told[DB_MAX_PARTNERS];         /* the own, as they hear it */
+    int count;                                       /* number of partners so far */
+    struct db_opinion opinions[1 + DB_MAX_PARTNERS]; /* the process's own, then those of its partners */
+    struct db_opinion outgoing[DB_MAX_PARTNERS];     /* the process's own, as sent to each partner */
     MPI_Request sending[DB_MAX_PARTNERS];
 };
 
-/* Compares the two local clocks: one of the two does, and its model serves both. */
+/* Compares the two local clocks; the asker's model serves both partners. */
 static int compare_with_partner(int partner, int number, int asks, void *argument) {
-    struct consultation *consultation = argument;
-    const struct db_sync_group *group = consultation->round->group;
-    return asks ? compare(consultation->round, partner, &group->pairs[1 + number], &group->histories->partners[number],
-                          &consultation->models[number], &consultation->noises[number])
+    struct consensus *consensus = argument;
+    const struct db_sync_group *group = consensus->round->group;
+    return asks ? compare(consensus->round, partner, &group->pairs[1 + number], &group->histories->partners[number],
+                          &consensus->models[number], &consensus->noises[number])
                 : db_sync_teach(group, partner, &group->local);
 }
 
 #define OPINION_WORDS ((int)(sizeof(struct db_opinion) / sizeof(int64_t)))
 
-/* Uncertainty is symmetric in time: extrapolating backward is as bad as forward. */
-static struct db_uncertainty apart_from(const struct db_uncertainty *then, double ns) {
+/* Uncertainty at a distance in time; extrapolating backward is as uncertain as forward. */
+static struct db_uncertainty extrapolated(const struct db_uncertainty *then, double ns) {
     return db_uncertainty_after(then, fabs(ns));
 }
 
-/* The opinion of a process, as seen from another's local time; `since_ns` after the comparison of the two. */
-static struct db_opinion seen_through(const struct db_clock_map *model, const struct consultation *consultation,
-                                      int number, double since_ns, const struct db_opinion *opinion) {
-    struct db_opinion seen = *opinion;
-    seen.map = db_map_compose(model, &opinion->map);
-    seen.prior = apart_from(&opinion->prior, db_map_elapsed_ns(&opinion->map, model->global_ns));
-    seen.edge = apart_from(&consultation->models[number].uncertainty, since_ns);
-    seen.noise = apart_from(&consultation->noises[number], since_ns);
-    return seen;
+/* An opinion converted to a map from another process's local time, `since_ns` after their comparison. */
+static struct db_opinion converted(const struct db_clock_map *model, const struct consensus *consensus, int number,
+                                   double since_ns, const struct db_opinion *opinion) {
+    struct db_opinion result = *opinion;
+    result.map = db_map_compose(model, &opinion->map);
+    result.prior = extrapolated(&opinion->prior, db_map_elapsed_ns(&opinion->map, model->global_ns));
+    result.edge = extrapolated(&consensus->models[number].uncertainty, since_ns);
+    result.noise = extrapolated(&consensus->noises[number], since_ns);
+    return result;
 }
 
-/* The asker knows how the other's local time relates to the own, and says its opinion in that. */
-static int tell_opinion(int partner, int number, int asks, void *argument) {
-    struct consultation *consultation = argument;
-    const struct db_opinion *mine = &consultation->opinions[0];
-    struct db_opinion *told = &consultation->told[consultation->count];
-    MPI_Request *sending = &consultation->sending[consultation->count++];
-    *told = *mine;
+/* Sends this process's opinion to a partner. The asker has the model between the two local times, so it converts the
+ * opinion to the partner's. */
+static int send_opinion(int partner, int number, int asks, void *argument) {
+    struct consensus *consensus = argument;
+    const struct db_opinion *opinion = &consensus->opinions[0];
+    struct db_opinion *outgoing = &consensus->outgoing[consensus->count];
+    MPI_Request *sending = &consensus->sending[consensus->count++];
+    *outgoing = *opinion;
     if (asks) {
-        const struct db_clock_map *model = &consultation->models[number];
+        const struct db_clock_map *model = &consensus->models[number];
         const struct db_clock_map inverse = db_map_inverse(model);
-        *told = seen_through(&inverse, consultation, number, db_map_elapsed_ns(model, mine->map.ticks), mine);
+        *outgoing = converted(&inverse, consensus, number, db_map_elapsed_ns(model, opinion->map.ticks), opinion);
     }
-    return db_start_send(&consultation->round->group->channel, (const int64_t *)told, OPINION_WORDS, partner, sending);
+    return db_start_send(&consensus->round->group->channel, (const int64_t *)outgoing, OPINION_WORDS, partner, sending);
 }
 
-static int hear_opinion(int partner, int number, int asks, void *argument) {
-    struct consultation *consultation = argument;
-    const struct db_channel *channel = &consultation->round->group->channel;
-    struct db_opinion *theirs = &consultation->opinions[1 + consultation->count];
-    consultation->round->group->histories->edges[consultation->count++].partner = partner;
-    DB_TRY(db_receive(channel, (int64_t *)theirs, OPINION_WORDS, partner));
+static int receive_opinion(int partner, int number, int asks, void *argument) {
+    struct consensus *consensus = argument;
+    const struct db_channel *channel = &consensus->round->group->channel;
+    struct db_opinion *opinion = &consensus->opinions[1 + consensus->count];
+    consensus->round->group->histories->edges[consensus->count++].partner = partner;
+    DB_TRY(db_receive(channel, (int64_t *)opinion, OPINION_WORDS, partner));
     if (asks) {
-        const struct db_clock_map *model = &consultation->models[number];
-        double since_ns = db_map_elapsed_ns(model, consultation->opinions[0].map.ticks);
-        *theirs = seen_through(model, consultation, number, since_ns, theirs);
+        const struct db_clock_map *model = &consensus->models[number];
+        double since_ns = db_map_elapsed_ns(model, consensus->opinions[0].map.ticks);
+        *opinion = converted(model, consensus, number, since_ns, opinion);
     }
     return MPI_SUCCESS;
 }
 
-/* All send first, so that nobody waits for a process that waits. */
-static int exchange_opinions(struct consultation *consultation, int partners) {
-    const struct db_sync_group *group = consultation->round->group;
-    consultation->count = 0;
-    DB_TRY(db_partners(group, partners, tell_opinion, consultation));
-    int sent = consultation->count;
-    consultation->count = 0;
-    int code = db_partners(group, partners, hear_opinion, consultation);
-    for (int i = 0; i < sent; ++i) { /* whatever has failed: what they send is freed afterwards */
-        int one = db_complete(&group->channel, &consultation->sending[i]);
-        code = code == MPI_SUCCESS ? one : code;
+/* All processes send before they receive, to avoid a deadlock. */
+static int exchange_opinions(struct consensus *consensus, int partners) {
+    const struct db_sync_group *group = consensus->round->group;
+    consensus->count = 0;
+    DB_TRY(db_partners(group, partners, send_opinion, consensus));
+    int sent = consensus->count;
+    consensus->count = 0;
+    int code = db_partners(group, partners, receive_opinion, consensus);
+    for (int i = 0; i < sent; ++i) { /* also after an error, since their memory is freed afterwards */
+        int completed = db_complete(&group->channel, &consensus->sending[i]);
+        code = code == MPI_SUCCESS ? completed : code;
     }
     return code;
 }
 
-/* Rounds of means. Derivation: with 24 partners of each process, an opinion has reached 24^4 processes. */
+/* Iterations of averaging. Derivation: with 24 partners per process, an opinion reaches 24^4 processes. */
 #define MEANS 4
 
-/* The global clock that all partners agree on. Process 0's stays as it is. */
-static int agree_with_partners(struct consultation *consultation, int partners, struct db_clock_map *map) {
-    const struct db_sync_group *group = consultation->round->group;
+/* Averages the global clock with the partners'. Process 0's clock stays, since it defines the global clock. */
+static int agree_with_partners(struct consensus *consensus, int partners, struct db_clock_map *map) {
+    const struct db_sync_group *group = consensus->round->group;
     struct db_histories *histories = group->histories;
     double residuals_ns[DB_MAX_PARTNERS];
     for (int i = 0; i < MEANS; ++i) {
-        DB_TRY(exchange_opinions(consultation, partners));
-        if (consultation->count == 0)
+        DB_TRY(exchange_opinions(consensus, partners));
+        if (consensus->count == 0)
             return MPI_SUCCESS;
         struct db_opinion mean =
-            db_consensus(consultation->opinions, consultation->count, group->clock->resolution_ns, residuals_ns);
+            db_consensus(consensus->opinions, consensus->count, group->clock->resolution_ns, residuals_ns);
         if (group->rank > 0)
-            consultation->opinions[0] = mean;
-        consultation->opinions[0].variance_ns2 = mean.variance_ns2;
+            consensus->opinions[0] = mean;
+        consensus->opinions[0].variance_ns2 = mean.variance_ns2;
     }
-    for (int i = 0; i < consultation->count; ++i)
+    for (int i = 0; i < consensus->count; ++i)
         histories->edges[i].residual_ns = residuals_ns[i];
-    histories->edge_count = consultation->count;
-    histories->scatter_ns = sqrt(consultation->opinions[0].variance_ns2);
+    histories->edge_count = consensus->count;
+    histories->scatter_ns = sqrt(consensus->opinions[0].variance_ns2);
     if (group->rank > 0)
-        db_sync_adopt(group, &consultation->opinions[0].map, map);
+        db_sync_adopt(group, &consensus->opinions[0].map, map);
     return MPI_SUCCESS;
 }
 
-static int consult(struct consultation *consultation, const struct db_node *self, const struct db_sync_group *group,
-                   struct db_clock_map *map) {
+static int reach_consensus(struct consensus *consensus, const struct db_node *self, const struct db_sync_group *group,
+                           struct db_clock_map *map) {
     const struct db_sync_group lasting = db_sync_lasting(group);
     int rounds = db_whole(self, ROUNDS);
     int partners = db_whole(self, PARTNERS);
     int64_t begin = db_clock_read(group->clock);
     struct round round = {.self = self, .group = &lasting, .map = *map};
-    consultation->round = &round;
+    consensus->round = &round;
     for (int i = 0; i < rounds; ++i) {
         if (i > 0 && db_number(self, OVER) > 0.0) {
             double due_ns = db_number(self, OVER) * 1e9 * i / (rounds - 1);
@@ -308,18 +309,18 @@ static int consult(struct consultation *consultation, const struct db_node *self
         }
         round.last = i == rounds - 1;
         DB_TRY(db_tree_wide(group, db_whole(self, RADIX), learn, teach, &round));
-        DB_TRY(db_partners(&lasting, partners, compare_with_partner, consultation));
+        DB_TRY(db_partners(&lasting, partners, compare_with_partner, consensus));
     }
     *map = round.map;
-    consultation->opinions[0].map = db_sync_from_local(&lasting, &round.map);
-    consultation->opinions[0].prior = round.map.uncertainty;
-    return agree_with_partners(consultation, partners, map);
+    consensus->opinions[0].map = db_sync_from_local(&lasting, &round.map);
+    consensus->opinions[0].prior = round.map.uncertainty;
+    return agree_with_partners(consensus, partners, map);
 }
 
 static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
-    struct consultation *consultation = calloc(1, sizeof *consultation); /* 18 KB: a thread's stack may have 16 */
-    int code = consultation != NULL ? consult(consultation, self, group, map) : MPI_ERR_NO_MEM;
-    free(consultation);
+    struct consensus *consensus = calloc(1, sizeof *consensus); /* 18 KB; a thread's stack may have only 16 KB */
+    int code = consensus != NULL ? reach_consensus(consensus, self, group, map) : MPI_ERR_NO_MEM;
+    free(consensus);
     return code;
 }
 

@@ -1,5 +1,5 @@
-/* HCA, first approach (Hunold 2015, section 6, Alg. 1 to 4): slopes in the tree, merged by Eq. 1; then every process
- * measures its intercept with process 0, one after another. */
+/* HCA, first approach (Hunold 2015, section 6, Alg. 1 to 4): slopes are measured in the tree and merged by Eq. 1; then
+ * every process measures its intercept with process 0, one after another. */
 #include "sync/sync.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* HCA, second approach (Hunold 2015, section 6, hierarchical_intercepts; HCA2 in Hunold 2018): slopes and intercepts in
- * the tree, each intercept by an offset measured after the fit; models merged by Eq. 1. */
+/* HCA, second approach (Hunold 2015, section 6, hierarchical_intercepts; HCA2 in Hunold 2018): slopes and intercepts
+ * are measured in the tree, each intercept by an offset after the fit; models are merged by Eq. 1. */
 #include "sync/sync.h"
 
 static const Downbeat_parameter parameters[] = {

@@ -1,4 +1,4 @@
-/* HCA3 (Hunold 2018; Schuchart 2023, section 4): as hca3_offset, with a line fitted to the drift of each pair. */
+/* HCA3 (Hunold 2018; Schuchart 2023, section 4): hca3_offset with a line fitted to the drift of each pair. */
 #include "sync/sync.h"
 
 static const Downbeat_parameter parameters[] = {

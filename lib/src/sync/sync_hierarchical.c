@@ -1,4 +1,5 @@
-/* Hunold 2018; Schuchart 2023, section 4: a scheme of its own on each level of the machine. */
+/* Hierarchical synchronization (Hunold 2018; Schuchart 2023, section 4): a separate scheme on each level of the
+ * machine. */
 #include "sync/sync.h"
 
 #include "base/error.h"
@@ -25,14 +26,14 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
         if (!db_is(chosen, &db_level_propagate))
             scheme = chosen;
         const struct db_level *level = &group->levels->level[i];
-        struct db_sync_group part = *group;
-        part.channel = level->channel;
-        part.rank = level->rank;
-        part.size = level->size;
-        part.pairs = &group->pairs[(size_t)i * DB_MAX_PAIRS];
-        part.histories = &group->histories[i];
-        if (part.size > 1)
-            DB_TRY(db_sync_run(scheme, &part, map));
+        struct db_sync_group subgroup = *group;
+        subgroup.channel = level->channel;
+        subgroup.rank = level->rank;
+        subgroup.size = level->size;
+        subgroup.pairs = &group->pairs[(size_t)i * DB_MAX_PAIRS];
+        subgroup.histories = &group->histories[i];
+        if (subgroup.size > 1)
+            DB_TRY(db_sync_run(scheme, &subgroup, map));
     }
     return MPI_SUCCESS;
 }

@@ -1,5 +1,5 @@
-/* Jones and Koenig (Hunold 2015, sections 2 and 6): a line fitted to the drift of every process against process 0, one
- * after another. */
+/* Jones and Koenig (Hunold 2015, sections 2 and 6): a line fitted to the drift of every process relative to process 0,
+ * one after another. */
 #include "sync/sync.h"
 
 static const Downbeat_parameter parameters[] = {

@@ -1,5 +1,5 @@
-/* Netgauge and NBCBench (Hoefler 2008, section 3.2): offsets in a tree from the leaves up, added up on the way to
- * process 0 and scattered. */
+/* Netgauge and NBCBench (Hoefler 2008, section 3.2): offsets are measured in a tree from the leaves up, summed on the
+ * way to process 0, and scattered. */
 #include "sync/sync.h"
 
 static const Downbeat_parameter parameters[] = {DB_OFFSET_PARAMETER("netgauge"), {.name = NULL}};

@@ -1,6 +1,6 @@
-/* Clocks that are global by hardware (PTP, White Rabbit, an MPI_Wtime that the user trusts): nothing is corrected, only
- * compared. Every process compares its clock with its reference's; if they differ by more than the exchange leaves
- * possible, the clocks are not what they are said to be, and that is an error. */
+/* Clocks that are global by hardware (PTP, White Rabbit, an MPI_Wtime that the user trusts): they are compared, not
+ * corrected. Every process compares its clock with its reference's; an offset that the exchanges prove to be other than
+ * 0 is an error. */
 #include "sync/sync.h"
 
 #include "base/error.h"
@@ -10,16 +10,16 @@ static const Downbeat_parameter parameters[] = {DB_OFFSET_PARAMETER("skampi"), {
 struct comparison {
     const struct db_node *estimator;
     const struct db_sync_group *group;
-    struct db_clock_map absolute; /* what the clock shows, from its own origin */
+    struct db_clock_map absolute; /* absolute time from the clock's readings */
     struct db_clock_map *map;
     int code;
 };
 
-/* The map from absolute readings to the global clock. */
+/* The map from absolute time to the global clock. */
 static struct db_clock_map seen_from_absolute(const struct comparison *comparison) {
-    struct db_clock_map seen = *comparison->map;
-    seen.ticks = db_map_global_ns(&comparison->absolute, seen.ticks);
-    return seen;
+    struct db_clock_map from_absolute = *comparison->map;
+    from_absolute.ticks = db_map_global_ns(&comparison->absolute, from_absolute.ticks);
+    return from_absolute;
 }
 
 static int learn(int reference, void *argument) {
@@ -29,12 +29,12 @@ static int learn(int reference, void *argument) {
                                    .peer = reference,
                                    .timeline = {.clock = group->clock, .map = &comparison->absolute}};
     struct db_offset offset;
-    struct db_standing standing;
-    struct db_clock_map theirs;
+    struct db_timeline_error error;
+    struct db_clock_map reference_map;
     DB_TRY(db_exchange_begin(&asker));
     DB_TRY(db_offset_measure(comparison->estimator, &asker, &group->pairs[0], &offset));
-    DB_TRY(db_exchange_stop(&asker, &standing));
-    DB_TRY(db_sync_receive_map(group, reference, &theirs));
+    DB_TRY(db_exchange_stop(&asker, &error));
+    DB_TRY(db_sync_receive_map(group, reference, &reference_map));
 
     double margin_ns = group->clock->resolution_ns + DB_ROUNDING_NS;
     if (offset.lower_ns > margin_ns || offset.upper_ns < -margin_ns)
@@ -44,11 +44,11 @@ static int learn(int reference, void *argument) {
                        "%.3g us; it is not global here, choose another sync",
                        group->rank, group->size, reference, -offset.upper_ns * 1e-3, -offset.lower_ns * 1e-3);
     int64_t ticks = db_clock_read(group->clock);
-    double bound_ns = fmax(fabs(offset.lower_ns), fabs(offset.upper_ns)) + margin_ns + theirs.bound_ns;
+    double bound_ns = fmax(fabs(offset.lower_ns), fabs(offset.upper_ns)) + margin_ns + reference_map.bound_ns;
     *comparison->map = (struct db_clock_map){
         .version = comparison->map->version,
         .ticks = ticks,
-        .global_ns = theirs.global_ns + (db_map_global_ns(&comparison->absolute, ticks) - theirs.ticks),
+        .global_ns = reference_map.global_ns + (db_map_global_ns(&comparison->absolute, ticks) - reference_map.ticks),
         .ns_per_tick = 1.0,
         .bound_ns = bound_ns,
         .uncertainty = db_uncertainty_within(bound_ns, 0.0)};
@@ -57,9 +57,9 @@ static int learn(int reference, void *argument) {
 
 static int teach(int learner, void *argument) {
     const struct comparison *comparison = argument;
-    const struct db_clock_map mine = seen_from_absolute(comparison);
+    const struct db_clock_map map = seen_from_absolute(comparison);
     DB_TRY(db_sync_teach(comparison->group, learner, &comparison->absolute));
-    return db_sync_send_map(comparison->group, learner, &mine);
+    return db_sync_send_map(comparison->group, learner, &map);
 }
 
 static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {

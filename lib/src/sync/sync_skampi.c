@@ -1,5 +1,5 @@
 /* SKaMPI (Worsch, Reussner, Augustin 2002; Hunold 2015, section 2; Schuchart 2023, section 3): the offset of every
- * process against process 0, one after another. */
+ * process relative to process 0, one after another. */
 #include "sync/sync.h"
 
 static const Downbeat_parameter parameters[] = {DB_OFFSET_PARAMETER("skampi"), {.name = NULL}};

@@ -10,7 +10,7 @@
 
 #define PATH_SIZE 256
 
-/* The number in a text; 0 if it is not a number, or a code for unknown. */
+/* The number at the beginning of a text; 0 if there is none, or if it is negative, which means unknown. */
 static int number(const char *text) {
     long value = strtol(text, NULL, 10);
     return value > 0 && value <= INT_MAX ? (int)value : 0;
@@ -43,11 +43,11 @@ static int read_numa(const char *tree, int processor) {
     return numa;
 }
 
-struct db_place db_place_of(const char *tree, int processor) {
-    return (struct db_place){.socket = read_socket(tree, processor), .numa = read_numa(tree, processor)};
+struct db_location db_location_of(const char *tree, int processor) {
+    return (struct db_location){.socket = read_socket(tree, processor), .numa = read_numa(tree, processor)};
 }
 
-struct db_place db_place_here(void) {
+struct db_location db_location_here(void) {
     int processor = sched_getcpu();
-    return db_place_of("/sys/devices/system/cpu", processor < 0 ? 0 : processor);
+    return db_location_of("/sys/devices/system/cpu", processor < 0 ? 0 : processor);
 }

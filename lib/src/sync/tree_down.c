@@ -1,5 +1,6 @@
-/* With m the largest power of two <= p, the first round goes from 0 to m/2, the next from 0 to m/4 and from m/2 to
- * 3m/4, and so on; ranks m and above take one more round, with the rank m below. */
+/* A binomial tree from the root. With m the largest power of two <= p, in the first round rank 0 is the reference of
+ * m/2, in the next 0 of m/4 and m/2 of 3m/4, and so on; in one more round each rank r < p - m is the reference of r +
+ * m. */
 #include "sync/sync.h"
 
 #include "base/error.h"
@@ -21,10 +22,10 @@ int db_tree_down(const struct db_sync_group *group, const struct db_learning *le
         return learn_global(group, learning, group->rank - power, 0, map);
     int round = 0;
     for (int step = power / 2; step >= 1; step /= 2, ++round) {
-        int place = group->rank % (2 * step);
-        if (place == 0)
+        int position = group->rank % (2 * step);
+        if (position == 0)
             DB_TRY(db_sync_teach(group, group->rank + step, map));
-        else if (place == step)
+        else if (position == step)
             DB_TRY(learn_global(group, learning, group->rank - step, round, map));
     }
     if (group->rank + power < group->size)

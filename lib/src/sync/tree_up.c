@@ -1,9 +1,9 @@
 /* The tree of Netgauge (Hoefler 2008, section 3.2, Fig. 7) and HCA (Hunold 2015, Alg. 1 and 2). With m the largest
- * power of two <= p, in round k the ranks r with r mod 2^k = 2^(k-1) learn the clock of r - 2^(k-1) and hand it all
- * models of their subtree, which it merges with the new one; rank 0 has them all in the end and scatters them.
+ * power of two <= p, in round k the ranks r with r mod 2^k = 2^(k-1) learn the clock of r - 2^(k-1) and send it all
+ * models of their subtree, which it composes with the new one. Finally rank 0 has all models and scatters them.
  *
- * The ranks m and above take one more round, with the rank m below. Here that round is the first and not the last, so
- * that their models travel with the others: p - m messages to rank 0 would make it O(p). */
+ * The ranks r >= m take one more round, with rank r - m. In this implementation it is the first round, not the last as
+ * published, so that these models travel in the tree: p - m messages to rank 0 would cost O(p). */
 #include "sync/sync.h"
 
 #include "base/error.h"
@@ -16,14 +16,14 @@ struct tree {
     const struct db_sync_group *group;
     const struct db_learning *learning;
     int power; /* m */
-    int reach; /* ranks of this process's subtree below m, which is itself where it is not below m */
-    /* Models of this process's subtree, from local time to that of this process: of the ranks below m by their distance
-     * from this one, and of those m above these. */
+    int reach; /* number of ranks below m in this process's subtree; 1 for ranks >= m */
+    /* Models of this process's subtree, from each rank's local time to this process's: element i is rank + i in
+     * `below`, rank + m + i in `above`. */
     struct db_clock_map *below;
     struct db_clock_map *above;
 };
 
-/* The ranks of a block of `count` ranks >= m that exist. */
+/* Number of existing ranks in a block of `count` ranks. */
 static int existing(const struct tree *tree, int first, int count) {
     int present = tree->group->size - first;
     if (present < 0)
@@ -31,7 +31,7 @@ static int existing(const struct tree *tree, int first, int count) {
     return present < count ? present : count;
 }
 
-/* This process's subtree, of `count` ranks, is two blocks: these, and those m above. */
+/* Sends the models of this process's subtree: `count` ranks, and the existing ranks m above them. */
 static int send_subtree(const struct tree *tree, int count, int reference) {
     const struct db_channel *channel = &tree->group->channel;
     int remaining = existing(tree, tree->group->rank + tree->power, count);
@@ -41,8 +41,8 @@ static int send_subtree(const struct tree *tree, int count, int reference) {
     return MPI_SUCCESS;
 }
 
-/* That of the rank `count` above, of as many ranks. The first model leads from the sender's local time to this
- * process's; the others to the sender's. */
+/* Receives the subtree, of `count` ranks, of rank + count. Its first model maps to this process's local time, the
+ * others to the sender's, so they are composed with the first. */
 static int receive_subtree(const struct tree *tree, int count) {
     const struct db_channel *channel = &tree->group->channel;
     int sender = tree->group->rank + count;
@@ -64,7 +64,7 @@ static int learn_reference(const struct tree *tree, int reference, int round) {
     return db_sync_learn(group, tree->learning, reference, &group->pairs[round], tree->below);
 }
 
-/* This process's local time is what it answers with. */
+/* The answers are this process's local time. */
 static int teach_learner(const struct tree *tree, int learner) {
     return db_sync_teach(tree->group, learner, &tree->group->local);
 }
@@ -98,16 +98,16 @@ static int go_up(const struct tree *tree) {
     return send_subtree(tree, step, rank - step);
 }
 
-/* From process 0's local time on to the global clock, then to each its own. Process 0's subtree is all, by rank. */
+/* Process 0, whose subtree has all ranks, composes the models with its map to the global clock, and scatters them. */
 static int spread(const struct tree *tree, struct db_clock_map *map) {
     const struct db_sync_group *group = tree->group;
     if (group->rank == 0) {
-        struct db_clock_map own = db_sync_from_local(group, map);
+        struct db_clock_map root = db_sync_from_local(group, map);
         int remaining = existing(tree, tree->power, tree->reach);
         for (int i = 1; i < tree->reach; ++i)
-            tree->below[i] = db_map_compose(&tree->below[i], &own);
+            tree->below[i] = db_map_compose(&tree->below[i], &root);
         for (int i = 0; i < remaining; ++i)
-            tree->above[i] = db_map_compose(&tree->above[i], &own);
+            tree->above[i] = db_map_compose(&tree->above[i], &root);
     }
     struct db_clock_map model;
     DB_TRY(db_scatter(&group->channel, (const int64_t *)tree->below, (int64_t *)&model, MODEL_WORDS));

@@ -1,14 +1,14 @@
-/* Ranks are divided into blocks, each block into as many smaller ones as the radix says, and so on down to single
- * ranks. One rank leads each block. On each level of the tree the leader of a block is the reference of the leaders of
- * the blocks in it; the largest blocks come first. With radix 2 that is a binomial tree.
+/* A k-nomial tree. The ranks are divided recursively into `radix` blocks, down to single ranks. One rank leads each
+ * block. On each level of the tree, from the largest blocks to the smallest, the leader of a block is the reference of
+ * the leaders of the blocks in it. With radix 2 that is a binomial tree.
  *
- * Rank 0 leads all. Alternately the highest and the lowest rank leads a block, so that path asymmetry that depends on
- * the direction of ranks is added on one level and removed on the next. */
+ * Rank 0 is the root. Leaders are alternately the highest and the lowest rank of a block, so that path asymmetry that
+ * depends on the direction of ranks cancels between levels. */
 #include "sync/sync.h"
 
 #include "base/error.h"
 
-/* The smallest radix that needs at most `levels` levels for `size` processes. */
+/* Smallest radix with at most `levels` levels for `size` processes. */
 static int radix_for(int levels, int size) {
     int radix = (int)floor(pow(size, 1.0 / levels));
     if (radix < 2)
@@ -22,17 +22,18 @@ int db_tree_radix(const struct db_sync_group *group, int radix) {
 
 struct block {
     int first;
-    int end; /* the rank after the last */
+    int end; /* last rank + 1 */
     int leader;
 };
 
-/* The blocks of so many ranks in a block are led by its leader, and by ranks at the other end of theirs. */
-static struct block part_of(const struct block *block, int64_t step, int rank) {
+/* The block of `step` ranks within `block` that contains `rank`. Its leader is the leader of `block`, if that is in it,
+ * else the rank at its other end. */
+static struct block subblock(const struct block *block, int64_t step, int rank) {
     int first = (int)(block->first + (rank - block->first) / step * step);
     int end = block->end - first > step ? (int)(first + step) : block->end;
-    int other = block->leader == block->first ? end - 1 : first;
-    int led = block->leader >= first && block->leader < end;
-    return (struct block){.first = first, .end = end, .leader = led ? block->leader : other};
+    int opposite = block->leader == block->first ? end - 1 : first;
+    int contains_leader = block->leader >= first && block->leader < end;
+    return (struct block){.first = first, .end = end, .leader = contains_leader ? block->leader : opposite};
 }
 
 int db_tree_wide(const struct db_sync_group *group, int radix, int (*learn)(int reference, void *argument),
@@ -43,18 +44,18 @@ int db_tree_wide(const struct db_sync_group *group, int radix, int (*learn)(int 
     while (step * radix < group->size)
         step *= radix;
     for (; step >= 1; step /= radix) {
-        struct block mine = part_of(&block, step, group->rank);
+        struct block local = subblock(&block, step, group->rank);
         if (group->rank == block.leader) {
-            for (struct block part = part_of(&block, step, block.first);; part = part_of(&block, step, part.end)) {
-                if (part.leader != block.leader)
-                    DB_TRY(teach(part.leader, argument));
-                if (part.end == block.end)
+            for (struct block child = subblock(&block, step, block.first);; child = subblock(&block, step, child.end)) {
+                if (child.leader != block.leader)
+                    DB_TRY(teach(child.leader, argument));
+                if (child.end == block.end)
                     break;
             }
-        } else if (group->rank == mine.leader) {
+        } else if (group->rank == local.leader) {
             DB_TRY(learn(block.leader, argument));
         }
-        block = mine;
+        block = local;
     }
     return MPI_SUCCESS;
 }
