@@ -7,8 +7,10 @@
 #include <mpi.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The kernel's realtime clock is set back by this after `readings_left` more readings; negative: never. */
 static const time_t set_back_seconds = 30;
@@ -125,6 +127,32 @@ static void identities(void) {
     CHECK(b.identity[0] == '\0');
 }
 
+/* The identity has the time namespace's link, as the kernel shows it, only if it is asked for. */
+static void identity_has_the_namespace(void) {
+    char space[64] = "";
+    char identity[DB_IDENTITY_SIZE];
+    char end[96];
+    CHECK(readlink("/proc/self/ns/time", space, sizeof space - 1) > 0); /* since Linux 5.6 */
+    snprintf(end, sizeof end, "/%.30s", space);
+    db_clock_identify(identity, "clock", 1);
+    CHECK(strlen(identity) > strlen(end) && strcmp(identity + strlen(identity) - strlen(end), end) == 0);
+    db_clock_identify(identity, "clock", 0);
+    CHECK(identity[strlen(identity) - 1] == '/');
+}
+
+/* Of many waits, the one that nothing disturbs ends within a few readings after the deadline. */
+static void tsc_waits_end_at_the_deadline(void) {
+    struct db_clock tsc;
+    double least_ns = INFINITY;
+    if (db_clock_open(&tsc, &db_clock_tsc) != 0)
+        return;
+    for (int i = 0; i < 1000; ++i) {
+        int64_t target = db_clock_read(&tsc) + (int64_t)(2000 / tsc.ns_per_tick);
+        least_ns = fmin(least_ns, (double)(tsc.type->wait_until(&tsc, target) - target) * tsc.ns_per_tick);
+    }
+    CHECK_THAT(least_ns, <, 250);
+}
+
 static void default_is_tsc_where_invariant(void) {
     struct db_clock clock;
     struct db_clock tsc;
@@ -162,6 +190,8 @@ int main(int argc, char **argv) {
     tsc_is_calibrated();
     tsc_is_refined();
     identities();
+    identity_has_the_namespace();
+    tsc_waits_end_at_the_deadline();
     pairs_are_of_one_instant();
     default_is_tsc_where_invariant();
     CHECK(db_registry_find(db_clock_types, "realtime") == &db_clock_realtime);

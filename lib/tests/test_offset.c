@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define TRUE_OFFSET 123456789
 
@@ -169,6 +170,19 @@ static void as_many_exchanges_as_asked(void) {
     CHECK_THAT(exchanges_of("netgauge(stop=100)"), ==, 137);
 }
 
+/* Offsets of successive exchanges differ by 100 ns, so n of them have a standard deviation of
+ * 100 ns * sqrt(n (n + 1) / 12). */
+static void deviation_of_single_exchanges(void) {
+    forth = ever_slower;
+    back = quiet;
+    for (int n = 2; n <= 40; n += 19) {
+        char estimator[64];
+        struct db_pair pair = {0};
+        snprintf(estimator, sizeof estimator, "best_rtt(exchanges=%d)", n);
+        CHECK_THAT(fabs(measure(estimator, &pair).deviation_ns - 100.0 * sqrt(n * (n + 1) / 12.0)), <, 1e-3);
+    }
+}
+
 /* The mean over so many of the best exchanges: neither over all nor the best one alone. */
 static void best_rtt_keeps_its_share(void) {
     forth = ever_slower;
@@ -206,6 +220,7 @@ int main(void) {
     interruptions();
     early_stop();
     as_many_exchanges_as_asked();
+    deviation_of_single_exchanges();
     best_rtt_keeps_its_share();
     offsets_are_those_of_their_instants();
     return 0;
