@@ -1,7 +1,7 @@
-/* The text of a component, name(key=value,...), as schemes, downbeat-bench's components, the validation clock and
- * simulated platforms have it. A value can be a component. Readers know their keys, and judge the values.
+/* The parser of component texts, name(key=value,...): schemes, downbeat-bench's components, the validation clock and
+ * simulated platforms. A value can be a component. Callers supply the keys and check the values.
  *
- * A function that fails writes into a message what is wrong, and what would be valid. */
+ * A function that fails writes a message with the problem and the valid values. */
 #ifndef DOWNBEAT_SHARED_COMPONENT_TEXT_H
 #define DOWNBEAT_SHARED_COMPONENT_TEXT_H
 
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A part of a text, without a 0 at its end. */
+/* A slice of a text, not terminated by 0. */
 struct db_part {
-    const char *text; /* NULL: there is none */
+    const char *text; /* NULL: no text */
     size_t length;
 };
 
@@ -28,7 +28,8 @@ static inline int db_part_is(struct db_part part, const char *word) {
     return part.length == strlen(word) && memcmp(part.text, word, part.length) == 0;
 }
 
-/* Takes the first word of a list, in which commas within parentheses separate nothing. Returns 0 after the last. */
+/* Takes the first word from a comma-separated list; commas inside parentheses do not separate. Returns 0 after the last
+ * word. */
 static inline int db_next_word(struct db_part *list, struct db_part *word) {
     size_t end = 0;
     if (list->text == NULL)
@@ -40,7 +41,7 @@ static inline int db_next_word(struct db_part *list, struct db_part *word) {
     return 1;
 }
 
-/* Splits "name(inside)". Without parentheses there is no inside. Returns 0, or -1 with a message. */
+/* Splits "name(inside)". Without parentheses, `inside` has no text. Returns 0, or -1 with a message. */
 static inline int db_split_component(struct db_part text, struct db_part *name, struct db_part *inside, char *message,
                                      size_t size) {
     const char *open = text.length > 0 ? (const char *)memchr(text.text, '(', text.length) : NULL;
@@ -67,7 +68,7 @@ static inline int db_split_component(struct db_part text, struct db_part *name, 
     return 0;
 }
 
-/* Names a key that is not one of `keys`, which end with NULL. */
+/* Formats the message about a key that is not in `keys`, which is NULL-terminated. */
 static inline void db_say_unknown(struct db_part key, const char *const *keys, char *message, size_t size) {
     snprintf(message, size, "unknown parameter '%.*s'; %s", (int)key.length, key.text,
              keys[0] == NULL ? "there are none" : "choose one of ");
@@ -75,8 +76,8 @@ static inline void db_say_unknown(struct db_part key, const char *const *keys, c
         snprintf(message + strlen(message), size - strlen(message), "%s%s", *keys, keys[1] == NULL ? "" : ", ");
 }
 
-/* Reads "key=value,...": values[i] becomes the text of keys[i], none where the text does not give it. Returns 0, or -1
- * with a message, and the key if it is unknown. */
+/* Parses "key=value,...": values[i] is the value of keys[i], without text if the key is missing. Returns 0, or -1 with
+ * a message, and the key in `unknown` if it is unknown. */
 static inline int db_read_values(struct db_part inside, const char *const *keys, struct db_part *values,
                                  struct db_part *unknown, char *message, size_t size) {
     for (size_t i = 0; keys[i] != NULL; ++i)
@@ -85,28 +86,28 @@ static inline int db_read_values(struct db_part inside, const char *const *keys,
     for (struct db_part word; db_next_word(&inside, &word);) {
         const char *equals = word.length > 0 ? (const char *)memchr(word.text, '=', word.length) : NULL;
         struct db_part key = db_part_of(word.text, equals == NULL ? word.length : (size_t)(equals - word.text));
-        size_t place = 0;
-        while (keys[place] != NULL && !db_part_is(key, keys[place]))
-            ++place;
-        if (keys[place] == NULL) {
+        size_t index = 0;
+        while (keys[index] != NULL && !db_part_is(key, keys[index]))
+            ++index;
+        if (keys[index] == NULL) {
             *unknown = key;
             db_say_unknown(key, keys, message, size);
             return -1;
         }
-        if (equals == NULL || values[place].text != NULL) {
+        if (equals == NULL || values[index].text != NULL) {
             snprintf(message, size,
                      equals == NULL ? "parameter %s has no value; write %s=VALUE"
                                     : "parameter %s is given twice; give %s once",
-                     keys[place], keys[place]);
+                     keys[index], keys[index]);
             return -1;
         }
-        values[place] = db_part_of(equals + 1, word.length - key.length - 1);
+        values[index] = db_part_of(equals + 1, word.length - key.length - 1);
     }
     return 0;
 }
 
-/* Reads a number within bounds. Returns 0, or -1 if the text is not a number, or outside, or not whole
- * and has to be. */
+/* Parses a number. Returns 0, or -1 if the text is not a number from low to high, or not an integer although `whole` is
+ * set. */
 static inline int db_read_number(struct db_part text, double low, double high, int whole, double *number) {
     char copy[64];
     char *end;

@@ -1,6 +1,6 @@
-/* The CRC-32 of files that downbeat-bench and libdownbeat-preload write: that of zlib, PNG and Python's zlib.crc32, so
- * that readers need no code of their own. It finds every single flipped bit, every damage within 32 bits, and all but
- * one of 4 * 10^9 others. By tables, eight bytes a step (Kounavis and Berry 2005), above 1 GB/s. */
+/* CRC-32 of files that downbeat-bench and libdownbeat-preload write; the same as in zlib, PNG and Python's zlib.crc32.
+ * It detects every burst error of up to 32 bits, and all but one in 4 * 10^9 of other errors. Computed by the
+ * slicing-by-8 algorithm (Kounavis and Berry 2005), above 1 GB/s. */
 #ifndef DOWNBEAT_SHARED_CRC32_H
 #define DOWNBEAT_SHARED_CRC32_H
 
@@ -9,14 +9,14 @@
 
 enum { CRC32_SLICES = 8 };
 
-/* The tables are with the sum: they are made in microseconds, and there is no global state. */
+/* The tables are part of the state, not global; they are computed in microseconds. */
 struct crc32 {
     uint32_t table[CRC32_SLICES][256];
     uint32_t state;
 };
 
 static inline void crc32_begin(struct crc32 *crc) {
-    const uint32_t polynomial = 0xedb88320U; /* of IEEE 802.3, bits reversed */
+    const uint32_t polynomial = 0xedb88320U; /* IEEE 802.3, bits reversed */
     for (uint32_t byte = 0; byte < 256; ++byte) {
         uint32_t value = byte;
         for (int bit = 0; bit < 8; ++bit)

@@ -1,5 +1,5 @@
-/* Options of other benchmarks, and what does the same here: for downbeat-bench, and for `downbeat`, which reads this file
- * (python/downbeat/commands/help.py). RANKS is the launcher's number of ranks. */
+/* Options of other benchmarks and their equivalents, for downbeat-bench and for `downbeat`, which parses this file
+ * (python/downbeat/commands/help.py). RANKS: the launcher's option for the number of ranks. */
 /* clang-format off */
 ELSEWHERE("-i", "OSU", "-r")
 ELSEWHERE("-x", "OSU", "--warmup N")

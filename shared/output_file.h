@@ -1,5 +1,5 @@
-/* Files that any part of Downbeat writes. An existing file is never written into: a new one is made beside it, under
- * an unused name, and renamed. So a link that another user plants, hard or symbolic, does not lead to another file. */
+/* Output files of all parts of Downbeat. An existing file is never overwritten in place: a temporary file beside it is
+ * renamed. So a hard or symbolic link that another user has planted does not redirect the output. */
 #ifndef DOWNBEAT_SHARED_OUTPUT_FILE_H
 #define DOWNBEAT_SHARED_OUTPUT_FILE_H
 
@@ -14,24 +14,24 @@
 enum { OUTPUT_PATH = 4096 };
 
 struct output_file {
-    int file; /* descriptor; below 0: none */
+    int file; /* descriptor; negative: not open */
     char path[OUTPUT_PATH];
-    char fresh[OUTPUT_PATH]; /* until it is renamed */
+    char temporary[OUTPUT_PATH]; /* name of the temporary file; "" once it is renamed */
 };
 
-/* An error number in words. */
+/* Message for an error number. */
 static inline const char *output_reason(int code) {
     return code == ELOOP ? "it is a symbolic link that another user made; remove it, or choose another file"
                          : strerror(code);
 }
 
-/* Whether a path leads to a pipe or a device. */
+/* True if a path is a pipe or a device. */
 static inline int output_is_special(const char *path) {
-    struct stat found;
-    return stat(path, &found) == 0 && !S_ISREG(found.st_mode);
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-/* Follows symbolic links of this user or the system. Returns 0 or an error number. */
+/* Resolves symbolic links that belong to this user or root. Returns 0 or an error number. */
 static inline int output_follow(char path[OUTPUT_PATH]) {
     for (int links = 0; links < 32 && !output_is_special(path); ++links) {
         char text[OUTPUT_PATH];
@@ -42,7 +42,7 @@ static inline int output_follow(char path[OUTPUT_PATH]) {
             return errno == ENOENT ? 0 : errno;
         const ssize_t length = fstat(file, &link) == 0 ? readlinkat(file, "", text, sizeof text - 1) : -1;
         close(file);
-        if (length < 0) /* the end */
+        if (length < 0) /* not a link */
             return 0;
         if (link.st_uid != geteuid() && link.st_uid != 0)
             return ELOOP;
@@ -56,12 +56,12 @@ static inline int output_follow(char path[OUTPUT_PATH]) {
     return output_is_special(path) ? 0 : ELOOP;
 }
 
-/* Begins to write a file. `named`: by a user, who may name a pipe or a device, which are written to as they are, or a
- * symbolic link of his own, which stays one. Returns 0 or an error number. */
+/* Opens a file for output. `named`: the path is from the user, and may be a pipe or a device, which is written
+ * directly, or the user's symbolic link, which is followed. Returns 0 or an error number. */
 static inline int output_create(struct output_file *output, const char *path, int named) {
     struct timespec now;
     output->file = -1;
-    output->fresh[0] = '\0';
+    output->temporary[0] = '\0';
     if (strlen(path) >= OUTPUT_PATH - 16)
         return ENAMETOOLONG;
     strcpy(output->path, path);
@@ -69,32 +69,32 @@ static inline int output_create(struct output_file *output, const char *path, in
     if (code != 0)
         return code;
     if (named && output_is_special(output->path)) {
-        struct stat found;
+        struct stat status;
         output->file = open(output->path, O_WRONLY | O_CLOEXEC);
         if (output->file < 0)
             return errno;
-        return fstat(output->file, &found) == 0 && S_ISREG(found.st_mode) ? ELOOP : 0; /* just replaced */
+        return fstat(output->file, &status) == 0 && S_ISREG(status.st_mode) ? ELOOP : 0; /* replaced since the check */
     }
     clock_gettime(CLOCK_REALTIME, &now);
     for (long tries = 0; output->file < 0; ++tries) {
         const unsigned long number = (unsigned long)(now.tv_nsec + tries) ^ (unsigned long)getpid() << 12U;
-        snprintf(output->fresh, sizeof output->fresh, "%.*s.%08lx", OUTPUT_PATH - 16, output->path,
+        snprintf(output->temporary, sizeof output->temporary, "%.*s.%08lx", OUTPUT_PATH - 16, output->path,
                  number & 0xffffffffU);
-        output->file = open(output->fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        output->file = open(output->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (output->file < 0 && (errno != EEXIST || tries == 100)) {
-            output->fresh[0] = '\0';
+            output->temporary[0] = '\0';
             return errno;
         }
     }
     return 0;
 }
 
-/* Gives the file its name. output_close does it unless it is done: what is written bit by bit is there if a crash ends
- * the program. */
+/* Renames the temporary file to its path. output_close does that if it was not called; call it early for files that are
+ * written in pieces and must survive a crash. */
 static inline int output_place(struct output_file *output) {
-    if (output->fresh[0] != '\0' && rename(output->fresh, output->path) != 0)
+    if (output->temporary[0] != '\0' && rename(output->temporary, output->path) != 0)
         return errno;
-    output->fresh[0] = '\0';
+    output->temporary[0] = '\0';
     return 0;
 }
 
@@ -109,12 +109,12 @@ static inline int output_write(const struct output_file *output, const char *dat
     return 0;
 }
 
-/* Ends it. `code`: 0, or why the content is not complete; nothing is left under a fresh name then. Returns 0 or an
- * error number, `code` if there is one. */
+/* Closes the file. `code`: 0, or the error number if the content is incomplete; then the temporary file is removed.
+ * Returns `code` if not 0, else 0 or an error number. */
 static inline int output_close(struct output_file *output, int code) {
     if (output->file < 0)
         return code;
-    /* Quotas and file servers report some errors only here. Pipes, and some file systems, have no fsync. */
+    /* Quotas and file servers report some errors only in fsync, which pipes and some file systems lack. */
     if (code == 0 && fsync(output->file) != 0 && errno != EINVAL && errno != ENOSYS && errno != ENOTSUP &&
         errno != EROFS)
         code = errno;
@@ -123,8 +123,8 @@ static inline int output_close(struct output_file *output, int code) {
     output->file = -1;
     if (code == 0)
         code = output_place(output);
-    if (code != 0 && output->fresh[0] != '\0')
-        unlink(output->fresh);
+    if (code != 0 && output->temporary[0] != '\0')
+        unlink(output->temporary);
     return code;
 }
 

@@ -1,11 +1,11 @@
-/* Texts that get into files and onto terminals: UTF-8 without control characters. */
+/* Validation of texts for files and terminals: UTF-8 without control characters. */
 #ifndef DOWNBEAT_SHARED_UTF8_LENGTH_H
 #define DOWNBEAT_SHARED_UTF8_LENGTH_H
 
 #include <stddef.h>
 
-/* The bytes of the character that a text of so many bytes, or one that ends with 0, begins with; 0 if it begins with no
- * character in UTF-8 (RFC 3629, section 4), with a control character, or is empty. */
+/* Length in bytes of the first character of a text of `size` bytes, or terminated by 0; 0 if the text is empty, begins
+ * with a control character, or is not valid UTF-8 (RFC 3629, section 4). */
 static inline size_t utf8_length(const char *text, size_t size) {
     const unsigned char *bytes = (const unsigned char *)text;
     const unsigned first = size == 0 ? 0 : bytes[0];
@@ -16,7 +16,8 @@ static inline size_t utf8_length(const char *text, size_t size) {
     const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
     if (size < length)
         return 0;
-    /* Too long a form, a surrogate, beyond Unicode; 80 to 9f are controls, which some terminals obey. */
+    /* Excludes overlong forms, surrogates, code points beyond Unicode, and U+0080 to U+009F, control characters that
+     * some terminals interpret. */
     const unsigned least = first == 0xe0 || first == 0xc2 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
     const unsigned most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
     if (bytes[1] < least || bytes[1] > most)
