@@ -1,11 +1,10 @@
-/* The C functions, with Fortran's integer handles, for the Fortran module. Only MPI itself can convert handles. */
+/* The C functions with Fortran's integer handles, for the Fortran module. Only MPI can convert handles. */
 #include <downbeat/clock.h>
 #include <mpix_harmonize.h>
 
 #include <string.h>
 
-/* Before MPI is initialized, and after it is finalized, MPI cannot convert handles; the library then says so, whatever
- * comm is. */
+/* Before MPI_Init and after MPI_Finalize, MPI cannot convert handles; the library reports that error for any comm. */
 static int mpi_runs(void) {
     int initialized = 0;
     int finalized = 0;
@@ -59,7 +58,7 @@ int downbeat_f_get_info(MPI_Fint comm, MPI_Fint *info_used) {
     return code;
 }
 
-/* With blanks to its end, as Fortran has it; what does not fit is left out. */
+/* Copies the version, padded with blanks as in Fortran, or truncated. */
 void downbeat_f_version(char *text, int length) {
     const char *version = Downbeat_version();
     size_t room = (size_t)length;

@@ -1,5 +1,5 @@
-! The library through its Fortran module, with one kind of handle: every call, with and without ierror, against what is known
-! to be true. main.c runs it.
+! Tests of the Fortran module with one kind of handle: every call, with and without ierror, against known results. main.c runs
+! it.
 #ifdef TEST_F08
 #define COMM_TYPE type(MPI_Comm)
 #define INFO_TYPE type(MPI_Info)
@@ -88,7 +88,7 @@ contains
         call c_check(merge(1_c_int, 0_c_int, truth), what//c_null_char)
     end subroutine
 
-    ! Without ierror, too.
+    ! The same without ierror.
     subroutine set(key, value)
         character(len=*), intent(in) :: key, value
         INFO_TYPE :: info
@@ -146,7 +146,7 @@ contains
         call check(abs(error) <= bound .and. expected <= bound, "the same without ierror")
     end subroutine
 
-    ! A start, its deadline, and what the next one says of it; the validation clock is on.
+    ! A start, its deadline, and its verdict in the next one, with the validation clock.
     subroutine starts()
         double precision :: deadline, time, lateness, before, delay
         logical :: flag, all_flags
@@ -200,8 +200,7 @@ contains
         call check(ierror /= success, "a delay before the deadline is refused")
     end subroutine
 
-    ! No wait ends early, and sooner or later one is not disturbed, if each rank has a processor. One for the past returns at
-    ! once.
+    ! No wait ends early; if each rank has a processor, at least one is not disturbed. A wait for a past time returns at once.
     subroutine waits()
         double precision :: time, reached
         logical :: flag
@@ -219,7 +218,7 @@ contains
         call check(.not. flag, "the past is missed")
     end subroutine
 
-    ! Every field is where C has it.
+    ! Every field has the same offset as in C.
     subroutine statistics()
         type(MPIX_Harmonize_stats) :: stats, expected
         integer :: ierror

@@ -1,4 +1,4 @@
-/* Starts the checks of checks.F90, and does for them what needs MPI: handles, reductions, what C says of a call. */
+/* Runs the checks of checks.F90, and provides the functions that need MPI or C: handles, reductions, results of C. */
 #include "check_mpi.h"
 
 #include <downbeat/clock.h>
@@ -9,31 +9,31 @@ void call_before_init(int *code);
 
 static MPI_Comm comm;
 
-/* Ends the run unless something is true. */
-void check(int truth, const char *what) {
-    if (!truth) {
-        fprintf(stderr, "not true: %s\n", what);
+/* Ends the run unless `condition` is true. */
+void check(int condition, const char *text) {
+    if (!condition) {
+        fprintf(stderr, "not true: %s\n", text);
         check_fail();
     }
 }
 
 int class_of(int code) {
-    int found;
-    OK(MPI_Error_class(code, &found));
-    return found;
+    int class;
+    OK(MPI_Error_class(code, &class));
+    return class;
 }
 
-/* Over all ranks. */
+/* Minimum over all ranks. */
 int minimum(int value) {
     OK(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MIN, comm));
     return value;
 }
 
-/* The largest over all ranks less the smallest. */
+/* Difference of the maximum and the minimum over all ranks. */
 double spread(double value) {
-    double both[2] = {value, -value};
-    OK(MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_DOUBLE, MPI_MAX, comm));
-    return both[0] + both[1];
+    double extremes[2] = {value, -value};
+    OK(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, comm));
+    return extremes[0] + extremes[1];
 }
 
 MPI_Fint null_comm(void) { return MPI_Comm_c2f(MPI_COMM_NULL); }
@@ -51,10 +51,10 @@ void release_info(MPI_Fint handle) {
 }
 
 int has_setting(MPI_Fint info, const char *key, const char *value) {
-    char found[MPI_MAX_INFO_VAL + 1];
+    char current[MPI_MAX_INFO_VAL + 1];
     int flag;
-    OK(MPI_Info_get(MPI_Info_f2c(info), key, MPI_MAX_INFO_VAL, found, &flag));
-    return flag && strcmp(found, value) == 0;
+    OK(MPI_Info_get(MPI_Info_f2c(info), key, MPI_MAX_INFO_VAL, current, &flag));
+    return flag && strcmp(current, value) == 0;
 }
 
 int is_version(const char *text) { return strcmp(text, Downbeat_version()) == 0; }
