@@ -27,7 +27,7 @@ static struct db_state state_at_rest(void) {
 }
 
 static enum db_due due_after(struct db_state *state, double ns) {
-    db_schedule_look_again(state); /* the test has changed something */
+    db_schedule_invalidate(state); /* the test has changed something */
     return db_schedule_due(state, llrint(ns / state->clocks.clock.ns_per_tick));
 }
 

@@ -37,7 +37,7 @@ static void check_tree(int size, const int64_t *caches, int most_depth) {
     for (int i = 0; i < size; ++i)
         branches[i] = db_branch_of(i, size, caches);
     for (int i = 0; i < size; ++i) {
-        CHECK_THAT(branches[i].count, <=, DB_MOST_CHILDREN);
+        CHECK_THAT(branches[i].count, <=, DB_MAX_CHILDREN);
         children += branches[i].count;
         CHECK_THAT(branches[i].parent < 0, ==, i == 0);
         CHECK(i == 0 || is_child(&branches[branches[i].parent], i));

@@ -44,7 +44,7 @@ int64_t db_domain_identity(const struct db_clock *clock) {
 int db_domain_find(struct db_domain *domain, const struct db_channel *channel, struct db_offer *offer) {
     CHECK(offer->clock.type != NULL && offer->settings.share);
     *domain = (struct db_domain){
-        .members = *channel, .leaders = *channel, .place = virtual_rank(channel), .count = virtual_size(channel)};
+        .members = *channel, .leaders = *channel, .leader_rank = virtual_rank(channel), .count = virtual_size(channel)};
     domain->members.comm = MPI_COMM_NULL;
     const struct virtual_world *world = virtual_self->world;
     if (world->memory == NULL)
@@ -52,7 +52,7 @@ int db_domain_find(struct db_domain *domain, const struct db_channel *channel, s
     /* One clock a node. */
     domain->members = virtual_members(world, virtual_self->index);
     domain->leaders = virtual_leaders(world, virtual_self->index);
-    domain->place = virtual_self->index / world->model.per_node;
+    domain->leader_rank = virtual_self->index / world->model.per_node;
     domain->count = virtual_nodes(world);
     domain->bound_ns = virtual_self->index % world->model.per_node == 0 ? 0.0 : offer->clock.resolution_ns;
     return MPI_SUCCESS;

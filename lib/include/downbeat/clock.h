@@ -31,19 +31,19 @@ typedef struct Downbeat_parameter {
     const char *name;    /* NULL ends a list */
     const char *value;   /* default, as you would write it */
     const char *meaning; /* one line, with its unit */
-    const char *kind;    /* NULL: a number; otherwise a component of this kind (Downbeat_components), or a word that
-                            `meaning` names */
-    double low;          /* for a number: smallest and largest valid value */
+    const char *kind;    /* NULL: a number; else a component of this kind (Downbeat_components), or a word that
+                            `meaning` lists */
+    double low;          /* numbers: smallest and largest valid value */
     double high;
-    int whole; /* for a number: 1 if it must be an integer */
+    int whole; /* numbers: 1 if the value must be an integer */
 } Downbeat_parameter;
 
 /* A component, e.g. a scheme, an offset estimator, a local clock or a slack controller. */
 typedef struct Downbeat_component {
     const char *name;                     /* as in its paper */
     const char *summary;                  /* one line */
-    const char *source;                   /* paper and section; "" if there is none */
-    const Downbeat_parameter *parameters; /* list that ends with a NULL name */
+    const char *source;                   /* paper and section; "" if unpublished */
+    const Downbeat_parameter *parameters; /* list, terminated by a NULL name */
 } Downbeat_component;
 
 /* Downbeat_components: all components of a kind.
@@ -56,8 +56,8 @@ typedef struct Downbeat_component {
  *                "published"  configurations of papers (setting published); their parameters are of the kinds
  *                             "setting" and "option", one of downbeat-bench
  *
- * Returns a list that starts with the default and ends with NULL, or NULL if the kind is unknown. The list is never
- * freed. Local; may be called without MPI. */
+ * Returns a static list that starts with the default and ends with NULL, or NULL if the kind is unknown. Local; may be
+ * called without MPI. */
 const Downbeat_component *const *Downbeat_components(const char *kind);
 
 #define DOWNBEAT_MAX_MESSAGE 512
@@ -120,12 +120,12 @@ typedef struct Downbeat_offset {
  *   IN   timeline   DOWNBEAT_LOCAL or DOWNBEAT_GLOBAL
  *   IN   estimator  component of kind "offset", e.g. "skampi(min=10,max=100)"; NULL for the default; significant at the
  *                   asker
- *   OUT  found      significant at the asker, may be NULL elsewhere
+ *   OUT  result     significant at the asker, may be NULL elsewhere
  *
  * Call it on asker and answerer; no other process takes part. Errors as for Downbeat_record, and MPI_ERR_ARG if the
  * estimator is not valid: the asker then prints one line, and the answerer returns without an error. */
 int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const char *estimator,
-                     Downbeat_offset *found);
+                     Downbeat_offset *result);
 
 /* Downbeat_true_offset: the true offset of this process's clock, known only with the validation clock.
  *
@@ -137,26 +137,26 @@ int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const
  * for any other timeline. */
 int Downbeat_true_offset(MPI_Comm comm, int timeline, double *offset);
 
-/* A process's local clock, and how it leads to the global clock of a communicator, as the last clock synchronization left
- * it. At a reading of `ticks` + n the global clock shows `global` + t, t = n * `tick`, to within `bound` + t * `growth` +
- * t * t * `ramp` / 2. The error to be expected, as MPIX_Harmonize_expected_error, has the variance `variance` +
- * t * (2 * `cross` + t * (`rate` + t * `walk` / 3)), but no more than a third of that bound's square. */
+/* A process's local clock, and its map to the global clock of a communicator after the last clock synchronization. At a
+ * reading of `ticks` + n the global clock shows `global` + t, t = n * `tick`, to within `bound` + t * `growth` +
+ * t * t * `ramp` / 2. The expected error, as MPIX_Harmonize_expected_error, has the variance `variance` + t * (2 *
+ * `cross` + t * (`rate` + t * `walk` / 3)), but at most a third of that bound's square. */
 typedef struct Downbeat_clock {
-    int64_t (*read)(const void *clock); /* reads the local clock, in ticks; costs no more than the reading */
+    int64_t (*read)(const void *clock); /* reads the local clock, ticks; costs no more than the reading */
     const void *clock;                  /* argument of read */
-    int64_t ticks;                      /* at this reading of the local clock ... */
-    int64_t global; /* ... the global clock shows this, nanoseconds, as MPIX_Harmonize_time returns it */
-    double tick;    /* nanoseconds of the global clock per tick */
-    double bound;   /* as MPIX_Harmonize_error_bound at `ticks`, but in nanoseconds */
-    double growth; /* of the bound, relative; 0 if the local clock is that of process 0, so that no drift is possible */
-    double ramp;   /* of that growth, relative per nanosecond; 0 likewise */
-    double variance; /* of the error to be expected at `ticks`, nanoseconds squared, ... */
-    double cross;    /* ... of that together with the rate's, nanoseconds, ... */
-    double rate;     /* ... of the rate's, relative squared, ... */
-    double walk;     /* ... and what frequencies that change add to that per nanosecond */
+    int64_t ticks;                      /* reading of the local clock at which ... */
+    int64_t global;  /* ... the global clock shows this time, nanoseconds, as MPIX_Harmonize_time returns it */
+    double tick;     /* nanoseconds of the global clock per tick */
+    double bound;    /* MPIX_Harmonize_error_bound at `ticks`, nanoseconds */
+    double growth;   /* growth of the bound, relative; 0 if the local clock is that of process 0 */
+    double ramp;     /* growth of `growth`, relative per nanosecond; 0 likewise */
+    double variance; /* of the offset at `ticks`, nanoseconds squared */
+    double cross;    /* covariance of offset and rate, nanoseconds */
+    double rate;     /* variance of the rate, relative squared */
+    double walk;     /* growth of the rate's variance, since frequencies wander, per nanosecond */
 } Downbeat_clock;
 
-/* Downbeat_get_clock: what a tool needs that takes timestamps all the time, and converts them later.
+/* Downbeat_get_clock: the clock and its map, for tools that take timestamps and convert them later.
  *
  *   IN   comm   communicator (handle), prepared
  *   OUT  clock  see the structure; `read` works until comm is freed or its settings change
@@ -165,21 +165,21 @@ typedef struct Downbeat_clock {
  * NULL, MPI_ERR_OTHER if comm was never prepared. */
 int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock);
 
-/* A comparison of this process's clock with a partner's, and how far it is from what all comparisons agree on. */
+/* A comparison of this process's clock with a partner's, and its residual from the consensus of all comparisons. */
 typedef struct Downbeat_edge {
     int partner;     /* rank in comm */
-    double residual; /* seconds by which the partner's clock seems to be ahead of what all agree on: half of the
-                        asymmetry of the path, if that differs from path to path */
+    double residual; /* seconds by which the partner's clock seems to be ahead of the consensus: half of the path
+                        asymmetry, if that differs from path to path */
 } Downbeat_edge;
 
-/* Downbeat_get_edges: what the last clock synchronization found of the paths between clocks, with sync=disciplined.
+/* Downbeat_get_edges: the comparisons of the last clock synchronization, with sync=disciplined.
  *
  *   IN   comm     communicator (handle), prepared
  *   IN   room     length of edges (integer)
  *   OUT  edges    the first `room` comparisons of this process with its partners (array)
  *   OUT  count    number of comparisons; 0 if the process has no partners: fewer than 32 clocks, another scheme, or
  *                 another process of its clock takes part (integer)
- *   OUT  scatter  seconds, standard deviation of the comparisons around what they agree on; 0 if there are none
+ *   OUT  scatter  seconds, standard deviation of the comparisons around the consensus; 0 if there are none
  *                 (double)
  *
  * Local. Errors: MPI_ERR_ARG if room is negative, count or scatter is NULL, or edges is NULL and room is not 0;

@@ -31,7 +31,7 @@ extern "C" {
  *
  *   IN   comm        communicator of the operation alone; its error handler is MPI_ERRORS_RETURN (handle)
  *   IN   bytes       message size from option -m; 0 if the operation has no size
- *   IN   parameters  text in parentheses, "" if there is none (string); valid until teardown
+ *   IN   parameters  text in parentheses, "" without parentheses (string); valid until teardown
  *   OUT  state       anything that the other functions need
  *
  * Collective over comm. Return an error on any process if the size or the parameters are not valid. */

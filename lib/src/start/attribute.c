@@ -9,32 +9,31 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* The record of a process. It is attached to MPI_COMM_SELF, which MPI_Finalize frees first. */
+/* The record of a process, attached to MPI_COMM_SELF, which MPI_Finalize frees first. */
 struct process {
     struct db_attribute *first;
     struct db_known known;
-    int told;
+    int printed; /* messages that were printed, bits */
 };
 
-/* The library's only globals, but for a count of segments (segment.c): how to find everything else, the same for all
- * communicators and threads. They are created with the first record of a process and freed with the last; a simulator
- * may run many processes in one. */
+/* The library's only globals, except a count of segments (segment.c): the keys by which MPI finds all other data. They
+ * are created with the first record and freed with the last; a simulator may run many processes in one. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int process_count;
 static int process_key = MPI_KEYVAL_INVALID;
 static atomic_int attribute_key = MPI_KEYVAL_INVALID;
 
-/* The attribute that a thread found last, as long as none was attached or deleted since: MPI takes as long to find it
- * as a whole start within a node. A simulator has many processes in one thread. */
-static atomic_uint changes;
+/* Cache of the thread's last lookup, valid until an attribute is attached or deleted: a lookup in MPI takes as long as
+ * a start within a node. Not used by a simulator, which has many processes in one thread. */
+static atomic_uint changes; /* counts attributes attached or deleted */
 static _Thread_local struct {
     MPI_Comm comm;
     unsigned change;
-    struct db_attribute *attribute; /* NULL: none was found */
-} last;
+    struct db_attribute *attribute; /* NULL: nothing cached */
+} last_lookup;
 
-/* A communicator that all processes of a simulator share as one object, attributes included: its attribute is found in
- * the record of the process alone. MPI_COMM_NULL if there is none. */
+/* The communicator that is one object, attributes included, for all processes of a simulator, so that its attribute is
+ * only in the list of each process. MPI_COMM_NULL if there is none. */
 static MPI_Comm shared_world(void) {
 #ifdef DB_SIMULATED
     return MPI_COMM_WORLD;
@@ -43,7 +42,7 @@ static MPI_Comm shared_world(void) {
 #endif
 }
 
-/* Puts an attribute into the list of its process, or takes it out. The lock must be held. */
+/* Inserts an attribute into the list of its process, or removes it. The lock must be held. */
 static void link_to(struct process *process, struct db_attribute *attribute) {
     atomic_fetch_add(&changes, 1);
     attribute->next = process->first;
@@ -62,7 +61,7 @@ static void unlink_from(struct db_attribute *attribute) {
         attribute->next->link = attribute->link;
 }
 
-/* Takes the whole list of a process that ends. */
+/* Empties the list of a process that ends, and returns its first element. */
 static struct db_attribute *take_list(struct process *process) {
     struct db_attribute *first = process->first;
     process->first = NULL;
@@ -71,7 +70,8 @@ static struct db_attribute *take_list(struct process *process) {
     return first;
 }
 
-/* Called when a communicator is freed. Calls nothing of MPI that could fail: it would stay in the list. */
+/* Called by MPI when a communicator is freed. Makes no MPI call that could fail, which would leave the attribute in the
+ * list. */
 static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra) {
     (void)comm;
     (void)key;
@@ -92,7 +92,7 @@ static int free_keys(void) {
 }
 
 #ifdef DB_SIMULATED
-/* SMPI frees MPI_COMM_SELF when all calls fail already: what communicators keep ends with the program. */
+/* SMPI frees MPI_COMM_SELF when all MPI calls fail already, so the attributes are not freed. */
 static void finish_process(struct process *process) { take_list(process); }
 #else
 static void finish_process(struct process *process) {
@@ -105,7 +105,7 @@ static void finish_process(struct process *process) {
 }
 #endif
 
-/* Called when MPI_Finalize frees MPI_COMM_SELF. */
+/* Called by MPI when MPI_Finalize frees MPI_COMM_SELF. */
 static int delete_process(MPI_Comm comm, int key, void *value, void *extra) {
     (void)comm;
     (void)key;
@@ -119,9 +119,9 @@ static int delete_process(MPI_Comm comm, int key, void *value, void *extra) {
     return code;
 }
 
-/* MPI calls this code when communicators are freed, until the end: also after a plugin that is linked with the library,
- * or has it within itself, was unloaded. So the object that has this code stays. Weak: a program that is linked
- * statically has no dlopen, and needs none; one that loads plugins has it. */
+/* MPI calls this code whenever a communicator is freed, also after a plugin that contains the library, or is linked
+ * with it, was unloaded. So the shared object of this code is never unloaded (RTLD_NODELETE). Weak: a statically linked
+ * program has no dlopen and needs none. */
 #pragma weak dladdr
 #pragma weak dlopen
 
@@ -140,13 +140,13 @@ static int create_keys(void) {
     return MPI_SUCCESS;
 }
 
-/* Finds the record of this process, or makes it. The lock must be held. */
+/* Finds or creates the record of this process. The lock must be held. */
 static int find_record(struct process **process) {
-    int found = 0;
+    int exists = 0;
     if (process_key == MPI_KEYVAL_INVALID)
         DB_TRY(create_keys());
-    DB_TRY(MPI_Comm_get_attr(MPI_COMM_SELF, process_key, (void *)process, &found));
-    if (found)
+    DB_TRY(MPI_Comm_get_attr(MPI_COMM_SELF, process_key, (void *)process, &exists));
+    if (exists)
         return MPI_SUCCESS;
     *process = calloc(1, sizeof **process);
     if (*process == NULL)
@@ -159,7 +159,7 @@ static int find_record(struct process **process) {
     return code;
 }
 
-/* The record, locked; NULL, and not locked, with an error. */
+/* Locks and returns the record; NULL, and not locked, on error. */
 static struct process *lock_record(int *code) {
     struct process *process = NULL;
     pthread_mutex_lock(&lock);
@@ -192,7 +192,7 @@ int db_attribute_attach(struct db_attribute *attribute) {
     return unlock_record(code);
 }
 
-/* The attribute of a communicator that has none of MPI. */
+/* Searches the process's list, for the communicator of shared_world. */
 static int find_in_record(MPI_Comm comm, struct db_attribute **attribute) {
     int code;
     const struct process *process = lock_record(&code);
@@ -205,7 +205,7 @@ static int find_in_record(MPI_Comm comm, struct db_attribute **attribute) {
 }
 
 int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute) {
-    int found = 0;
+    int exists = 0;
     *attribute = NULL;
     if (comm == MPI_COMM_NULL)
         return MPI_ERR_COMM;
@@ -214,22 +214,23 @@ int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute) {
     if (comm == shared_world())
         return find_in_record(comm, attribute);
     const unsigned change = atomic_load_explicit(&changes, memory_order_acquire);
-    if (shared_world() == MPI_COMM_NULL && last.attribute != NULL && last.comm == comm && last.change == change) {
-        *attribute = last.attribute;
+    if (shared_world() == MPI_COMM_NULL && last_lookup.attribute != NULL && last_lookup.comm == comm &&
+        last_lookup.change == change) {
+        *attribute = last_lookup.attribute;
         return MPI_SUCCESS;
     }
-    DB_TRY(MPI_Comm_get_attr(comm, attribute_key, (void *)attribute, &found));
-    if (!found)
+    DB_TRY(MPI_Comm_get_attr(comm, attribute_key, (void *)attribute, &exists));
+    if (!exists)
         *attribute = NULL;
-    last.comm = comm;
-    last.change = change;
-    last.attribute = *attribute;
+    last_lookup.comm = comm;
+    last_lookup.change = change;
+    last_lookup.attribute = *attribute;
     return MPI_SUCCESS;
 }
 
 int db_check_mpi(const char *function) {
-    /* While an attribute is attached to a communicator, MPI is initialized, because MPI_Finalize removes all attributes
-     * first. This check is free, unlike a call to MPI. */
+    /* While there are attributes, MPI is initialized, because MPI_Finalize removes them first. This check is free,
+     * unlike a call to MPI. */
     if (attribute_key != MPI_KEYVAL_INVALID)
         return MPI_SUCCESS;
     int initialized;
@@ -250,8 +251,8 @@ int db_attribute_first_time(int what, int *first) {
     struct process *process = lock_record(&code);
     if (process == NULL)
         return code;
-    *first = (process->told & what) == 0;
-    process->told |= what;
+    *first = (process->printed & what) == 0;
+    process->printed |= what;
     return unlock_record(code);
 }
 

@@ -11,22 +11,22 @@ static const struct db_sync_type *scheme_of(const struct db_settings *settings) 
     return (const struct db_sync_type *)settings->sync.nodes[0].component;
 }
 
-int db_clocks_refused_by(const struct db_settings *settings) { return scheme_of(settings)->refusing; }
+int db_clocks_refusable(const struct db_settings *settings) { return scheme_of(settings)->refusing; }
 
-/* Frequencies differ as those of the oscillators do, and by what either side's calibration is off, which is taken to be
- * the same on both sides. */
+/* Frequencies differ by the skew of the oscillators and by the calibration error of both sides, which are assumed
+ * equal. */
 static struct db_limits limits_of(const struct db_settings *settings, double rate_error) {
     return (struct db_limits){
         .skew = settings->max_skew + 2.0 * rate_error, .wander = settings->max_wander, .ramp = DB_MAX_RAMP * 1e-9};
 }
 
-/* Synchronizes the representatives of the domains. */
+/* Synchronizes the leaders of the domains. */
 static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t global_ns, struct db_reason *reason,
                                double *contradicted) {
     struct db_clocks *clocks = &state->clocks;
     struct db_sync_group group = {
         .channel = clocks->domain.leaders,
-        .rank = clocks->domain.place,
+        .rank = clocks->domain.leader_rank,
         .size = clocks->domain.count,
         .clock = &clocks->clock,
         .local = {.ticks = begin, .ns_per_tick = clocks->clock.ns_per_tick},
@@ -58,7 +58,7 @@ int db_clocks_synchronize(struct db_state *state) {
     int64_t begin = db_clock_read(clock);
     long long messages = state->messages;
 
-    /* A better rate takes effect from now on, and here only, so that the clock does not jump. */
+    /* A refined rate takes effect only here, from `begin` on, so that the global clock does not jump. */
     int64_t global_ns = db_map_global_ns(map, begin);
     if (clock->type->refine != NULL)
         clock->type->refine(clock);
@@ -67,11 +67,11 @@ int db_clocks_synchronize(struct db_state *state) {
     int code = MPI_SUCCESS;
     if (domain->leaders.comm != MPI_COMM_NULL)
         code = synchronize_leaders(state, begin, global_ns, &reason, &contradicted);
-    if (db_clocks_refused_by(&state->settings))
+    if (db_clocks_refusable(&state->settings))
         code = db_agree_on_error(state->channel.comm, code, &reason);
     DB_TRY(code);
     if (domain->members.comm != MPI_COMM_NULL) {
-        /* One clock, one map: ticks mean the same in the whole domain, and no difference is to be expected. */
+        /* The members of a domain read the same clock, so they use the leader's map. */
         DB_TRY(db_broadcast(&domain->members, (int64_t *)map, sizeof *map / sizeof(int64_t)));
         map->bound_ns += domain->bound_ns;
     }
@@ -87,7 +87,7 @@ int db_clocks_synchronize(struct db_state *state) {
     syncs->last.lasted_before_ns = syncs->last.lasted_ns;
     syncs->last.lasted_ns = (double)(syncs->last.ticks - begin) * clock->ns_per_tick;
     syncs->spent_ns += syncs->last.lasted_ns;
-    db_schedule_look_again(state);
+    db_schedule_invalidate(state);
     return MPI_SUCCESS;
 }
 
@@ -101,7 +101,7 @@ int db_clocks_synchronize_due(struct db_state *state, int depth) {
     return MPI_SUCCESS;
 }
 
-/* Makes a validation clock of the clock, if that is asked for. Collective. */
+/* Wraps the clock in a validation clock if the setting is on. Collective. */
 static int wrap_clock(const struct db_state *state, struct db_offer *offer) {
     struct db_clock *clock = &offer->clock;
     struct db_reason reason = {""};
@@ -109,7 +109,7 @@ static int wrap_clock(const struct db_state *state, struct db_offer *offer) {
     if (!offer->settings.validation.enabled)
         return MPI_SUCCESS;
 
-    /* True time is the same function of the shared counter everywhere, so process 0's scale holds for all. */
+    /* True time must be the same function of the shared counter on all processes: process 0's. */
     int64_t origin = db_clock_read(clock);
     double ns_per_tick = clock->ns_per_tick;
     DB_TRY(MPI_Bcast(&origin, 1, MPI_INT64_T, 0, state->channel.comm));
@@ -119,7 +119,7 @@ static int wrap_clock(const struct db_state *state, struct db_offer *offer) {
     return db_agree_on_error(state->channel.comm, code, &reason);
 }
 
-/* The global clock continues on another local clock; before the first one, it begins. */
+/* The map from the new local clock to the global clock, which continues; at first it starts at 0. */
 static struct db_clock_map continued_map(const struct db_clocks *clocks, const struct db_clock *clock) {
     if (clocks->map.version == 0)
         return (struct db_clock_map){.ticks = db_clock_read(clock), .ns_per_tick = clock->ns_per_tick};
@@ -154,8 +154,8 @@ int db_clocks_change(struct db_state *state, struct db_offer *offer) {
     return MPI_SUCCESS;
 }
 
-/* Resets the table of remote clocks. Collective. */
-static int forget(struct db_state *state, size_t levels) {
+/* Resets the histories of other clocks. Collective. */
+static int reset_histories(struct db_state *state, size_t levels) {
     struct db_clocks *clocks = &state->clocks;
     struct db_reason reason = {""};
     int code = MPI_SUCCESS;
@@ -177,7 +177,7 @@ int db_clocks_divide(struct db_state *state) {
     struct db_clocks *clocks = &state->clocks;
     int divided = scheme_of(&state->settings)->divided;
     db_levels_free(&clocks->levels);
-    DB_TRY(forget(state, divided ? DB_LEVELS : 1));
+    DB_TRY(reset_histories(state, divided ? DB_LEVELS : 1));
     memset(&state->syncs.last, 0, sizeof state->syncs.last);
     state->syncs.depth = db_schedule_first_depth(clocks->domain.count);
     if (!divided || clocks->domain.leaders.comm == MPI_COMM_NULL)

@@ -5,9 +5,9 @@
 #include <math.h>
 
 double db_contradiction_of_maps(const struct db_clock_map *before, const struct db_clock_map *after, int64_t ticks) {
-    double apart_ns = fabs((double)(db_map_global_ns(after, ticks) - db_map_global_ns(before, ticks)));
+    double difference_ns = fabs((double)(db_map_global_ns(after, ticks) - db_map_global_ns(before, ticks)));
     double allowed_ns = db_map_bound_ns(before, ticks) + db_map_bound_ns(after, ticks) + DB_ROUNDING_NS;
-    return apart_ns > allowed_ns ? apart_ns / fmax(1.0, db_map_elapsed_ns(before, ticks)) : 0.0;
+    return difference_ns > allowed_ns ? difference_ns / fmax(1.0, db_map_elapsed_ns(before, ticks)) : 0.0;
 }
 
 double db_contradiction_of_order(const struct db_state *state, const struct db_decision *decision, int64_t arrived,
@@ -16,13 +16,13 @@ double db_contradiction_of_order(const struct db_state *state, const struct db_d
     int64_t decided_ns = decision->deadline_ns - decision->slack_ns;
     int64_t early_ns = decided_ns - db_map_global_ns(map, ready);
     int64_t ahead_ns = db_map_global_ns(map, arrived) - decided_ns;
-    double off_ns = (double)(early_ns > ahead_ns ? early_ns : ahead_ns);
-    if (off_ns <= 0.0)
+    double disorder_ns = (double)(early_ns > ahead_ns ? early_ns : ahead_ns);
+    if (disorder_ns <= 0.0)
         return 0.0;
     double likely_ns = (double)state->thresholds.tolerance_ns + 4.0 * db_map_expected_ns(map, ready);
     double allowed_ns =
         fmin(db_map_bound_ns(map, ready), likely_ns) + state->clocks.clock.resolution_ns + DB_ROUNDING_NS;
-    return off_ns > allowed_ns ? off_ns / fmax(1.0, db_map_elapsed_ns(map, ready)) : 0.0;
+    return disorder_ns > allowed_ns ? disorder_ns / fmax(1.0, db_map_elapsed_ns(map, ready)) : 0.0;
 }
 
 void db_contradiction_note(struct db_state *state, double difference) {
@@ -30,7 +30,7 @@ void db_contradiction_note(struct db_state *state, double difference) {
     ++contradiction->count;
     contradiction->unresolved = 1;
     contradiction->unreported = fmax(contradiction->unreported, difference);
-    db_schedule_look_again(state);
+    db_schedule_invalidate(state);
 }
 
 void db_contradiction_resolve(struct db_state *state, double difference) {
@@ -39,15 +39,15 @@ void db_contradiction_resolve(struct db_state *state, double difference) {
         db_contradiction_note(state, difference);
 }
 
-/* Size and rank in one word, so that the maximum has both. Choice: 16 million ranks, and sizes to 2.7 * 10^11 ppb: 1.5
- * ppm at rank 3 is 1500 ppb << 24 | 3, more than 1499 ppb at any rank. */
+/* Size and rank in one word, so that its maximum contains both. Choice: 16 million ranks and sizes up to 2.7 * 10^11
+ * ppb; 1.5 ppm at rank 3 is 1500 ppb << 24 | 3, more than 1499 ppb at any rank. */
 #define RANK_BITS 24
-#define MOST_PPB ((double)((int64_t)1 << (62 - RANK_BITS)))
+#define MAX_PPB ((double)((int64_t)1 << (62 - RANK_BITS)))
 
 int64_t db_contradiction_take(struct db_state *state) {
     double difference = state->contradiction.unreported;
     state->contradiction.unreported = 0.0;
-    return difference > 0.0 ? (int64_t)fmin(MOST_PPB, ceil(difference * 1e9)) << RANK_BITS | state->rank : 0;
+    return difference > 0.0 ? (int64_t)fmin(MAX_PPB, ceil(difference * 1e9)) << RANK_BITS | state->rank : 0;
 }
 
 void db_contradiction_print(struct db_state *state, int64_t word) {

@@ -2,17 +2,18 @@
 
 #include "start/processors.h"
 
-/* A message that takes DB_AWAY_NS shows that a process was descheduled. Then wait asleep for this many good calls: two
- * spinning processes on one processor block each other. Choice; make bench, rows busy_..., counts what it gains; half
- * and twice: not measured. Depends on the machine, as far as other programs do. */
+/* After a process was descheduled (DB_AWAY_NS), waits sleep until this many calls in a row have gone well: two spinning
+ * processes on one processor block each other. Choice; make bench, rows busy_..., measures the gain; half and twice:
+ * not measured. Depends on the load of the machine. */
 #define PATIENT_CALLS 8
-/* Of a new communicator. Choice: processes may still be starting; at half and twice, one trial round less or more. */
+/* The same on a new communicator, whose processes may still be starting. Choice; half and twice: one trial round less
+ * or more. */
 #define FIRST_PATIENT_CALLS 2
 
-int db_gather_reports(struct db_state *state, const struct db_report *mine, struct db_report *all) {
-    enum { WORDS = sizeof *mine / sizeof(int64_t) };
+int db_gather_reports(struct db_state *state, const struct db_report *report, struct db_report *maxima) {
+    enum { WORDS = sizeof *report / sizeof(int64_t) };
     _Static_assert(WORDS <= DB_MAILBOX_WORDS, "a report is one line");
-    return db_transport_gather(&state->transport, &state->channel, (const int64_t *)mine, (int64_t *)all, WORDS);
+    return db_transport_gather(&state->transport, &state->channel, (const int64_t *)report, (int64_t *)maxima, WORDS);
 }
 
 int db_spread_decision(struct db_state *state, struct db_decision *decision) {
@@ -32,10 +33,10 @@ int db_exchange_entries(struct db_state *state, struct db_entry *entry) {
 int db_waiting_begin(struct db_state *state) {
     struct db_waiting *waiting = &state->waiting;
     int first = 0;
-    struct db_processors found;
-    DB_TRY(db_processors_find(state->channel.comm, &found));
-    waiting->one_node = found.one_node;
-    waiting->oversubscribed = found.oversubscribed;
+    struct db_processors processors;
+    DB_TRY(db_processors_find(state->channel.comm, &processors));
+    waiting->one_node = processors.one_node;
+    waiting->oversubscribed = processors.oversubscribed;
     waiting->patience = waiting->oversubscribed ? DB_YIELD : DB_SLEEP;
     waiting->patient_calls = FIRST_PATIENT_CALLS;
     if (waiting->oversubscribed && state->rank == 0)
@@ -50,11 +51,11 @@ static int was_away(const struct db_report *report) {
     return report->lag_ns > DB_AWAY_NS || report->lateness_ns > DB_AWAY_NS;
 }
 
-enum db_patience db_waiting_next(struct db_state *state, const struct db_report *all) {
+enum db_patience db_waiting_next(struct db_state *state, const struct db_report *maxima) {
     struct db_waiting *waiting = &state->waiting;
     if (waiting->oversubscribed)
         return DB_YIELD;
-    if (was_away(all))
+    if (was_away(maxima))
         waiting->patient_calls = PATIENT_CALLS;
     else if (waiting->patient_calls > 0)
         --waiting->patient_calls;

@@ -9,15 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A wider interval cannot show whether two clocks are the same. Choice: no two different clocks of one booted kernel
- * are known that are closer together. Half: more exchanges under load; twice: not measured. */
+/* Largest error of an offset that can prove that two clocks are the same. Choice: different clocks of one booted kernel
+ * are known to differ by more. Half: more exchanges under load; twice: not measured. */
 #define NARROW_NS 50000.0
-/* Quick exchanges that are enough, and exchanges that are too many. Choice: each of the first narrows the interval, in
- * some 10 us together, and preparing a communicator takes about that much less or more at half and twice. */
-#define QUICK 10
-#define MOST 1000
+/* Fast exchanges that suffice, and the largest number of exchanges. Choice: fast ones narrow the interval and take some
+ * 10 us together; at half and twice, preparing a communicator takes that much less or more. */
+#define FAST_EXCHANGES 10
+#define MAX_EXCHANGES 1000
 
-/* Process 0's claim about its clock. All must scale one counter the same way, or its large readings would differ. */
+/* Identity and scale of process 0's clock. All processes must convert the same counter with the same scale, or its
+ * large readings would differ. */
 struct claim {
     char identity[DB_IDENTITY_SIZE];
     int64_t domain;
@@ -25,18 +26,18 @@ struct claim {
     double ns_per_tick;
 };
 
-/* Process 0 answers all others, one after another. */
-static int let_compare(const struct db_channel *candidates, int size, const struct db_timeline *timeline) {
+/* Process 0 serves the other candidates, one after another. */
+static int serve_candidates(const struct db_channel *candidates, int size, const struct db_timeline *timeline) {
     for (int peer = 1; peer < size; ++peer)
         DB_TRY(db_exchange_serve(candidates, peer, timeline));
     return MPI_SUCCESS;
 }
 
-/* Compares this process's clock with process 0's: shared if 0 is in a narrow interval for the offset. Stops asking
- * once that is known and one of the two has lost its processor. */
+/* Measures the offset to process 0's clock: the clock is shared if a narrow interval of the offset contains 0. Stops
+ * after FAST_EXCHANGES, or as soon as an exchange is slow, since one of the two processes has lost its processor. */
 static int compare_clocks(const struct db_asker *asker, int *shared) {
     struct db_series series = {0};
-    int quick = 0;
+    int fast = 0;
     int more = 1;
     struct db_timeline_error error;
     *shared = 0;
@@ -47,22 +48,23 @@ static int compare_clocks(const struct db_asker *asker, int *shared) {
         double error_ns = (double)(series.upper - series.lower) / 2.0 + asker->timeline.clock->resolution_ns;
         double offset_ns = (double)series.lower + (double)(series.upper - series.lower) / 2.0;
         int slow = (double)db_round_trip(&exchange) > 2.0 * NARROW_NS;
-        quick += !slow;
+        fast += !slow;
         *shared = fabs(offset_ns) <= error_ns && error_ns <= NARROW_NS;
-        more = fabs(offset_ns) <= error_ns && series.count < MOST && !(*shared && (slow || quick >= QUICK));
+        more = fabs(offset_ns) <= error_ns && series.count < MAX_EXCHANGES &&
+               !(*shared && (slow || fast >= FAST_EXCHANGES));
     }
     return db_exchange_stop(asker, &error);
 }
 
-/* The number of a domain that is found now: no other process makes the same. */
+/* A unique number for a new domain. */
 static int64_t new_domain(const struct db_clock *clock) {
     char process[64];
     snprintf(process, sizeof process, "%ld %lld", (long)getpid(), (long long)db_clock_read(clock));
     return (int64_t)db_hash(db_hash(DB_HASH, clock->identity), process);
 }
 
-/* Whether this process shares the clock of process 0 of the candidates: both report the same identity, and the
- * comparison confirms it, now or for an earlier communicator. */
+/* Sets `shared` to 1 if this process shares the clock of process 0 of the candidates: the identities are equal and the
+ * measured offset does not refute it. */
 static int verify(const struct db_channel *candidates, int rank, int size, struct db_clock *clock, int *shared) {
     struct claim claim = {.domain = clock->domain, .ticks = db_clock_read(clock), .ns_per_tick = clock->ns_per_tick};
     memcpy(claim.identity, clock->identity, sizeof claim.identity);
@@ -73,15 +75,15 @@ static int verify(const struct db_channel *candidates, int rank, int size, struc
     const struct db_timeline timeline = {.clock = clock, .map = &scale};
     const struct db_asker asker = {.channel = candidates, .peer = 0, .timeline = timeline};
     *shared = 1;
-    DB_TRY(rank == 0 ? let_compare(candidates, size, &timeline) : compare_clocks(&asker, shared));
+    DB_TRY(rank == 0 ? serve_candidates(candidates, size, &timeline) : compare_clocks(&asker, shared));
     *shared = *shared && strcmp(claim.identity, clock->identity) == 0;
     if (*shared)
         clock->domain = claim.domain;
     return MPI_SUCCESS;
 }
 
-/* Whether a number is the same on all processes, and known. */
-static int is_shared(const struct db_alike *most) { return db_are_alike(most) && most->value != 0; }
+/* True if a number is the same on all processes, and known. */
+static int is_shared(const struct db_alike *maxima) { return db_are_alike(maxima) && maxima->value != 0; }
 
 /* All processes are one domain. */
 static void join_all(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock,
@@ -89,11 +91,11 @@ static void join_all(struct db_domain *domain, const struct db_channel *channel,
     domain->members = *channel;
     domain->leaders.comm = rank == 0 ? MPI_COMM_SELF : MPI_COMM_NULL;
     domain->count = 1;
-    domain->place = rank;
+    domain->leader_rank = rank;
     domain->bound_ns = rank == 0 ? 0.0 : clock->resolution_ns;
 }
 
-/* Makes the communicators where there are several domains, and one has several members. */
+/* Creates the communicators if there are several domains, and one has several members. */
 static int divide_candidates(struct db_domain *domain, const struct db_channel *channel,
                              const struct db_channel *candidates, int shared, int leader, int rank) {
     domain->owned = 1;
@@ -101,28 +103,28 @@ static int divide_candidates(struct db_domain *domain, const struct db_channel *
     if (candidates->comm != MPI_COMM_NULL)
         DB_TRY(MPI_Comm_split(candidates->comm, shared ? 0 : MPI_UNDEFINED, rank, &domain->members.comm));
     DB_TRY(MPI_Comm_split(channel->comm, leader ? 0 : MPI_UNDEFINED, rank, &domain->leaders.comm));
-    return leader ? MPI_Comm_rank(domain->leaders.comm, &domain->place) : MPI_SUCCESS;
+    return leader ? MPI_Comm_rank(domain->leaders.comm, &domain->leader_rank) : MPI_SUCCESS;
 }
 
-/* Verifies which candidates share a clock, and divides accordingly. */
+/* Finds the domains among the candidates: those that share the clock of their process 0, and single processes. */
 static int find_among(struct db_domain *domain, const struct db_channel *channel, const struct db_channel *candidates,
                       struct db_clock *clock, int rank, int size) {
     int shared = 0;
     int leader = 1;
-    int place;
+    int index;
     int count;
     if (candidates->comm != MPI_COMM_NULL) {
-        DB_TRY(MPI_Comm_rank(candidates->comm, &place));
+        DB_TRY(MPI_Comm_rank(candidates->comm, &index));
         DB_TRY(MPI_Comm_size(candidates->comm, &count));
         if (count > 1)
-            DB_TRY(verify(candidates, place, count, clock, &shared));
-        leader = !shared || place == 0;
+            DB_TRY(verify(candidates, index, count, clock, &shared));
+        leader = !shared || index == 0;
     }
     domain->count = leader;
     DB_TRY(db_allreduce(channel->comm, &domain->count, 1, MPI_INT, MPI_SUM));
-    if (domain->count == size) /* a communicator of thousands takes time and memory to make */
+    if (domain->count == size) /* every process is a domain; a communicator of thousands would take time and memory */
         return MPI_SUCCESS;
-    /* One clock of one kernel, and the exchange did not refute it: only the error of the reading remains. */
+    /* A member reads the same clock as its leader, so their readings differ only by the resolution. */
     if (!leader)
         domain->bound_ns = clock->resolution_ns;
     if (domain->count > 1)
@@ -140,13 +142,13 @@ int db_domain_find(struct db_domain *domain, const struct db_channel *channel, s
     int size;
     *domain = (struct db_domain){.members = *channel, .leaders = *channel};
     domain->members.comm = MPI_COMM_NULL;
-    DB_TRY(MPI_Comm_rank(channel->comm, &domain->place));
+    DB_TRY(MPI_Comm_rank(channel->comm, &domain->leader_rank));
     DB_TRY(MPI_Comm_size(channel->comm, &size));
     domain->count = size;
     if (!offer->settings.share || size == 1)
         return MPI_SUCCESS;
 
-    int rank = domain->place;
+    int rank = domain->leader_rank;
     if (is_shared(&offer->domain)) {
         join_all(domain, channel, clock, rank);
         return MPI_SUCCESS;

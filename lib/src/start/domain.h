@@ -1,5 +1,5 @@
-/* Clock domains: groups of processes that read the same clock. One of each domain, its representative, synchronizes;
- * the others take over its map. */
+/* Clock domains: groups of processes that read the same clock. Only the leader of each domain synchronizes; the other
+ * members use its map. */
 #ifndef DOWNBEAT_DOMAIN_H
 #define DOWNBEAT_DOMAIN_H
 
@@ -7,23 +7,24 @@
 #include "start/settings.h"
 
 struct db_domain {
-    struct db_channel members; /* of this process's domain, the representative is 0; MPI_COMM_NULL if it is alone */
-    struct db_channel leaders; /* of all representatives, in the order of their ranks; MPI_COMM_NULL on others */
-    int owned;                 /* 1 if both are communicators of their own; 0: each is the channel of all or trivial */
-    int place;                 /* of this process among the representatives, if it is one */
-    int count;                 /* of domains in the communicator */
-    double bound_ns;           /* of the difference between this process's reading and its representative's */
+    struct db_channel members; /* this process's domain; rank 0 is its leader; MPI_COMM_NULL if it has one member */
+    struct db_channel leaders; /* leaders of all domains, by rank; MPI_COMM_NULL on other processes */
+    int owned; /* 1 if both communicators were created and must be freed; 0 if they are the channel of all processes, or
+                  trivial */
+    int leader_rank; /* of this process among the leaders, if it is one */
+    int count;       /* number of domains in the communicator */
+    double bound_ns; /* bound of the difference between this process's readings and its leader's */
 };
 
-/* Finds the domains of the processes of `channel`: those whose clocks have the same identity and between which an
- * exchange of timestamps finds no offset; the offered clock keeps what was found. All have agreed to the offer. If its
- * settings share no clocks, each process is its own domain. Collective. */
+/* Finds the domains of the processes of `channel`: processes whose clocks have the same identity and an offset that
+ * exchanges of timestamps do not distinguish from 0. Sets the domain of the offered clock. All processes have agreed to
+ * the offer. With share=never, each process is a domain. Collective. */
 int db_domain_find(struct db_domain *domain, const struct db_channel *channel, struct db_offer *offer);
 
-/* The number by which identities are compared; 0 if there is none. */
+/* Hash of the clock's identity; 0 if it is unknown. */
 int64_t db_domain_identity(const struct db_clock *clock);
 
-/* Frees the communicators. A domain that is zeroed, or that db_domain_find has failed on, has none. */
+/* Frees the communicators. A domain may be zeroed, or one on which db_domain_find has failed. */
 void db_domain_free(struct db_domain *domain);
 
 #endif

@@ -1,4 +1,4 @@
-/* MPIX_Harmonize and MPIX_Harmonize_delayed: agree on a deadline, wait for it, report whether it was met. */
+/* MPIX_Harmonize and MPIX_Harmonize_delayed: agree on a deadline (protocol.h), wait for it, set the flag. */
 #include "start/harmonize.h"
 
 #include "start/clocks.h"
@@ -10,14 +10,15 @@
 
 #include <math.h>
 
-/* Derivation: int64_t ns hold 292 years; a century of delay is a mistake. */
+/* Longest delay. Derivation: int64_t holds 292 years in ns; a delay of a century is a mistake. */
 #define MAX_DELAY_SECONDS 3e9
 
-/* If the slack leaves this much time, ns, recording a call is free. Recording takes some 20 ns warm (slack.h), several
- * times that cold. Choice; half and twice: recorded at the next arrival a little less or more often. */
+/* Record a call during the wait if at least this much of the slack is left, ns; else at the next arrival. Recording
+ * takes some 20 ns warm (slack.h), several times that cold. Choice; half and twice: recorded at the next arrival a
+ * little less or more often. */
 #define OBSERVE_NS 100
 
-/* Process 0 gives the slack controller its observations of the previous call. */
+/* On process 0: passes the observation of the previous call to the slack controller. */
 static void pass_observation(struct db_state *state) {
     if (state->root.observation.given_ns == 0)
         return;
@@ -25,8 +26,8 @@ static void pass_observation(struct db_state *state) {
     state->root.observation.given_ns = 0;
 }
 
-/* Process 0 notes what it learned of the last call, and that it has decided now. */
-static void note_last(struct db_state *state, int64_t lag_ns, int64_t lateness_ns, int64_t now) {
+/* On process 0: stores the observation of the last call, and the time of the decision, `now`. */
+static void store_observation(struct db_state *state, int64_t lag_ns, int64_t lateness_ns, int64_t now) {
     if (state->counters.calls > 0)
         state->root.observation = (struct db_slack_call){.lag_ns = lag_ns,
                                                          .given_ns = state->call.slack_ns,
@@ -36,18 +37,18 @@ static void note_last(struct db_state *state, int64_t lag_ns, int64_t lateness_n
     state->root.decided_ns = now;
 }
 
-/* Process 0 sets the deadline. `all` have reported on the last call. */
-static void set_deadline(struct db_state *state, const struct db_report *all, struct db_decision *decision) {
+/* On process 0: sets the deadline. `reports`: the maxima of all reports on the last call. */
+static void set_deadline(struct db_state *state, const struct db_report *reports, struct db_decision *decision) {
     decision->slack_ns = db_slack_next(state->slack);
     int64_t now = db_map_global_ns(&state->clocks.map, db_clock_read(&state->clocks.clock));
     decision->deadline_ns = now + decision->slack_ns;
-    note_last(state, all->lag_ns, all->lateness_ns, now);
+    store_observation(state, reports->lag_ns, reports->lateness_ns, now);
 }
 
-/* A start in progress. */
+/* State of a start up to DB_WAIT. */
 struct start {
-    int64_t arrived; /* reading: when this process came or, if clocks were synchronized, when that was over */
-    struct db_report local;
+    int64_t arrived;        /* reading at this process's arrival or, if clocks were synchronized, after that */
+    struct db_report local; /* this process's report */
     struct db_decision decision;
     enum db_phase decided_in; /* DB_EXCHANGE, or DB_DECIDE */
     int synchronized;
@@ -64,63 +65,63 @@ static struct db_report report_of(struct db_state *state, int64_t arrived) {
         .contradiction = db_contradiction_take(state)};
 }
 
-/* All compute the same deadline: the slack after the last arrival. One exchange, where Alg. 1 takes a reduction and a
- * broadcast. */
+/* DB_EXCHANGE: all processes compute the same deadline, the last arrival plus the slack, in one exchange, where Alg. 1
+ * needs a reduction and a broadcast. */
 static int exchange(struct db_state *state, struct start *start, int *needs) {
     const struct db_report *local = &start->local;
-    struct db_entry all = {.arrived_ns = db_map_global_ns(&state->clocks.map, start->arrived),
-                           .slack_ns = state->rank == 0 ? db_slack_next(state->slack) : 0,
-                           .lag_ns = local->lag_ns,
-                           .lateness_ns = local->lateness_ns,
-                           .invalid = local->invalid,
-                           .needs = (local->due || local->contradiction ? DB_NEED_SYNC : 0) |
-                                    (state->call.disordered ? DB_NEED_ORDER : 0) | db_waiting_need(state, local)};
-    DB_TRY(db_exchange_entries(state, &all));
-    *needs = (int)all.needs;
-    start->decision = (struct db_decision){.deadline_ns = all.arrived_ns + all.slack_ns,
-                                           .slack_ns = all.slack_ns,
-                                           .lateness_ns = all.lateness_ns,
+    struct db_entry maxima = {.arrived_ns = db_map_global_ns(&state->clocks.map, start->arrived),
+                              .slack_ns = state->rank == 0 ? db_slack_next(state->slack) : 0,
+                              .lag_ns = local->lag_ns,
+                              .lateness_ns = local->lateness_ns,
+                              .invalid = local->invalid,
+                              .needs = (local->due || local->contradiction ? DB_NEED_SYNC : 0) |
+                                       (state->call.disordered ? DB_NEED_ORDER : 0) | db_waiting_need(state, local)};
+    DB_TRY(db_exchange_entries(state, &maxima));
+    *needs = (int)maxima.needs;
+    start->decision = (struct db_decision){.deadline_ns = maxima.arrived_ns + maxima.slack_ns,
+                                           .slack_ns = maxima.slack_ns,
+                                           .lateness_ns = maxima.lateness_ns,
                                            .tolerance_ns = state->thresholds.tolerance_ns,
-                                           .invalid = all.invalid != 0};
-    if (!all.needs && state->rank == 0)
-        note_last(state, all.lag_ns, all.lateness_ns, all.arrived_ns);
+                                           .invalid = maxima.invalid != 0};
+    if (!maxima.needs && state->rank == 0)
+        store_observation(state, maxima.lag_ns, maxima.lateness_ns, maxima.arrived_ns);
     return MPI_SUCCESS;
 }
 
-/* What the next call needs process 0 for, whatever processes report then. */
-static int needs_left(const struct db_state *state, const struct db_report *all, int synchronize) {
+/* Needs of the next call that are already known. */
+static int needs_left(const struct db_state *state, const struct db_report *reports, int synchronize) {
     return (state->transport.kind == DB_TRANSPORT_MESSAGES ? DB_NEED_LINES : 0) |
-           (state->settings.slack->judge != NULL ? DB_NEED_SLACK : 0) | (all->due && !synchronize ? DB_NEED_SYNC : 0) |
-           db_waiting_need(state, all);
+           (state->settings.slack->judge != NULL ? DB_NEED_SLACK : 0) |
+           (reports->due && !synchronize ? DB_NEED_SYNC : 0) | db_waiting_need(state, reports);
 }
 
-/* Process 0 decides on a deadline, or that clocks are synchronized first (Schuchart 2023, Alg. 1). */
-static void decide_first(struct db_state *state, const struct db_report *all, struct db_decision *decision) {
-    *decision = (struct db_decision){.lateness_ns = all->lateness_ns,
+/* On process 0: decides whether clocks are synchronized before the deadline (Schuchart 2023, Alg. 1). */
+static void decide_first(struct db_state *state, const struct db_report *reports, struct db_decision *decision) {
+    *decision = (struct db_decision){.lateness_ns = reports->lateness_ns,
                                      .tolerance_ns = state->thresholds.tolerance_ns,
-                                     .invalid = all->invalid != 0,
-                                     .patience = (int32_t)db_waiting_next(state, all)};
-    db_contradiction_print(state, all->contradiction);
-    if (all->contradiction != 0)
+                                     .invalid = reports->invalid != 0,
+                                     .patience = (int32_t)db_waiting_next(state, reports)};
+    db_contradiction_print(state, reports->contradiction);
+    if (reports->contradiction != 0)
         db_schedule_begin_again(state);
-    int missed = db_slack_judge(state->slack, all->invalid != 0);
-    if (missed || (all->due && db_schedule_allows(state, (enum db_due)all->due)))
+    int missed = db_slack_judge(state->slack, reports->invalid != 0);
+    if (missed || (reports->due && db_schedule_allows(state, (enum db_due)reports->due)))
         decision->synchronize = db_schedule_depth(state);
-    decision->needs = needs_left(state, all, decision->synchronize);
+    decision->needs = needs_left(state, reports, decision->synchronize);
     if (decision->synchronize)
-        decision->tolerance_ns = db_tolerance_next(state, (double)all->error_ns);
+        decision->tolerance_ns = db_tolerance_next(state, (double)reports->error_ns);
 }
 
-/* `all`: at process 0, the maxima of all reports. */
-static int decide(struct db_state *state, const struct db_report *all, struct start *start, int *needs) {
+/* DB_DECIDE. `reports`: at process 0, the maxima of all reports. */
+static int decide(struct db_state *state, const struct db_report *reports, struct start *start, int *needs) {
     struct db_decision *decision = &start->decision;
     if (state->rank == 0) {
         if (start->synchronized)
             decision->synchronize = 0;
         else
-            decide_first(state, all, decision);
+            decide_first(state, reports, decision);
         if (!decision->synchronize)
-            set_deadline(state, all, decision);
+            set_deadline(state, reports, decision);
     }
     DB_TRY(db_spread_decision(state, decision));
     if (decision->tolerance_ns != state->thresholds.tolerance_ns)
@@ -129,7 +130,7 @@ static int decide(struct db_state *state, const struct db_report *all, struct st
     return MPI_SUCCESS;
 }
 
-/* Processes leave a synchronization one after another, so they report again before the deadline is set. */
+/* DB_SYNCHRONIZE. Processes finish at different times, so they report again before the deadline is set. */
 static int synchronize(struct db_state *state, struct start *start) {
     DB_TRY(db_clocks_synchronize_due(state, start->decision.synchronize));
     start->synchronized = 1;
@@ -142,7 +143,7 @@ static int agree_on_deadline(struct db_state *state, struct start *start) {
     start->arrived = db_clock_read(&state->clocks.clock);
     start->local = report_of(state, start->arrived);
     start->synchronized = 0;
-    struct db_report all = {0};
+    struct db_report reports = {0};
     enum db_phase phase = db_phase_after(DB_RELEASED, state->call.needs);
     while (phase != DB_WAIT) {
         int needs = 0;
@@ -150,9 +151,9 @@ static int agree_on_deadline(struct db_state *state, struct start *start) {
         if (phase == DB_EXCHANGE)
             DB_TRY(exchange(state, start, &needs));
         else if (phase == DB_GATHER)
-            DB_TRY(db_gather_reports(state, &start->local, &all));
+            DB_TRY(db_gather_reports(state, &start->local, &reports));
         else if (phase == DB_DECIDE)
-            DB_TRY(decide(state, &all, start, &needs));
+            DB_TRY(decide(state, &reports, start, &needs));
         else
             DB_TRY(synchronize(state, start));
         phase = db_phase_after(phase, needs);
@@ -161,11 +162,11 @@ static int agree_on_deadline(struct db_state *state, struct start *start) {
     return MPI_SUCCESS;
 }
 
-/* `caller`: code that goes on when this process leaves. */
+/* `caller`: code that runs after the return. */
 static int harmonize(struct db_state *state, double delay, const void *caller, int *flag) {
     DB_TRY(db_state_choose_transport(state));
     if (state->rank == 0) {
-        pass_observation(state); /* if the last call left no time for it */
+        pass_observation(state); /* if there was no time for it in the last wait */
         db_slack_adapt(state->slack);
     }
     struct start start;
@@ -189,7 +190,8 @@ static int harmonize(struct db_state *state, double delay, const void *caller, i
     if (contradiction > 0.0) {
         unsure = 1;
         if (start.decided_in == DB_EXCHANGE)
-            release.ticks = ready; /* a clock was set, maybe that of the last to come: do not wait for it */
+            release.ticks = ready; /* A clock was stepped, possibly that of the last arrival, so the deadline is
+                                      meaningless: release at once. */
         else
             db_contradiction_note(state, contradiction);
     }

@@ -1,4 +1,4 @@
-/* A harmonized start, for callers that have the state already. */
+/* A harmonized start, for callers that already have the state. */
 #ifndef DOWNBEAT_HARMONIZE_H
 #define DOWNBEAT_HARMONIZE_H
 

@@ -10,57 +10,58 @@ static size_t size_of_memory(int size) {
     return lines_of(size) * sizeof(struct db_mailbox) + (size_t)size * sizeof(int64_t);
 }
 
-static void lay_out(struct db_neighbors *neighbors, int place, int size) {
+static void lay_out(struct db_neighbors *neighbors, int index, int size) {
     struct db_mailbox *lines = neighbors->segment.memory;
-    db_neighbors_lay_out(neighbors, lines, place, size);
+    db_neighbors_lay_out(neighbors, lines, index, size);
     int64_t *caches = (int64_t *)(lines + lines_of(size));
-    caches[place] = db_processors_cache();
+    caches[index] = db_processors_cache();
     neighbors->caches = caches;
 }
 
-/* Shares memory of the first process of `channel` with all that can map it. `joined`: this process has it. */
+/* Shares a segment of the first process of `channel`. Sets `joined` to 1 if all processes have mapped it; otherwise
+ * none keeps it. */
 static int share(struct db_neighbors *neighbors, const struct db_channel *channel, int *joined) {
     struct db_ticket ticket = {0};
-    int place;
+    int index;
     int size;
-    DB_TRY(MPI_Comm_rank(channel->comm, &place));
+    DB_TRY(MPI_Comm_rank(channel->comm, &index));
     DB_TRY(MPI_Comm_size(channel->comm, &size));
-    if (place == 0)
+    if (index == 0)
         db_segment_create(&neighbors->segment, size_of_memory(size), &ticket);
-    const struct db_ticket own = ticket;
+    const struct db_ticket created = ticket;
     int code = db_broadcast(channel, (int64_t *)&ticket, sizeof ticket / sizeof(int64_t));
-    if (place != 0 && code == MPI_SUCCESS)
+    if (index != 0 && code == MPI_SUCCESS)
         db_segment_join(&neighbors->segment, size_of_memory(size), &ticket);
     *joined = neighbors->segment.memory != NULL;
     if (*joined)
-        lay_out(neighbors, place, size);
+        lay_out(neighbors, index, size);
     /* Barrier: the leader may close its descriptor only after every process has mapped the segment, or failed to, and
      * published its cache. */
-    int all = *joined;
+    int all_joined = *joined;
     if (code == MPI_SUCCESS)
-        code = db_allreduce(channel->comm, &all, 1, MPI_INT, MPI_MIN);
-    if (place == 0)
-        db_segment_close(&own);
-    if (code != MPI_SUCCESS || !all)
+        code = db_allreduce(channel->comm, &all_joined, 1, MPI_INT, MPI_MIN);
+    if (index == 0)
+        db_segment_close(&created);
+    if (code != MPI_SUCCESS || !all_joined)
         db_segment_free(&neighbors->segment);
-    *joined = all;
+    *joined = all_joined;
     return code;
 }
 
-/* One node among several: `members` are the processes that say they are on this one. */
+/* One node of several: `members` are the processes that MPI reports on this node. */
 static int join_node(struct db_neighbors *neighbors, const struct db_channel *channel,
                      const struct db_channel *members) {
     int rank;
     int size;
     int joined = 0;
-    int place;
+    int index;
     MPI_Comm leaders = MPI_COMM_NULL;
     DB_TRY(MPI_Comm_rank(channel->comm, &rank));
     DB_TRY(MPI_Comm_size(members->comm, &size));
-    DB_TRY(MPI_Comm_rank(members->comm, &place));
+    DB_TRY(MPI_Comm_rank(members->comm, &index));
     if (size > 1)
         DB_TRY(share(neighbors, members, &joined));
-    int leader = !joined || place == 0;
+    int leader = !joined || index == 0;
     neighbors->nodes = leader;
     DB_TRY(db_allreduce(channel->comm, &neighbors->nodes, 1, MPI_INT, MPI_SUM));
     DB_TRY(MPI_Comm_size(channel->comm, &size));
@@ -69,7 +70,7 @@ static int join_node(struct db_neighbors *neighbors, const struct db_channel *ch
     int failed = MPI_Comm_split(channel->comm, leader ? 0 : MPI_UNDEFINED, rank, &leaders) != MPI_SUCCESS;
     DB_TRY(db_allreduce(channel->comm, &failed, 1, MPI_INT, MPI_MAX));
     neighbors->leaders.comm = leaders;
-    if (failed) /* the library has no more communicators */
+    if (failed) /* the MPI library has run out of communicators */
         neighbors->nodes = size;
     return MPI_SUCCESS;
 }

@@ -20,7 +20,7 @@ static void destroy_state(struct db_attribute *attribute) {
     free(state);
 }
 
-/* Names the other clocks: which of them this machine has is known only once one is opened. */
+/* Names all other clocks of the registry; whether this machine has one is known only after it is opened. */
 static int explain_missing_clock(struct db_reason *reason, const struct db_clock_type *missing) {
     char others[DOWNBEAT_MAX_MESSAGE / 2] = "";
     for (const void *const *entry = db_clock_types; *entry != NULL; ++entry) {
@@ -35,13 +35,13 @@ static int explain_missing_clock(struct db_reason *reason, const struct db_clock
 
 int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_reason *reason) {
     struct db_clock *clock = &offer->clock;
-    /* A process's first clock is calibrated here, asleep: all processes wake from that at once, and go on together. */
+    /* The first clock of a process is calibrated here, while all processes sleep for the same time. */
     if (code == MPI_SUCCESS) {
         code = db_known_clock(clock, offer->settings.clock);
         if (code == MPI_ERR_OTHER)
             code = explain_missing_clock(reason, clock->type);
     }
-    int known = !offer->settings.validation.enabled; /* else only once the validation clock is put around it */
+    int known = !offer->settings.validation.enabled; /* else unknown until the validation clock wraps it */
     offer->domain = db_alike(known ? clock->domain : 0);
     offer->identity = db_alike(known ? db_domain_identity(clock) : 0);
     code = db_settings_agree(comm, offer, code, reason);
@@ -52,10 +52,10 @@ int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_re
 
 void db_state_tolerate(struct db_state *state, int64_t automatic_ns) {
     state->thresholds = db_settings_thresholds(&state->settings, state->size, state->clocks.domain.count, automatic_ns);
-    db_schedule_look_again(state);
+    db_schedule_invalidate(state);
 }
 
-/* Alg. 1 as published goes by messages, unless another transport is asked for. */
+/* slack=published uses messages, as in the paper, unless another transport is set. */
 static enum db_transport_kind wanted_transport(const struct db_settings *settings) {
     int published = settings->slack == &db_slack_published && settings->transport == DB_TRANSPORT_AUTO;
     return published ? DB_TRANSPORT_MESSAGES : (enum db_transport_kind)settings->transport;
@@ -63,7 +63,7 @@ static enum db_transport_kind wanted_transport(const struct db_settings *setting
 
 static int begin_slack(struct db_state *state) {
     const struct db_settings *settings = &state->settings;
-    state->root.observation = (struct db_slack_call){0}; /* of another slack, or another transport */
+    state->root.observation = (struct db_slack_call){0}; /* discard the observation of another slack or transport */
     state->call.needs = DB_NEED_SLACK;
     if (state->rank == 0)
         db_slack_init(state->slack, settings->slack, settings->slack_ns);
@@ -88,8 +88,8 @@ static int begin_transport(struct db_state *state) {
     return MPI_SUCCESS;
 }
 
-/* Lines cost as much to set up as they save in this many calls, and many programs make few on each communicator.
- * Measurement: first_us and call_cost_us of make bench. Derivation: at the break-even, calls cost at most twice the
+/* Number of calls in which shared memory saves its set-up cost; many programs make fewer calls on a communicator.
+ * Measurement: first_us and call_cost_us of make bench. Derivation: switching at the break-even costs at most twice the
  * best choice; at half and at twice of it, 3 times. Depends on the machine. */
 #define CALLS_BEFORE_LINES 16
 
@@ -102,7 +102,7 @@ int db_state_choose_transport(struct db_state *state) {
     return state->transport.kind == DB_TRANSPORT_MESSAGES ? MPI_SUCCESS : begin_slack(state);
 }
 
-/* May leave some of it undone where the scheme refuses the clocks. */
+/* Puts settings into force. If the scheme refuses the clocks, some may not be in force. */
 static int apply(struct db_state *state, struct db_offer *wanted) {
     const struct db_settings *settings = &wanted->settings;
     const struct db_settings *old = &state->settings;
@@ -114,14 +114,14 @@ static int apply(struct db_state *state, struct db_offer *wanted) {
     int other_slack =
         other_clock || other_transport || settings->slack != old->slack || settings->slack_ns != old->slack_ns;
 
-    /* What was found of these clocks stays. */
-    int found = !other_clock && old->tolerance_ns == DB_TOLERANCE_AUTO;
-    int64_t found_ns = found ? state->thresholds.tolerance_ns : DB_DEFAULT_TOLERANCE_NS;
+    /* An automatic tolerance of these clocks stays. */
+    int keep = !other_clock && old->tolerance_ns == DB_TOLERANCE_AUTO;
+    int64_t automatic_ns = keep ? state->thresholds.tolerance_ns : DB_DEFAULT_TOLERANCE_NS;
 
     if (other_clock)
         DB_TRY(db_clocks_change(state, wanted));
     state->settings = *settings;
-    db_state_tolerate(state, found_ns);
+    db_state_tolerate(state, automatic_ns);
     if (other_sync) {
         DB_TRY(db_clocks_divide(state));
         DB_TRY(db_clocks_synchronize(state));
@@ -138,7 +138,7 @@ int db_state_configure(struct db_state *state, struct db_offer *wanted) {
     struct db_reason reason = {""};
     int first = state->clocks.map.version == 0;
     int code = apply(state, wanted);
-    if (code != MPI_SUCCESS && !first && db_clocks_refused_by(&wanted->settings)) {
+    if (code != MPI_SUCCESS && !first && db_clocks_refusable(&wanted->settings)) {
         DB_TRY(db_state_agree(state->channel.comm, &before, MPI_SUCCESS, &reason));
         DB_TRY(apply(state, &before));
     }
@@ -147,7 +147,7 @@ int db_state_configure(struct db_state *state, struct db_offer *wanted) {
     return code;
 }
 
-/* Everything that a new state needs, except its channel and the attribute. */
+/* Initializes everything of a new state except its channel and attribute. */
 static int build(struct db_state *state, struct db_offer *offer) {
     DB_TRY(MPI_Comm_size(state->channel.comm, &state->size));
     DB_TRY(db_waiting_begin(state));
@@ -159,39 +159,41 @@ static int build(struct db_state *state, struct db_offer *offer) {
 }
 
 static struct db_state *new_state(MPI_Comm comm, int rank) {
-    struct db_state *made = calloc(1, sizeof *made);
-    if (made == NULL)
+    struct db_state *state = calloc(1, sizeof *state);
+    if (state == NULL)
         return NULL;
-    made->rank = rank;
-    made->slack = rank == 0 ? malloc(sizeof *made->slack) : NULL;
-    if (rank == 0 && made->slack == NULL) {
-        free(made);
+    state->rank = rank;
+    state->slack = rank == 0 ? malloc(sizeof *state->slack) : NULL;
+    if (rank == 0 && state->slack == NULL) {
+        free(state);
         return NULL;
     }
-    made->attribute = (struct db_attribute){.comm = comm, .destroy = destroy_state};
-    made->call.verdict = MPI_UNDEFINED;
-    made->channel.comm = MPI_COMM_NULL;
-    made->transport.kind = DB_TRANSPORT_MESSAGES;
-    db_levels_none(&made->clocks.levels);
-    return made;
+    state->attribute = (struct db_attribute){.comm = comm, .destroy = destroy_state};
+    state->call.verdict = MPI_UNDEFINED;
+    state->channel.comm = MPI_COMM_NULL;
+    state->transport.kind = DB_TRANSPORT_MESSAGES;
+    db_levels_none(&state->clocks.levels);
+    return state;
 }
 
-/* Memory, settings, the clock: they may fail on some processes only, and all must know before they go on. */
-static int prepare_parts(MPI_Comm comm, MPI_Comm channel, struct db_offer *offer, struct db_state **made) {
+/* Steps that may fail on some processes only (memory, settings, clock), and the agreement of all processes on the
+ * result. */
+static int prepare_local(MPI_Comm comm, MPI_Comm channel, struct db_offer *offer, struct db_state **state) {
     struct db_reason reason = {""};
     int rank;
     DB_TRY(MPI_Comm_set_errhandler(channel, MPI_ERRORS_RETURN));
     DB_TRY(MPI_Comm_rank(channel, &rank));
-    *made = new_state(comm, rank);
+    *state = new_state(comm, rank);
     int code = db_settings_from_environment(&offer->settings, &reason);
-    int reserved = *made == NULL ? MPI_ERR_NO_MEM : db_attribute_reserve();
+    int reserved = *state == NULL ? MPI_ERR_NO_MEM : db_attribute_reserve();
     if (code == MPI_SUCCESS && reserved != MPI_SUCCESS)
         code = db_explain(&reason, reserved, "out of memory, or of keys for attributes");
     return db_state_agree(channel, offer, code, &reason);
 }
 
-/* MPI calls a loss by many names when communicators are made. */
-static int explained(MPI_Comm comm, int code) {
+/* The error code of a process failure, if there was one: MPI reports failures by many codes when it creates
+ * communicators. */
+static int failure_or(MPI_Comm comm, int code) {
     DB_TRY(db_loss_of(comm));
     return code;
 }
@@ -202,31 +204,31 @@ static int create_state(MPI_Comm comm, struct db_state **state) {
     if (inter)
         return MPI_ERR_COMM;
     struct db_offer offer = {0};
-    struct db_state *made = NULL;
+    struct db_state *created = NULL;
     MPI_Comm channel;
     DB_TRY(db_loss_of(comm));
     int code = db_duplicate(comm, &channel);
     if (code != MPI_SUCCESS)
-        return explained(comm, code);
-    code = prepare_parts(comm, channel, &offer, &made);
-    if (made == NULL)
-        return db_loss_free(&channel, explained(comm, code));
-    made->channel.comm = channel;
-    made->watched = (struct db_watched){.user = comm, .duplicate = channel};
+        return failure_or(comm, code);
+    code = prepare_local(comm, channel, &offer, &created);
+    if (created == NULL)
+        return db_loss_free(&channel, failure_or(comm, code));
+    created->channel.comm = channel;
+    created->watched = (struct db_watched){.user = comm, .duplicate = channel};
     if (code == MPI_SUCCESS)
-        code = build(made, &offer);
+        code = build(created, &offer);
     if (code == MPI_SUCCESS)
-        code = db_attribute_attach(&made->attribute);
+        code = db_attribute_attach(&created->attribute);
     if (code != MPI_SUCCESS) {
         db_loss_revoke(channel); /* wakes processes still blocked on this channel */
-        destroy_state(&made->attribute);
-        return explained(comm, code);
+        destroy_state(&created->attribute);
+        return failure_or(comm, code);
     }
-    *state = made;
+    *state = created;
     return MPI_SUCCESS;
 }
 
-/* NULL if comm has no state. */
+/* Sets `state` to NULL if comm has none. */
 static int look_up_state(MPI_Comm comm, struct db_state **state) {
     struct db_attribute *attribute;
     DB_TRY(db_attribute_find(comm, &attribute));

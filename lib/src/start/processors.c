@@ -14,12 +14,12 @@
 
 enum { WORDS = sizeof(cpu_set_t) / sizeof(uint64_t) };
 
-/* The processors of processes, one bit each. Those that are bound to a single one are compared among themselves too: in
- * the union of all, a third process with two processors would hide two that are bound to one. */
+/* Affinity masks. Processes that are bound to a single processor are also counted among themselves: in the union of all
+ * masks, a third process with two processors would hide two that are bound to the same one. */
 struct processors {
     uint64_t all[WORDS];
     uint64_t single[WORDS];
-    uint64_t node; /* where this process is */
+    uint64_t node; /* hash of this process's node */
     uint64_t complement;
 };
 
@@ -29,8 +29,8 @@ static int count_bits(const uint64_t words[WORDS]) {
     return CPU_COUNT(&set);
 }
 
-/* 0: unknown. */
-static uint64_t node_here(void) {
+/* Hash of this process's node; 0 if unknown. */
+static uint64_t hash_of_node(void) {
     char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
     char kernel[DB_IDENTITY_SIZE];
     int length;
@@ -40,22 +40,23 @@ static uint64_t node_here(void) {
     return db_hash(db_hash(DB_HASH, kernel), name);
 }
 
-static struct processors processors_here(void) {
-    struct processors here = {.node = node_here()};
-    cpu_set_t mine;
-    if (sched_getaffinity(0, sizeof mine, &mine) != 0)
-        memset(&mine, 0xff, sizeof mine); /* more processors than the mask can hold: enough */
-    memcpy(here.all, &mine, sizeof mine);
-    if (CPU_COUNT(&mine) == 1)
-        memcpy(here.single, &mine, sizeof mine);
-    here.complement = ~here.node;
-    return here;
+static struct processors local_processors(void) {
+    struct processors local = {.node = hash_of_node()};
+    cpu_set_t affinity;
+    if (sched_getaffinity(0, sizeof affinity, &affinity) != 0)
+        memset(&affinity, 0xff, sizeof affinity); /* more processors than the mask has bits, so there are enough */
+    memcpy(local.all, &affinity, sizeof affinity);
+    if (CPU_COUNT(&affinity) == 1)
+        memcpy(local.single, &affinity, sizeof affinity);
+    local.complement = ~local.node;
+    return local;
 }
 
-/* Unites the processors of all processes of comm; if all are on one node, finds whether they are too few. */
-static int count_processors(MPI_Comm comm, const struct processors *here, int *one_node, int *oversubscribed) {
-    struct processors all = *here;
-    int bound_count = count_bits(here->single);
+/* Unites the affinity masks over comm, and compares the number of processors with that of processes. The result is
+ * valid if all are on one node. */
+static int count_processors(MPI_Comm comm, const struct processors *local, int *one_node, int *oversubscribed) {
+    struct processors all = *local;
+    int bound_count = count_bits(local->single);
     int size;
     DB_TRY(MPI_Comm_size(comm, &size));
     MPI_Request requests[2];
@@ -64,46 +65,47 @@ static int count_processors(MPI_Comm comm, const struct processors *here, int *o
     DB_TRY(MPI_Iallreduce(MPI_IN_PLACE, &bound_count, 1, MPI_INT, MPI_SUM, comm, &requests[1]));
     DB_TRY(db_await(&requests[0], DB_SLEEP, comm, NULL));
     DB_TRY(db_await(&requests[1], DB_SLEEP, comm, NULL));
-    *one_node = (all.node & all.complement) == 0 && all.node != 0; /* a bit that differs is in both */
+    *one_node = (all.node & all.complement) == 0 &&
+                all.node != 0; /* a bit that differs between processes is set in both unions */
     *oversubscribed = size > count_bits(all.all) || bound_count > count_bits(all.single);
     return MPI_SUCCESS;
 }
 
-int db_processors_find(MPI_Comm comm, struct db_processors *found) {
-    const struct processors here = processors_here();
+int db_processors_find(MPI_Comm comm, struct db_processors *result) {
+    const struct processors local = local_processors();
     int one_node;
-    DB_TRY(count_processors(comm, &here, &found->one_node, &found->oversubscribed));
-    if (found->one_node)
+    DB_TRY(count_processors(comm, &local, &result->one_node, &result->oversubscribed));
+    if (result->one_node)
         return MPI_SUCCESS;
     MPI_Comm node;
     DB_TRY(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    int code = count_processors(node, &here, &one_node, &found->oversubscribed);
+    int code = count_processors(node, &local, &one_node, &result->oversubscribed);
     DB_TRY(db_loss_free(&node, code));
-    return db_allreduce(comm, &found->oversubscribed, 1, MPI_INT, MPI_MAX);
+    return db_allreduce(comm, &result->oversubscribed, 1, MPI_INT, MPI_MAX);
 }
 
-/* Reads "0-3,8-11", as the kernel writes sets of processors. */
+/* Parses a list of processors in the kernel's format, such as "0-3,8-11". */
 static void read_list(const char *list, cpu_set_t *set) {
     char *end;
     CPU_ZERO(set);
     for (const char *text = list; *text >= '0' && *text <= '9'; text = *end == ',' ? end + 1 : end) {
         long first = strtol(text, &end, 10);
         long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-        for (long i = 0; i < CPU_SETSIZE; ++i) /* not from `first` on, which may be anything */
+        for (long i = 0; i < CPU_SETSIZE; ++i) /* not from `first`, which may be out of range */
             if (i >= first && i <= last)
                 CPU_SET((size_t)i, set);
     }
 }
 
 int64_t db_processors_cache(void) {
-    cpu_set_t mine;
-    cpu_set_t near;
-    cpu_set_t both;
+    cpu_set_t affinity;
+    cpu_set_t sharing;
+    cpu_set_t common;
     char text[1024] = "";
     int first = 0;
-    if (sched_getaffinity(0, sizeof mine, &mine) != 0)
+    if (sched_getaffinity(0, sizeof affinity, &affinity) != 0)
         return 0;
-    while (first < CPU_SETSIZE && !CPU_ISSET((size_t)first, &mine))
+    while (first < CPU_SETSIZE && !CPU_ISSET((size_t)first, &affinity))
         ++first;
     snprintf(text, sizeof text, "/sys/devices/system/cpu/cpu%d/cache/index3/shared_cpu_list", first);
     FILE *file = fopen(text, "r");
@@ -111,7 +113,7 @@ int64_t db_processors_cache(void) {
         return 0;
     int read = fgets(text, sizeof text, file) != NULL;
     fclose(file);
-    read_list(read ? text : "", &near);
-    CPU_AND(&both, &mine, &near);
-    return CPU_EQUAL(&both, &mine) ? (int64_t)db_hash(DB_HASH, text) : 0;
+    read_list(read ? text : "", &sharing);
+    CPU_AND(&common, &affinity, &sharing);
+    return CPU_EQUAL(&common, &affinity) ? (int64_t)db_hash(DB_HASH, text) : 0;
 }

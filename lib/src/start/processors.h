@@ -1,4 +1,4 @@
-/* The processors of processes: whether there are enough, and which share a cache. */
+/* Processors: whether there are enough for the processes, and which share a cache. */
 #ifndef DOWNBEAT_PROCESSORS_H
 #define DOWNBEAT_PROCESSORS_H
 
@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 struct db_processors {
-    int one_node;       /* all processes say that they are on the same one */
-    int oversubscribed; /* on any node more of them run than there are processors that they may run on */
+    int one_node;       /* 1 if all processes report the same node */
+    int oversubscribed; /* 1 if a node has more processes than processors in their affinity masks */
 };
 
-/* The same on all processes of comm. Collective. */
-int db_processors_find(MPI_Comm comm, struct db_processors *found);
+/* The result is the same on all processes of comm. Collective. */
+int db_processors_find(MPI_Comm comm, struct db_processors *result);
 
-/* A number of the last-level cache that serves all processors that this process may run on; 0: there is none, or nobody
- * says. */
+/* Identifies the last-level cache of all processors in this process's affinity mask; 0 if there is none, or it is
+ * unknown. */
 int64_t db_processors_cache(void);
 
 #endif

@@ -1,10 +1,10 @@
-/* In a simulation every process has its own processor, however many run on the machine that simulates, and they share
- * no memory. */
+/* In a simulation every process has its own processor, whatever the simulating machine has, and they share no memory.
+ */
 #include "start/processors.h"
 
-int db_processors_find(MPI_Comm comm, struct db_processors *found) {
+int db_processors_find(MPI_Comm comm, struct db_processors *result) {
     (void)comm;
-    *found = (struct db_processors){0};
+    *result = (struct db_processors){0};
     return MPI_SUCCESS;
 }
 

@@ -1,36 +1,36 @@
-/* The protocol of a start: its phases, what a process can need process 0 for, and what follows. No I/O, no MPI.
+/* The protocol of a start: its phases, the needs for which processes depend on process 0, and the transitions. No I/O,
+ * no MPI.
  *
  *   RELEASED -> EXCHANGE -> WAIT -> RELEASED    no process needs process 0
  *   RELEASED -> GATHER -> DECIDE -> WAIT        the last decision left a need open
  *               EXCHANGE -> GATHER              a process has a need in this call
  *               DECIDE -> SYNCHRONIZE -> GATHER clocks first, then a deadline
  *
- * harmonize.c does what each phase says. */
+ * harmonize.c implements the phases. */
 #ifndef DOWNBEAT_PROTOCOL_H
 #define DOWNBEAT_PROTOCOL_H
 
 enum db_phase {
-    DB_EXCHANGE,    /* all exchange entries, and compute the same deadline: the last arrival plus the slack */
-    DB_GATHER,      /* all report to process 0 */
-    DB_DECIDE,      /* process 0 chooses a deadline, or that clocks are synchronized first, and broadcasts it */
+    DB_EXCHANGE,    /* all processes exchange entries and compute the same deadline: the last arrival plus the slack */
+    DB_GATHER,      /* all processes report to process 0 */
+    DB_DECIDE,      /* process 0 broadcasts a deadline, or that clocks are synchronized first */
     DB_SYNCHRONIZE, /* clocks are synchronized */
     DB_WAIT,        /* each process waits for the deadline on its copy of the global clock */
     DB_RELEASED     /* the program runs, until its next call */
 };
 
-/* What only process 0 can do: bits, so that one word has several. Where words of processes are reduced to their
- * maximum, it is 0 only if no process needs anything. */
+/* Reasons why process 0 must decide, as bits of a word. The maximum over processes is 0 only if no process has a need;
+ * its other bits are not meaningful. */
 enum db_need {
-    DB_NEED_SYNC = 1,     /* a clock is due, or was contradicted */
-    DB_NEED_SLACK = 2,    /* the slack is new, or judges each call */
-    DB_NEED_PATIENCE = 4, /* a process was away: how processes wait for messages may change */
-    DB_NEED_ORDER = 8, /* times were out of order in the last exchange: a clock is wrong, and it is not known whose */
-    DB_NEED_LINES = 16 /* processes share no memory, so there is nothing to exchange by */
+    DB_NEED_SYNC = 1,     /* a synchronization is due, or a clock was contradicted */
+    DB_NEED_SLACK = 2,    /* the slack controller is new, or judges each call */
+    DB_NEED_PATIENCE = 4, /* a process was descheduled, so the patience may change */
+    DB_NEED_ORDER = 8,    /* times were out of order in the last exchange: some clock is wrong */
+    DB_NEED_LINES = 16    /* processes share no memory, so they cannot exchange entries */
 };
 
-/* The phase after `phase`. `needs`: bits of enum db_need that are open then: after RELEASED, those of the last
- * decision; after EXCHANGE, those of all processes; after DECIDE, DB_NEED_SYNC if clocks are to be synchronized first.
- */
+/* The phase after `phase`. `needs` is: after RELEASED, the needs that the last decision left open; after EXCHANGE, the
+ * maximum of all processes' needs; after DECIDE, DB_NEED_SYNC if clocks are to be synchronized first. */
 static inline enum db_phase db_phase_after(enum db_phase phase, int needs) {
     switch (phase) {
     case DB_RELEASED:
@@ -49,14 +49,14 @@ static inline enum db_phase db_phase_after(enum db_phase phase, int needs) {
     return DB_RELEASED;
 }
 
-/* The flag, but for whether the process leaves in time. */
+/* The flag as far as it is known before the wait. */
 struct db_verdict {
-    int accepted; /* 1, whenever the process leaves */
-    int refused;  /* 0, whenever it leaves, unless `accepted` */
+    int accepted; /* the flag is 1 whenever the process leaves */
+    int refused;  /* the flag is 0 whenever it leaves, unless `accepted` */
 };
 
-/* `before_wait`: the flag only says whether the deadline was still ahead when the wait began (slack=published). `late`:
- * it was not. `unsure`: the clock is not known well enough. */
+/* `before_wait`: the flag depends only on `late` (slack=published). `late`: the deadline had passed when the wait
+ * began. `unsure`: the clock's expected error is too large. */
 static inline struct db_verdict db_verdict_of(int before_wait, int late, int unsure) {
     return (struct db_verdict){.accepted = before_wait && !late, .refused = before_wait || late || unsure};
 }

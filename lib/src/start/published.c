@@ -6,7 +6,7 @@
     { NAME, VALUE, MEANING, DB_PUBLISHED_SETTING, 0, 0, 0 }
 #define OPTION(NAME, VALUE, MEANING)                                                                                   \
     { NAME, VALUE, MEANING, DB_PUBLISHED_OPTION, 0, 0, 0 }
-/* Every process by itself, at the start, never again. */
+/* Processes are synchronized individually, once, at the start. */
 #define ONCE                                                                                                           \
     SETTING("share", "never", "every process is synchronized by itself"),                                              \
         SETTING("max_age", "1000000", "clocks are synchronized once, at the start"),                                   \

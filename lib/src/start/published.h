@@ -1,8 +1,8 @@
-/* The configurations of the papers, whole, each under one name. */
+/* The configurations of the papers; each has one name. */
 #ifndef DOWNBEAT_PUBLISHED_H
 #define DOWNBEAT_PUBLISHED_H
 
-/* Kinds of their parameters: a setting of this library, an option of downbeat-bench that completes it. */
+/* Kinds of their parameters: a setting of this library, and an option of downbeat-bench that complements it. */
 #define DB_PUBLISHED_SETTING "setting"
 #define DB_PUBLISHED_OPTION "option"
 

@@ -1,4 +1,4 @@
-/* Public functions that ask and set: clocks, the last call, statistics, settings. */
+/* Public functions for clocks, the last call, statistics and settings. */
 #include "start/clocks.h"
 #include "start/prepare.h"
 #include "sync/sync.h"
@@ -9,8 +9,8 @@
 
 const char *Downbeat_version(void) { return DB_VERSION; }
 
-/* Begins a local query: checks the output argument, and finds the state. */
-static int question(MPI_Comm comm, const char *function, const void *answer, struct db_state **state) {
+/* Checks the output argument, and finds the state. */
+static int begin_query(MPI_Comm comm, const char *function, const void *answer, struct db_state **state) {
     DB_TRY(db_check_mpi(function));
     if (comm != MPI_COMM_NULL && answer == NULL)
         return db_raise(comm, MPI_ERR_ARG);
@@ -19,7 +19,7 @@ static int question(MPI_Comm comm, const char *function, const void *answer, str
 
 int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline) {
     struct db_state *state;
-    DB_TRY(question(comm, "MPIX_Harmonize_deadline", deadline, &state));
+    DB_TRY(begin_query(comm, "MPIX_Harmonize_deadline", deadline, &state));
     if (state->counters.calls == 0)
         return db_raise(comm, MPI_ERR_OTHER);
     *deadline = (double)state->call.deadline_ns * NS;
@@ -28,14 +28,14 @@ int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline) {
 
 int MPIX_Harmonize_verdict(MPI_Comm comm, int *verdict) {
     struct db_state *state;
-    DB_TRY(question(comm, "MPIX_Harmonize_verdict", verdict, &state));
+    DB_TRY(begin_query(comm, "MPIX_Harmonize_verdict", verdict, &state));
     *verdict = state->call.verdict;
     return MPI_SUCCESS;
 }
 
 int MPIX_Harmonize_time(MPI_Comm comm, double *time) {
     struct db_state *state;
-    DB_TRY(question(comm, "MPIX_Harmonize_time", time, &state));
+    DB_TRY(begin_query(comm, "MPIX_Harmonize_time", time, &state));
     int64_t ticks = db_clock_read(&state->clocks.clock);
     *time = ((double)state->clocks.map.global_ns + db_map_elapsed_ns(&state->clocks.map, ticks)) * NS;
     return MPI_SUCCESS;
@@ -43,21 +43,21 @@ int MPIX_Harmonize_time(MPI_Comm comm, double *time) {
 
 int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound) {
     struct db_state *state;
-    DB_TRY(question(comm, "MPIX_Harmonize_error_bound", bound, &state));
+    DB_TRY(begin_query(comm, "MPIX_Harmonize_error_bound", bound, &state));
     *bound = db_map_bound_ns(&state->clocks.map, db_clock_read(&state->clocks.clock)) * NS;
     return MPI_SUCCESS;
 }
 
 int MPIX_Harmonize_expected_error(MPI_Comm comm, double *error) {
     struct db_state *state;
-    DB_TRY(question(comm, "MPIX_Harmonize_expected_error", error, &state));
+    DB_TRY(begin_query(comm, "MPIX_Harmonize_expected_error", error, &state));
     *error = db_map_expected_ns(&state->clocks.map, db_clock_read(&state->clocks.clock)) * NS;
     return MPI_SUCCESS;
 }
 
 int MPIX_Harmonize_lateness(MPI_Comm comm, double *lateness) {
     struct db_state *state;
-    DB_TRY(question(comm, "MPIX_Harmonize_lateness", lateness, &state));
+    DB_TRY(begin_query(comm, "MPIX_Harmonize_lateness", lateness, &state));
     if (state->counters.calls < 2)
         return db_raise(comm, MPI_ERR_OTHER);
     *lateness = (double)state->call.lateness_ns * NS;
@@ -68,7 +68,7 @@ static int64_t read_clock(const void *clock) { return db_clock_read(clock); }
 
 int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock) {
     struct db_state *state;
-    DB_TRY(question(comm, "Downbeat_get_clock", clock, &state));
+    DB_TRY(begin_query(comm, "Downbeat_get_clock", clock, &state));
     *clock =
         (Downbeat_clock){.read = read_clock,
                          .clock = &state->clocks.clock,
@@ -85,38 +85,38 @@ int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock) {
     return MPI_SUCCESS;
 }
 
-int Downbeat_get_edges(MPI_Comm comm, int room, Downbeat_edge *edges, int *count, double *scatter) {
+int Downbeat_get_edges(MPI_Comm comm, int capacity, Downbeat_edge *edges, int *count, double *scatter) {
     struct db_state *state;
-    DB_TRY(question(comm, "Downbeat_get_edges", scatter, &state));
-    if (count == NULL || room < 0 || (room > 0 && edges == NULL))
+    DB_TRY(begin_query(comm, "Downbeat_get_edges", scatter, &state));
+    if (count == NULL || capacity < 0 || (capacity > 0 && edges == NULL))
         return db_raise(comm, MPI_ERR_ARG);
-    /* A hierarchy has them on each of its levels, by other ranks. */
-    int whole = db_is(&state->settings.sync.nodes[0], &db_sync_disciplined);
-    const struct db_histories *histories = whole ? state->clocks.histories : NULL;
+    /* A hierarchical scheme has edges on each level, with ranks of that level, so it reports none. */
+    int flat = db_is(&state->settings.sync.nodes[0], &db_sync_disciplined);
+    const struct db_histories *histories = flat ? state->clocks.histories : NULL;
     *count = histories == NULL ? 0 : histories->edge_count;
     *scatter = *count == 0 ? 0.0 : histories->scatter_ns * NS;
     if (*count == 0)
         return MPI_SUCCESS;
     MPI_Group leaders = MPI_GROUP_NULL;
-    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Group world = MPI_GROUP_NULL;
     int code = MPI_Comm_group(state->clocks.domain.leaders.comm, &leaders);
     if (code == MPI_SUCCESS)
-        code = MPI_Comm_group(state->channel.comm, &all);
-    for (int i = 0; i < *count && i < room && code == MPI_SUCCESS; ++i) {
+        code = MPI_Comm_group(state->channel.comm, &world);
+    for (int i = 0; i < *count && i < capacity && code == MPI_SUCCESS; ++i) {
         const struct db_edge *edge = &histories->edges[i];
         edges[i].residual = edge->residual_ns * NS;
-        code = MPI_Group_translate_ranks(leaders, 1, &edge->partner, all, &edges[i].partner);
+        code = MPI_Group_translate_ranks(leaders, 1, &edge->partner, world, &edges[i].partner);
     }
     if (leaders != MPI_GROUP_NULL)
         MPI_Group_free(&leaders);
-    if (all != MPI_GROUP_NULL)
-        MPI_Group_free(&all);
+    if (world != MPI_GROUP_NULL)
+        MPI_Group_free(&world);
     return db_raise(comm, code);
 }
 
 int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
     struct db_state *state;
-    DB_TRY(question(comm, "MPIX_Harmonize_get_stats", stats, &state));
+    DB_TRY(begin_query(comm, "MPIX_Harmonize_get_stats", stats, &state));
     int64_t ticks = db_clock_read(&state->clocks.clock);
     double passed_ns = db_map_elapsed_ns(&state->clocks.local, ticks);
     *stats = (MPIX_Harmonize_stats){
@@ -148,7 +148,7 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
 
 int MPIX_Harmonize_get_info(MPI_Comm comm, MPI_Info *info_used) {
     struct db_state *state;
-    DB_TRY(question(comm, "MPIX_Harmonize_get_info", info_used, &state));
+    DB_TRY(begin_query(comm, "MPIX_Harmonize_get_info", info_used, &state));
     return db_raise(comm, db_settings_to_info(&state->settings, info_used));
 }
 
@@ -163,7 +163,7 @@ int MPIX_Harmonize_sync(MPI_Comm comm) {
     return db_raise(comm, code);
 }
 
-/* Applies the keys of info, if all processes can. */
+/* Applies the keys of `info` if they are valid and equal on all processes. */
 static int change_settings(struct db_state *state, MPI_Info info) {
     struct db_offer offer = {.settings = state->settings};
     struct db_reason reason = {""};

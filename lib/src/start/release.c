@@ -5,22 +5,22 @@
 #include <math.h>
 #include <stddef.h>
 
-/* After a long wait the exit path is cold, where other programs share the caches, and costs up to 1 us. It is run once,
- * shortly before the deadline, to warm them. Measurement, beside programs that fill the caches: the path took 0.2 us in
- * the median and 0.7 us in 5 % of the starts, so 1 us is the least that it needs before the deadline, and 3 us are
- * ample. Half and twice: not measured. Depends on the machine. */
-#define REHEARSED_NS 3000.0
-#define LEAST_REHEARSED_NS 1000.0
+/* If other programs share the caches, the exit path is cold after a long wait and costs up to 1 us. So it is run once
+ * shortly before the deadline, to warm the caches. Measurement, beside programs that fill the caches: the path took 0.2
+ * us in the median and 0.7 us in 5 % of the starts, so it needs at least 1 us before the deadline, and 3 us are ample.
+ * Half and twice: not measured. Depends on the machine. */
+#define WARM_UP_NS 3000.0
+#define LEAST_WARM_UP_NS 1000.0
 
-/* The reading at which the exit path is rehearsed; 0: there is no time for it. */
-static int64_t rehearsal(const struct db_clock *clock, const struct db_release *release, int64_t ready) {
-    double rest_ns = (double)(release->ticks - ready) * clock->ns_per_tick;
-    if (clock->simulated || rest_ns < LEAST_REHEARSED_NS)
+/* The reading at which the exit path is run for the first time; 0 if there is no time for that. */
+static int64_t warm_up_ticks(const struct db_clock *clock, const struct db_release *release, int64_t ready) {
+    double remaining_ns = (double)(release->ticks - ready) * clock->ns_per_tick;
+    if (clock->simulated || remaining_ns < LEAST_WARM_UP_NS)
         return 0;
-    return release->ticks - (int64_t)(fmin(rest_ns, REHEARSED_NS) / clock->ns_per_tick);
+    return release->ticks - (int64_t)(fmin(remaining_ns, WARM_UP_NS) / clock->ns_per_tick);
 }
 
-/* Fetches a function's code, and its frame. */
+/* Prefetches a function's code and stack frame. */
 static void prefetch(const char *code, const char *frame) {
     for (int i = 0; i < 4; ++i) {
         __builtin_prefetch(code + (ptrdiff_t)64 * i);
@@ -28,20 +28,20 @@ static void prefetch(const char *code, const char *frame) {
     }
 }
 
-/* Do as little as possible from the last reading to the return, and touch nothing that the rehearsal has not touched:
- * the kernel may take the processor away at any moment, and a delay after the last reading goes unnoticed. */
+/* From the last reading to the return, do as little as possible and touch no memory that the warm-up has not touched: a
+ * delay after the last reading, such as a preemption, goes unnoticed. */
 int db_release_wait(const struct db_state *state, int64_t ready, const struct db_release *release,
                     const struct db_verdict *verdict, const void *caller, struct db_call *call, int *flag) {
-    const struct db_verdict given = *verdict;
-    int64_t rehearsed = rehearsal(&state->clocks.clock, release, ready);
-    int64_t until = rehearsed != 0 ? rehearsed : release->ticks;
+    const struct db_verdict local_verdict = *verdict;
+    int64_t warm_up = warm_up_ticks(&state->clocks.clock, release, ready);
+    int64_t until = warm_up != 0 ? warm_up : release->ticks;
     for (int64_t now = ready;;) {
         int64_t left = db_wait_until(&state->clocks.clock, now, until, state->waiting.patience);
-        int in_time = left <= release->latest && left >= release->ticks; /* a clock may be set back meanwhile */
-        *flag = db_flag(&given, in_time);
+        int in_time = left <= release->latest && left >= release->ticks; /* earlier if the clock was set back */
+        *flag = db_flag(&local_verdict, in_time);
         call->left = left;
         call->invalid = !*flag;
-        if (until == release->ticks || left < until) /* set back by now: it is not waited for again */
+        if (until == release->ticks || left < until) /* the clock was set back: do not wait again */
             return in_time;
         until = release->ticks;
         now = left;

@@ -29,7 +29,7 @@ static const void *const *components_of(const char *kind) {
 }
 
 const Downbeat_component *const *Downbeat_components(const char *kind) {
-    /* Every registry entry begins with a struct db_component, and that with its description. */
+    /* The first member of each registry entry is a struct db_component, whose first member is its description. */
     return kind == NULL ? NULL : (const Downbeat_component *const *)components_of(kind);
 }
 
@@ -55,59 +55,61 @@ static const Downbeat_parameter *parameters_of(const struct db_node *node) {
 static int parse_component(const struct parser *parser, const char *kind, const struct db_component *const *words,
                            struct db_part text, int *index);
 
-/* The value of a parameter of the node at `index`. */
-static int parse_value(const struct parser *parser, int index, int place, struct db_part text) {
+/* Parses the value of parameter `position` of the node at `index`. */
+static int parse_value(const struct parser *parser, int index, int position, struct db_part text) {
     struct db_node *node = &parser->scheme->nodes[index];
-    const Downbeat_parameter *parameter = &parameters_of(node)[place];
+    const Downbeat_parameter *parameter = &parameters_of(node)[position];
     if (parameter->kind != NULL) {
         int child = index;
-        if (parse_component(parser, parameter->kind, node->component->words[place], text, &child) != 0)
+        if (parse_component(parser, parameter->kind, node->component->words[position], text, &child) != 0)
             return -1;
-        node->values[place].child = child - index;
+        node->values[position].child = child - index;
         return 0;
     }
-    if (db_read_number(text, parameter->low, parameter->high, parameter->whole, &node->values[place].number) != 0)
+    if (db_read_number(text, parameter->low, parameter->high, parameter->whole, &node->values[position].number) != 0)
         return refuse(parser, "%s: %s cannot be '%.*s'; use %s from %.10g to %.10g", node->component->described.name,
                       parameter->name, (int)text.length, text.text, parameter->whole ? "a whole number" : "a number",
                       parameter->low, parameter->high);
     return 0;
 }
 
-/* The parameters of the node at `index`; those that the text does not give get their defaults. */
+/* Parses the parameters of the node at `index`; missing ones get their defaults. */
 static int parse_parameters(const struct parser *parser, int index, struct db_part inside) {
     const struct db_node *node = &parser->scheme->nodes[index];
     const char *keys[DB_MAX_PARAMETERS + 1] = {NULL};
     struct db_part values[DB_MAX_PARAMETERS];
     struct db_part unknown;
     char problem[NAMES_SIZE];
-    for (int place = 0; parameters_of(node)[place].name != NULL; ++place)
-        keys[place] = parameters_of(node)[place].name;
+    for (int position = 0; parameters_of(node)[position].name != NULL; ++position)
+        keys[position] = parameters_of(node)[position].name;
     if (db_read_values(inside, keys, values, &unknown, problem, sizeof problem) != 0)
         return refuse(parser, "%s: %s", node->component->described.name, problem);
-    for (int place = 0; keys[place] != NULL; ++place) {
-        const char *usual = parameters_of(node)[place].value;
-        if (parse_value(parser, index, place,
-                        values[place].text != NULL ? values[place] : db_part_of(usual, strlen(usual))) != 0)
+    for (int position = 0; keys[position] != NULL; ++position) {
+        const char *default_value = parameters_of(node)[position].value;
+        if (parse_value(parser, index, position,
+                        values[position].text != NULL ? values[position]
+                                                      : db_part_of(default_value, strlen(default_value))) != 0)
             return -1;
     }
     return 0;
 }
 
-/* Whether the component has that name. Appends its own to `names`. */
+/* True if the component has that name. Appends the component's name to `names`. */
 static int is_called(const struct db_component *component, struct db_part name, char names[NAMES_SIZE]) {
     size_t length = strlen(names);
     snprintf(names + length, NAMES_SIZE - length, "%s%s", length > 0 ? ", " : "", component->described.name);
     return db_part_is(name, component->described.name);
 }
 
-/* The component of that kind, or the word; NULL, and all names, if the name is unknown. */
+/* The component of that kind, or the word, with that name. If the name is unknown: NULL, and all valid names in
+ * `names`. */
 static const struct db_component *find_choice(const char *kind, const struct db_component *const *words, int nested,
                                               struct db_part name, char names[NAMES_SIZE]) {
     for (; words != NULL && *words != NULL; ++words)
         if (is_called(*words, name, names))
             return *words;
-    for (const void *const *each = components_of(kind); each != NULL && *each != NULL; ++each) {
-        const struct db_component *component = *each;
+    for (const void *const *entry = components_of(kind); entry != NULL && *entry != NULL; ++entry) {
+        const struct db_component *component = *entry;
         if (!(nested && component->outermost) && is_called(component, name, names))
             return component;
     }
@@ -166,26 +168,26 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
 
 static void format_node(const struct db_node *node, char *text, size_t size);
 
-static void format_value(const struct db_node *node, int place, char value[VALUE_SIZE]) {
+static void format_value(const struct db_node *node, int position, char value[VALUE_SIZE]) {
     value[0] = '\0';
-    if (parameters_of(node)[place].kind != NULL)
-        format_node(db_child(node, place), value, VALUE_SIZE);
+    if (parameters_of(node)[position].kind != NULL)
+        format_node(db_child(node, position), value, VALUE_SIZE);
     else
-        snprintf(value, VALUE_SIZE, "%.10g", db_number(node, place));
+        snprintf(value, VALUE_SIZE, "%.10g", db_number(node, position));
 }
 
-/* Appends the node to `text`. */
+/* Appends the node to `text`, with the parameters that differ from their defaults. */
 static void format_node(const struct db_node *node, char *text, size_t size) {
     append(text, size, "%s", node->component->described.name);
-    int given = 0;
-    for (int place = 0; parameters_of(node)[place].name != NULL; ++place) {
-        const Downbeat_parameter *parameter = &parameters_of(node)[place];
+    int count = 0;
+    for (int position = 0; parameters_of(node)[position].name != NULL; ++position) {
+        const Downbeat_parameter *parameter = &parameters_of(node)[position];
         char value[VALUE_SIZE];
-        format_value(node, place, value);
+        format_value(node, position, value);
         if (strcmp(value, parameter->value) != 0)
-            append(text, size, "%c%s=%s", given++ == 0 ? '(' : ',', parameter->name, value);
+            append(text, size, "%c%s=%s", count++ == 0 ? '(' : ',', parameter->name, value);
     }
-    if (given > 0)
+    if (count > 0)
         append(text, size, ")");
 }
 
@@ -197,9 +199,9 @@ void db_scheme_format(const struct db_scheme *scheme, char *text, size_t size) {
 static int equal_nodes(const struct db_node *a, const struct db_node *b) {
     if (a->component != b->component)
         return 0;
-    for (int place = 0; parameters_of(a)[place].name != NULL; ++place) {
-        int equal = parameters_of(a)[place].kind != NULL ? equal_nodes(db_child(a, place), db_child(b, place))
-                                                         : db_number(a, place) == db_number(b, place);
+    for (int position = 0; parameters_of(a)[position].name != NULL; ++position) {
+        int equal = parameters_of(a)[position].kind != NULL ? equal_nodes(db_child(a, position), db_child(b, position))
+                                                            : db_number(a, position) == db_number(b, position);
         if (!equal)
             return 0;
     }
@@ -214,9 +216,9 @@ double db_scheme_sum(const struct db_scheme *scheme, const char *parameter) {
     double sum = 0.0;
     for (int i = 0; i < scheme->count; ++i) {
         const struct db_node *node = &scheme->nodes[i];
-        for (int place = 0; parameters_of(node)[place].name != NULL; ++place)
-            if (strcmp(parameters_of(node)[place].name, parameter) == 0)
-                sum += db_number(node, place);
+        for (int position = 0; parameters_of(node)[position].name != NULL; ++position)
+            if (strcmp(parameters_of(node)[position].name, parameter) == 0)
+                sum += db_number(node, position);
     }
     return sum;
 }

@@ -1,29 +1,28 @@
-/* A scheme: components chosen and combined by one string, e.g. "hca3(fit=500,offset=skampi(min=10))". */
+/* A scheme: a tree of components that one string selects, e.g. "hca3(fit=500,offset=skampi(min=10))". */
 #ifndef DOWNBEAT_SCHEME_H
 #define DOWNBEAT_SCHEME_H
 
 #include "base/component.h"
 
-#define DB_MAX_NODES 24 /* of a hierarchical scheme with four levels, each with estimator and intercept */
+#define DB_MAX_NODES 24 /* enough for a hierarchical scheme with four levels, each with estimator and intercept */
 
-/* All nodes of a chosen component, itself first. */
+/* The nodes of a selected component; the first is the component itself. */
 struct db_scheme {
     int count;
     struct db_node nodes[DB_MAX_NODES];
 };
 
-/* Parses `text` as a component of that kind. Returns 0, or -1 with what is wrong and what would be valid in `message`.
- */
+/* Parses `text` as a component of that kind. Returns 0, or -1 with the problem and the valid values in `message`. */
 int db_scheme_parse(struct db_scheme *scheme, const char *kind, const char *text, char message[DOWNBEAT_MAX_MESSAGE]);
 
-/* Writes the scheme so that db_scheme_parse reads it back: parameters that differ from their defaults only. Cut off
- * where `size` is too small. */
+/* Formats the scheme as db_scheme_parse reads it, with the parameters that differ from their defaults. Cut off if
+ * `size` is too small. */
 void db_scheme_format(const struct db_scheme *scheme, char *text, size_t size);
 
-/* Whether two schemes are the same in all parameters. */
+/* True if two schemes have the same components and parameters. */
 int db_scheme_equal(const struct db_scheme *a, const struct db_scheme *b);
 
-/* The sum of a parameter over all components of the scheme that have one of that name. */
+/* Sum of the parameter with that name over the components of the scheme. */
 double db_scheme_sum(const struct db_scheme *scheme, const char *parameter);
 
 #endif

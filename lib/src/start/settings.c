@@ -17,33 +17,33 @@
 extern char **environ;
 
 #define PREFIX "DOWNBEAT_"
-#define PRELOAD_PREFIX "DOWNBEAT_PRELOAD_"  /* settings of libdownbeat-preload, which checks them */
-#define MPI_PREFIX "DOWNBEAT_MPI_"          /* of the wheel's downbeat-bench (packaging/wheel/downbeat-bench.c) */
-#define PYTHON_VARIABLE "DOWNBEAT_LIBRARY=" /* the file of this library, for downbeat.mpi */
+#define PRELOAD_PREFIX "DOWNBEAT_PRELOAD_" /* libdownbeat-preload checks its settings itself */
+#define MPI_PREFIX "DOWNBEAT_MPI_" /* variables of the wheel's downbeat-bench (packaging/wheel/downbeat-bench.c) */
+#define PYTHON_VARIABLE "DOWNBEAT_LIBRARY=" /* path of this library, for downbeat.mpi */
 #define TEXT_SIZE DOWNBEAT_MAX_MESSAGE
 
-/* A setting: its key, and how the text of a member of struct db_settings is read and written. parse returns 0, or -1
- * with the valid values, preceded by the problem if it is not obvious. */
+/* A setting: its key, and how to parse and format a member of struct db_settings. `parse` returns 0, or -1 with the
+ * valid values, after the problem if it is not obvious. */
 struct setting {
     const char *key;
     int (*parse)(const struct setting *self, void *member, const char *text, char *valid);
     void (*format)(const struct setting *self, const void *member, char *text);
-    size_t place; /* of the member */
-    double scale; /* numbers: of the member, and the range of the text */
+    size_t offset; /* of the member in struct db_settings */
+    double scale;  /* numbers: the member is the text's number times `scale`; low and high limit the text's */
     double low;
     double high;
-    const char *const *words; /* by value, ends with NULL */
-    int first;                /* 1: sets others, which may then change it: read before them, whatever their order */
+    const char *const *words; /* NULL-terminated; the index is the value */
+    int first; /* 1: sets several settings, which others may then override, so it is applied before them */
 };
 
 #define SECONDS 1e9 /* in ns */
 
 static int parse_setting(const struct setting *self, struct db_settings *settings, const char *text, char *valid) {
-    return self->parse(self, (char *)settings + self->place, text, valid);
+    return self->parse(self, (char *)settings + self->offset, text, valid);
 }
 
 static void format_setting(const struct setting *self, const struct db_settings *settings, char *text) {
-    self->format(self, (const char *)settings + self->place, text);
+    self->format(self, (const char *)settings + self->offset, text);
 }
 
 static const void *parse_name(const void *const *registry, const char *text, char *valid) {
@@ -69,7 +69,7 @@ static void format_number(const struct setting *self, const void *member, char *
     snprintf(text, TEXT_SIZE, "%.9g", *(const double *)member / self->scale);
 }
 
-/* Seconds, kept as whole ns. */
+/* Seconds; stored as integer ns. */
 static int parse_ns(const struct setting *self, void *member, const char *text, char *valid) {
     double ns;
     if (parse_number(self, &ns, text, valid) != 0)
@@ -99,7 +99,7 @@ static void format_tolerance(const struct setting *self, const void *member, cha
         format_ns(self, member, text);
 }
 
-/* A time, or a word: auto, kept as 0, leaves it to the library (settings_auto.c); off, where that makes sense, is
+/* A time or a word: `auto`, stored as 0, is the library's choice (settings_auto.c); `off`, if the setting allows it, is
  * infinite. */
 static int parse_time(const struct setting *self, void *member, const char *text, char *valid) {
     int can_be_off = self->words != NULL;
@@ -153,7 +153,7 @@ static void format_clock(const struct setting *self, const void *member, char *t
     snprintf(text, TEXT_SIZE, "%s", clock != NULL ? clock->component.described.name : "default");
 }
 
-/* MPIX_Harmonize_get_info must be able to return it. */
+/* Refuses a value that MPIX_Harmonize_get_info could not return. */
 static int check_length(const char *text, char *valid) {
     if (strlen(text) < MPI_MAX_INFO_VAL)
         return 0;
@@ -212,17 +212,17 @@ static void format_validation(const struct setting *self, const void *member, ch
 
 static const struct setting *find_setting(const char *key);
 
-/* Returns the next of a paper's parameters that is a setting, or one without a name. */
-static const Downbeat_parameter *setting_from(const Downbeat_parameter *parameter) {
+/* The first parameter from `parameter` on that is a setting; at the end of the list, the one without a name. */
+static const Downbeat_parameter *next_setting(const Downbeat_parameter *parameter) {
     while (parameter->name != NULL && strcmp(parameter->kind, DB_PUBLISHED_SETTING) != 0)
         ++parameter;
     return parameter;
 }
 
-static void publish(struct db_settings *settings, const struct db_component *paper) {
+static void apply_paper(struct db_settings *settings, const struct db_component *paper) {
     char ignored[TEXT_SIZE];
-    for (const Downbeat_parameter *p = setting_from(paper->described.parameters); p->name != NULL;
-         p = setting_from(p + 1))
+    for (const Downbeat_parameter *p = next_setting(paper->described.parameters); p->name != NULL;
+         p = next_setting(p + 1))
         parse_setting(find_setting(p->name), settings, p->value, ignored);
 }
 
@@ -230,7 +230,7 @@ static int parse_published(const struct setting *self, void *member, const char 
     const struct db_component *paper = db_registry_find(db_published, text);
     (void)self;
     if (paper != NULL)
-        publish(member, paper);
+        apply_paper(member, paper);
     else if (strcmp(text, "off") != 0) {
         snprintf(valid, TEXT_SIZE, "valid: off, ");
         db_registry_names(db_published, valid, TEXT_SIZE);
@@ -240,21 +240,21 @@ static int parse_published(const struct setting *self, void *member, const char 
 }
 
 static int is_published(const struct db_settings *settings, const struct db_component *paper) {
-    struct db_settings theirs = *settings;
-    char own[TEXT_SIZE];
-    char text[TEXT_SIZE];
-    publish(&theirs, paper);
-    for (const Downbeat_parameter *p = setting_from(paper->described.parameters); p->name != NULL;
-         p = setting_from(p + 1)) {
-        format_setting(find_setting(p->name), settings, own);
-        format_setting(find_setting(p->name), &theirs, text);
-        if (strcmp(own, text) != 0)
+    struct db_settings published = *settings;
+    char current[TEXT_SIZE];
+    char expected[TEXT_SIZE];
+    apply_paper(&published, paper);
+    for (const Downbeat_parameter *p = next_setting(paper->described.parameters); p->name != NULL;
+         p = next_setting(p + 1)) {
+        format_setting(find_setting(p->name), settings, current);
+        format_setting(find_setting(p->name), &published, expected);
+        if (strcmp(current, expected) != 0)
             return 0;
     }
     return 1;
 }
 
-/* Nothing is kept: the paper whose settings are in force, whoever set them. */
+/* The paper whose settings are all in force; there is no member for it. */
 static void format_published(const struct setting *self, const void *member, char *text) {
     const void *const *paper = db_published;
     (void)self;
@@ -265,7 +265,7 @@ static void format_published(const struct setting *self, const void *member, cha
 
 #define SETTING(NAME, KIND, ...)                                                                                       \
     &(const struct setting) { .key = #NAME, .parse = parse_##KIND, .format = format_##KIND, __VA_ARGS__ }
-#define IN(MEMBER) .place = offsetof(struct db_settings, MEMBER)
+#define IN(MEMBER) .offset = offsetof(struct db_settings, MEMBER)
 
 static const char *const off[] = {"off", NULL};
 static const char *const share_words[] = {"never", "verified", NULL};
@@ -285,7 +285,7 @@ static const void *const settings_registry[] = {
     SETTING(max_skew, number, IN(max_skew), .scale = 1.0, .high = 0.1),
     SETTING(max_wander, number, IN(max_wander), .scale = 1.0, .high = 0.1),
     SETTING(validation, validation, IN(validation)),
-    SETTING(published, published, .place = 0, .first = 1),
+    SETTING(published, published, .offset = 0, .first = 1),
     NULL,
 };
 
@@ -296,7 +296,7 @@ static void list_keys(char text[TEXT_SIZE]) {
     db_registry_names(settings_registry, text, TEXT_SIZE);
 }
 
-/* "DOWNBEAT_MAX_AGE" is key "max_age". */
+/* Variable "DOWNBEAT_MAX_AGE" has key "max_age". */
 static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
     const char *name = variable + strlen(PREFIX);
     size_t length = 0;
@@ -309,7 +309,7 @@ static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
 
 static int has_prefix(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
-/* Reads the variables of settings that are `first`, or of the others. */
+/* Reads the variables of the settings whose `first` has this value. */
 static int read_variables(struct db_settings *settings, int first, struct db_reason *reason) {
     char key[TEXT_SIZE];
     char valid[TEXT_SIZE];
@@ -347,8 +347,8 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
         .max_error_ns = 5e3,
         .target_error_ns = 0.0,
         .flag_error_ns = 0.0,
-        .max_skew = 650e-6,   /* two oscillators of +-300 ppm (Hoefler 2008, section 2.2), and some */
-        .max_wander = 0.2e-6, /* what is not slow: DB_MAX_RAMP comes on top */
+        .max_skew = 650e-6,   /* two oscillators of +-300 ppm (Hoefler 2008, section 2.2), and a margin */
+        .max_wander = 0.2e-6, /* abrupt changes; DB_MAX_RAMP is added for slow ones */
     };
     db_validation_parse(&settings->validation, "off");
     char ignored[DOWNBEAT_MAX_MESSAGE];
@@ -370,9 +370,9 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
         char value[TEXT_SIZE];
         char valid[TEXT_SIZE];
         int length;
-        int found;
+        int exists;
         DB_TRY(MPI_Info_get_nthkey(info, i % count, key));
-        DB_TRY(MPI_Info_get_valuelen(info, key, &length, &found));
+        DB_TRY(MPI_Info_get_valuelen(info, key, &length, &exists));
         const struct setting *setting = find_setting(key);
         if (setting == NULL) {
             list_keys(valid);
@@ -380,10 +380,10 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
         }
         if (setting->first != (i < count))
             continue;
-        if (length >= TEXT_SIZE) /* MPI_Info_get would cut it off */
+        if (length >= TEXT_SIZE) /* MPI_Info_get would truncate it */
             return db_explain(reason, MPI_ERR_INFO_VALUE,
                               "info key %s: the value is too long; valid: at most %d characters", key, TEXT_SIZE - 1);
-        DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &found));
+        DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &exists));
         if (parse_setting(setting, &changed, value, valid) != 0)
             return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s cannot be '%s'; %s", key, value, valid);
     }
@@ -401,7 +401,7 @@ static int64_t hash_settings(const struct db_settings *settings) {
     return (int64_t)value;
 }
 
-/* Collective, where settings differ: finds the first that is not process 0's. */
+/* If settings differ: names the first one that is not process 0's. Collective. */
 static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
     struct db_reason reason = {""};
     int rank;
@@ -409,15 +409,15 @@ static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
     DB_TRY(MPI_Comm_rank(comm, &rank));
     for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
         const struct setting *setting = *entry;
-        char own[TEXT_SIZE];
-        char theirs[TEXT_SIZE];
-        format_setting(setting, settings, own);
-        strcpy(theirs, own);
-        DB_TRY(MPI_Bcast(theirs, TEXT_SIZE, MPI_CHAR, 0, comm));
-        if (code == MPI_SUCCESS && strcmp(own, theirs) != 0)
+        char local[TEXT_SIZE];
+        char root[TEXT_SIZE];
+        format_setting(setting, settings, local);
+        strcpy(root, local);
+        DB_TRY(MPI_Bcast(root, TEXT_SIZE, MPI_CHAR, 0, comm));
+        if (code == MPI_SUCCESS && strcmp(local, root) != 0)
             code = db_explain(&reason, MPI_ERR_ARG,
                               "setting %s is '%.200s' on rank %d and '%.200s' on rank 0; give all ranks the same",
-                              setting->key, own, rank, theirs);
+                              setting->key, local, rank, root);
     }
     return db_agree_on_error(comm, code, &reason);
 }
@@ -428,13 +428,13 @@ int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const str
         struct db_alike domain;
         struct db_alike identity;
         int64_t failed;
-    } most = {db_alike(hash_settings(&offer->settings)), offer->domain, offer->identity, code != MPI_SUCCESS};
-    DB_TRY(db_allreduce(comm, &most, sizeof most / sizeof(int64_t), MPI_INT64_T, MPI_MAX));
-    offer->domain = most.domain;
-    offer->identity = most.identity;
-    if (most.failed)
+    } maxima = {db_alike(hash_settings(&offer->settings)), offer->domain, offer->identity, code != MPI_SUCCESS};
+    DB_TRY(db_allreduce(comm, &maxima, sizeof maxima / sizeof(int64_t), MPI_INT64_T, MPI_MAX));
+    offer->domain = maxima.domain;
+    offer->identity = maxima.identity;
+    if (maxima.failed)
         return db_agree_on_error(comm, code, reason);
-    return db_are_alike(&most.settings) ? MPI_SUCCESS : name_difference(comm, &offer->settings);
+    return db_are_alike(&maxima.settings) ? MPI_SUCCESS : name_difference(comm, &offer->settings);
 }
 
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info) {

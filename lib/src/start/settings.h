@@ -1,4 +1,4 @@
-/* The settings of a communicator: one table of keys serves MPI_Info, the environment and MPIX_Harmonize_get_info. */
+/* The settings of a communicator. One table of keys serves MPI_Info, the environment and MPIX_Harmonize_get_info. */
 #ifndef DOWNBEAT_SETTINGS_H
 #define DOWNBEAT_SETTINGS_H
 
@@ -16,40 +16,41 @@
 #define DB_TOLERANCE_AUTO (-1)
 
 struct db_settings {
-    const struct db_clock_type *clock; /* NULL: the default, tsc where it is invariant, else monotonic_raw */
+    const struct db_clock_type *clock; /* NULL: the default, tsc if it is invariant, else monotonic_raw */
     struct db_scheme sync;
-    int share; /* processes verified to share a clock are synchronized as one */
+    int share; /* 1: processes that are verified to share a clock are synchronized as one */
     struct db_validation validation;
     int transport; /* enum db_transport_kind */
     const struct db_slack_type *slack;
-    int64_t slack_ns;     /* from decision to deadline where it is fixed, else 0 */
-    int64_t tolerance_ns; /* DB_TOLERANCE_AUTO: follows from what the clocks can be known to */
-    double max_age_ns;    /* 0: follows from scheme and slack, as the next two */
+    int64_t slack_ns;     /* a fixed slack; 0 if the slack is not fixed */
+    int64_t tolerance_ns; /* DB_TOLERANCE_AUTO: follows from the accuracy of the clocks */
+    double max_age_ns;    /* 0: automatic, also the times below (db_settings_thresholds) */
     double max_error_ns;
     double target_error_ns;
-    double flag_error_ns; /* a process whose expected error is above has flag 0 */
-    double max_skew;      /* relative, as max_wander */
+    double flag_error_ns; /* expected error above which a process's flag is 0 */
+    double max_skew;      /* relative, like max_wander */
     double max_wander;
 };
 
-/* Thresholds that follow from the settings; infinite where they do not matter. */
+/* Thresholds that follow from the settings; infinite if they do not apply. */
 struct db_thresholds {
-    int64_t tolerance_ns;   /* by which a process may leave late with a flag of 1 */
-    double max_age_ns;      /* the age at which clocks are synchronized again */
-    double target_error_ns; /* the expected error above which they are */
-    double flag_error_ns;   /* the expected error above which a process's flag is 0 ... */
-    double trust_ns;        /* ... and the age of the last comparison, whatever error is expected */
+    int64_t tolerance_ns;   /* largest lateness with a flag of 1 */
+    double max_age_ns;      /* age of the last synchronization at which the next one is due */
+    double target_error_ns; /* expected error above which a synchronization is due */
+    double flag_error_ns;   /* expected error above which a process's flag is 0 */
+    double trust_ns;        /* age of the last synchronization above which a process's flag is 0 */
 };
 
-/* Built-in defaults, changed by the environment variables DOWNBEAT_*. Returns MPI_ERR_ARG and the reason if a variable
- * is unknown or has a bad value. */
+/* The defaults, overridden by the environment variables DOWNBEAT_*. Returns MPI_ERR_ARG and the reason if a variable is
+ * unknown or its value is not valid. */
 int db_settings_from_environment(struct db_settings *settings, struct db_reason *reason);
 
 /* Applies all keys of `info`, or none. Returns MPI_ERR_INFO_KEY or MPI_ERR_INFO_VALUE and the reason if a key is
- * unknown or has a bad value. */
+ * unknown or its value is not valid. */
 int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db_reason *reason);
 
-/* A number of each process and its complement: their maxima fit together only if all processes have the same. */
+/* A number and its complement, for a test of equality by one MPI_MAX: the maxima are complements only if all processes
+ * have the same number. */
 struct db_alike {
     int64_t value;
     int64_t complement;
@@ -59,26 +60,27 @@ static inline struct db_alike db_alike(int64_t value) {
     return (struct db_alike){.value = value, .complement = ~value};
 }
 
-static inline int db_are_alike(const struct db_alike *most) { return most->value == ~most->complement; }
+static inline int db_are_alike(const struct db_alike *maxima) { return maxima->value == ~maxima->complement; }
 
-/* All processes must have these before any goes on: the same settings, and a clock. */
+/* Settings and clock that a process proposes; all processes must agree before they are put into force. */
 struct db_offer {
     struct db_settings settings;
     struct db_clock clock;
-    struct db_alike domain; /* of the clock, 0 if it is unknown; maxima once all have agreed */
+    struct db_alike domain; /* the clock's domain, 0 if unknown; after db_settings_agree the maxima */
     struct db_alike identity;
 };
 
-/* As db_agree_on_error, and whether all processes have the same settings. If not, all return MPI_ERR_ARG, and a process
- * that differs from process 0 names the first such setting. One collective operation if all is well. */
+/* db_agree_on_error, and a check that all processes have the same settings. If not, all return MPI_ERR_ARG, and a
+ * process that differs from process 0 prints the first such setting. Costs one collective operation if there is no
+ * error. */
 int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const struct db_reason *reason);
 
-/* `automatic_ns`: the tolerance where the settings leave it open. */
+/* The thresholds of these settings. `automatic_ns`: the tolerance if the setting is DB_TOLERANCE_AUTO. */
 #define DB_DEFAULT_TOLERANCE_NS 500
 struct db_thresholds db_settings_thresholds(const struct db_settings *settings, int processes, int domains,
                                             int64_t automatic_ns);
 
-/* Creates an info object with every key and its value; settings->clock must be known. */
+/* Creates an info object with every key and its value; settings->clock must not be NULL. */
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info);
 
 #endif

@@ -1,9 +1,8 @@
-/* The slack of least cost. The lag of a process is the time from the decision to the moment at which it is ready to
- * wait; the largest lag of a call decides whether a slack would have been enough. But the longer the wait, the more
- * often the kernel takes a processor away during it. With F the distribution of the largest lag, C the time that a call
- * costs without its slack, and h the late exits per ns of waiting, a valid call costs (C + s) (1 + h s) / F(s): a
- * longer wait for all, which may be in vain, against a repeated call. The slack is the s of least cost over a window of
- * calls, so it grows with the lags and shrinks again. */
+/* The slack of least cost. The lag of a process is the time from the decision until it is ready to wait; a slack
+ * suffices if it is at least the largest lag of the call. But the longer the wait, the more often the kernel preempts a
+ * process during it. With F the distribution function of the largest lag, C the duration of a call without its slack,
+ * and h the rate of late exits per ns of waiting, a valid call costs (C + s) (1 + h s) / F(s). The slack is the s of
+ * least cost over a window of calls, so it follows the lags up and down. */
 #include "start/slack.h"
 
 #include "base/error.h"
@@ -12,38 +11,39 @@
 
 #include <math.h>
 
-/* Added to the chosen lag. The cost is flat around its minimum, so take the side with fewer repeated calls. Lags vary
- * as they are long. Choice, which depends on the machine; half and twice, with lags of messages: same. */
+/* Margin above the optimal lag: the cost is flat around its minimum, and longer slacks repeat fewer calls. It is a
+ * share of the lag, within limits. Choice; depends on the machine; half and twice, with lags of messages: same. */
 #define MARGIN_SHARE 0.25
-#define LEAST_MARGIN_NS 25.0
-#define MOST_MARGIN_NS 250.0
-/* No slack is longer than REACH times what the last valid call needed, and GROWTH more after each miss since then.
- * Source of GROWTH: Schuchart 2023, Alg. 1, line 15, which never takes that back. REACH: choice; half and twice: same.
- */
+#define MIN_MARGIN_NS 25.0
+#define MAX_MARGIN_NS 250.0
+/* Limit of the slack: REACH times what the last call in time needed, times GROWTH for each miss since then. Source of
+ * GROWTH: Schuchart 2023, Alg. 1, line 15, where the growth is permanent. REACH: choice; half and twice: same. */
 #define REACH 16
 #define GROWTH 1.5
-/* Shorter steps of a clock are the time that it takes to read it. Derivation: below the 238 ns of MPICH's MPI_Wtime,
- * above the 20 to 100 ns of a reading. */
+/* A clock is coarse if its step is at least this long; shorter steps are the cost of a reading. Derivation: below the
+ * 238 ns of MPICH's MPI_Wtime, above the 20 to 100 ns of a reading. */
 #define LEAST_STEP_NS 200.0
-/* The first slack: this multiple of the usual lag of the trial rounds, or this long without any. A program that makes a
- * single call loses everything if it is late. Measurement: first_rejected_percent of make bench, 0.2 to 0.8 %. Half and
- * twice: same. FIRST_NS: choice, where every trial round was interrupted; half and twice: same. */
+/* The first slack: FIRST_REACH times the median lag of the trial rounds, because a program that makes a single call
+ * loses everything if it is late. Measurement: first_rejected_percent of make bench, 0.2 to 0.8 %. Half and twice:
+ * same. FIRST_NS if every trial round was interrupted: choice; half and twice: same. */
 #define FIRST_REACH 8
 #define FIRST_NS 30000
-/* The least cost moves slowly, and computing it costs. Choice; half and twice: same. */
+/* Calls between two computations of the least cost, which are expensive while it changes slowly. Choice; half and
+ * twice: same. */
 #define COMPUTE_EVERY 32
 #define MISS_DECAY 0.9
-/* Above this, two misses in short succession, the last calls count more than the window, which counts as WINDOW_CALLS
- * of them. Choice; half and twice: same. */
+/* Beyond this weight of recent misses, i.e. two in short succession, the latest calls count more than the window, which
+ * then counts as WINDOW_CALLS of them. Choice; half and twice: same. */
 #define BURST_MISSES 1.5
 #define WINDOW_CALLS (DB_SLACK_RECENT / 4.0)
-/* Weight of a call in the smoothed C and h. Choice: twice COMPUTE_EVERY; half and twice: same. A call counts for at
- * most LONG_REST times the usual, or a pause of the application would pass for the price of a repeated call. */
+/* Weight of a call in the exponential averages of C and h. Choice: twice COMPUTE_EVERY; half and twice: same. The
+ * duration of a call is limited to LONG_REST times the average, so that a pause of the application does not count as
+ * the cost of a call. */
 #define WEIGHT (1.0 / (2.0 * COMPUTE_EVERY))
 #define LONG_REST 4.0
 
-/* Lags are kept in bins, 16 for each power of two, up to 2 s. Derivation: a lag is known to 6 %, less than a slack's
- * margin, and recorded in a few ns. */
+/* Histogram of lags: 16 bins per power of two, up to 2 s. Derivation: a resolution of 6 %, finer than a slack's margin;
+ * recording takes a few ns. */
 #define BINS_PER_OCTAVE 16
 
 static int bin_of(int64_t lag_ns) {
@@ -54,7 +54,7 @@ static int bin_of(int64_t lag_ns) {
     return octave * BINS_PER_OCTAVE + (int)(lag >> octave);
 }
 
-/* The longest lag of a bin. */
+/* Largest lag of a bin. */
 static int64_t longest_of(int bin) {
     if (bin < BINS_PER_OCTAVE)
         return bin;
@@ -73,13 +73,13 @@ static void insert(struct db_slack_lags *lags, int64_t lag_ns) {
     lags->next = (lags->next + 1) % DB_SLACK_WINDOW;
 }
 
-/* The cost of a valid call with that slack, which a share of the calls meets. */
+/* Cost of a valid call, up to a factor, with a slack that covers this share of the calls. */
 static double cost(const struct db_slack_lags *lags, double slack_ns, double share) {
     double waited_ns = lags->waited_ns > 1.0 ? lags->waited_ns : 1.0;
     return (lags->rest_ns + slack_ns) * (1.0 + lags->late / waited_ns * slack_ns) / share;
 }
 
-/* The lag of least cost. */
+/* The bin of least cost. */
 static int least_cost(const struct db_slack_lags *lags) {
     double least = INFINITY;
     int best = 0;
@@ -101,7 +101,7 @@ static int recent(const struct db_slack_lags *lags, int back) {
     return lags->window[(lags->next - back + DB_SLACK_WINDOW) % DB_SLACK_WINDOW];
 }
 
-/* Calls, among the latest and in the window, that this slack would have covered, weighted. */
+/* Weighted number of calls, in the window and among the latest, whose lag is at most that of the bin. */
 static double share_of(const struct db_slack_lags *lags, int bin) {
     int count = 0;
     for (int i = 0; i <= bin; ++i)
@@ -112,7 +112,7 @@ static double share_of(const struct db_slack_lags *lags, int bin) {
     return share;
 }
 
-/* The lag of least cost among the last calls, if that is more than `least_bin`. */
+/* The bin of least cost among the latest calls, if it is above `least_bin`, else `least_bin`. */
 static int recent_least_cost(const struct db_slack_lags *lags, int least_bin) {
     int best = least_bin;
     double least = cost(lags, (double)longest_of(least_bin), share_of(lags, least_bin));
@@ -127,7 +127,7 @@ static int recent_least_cost(const struct db_slack_lags *lags, int least_bin) {
     return best;
 }
 
-/* The lag at which half of those known are no longer. */
+/* Median lag. */
 static int64_t median(const struct db_slack_lags *lags) {
     int bin = 0;
     for (int count = lags->bins[0]; 2 * count < lags->count; count += lags->bins[bin])
@@ -135,16 +135,16 @@ static int64_t median(const struct db_slack_lags *lags) {
     return longest_of(bin);
 }
 
-/* A lag, and what is added to it. */
+/* A lag plus its margin. */
 static double with_margin(const struct db_slack_lags *lags, int64_t lag_ns) {
-    double margin_ns = fmax(LEAST_MARGIN_NS, lags->step_ns) + MARGIN_SHARE * (double)lag_ns;
-    return (double)lag_ns + fmin(margin_ns, fmax(MOST_MARGIN_NS, lags->step_ns));
+    double margin_ns = fmax(MIN_MARGIN_NS, lags->step_ns) + MARGIN_SHARE * (double)lag_ns;
+    return (double)lag_ns + fmin(margin_ns, fmax(MAX_MARGIN_NS, lags->step_ns));
 }
 
-/* Just below a step of a coarse clock: decisions are read at a step, and processes leave at one. */
-static int64_t slack_of(const struct db_slack_lags *lags, double wanted_ns) {
+/* With a coarse clock, just below a multiple of its step: decisions are read at a step, and waits end at one. */
+static int64_t slack_of(const struct db_slack_lags *lags, double optimal_ns) {
     double step_ns = lags->step_ns;
-    return llrint(step_ns > 0.0 ? ceil(wanted_ns / step_ns) * step_ns - DB_ROUNDING_NS : wanted_ns);
+    return llrint(step_ns > 0.0 ? ceil(optimal_ns / step_ns) * step_ns - DB_ROUNDING_NS : optimal_ns);
 }
 
 static void observe(struct db_slack *slack, const struct db_slack_call *call) {
@@ -158,7 +158,7 @@ static void observe(struct db_slack *slack, const struct db_slack_call *call) {
     lags->rest_ns += WEIGHT * (rest - lags->rest_ns);
 
     int missed = call->lag_ns > call->given_ns;
-    if (!missed) { /* else not all have waited */
+    if (!missed) { /* after a miss some processes did not wait */
         lags->waited_ns += WEIGHT * ((double)call->given_ns - lags->waited_ns);
         lags->late += WEIGHT * (call->late - lags->late);
     }
@@ -178,7 +178,7 @@ static void adapt(struct db_slack *slack) {
         bin = recent_least_cost(lags, bin);
     lags->slack_ns = slack_of(lags, fmin(with_margin(lags, longest_of(bin)), lags->limit_ns));
     lags->since_computed = 0;
-    lags->missed = lags->misses > BURST_MISSES; /* until the burst is over */
+    lags->missed = lags->misses > BURST_MISSES; /* compute in every call until the burst is over */
 }
 
 static int64_t next(const struct db_slack *slack) { return slack->lags.slack_ns; }
@@ -192,7 +192,7 @@ static int begin(struct db_state *state) {
     lags->step_ns = step_ns >= LEAST_STEP_NS ? step_ns : 0.0;
     lags->limit_ns = lags->count > 0 ? FIRST_REACH * with_margin(lags, median(lags)) : FIRST_NS;
     lags->slack_ns = slack_of(lags, lags->limit_ns);
-    lags->since_computed = 0; /* until the first call is known */
+    lags->since_computed = 0; /* nothing to compute before the first call */
     return MPI_SUCCESS;
 }
 

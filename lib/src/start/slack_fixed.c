@@ -1,4 +1,4 @@
-/* A slack that the user has chosen: the setting is its time, so it has no name to be chosen by. */
+/* A fixed slack. The value of setting `slack` is its time, so it is not in the registry of names. */
 #include "start/slack.h"
 
 #include "start/trial.h"

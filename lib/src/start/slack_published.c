@@ -1,6 +1,6 @@
-/* MPIX_Harmonize as published (Schuchart 2023, section 5.2, Alg. 1): after a miss the slack grows by half, for good,
- * and the clocks are synchronized; they are also synchronized once they are older than 1.0 s, however wide their bound
- * is; the flag is decided before the wait. Here to be measured against, beside the default.
+/* MPIX_Harmonize as published (Schuchart 2023, section 5.2, Alg. 1), for comparison with the default: after a miss the
+ * slack grows by half, permanently, and the clocks are synchronized; they are also synchronized once they are older
+ * than 1.0 s, regardless of the error bound; the flag is decided before the wait.
  *
  * Where algorithm, text and the authors' code (github.com/devreal/mpix-harmonize) differ:
  *
@@ -21,31 +21,31 @@
 
 #include <math.h>
 
-/* Source: the authors' code, see above; factor and age: Schuchart 2023, Alg. 1, lines 15 and 7. */
+/* Source: the first two, the authors' code, see above; the others, Schuchart 2023, Alg. 1, lines 15 and 7. */
 #define FIRST_BROADCASTS 20
 #define FIRST_FACTOR 2.0
 #define MISS_FACTOR 1.5
 #define AGE_NS 1e9
-/* The slack never shrinks, and integers overflow. Derivation: the largest fixed slack (settings.c). */
+/* Limit of the slack, which never shrinks and would overflow. Derivation: the largest fixed slack (settings.c). */
 #define LONGEST_NS 3600e9
 
 static int begin(struct db_state *state) {
     int64_t mean_ns = 0;
     DB_TRY(db_trial_broadcasts(state, FIRST_BROADCASTS, &mean_ns));
-    /* A coarse clock may measure 0 on a single process, and 0 could not grow. */
+    /* At least 1 ns: with a coarse clock a single process may measure 0, which could not grow. */
     if (state->rank == 0)
         state->slack->growing.slack_ns = fmax(1.0, FIRST_FACTOR * (double)mean_ns);
     return MPI_SUCCESS;
 }
 
-/* Ignore a miss from before this slack was in force. */
+/* Ignores a miss from before this slack was in force. */
 static int judge(struct db_slack *slack, int missed) {
     struct db_slack_growing *growing = &slack->growing;
-    int own = missed && growing->begun;
+    int counts = missed && growing->begun;
     growing->begun = 1;
-    if (own)
+    if (counts)
         growing->slack_ns = fmin(MISS_FACTOR * growing->slack_ns, LONGEST_NS);
-    return own;
+    return counts;
 }
 
 static int64_t next(const struct db_slack *slack) { return (int64_t)slack->growing.slack_ns; }

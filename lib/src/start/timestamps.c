@@ -5,29 +5,29 @@
 
 #define NS 1e-9
 
-/* One end of a connection. */
-struct connection {
+/* One side of a pair of processes that exchange timestamps. */
+struct exchange_side {
     const struct db_state *state;
     struct db_asker end;
     int asking;
 };
 
-static int in_group(int rank, const struct db_state *state) { return rank >= 0 && rank < state->size; }
+static int is_rank(int rank, const struct db_state *state) { return rank >= 0 && rank < state->size; }
 
-static int begin_exchanges(struct connection *connection, MPI_Comm comm, int asker, int answerer, int timeline) {
+static int begin_exchanges(struct exchange_side *exchange_side, MPI_Comm comm, int asker, int answerer, int timeline) {
     struct db_state *state;
     DB_TRY(db_state_find(comm, &state));
-    if (!in_group(asker, state) || !in_group(answerer, state) || asker == answerer ||
+    if (!is_rank(asker, state) || !is_rank(answerer, state) || asker == answerer ||
         (state->rank != asker && state->rank != answerer))
         return MPI_ERR_RANK;
     if (timeline != DOWNBEAT_LOCAL && timeline != DOWNBEAT_GLOBAL)
         return MPI_ERR_ARG;
-    connection->state = state;
-    connection->asking = state->rank == asker;
-    connection->end.channel = &state->channel;
-    connection->end.peer = connection->asking ? answerer : asker;
-    connection->end.timeline.clock = &state->clocks.clock;
-    connection->end.timeline.map = timeline == DOWNBEAT_GLOBAL ? &state->clocks.map : &state->clocks.local;
+    exchange_side->state = state;
+    exchange_side->asking = state->rank == asker;
+    exchange_side->end.channel = &state->channel;
+    exchange_side->end.peer = exchange_side->asking ? answerer : asker;
+    exchange_side->end.timeline.clock = &state->clocks.clock;
+    exchange_side->end.timeline.map = timeline == DOWNBEAT_GLOBAL ? &state->clocks.map : &state->clocks.local;
     return MPI_SUCCESS;
 }
 
@@ -45,27 +45,27 @@ static int record(const struct db_asker *end, int count, Downbeat_exchange *exch
 }
 
 int Downbeat_record(MPI_Comm comm, int asker, int answerer, int timeline, int count, Downbeat_exchange *exchanges) {
-    struct connection connection;
+    struct exchange_side exchange_side;
     DB_TRY(db_check_mpi("Downbeat_record"));
-    int code = begin_exchanges(&connection, comm, asker, answerer, timeline);
-    if (code == MPI_SUCCESS && (count < 1 || (connection.asking && exchanges == NULL)))
+    int code = begin_exchanges(&exchange_side, comm, asker, answerer, timeline);
+    if (code == MPI_SUCCESS && (count < 1 || (exchange_side.asking && exchanges == NULL)))
         code = MPI_ERR_ARG;
     if (code == MPI_SUCCESS)
-        code = connection.asking ? record(&connection.end, count, exchanges) : answer(&connection.end);
+        code = exchange_side.asking ? record(&exchange_side.end, count, exchanges) : answer(&exchange_side.end);
     return db_raise(comm, code);
 }
 
-static int measure_offset(const struct connection *connection, const struct db_node *estimator,
-                          Downbeat_offset *found) {
-    const struct db_asker *end = &connection->end;
-    double skew = connection->state->settings.max_skew + 2.0 * connection->state->clocks.local_rate_error;
+static int measure_offset(const struct exchange_side *exchange_side, const struct db_node *estimator,
+                          Downbeat_offset *result) {
+    const struct db_asker *end = &exchange_side->end;
+    double skew = exchange_side->state->settings.max_skew + 2.0 * exchange_side->state->clocks.local_rate_error;
     struct db_pair pair = {0};
     struct db_offset offset;
     struct db_timeline_error error;
     DB_TRY(db_exchange_begin(end));
     DB_TRY(db_offset_measure(estimator, end, &pair, &offset));
     DB_TRY(db_exchange_stop(end, &error));
-    *found = (Downbeat_offset){
+    *result = (Downbeat_offset){
         .offset = offset.offset_ns * NS,
         .bound = (db_offset_bound(&offset) + skew * offset.duration_ns + end->timeline.clock->resolution_ns +
                   DB_ROUNDING_NS) *
@@ -78,37 +78,37 @@ static int measure_offset(const struct connection *connection, const struct db_n
     return MPI_SUCCESS;
 }
 
-/* Lets the answerer go. */
+/* Ends the exchanges without any, to release the answerer. */
 static int decline(const struct db_asker *end) {
     struct db_timeline_error error;
     DB_TRY(db_exchange_begin(end));
     return db_exchange_stop(end, &error);
 }
 
-/* The asker's part: an estimator that is not valid must not leave the answerer waiting. */
-static int ask(const struct connection *connection, const char *estimator, Downbeat_offset *found) {
+/* The asker's side. If the estimator is not valid, it must release the answerer. */
+static int ask(const struct exchange_side *exchange_side, const char *estimator, Downbeat_offset *result) {
     struct db_scheme chosen;
     struct db_reason reason;
     char message[DOWNBEAT_MAX_MESSAGE];
     const char *text = estimator != NULL ? estimator : "skampi";
-    if (found == NULL || db_scheme_parse(&chosen, "offset", text, message) != 0) {
+    if (result == NULL || db_scheme_parse(&chosen, "offset", text, message) != 0) {
         int code = MPI_ERR_ARG;
-        if (found != NULL) {
+        if (result != NULL) {
             code = -db_explain(&reason, code, "estimator '%s': %s", text, message);
             db_print_error(reason.text);
         }
-        DB_TRY(decline(&connection->end));
+        DB_TRY(decline(&exchange_side->end));
         return code;
     }
-    return measure_offset(connection, &chosen.nodes[0], found);
+    return measure_offset(exchange_side, &chosen.nodes[0], result);
 }
 
 int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const char *estimator,
-                     Downbeat_offset *found) {
-    struct connection connection;
+                     Downbeat_offset *result) {
+    struct exchange_side exchange_side;
     DB_TRY(db_check_mpi("Downbeat_measure"));
-    int code = begin_exchanges(&connection, comm, asker, answerer, timeline);
+    int code = begin_exchanges(&exchange_side, comm, asker, answerer, timeline);
     if (code == MPI_SUCCESS)
-        code = connection.asking ? ask(&connection, estimator, found) : answer(&connection.end);
+        code = exchange_side.asking ? ask(&exchange_side, estimator, result) : answer(&exchange_side.end);
     return db_raise(comm, code);
 }

@@ -2,16 +2,16 @@
 
 #include <math.h>
 
-/* An automatic tolerance doubles, once or several times, after this many synchronizations in a row that leave a larger
- * expected error than it needs, and halves after this many that would do for half of it with a margin. Choice; half and
- * twice: same, but that a tolerance settles that much sooner or later. */
+/* An automatic tolerance doubles, once or several times, after WIDENING_SYNCS consecutive synchronizations whose
+ * expected error is too large for it, and halves after NARROWING_SYNCS whose expected error is small enough for half of
+ * it, with a margin. Choice; half and twice: same, except that a tolerance settles sooner or later. */
 #define WIDENING_SYNCS 8
 #define NARROWING_SYNCS (2 * WIDENING_SYNCS)
 #define MARGIN 0.8
-/* Choice: no network needs it; it ends the doubling where an error is infinite. Half and twice do the same. */
-#define MOST_TOLERANCE_NS 1e9
+/* Ends the doubling if the error is infinite. Choice: more than any network needs; half and twice: same. */
+#define MAX_TOLERANCE_NS 1e9
 
-/* Prints once, where the tolerance is fixed, at which error the clocks of this network stay. */
+/* Prints once, if the tolerance is fixed, the expected error that remains on this network. */
 static void print_error_once(struct db_state *state, double error_ns) {
     struct db_reason reason;
     struct db_tolerance *tolerance = &state->tolerance;
@@ -29,14 +29,14 @@ static void print_error_once(struct db_state *state, double error_ns) {
 
 int64_t db_tolerance_next(struct db_state *state, double error_ns) {
     struct db_tolerance *tolerance = &state->tolerance;
-    double most_ns = state->thresholds.flag_error_ns;
+    double limit_ns = state->thresholds.flag_error_ns;
     int64_t tolerance_ns = state->thresholds.tolerance_ns;
     if (state->settings.flag_error_ns > 0.0)
         return tolerance_ns;
     tolerance->least_ns = tolerance->streak > 0 ? fmin(tolerance->least_ns, error_ns) : error_ns;
-    if (error_ns > most_ns)
+    if (error_ns > limit_ns)
         tolerance->streak = tolerance->streak > 0 ? tolerance->streak + 1 : 1;
-    else if (error_ns < MARGIN * most_ns / 2.0)
+    else if (error_ns < MARGIN * limit_ns / 2.0)
         tolerance->streak = tolerance->streak < 0 ? tolerance->streak - 1 : -1;
     else
         tolerance->streak = 0;
@@ -46,8 +46,8 @@ int64_t db_tolerance_next(struct db_state *state, double error_ns) {
     }
     if (tolerance->streak >= WIDENING_SYNCS) {
         tolerance->streak = 0;
-        while (tolerance->least_ns > most_ns && (double)tolerance_ns < MOST_TOLERANCE_NS) {
-            most_ns *= 2.0;
+        while (tolerance->least_ns > limit_ns && (double)tolerance_ns < MAX_TOLERANCE_NS) {
+            limit_ns *= 2.0;
             tolerance_ns *= 2;
         }
     } else if (tolerance->streak <= -NARROWING_SYNCS && tolerance_ns > DB_DEFAULT_TOLERANCE_NS) {

@@ -2,17 +2,19 @@
 
 #include "start/decision.h"
 
-/* The first are slow. Of the other 15, the median is the basis of the first slack. Choice; half and twice: same. */
+/* Trial rounds: the first COLD_ROUNDS are slow and do not count; the median of the other 15 is the basis of the first
+ * slack. Choice; half and twice: same. */
 #define COLD_ROUNDS 4
 #define ROUNDS 19
-/* The first are slow, but not slower: in a longer one, a process had no processor. Choice: connections are made in less
- * than 5 ms. Half and twice: same. */
-#define COLD_SHARE 5
+/* In a round longer than this multiple of `longest_ns` a process was descheduled, and the trial ends. Choice:
+ * connections are set up in less than 5 ms; half and twice: same. */
+#define LONG_ROUND 5
 
-/* Process 0 observes the largest lag of the round before, which lasted so long. Returns whether another is to follow.
+/* On process 0: passes the largest lag of the last round to the slack controller. Returns 1 if another round follows.
  */
 static int observe_round(struct db_state *state, int round, int64_t lag_ns, double lasted_ns, int64_t longest_ns) {
-    if (round > 0 && lasted_ns > (double)(COLD_SHARE * longest_ns)) /* for the first all wait until all are there */
+    if (round > 0 &&
+        lasted_ns > (double)(LONG_ROUND * longest_ns)) /* the first round waits for the last process to come */
         return 0;
     if (round <= COLD_ROUNDS)
         return 1;
@@ -55,6 +57,6 @@ int db_trial_broadcasts(struct db_state *state, int count, int64_t *mean_ns) {
         DB_TRY(db_broadcast(&state->channel, &word, 1));
         ticks += db_clock_read(&state->clocks.clock) - begin;
     }
-    int64_t mine = llrint((double)ticks * state->clocks.clock.ns_per_tick / count);
-    return db_reduce_max(&state->channel, &mine, mean_ns, 1);
+    int64_t local_ns = llrint((double)ticks * state->clocks.clock.ns_per_tick / count);
+    return db_reduce_max(&state->channel, &local_ns, mean_ns, 1);
 }

@@ -1,23 +1,23 @@
-/* MPIX_Harmonize_true_error, Downbeat_true_offset: true values, known only with the validation clock. */
+/* MPIX_Harmonize_true_error and Downbeat_true_offset: true values, known only with the validation clock. */
 #include "start/prepare.h"
 #include <downbeat/clock.h>
 
 #include <string.h>
 
-/* All processes must be able to read one true time: the clock below their validation clocks. */
+/* Sets `shared` to 1 if all processes read the same true time, the inner clock of their validation clocks. */
 static int share_true_time(const struct db_state *state, int *shared) {
     char identity[DB_IDENTITY_SIZE] = "";
-    const char *mine = "";
+    const char *local = "";
     if (db_validation_wraps(&state->clocks.clock))
-        mine = db_validation_true_identity(&state->clocks.clock);
-    strncpy(identity, mine, sizeof identity - 1);
+        local = db_validation_true_identity(&state->clocks.clock);
+    strncpy(identity, local, sizeof identity - 1);
     DB_TRY(MPI_Bcast(identity, sizeof identity, MPI_CHAR, 0, state->channel.comm));
-    int same = mine[0] != '\0' && strcmp(identity, mine) == 0;
+    int same = local[0] != '\0' && strcmp(identity, local) == 0;
     return MPI_Allreduce(&same, shared, 1, MPI_INT, MPI_MIN, state->channel.comm);
 }
 
-/* The reading of a process's clock, in ns with fractions, when the true clock reads `true_ticks`. */
-static double shown_at(const struct db_state *state, const struct db_clock_map *map, int64_t true_ticks) {
+/* The time of this process's clock, ns, when the true clock reads `true_ticks`. */
+static double time_at(const struct db_state *state, const struct db_clock_map *map, int64_t true_ticks) {
     double local = db_validation_at(&state->clocks.clock, true_ticks);
     return (local - (double)map->ticks) * map->ns_per_tick + (double)map->global_ns;
 }
@@ -31,10 +31,10 @@ static int true_offset(struct db_state *state, const struct db_clock_map *map, d
         return MPI_ERR_OTHER;
     int64_t true_ticks = db_validation_true_ticks(&state->clocks.clock);
     DB_TRY(MPI_Bcast(&true_ticks, 1, MPI_INT64_T, 0, state->channel.comm));
-    double mine = shown_at(state, map, true_ticks);
-    double reference = mine;
-    DB_TRY(MPI_Bcast(&reference, 1, MPI_DOUBLE, 0, state->channel.comm));
-    *offset = (mine - reference) * 1e-9;
+    double local_ns = time_at(state, map, true_ticks);
+    double reference_ns = local_ns;
+    DB_TRY(MPI_Bcast(&reference_ns, 1, MPI_DOUBLE, 0, state->channel.comm));
+    *offset = (local_ns - reference_ns) * 1e-9;
     return MPI_SUCCESS;
 }
 
