@@ -280,18 +280,10 @@ static struct filter mean_over(const struct evidence *evidence, const struct fil
  * and twice: same. */
 #define GATE_TURN 5.0
 #define GATE_RESET 8.0
-/* A frequency that changed late in the interval since the last offset is off by more than the mean over it. Choice: it
- * changed in the last quarter; half and twice: same. */
-#define TURNED_RATE 4.0
 
 /* Time constant of forgetting of the log-likelihoods, since a path or an oscillator may change. Choice; half and twice:
  * same. */
 #define REMEMBERED_NS 60e9
-/* Innovations count in a likelihood up to GATE_TURN. After a jump a log-likelihood falls by at most
- * JUMP_LOG_LIKELIHOOD, a factor of 12: one jump is a clock that was set and no evidence about the path; repeated jumps
- * are evidence. Choice; half and twice: same. */
-#define LARGEST_INNOVATION GATE_TURN
-#define JUMP_LOG_LIKELIHOOD 2.5
 
 /* The innovation's absolute value if it is beyond the gate of `deviations`, else 0. */
 static double beyond_gate(const struct forecast *forecast, double offset, double variance, double deviations) {
@@ -326,8 +318,8 @@ static void check_last(struct db_history *history, double skew, double resolutio
         const struct forecast forecast = forecast_of(&filters[i]);
         double expected = forecast.variance + variance_of(&evidence, &hypotheses[i], before);
         double innovation = last->offset_ns - forecast.offset;
-        log_likelihoods[i] =
-            -(log(expected) + fmin(innovation * innovation / expected, LARGEST_INNOVATION * LARGEST_INNOVATION)) / 2.0;
+        /* Limited by the gate: a clock that was set is no evidence about the path. */
+        log_likelihoods[i] = -(log(expected) + fmin(innovation * innovation / expected, GATE_TURN * GATE_TURN)) / 2.0;
         best = fmax(best, log_likelihoods[i]);
     }
     struct forecast widest = forecast_of(&filters[DB_WALKS - 1]);
@@ -337,16 +329,14 @@ static void check_last(struct db_history *history, double skew, double resolutio
     double hidden = evidence.shortest_ns / (4.0 * GATE_RESET);
     widest.variance += fmin(moving, hidden * hidden);
     usual.variance += moving;
-    int jumped = beyond_gate(&widest, last->offset_ns, variance, GATE_RESET) > 0.0;
     for (int i = 0; i < evidence.hypotheses; ++i)
         history->likelihoods[i] =
-            history->likelihoods[i] * (float)exp(-after / REMEMBERED_NS) -
-            (float)fmin(best - log_likelihoods[i], jumped ? JUMP_LOG_LIKELIHOOD : (double)INFINITY);
-    if (jumped) {
+            history->likelihoods[i] * (float)exp(-after / REMEMBERED_NS) - (float)(best - log_likelihoods[i]);
+    if (beyond_gate(&widest, last->offset_ns, variance, GATE_RESET) > 0.0) {
         history->points[0] = *last;
         history->count = 1;
     } else {
-        last->turn = TURNED_RATE * beyond_gate(&usual, last->offset_ns, variance, GATE_TURN) / fmax(1.0, after);
+        last->turn = beyond_gate(&usual, last->offset_ns, variance, GATE_TURN) / fmax(1.0, after);
     }
 }
 

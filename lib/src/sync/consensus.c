@@ -27,8 +27,6 @@ static double median(const double values[], int count) {
  * keeps all of the common part, and sum(s^2) of the independent part. Derivation: of the variance of a difference of
  * two similar clocks, half is of either. */
 #define COMMON 0.5
-/* Added to the biweight of a rate, so that the weights never add up to 0. Choice; half and twice: same. */
-#define LEAST_TRUST 0.01
 /* Added to the variance of a rate, (1e-12)^2, so that a variance of 0 has a finite weight. Choice: no oscillator is
  * known better; half and twice: same. */
 #define LEAST_RATE_VARIANCE 1e-24
@@ -99,7 +97,7 @@ static void find_rate(const struct db_opinion opinions[], int count, const struc
     for (int i = 0; i <= count; ++i) {
         const struct db_uncertainty *before = &weighing->priors[i];
         /* Inverse variance: an oscillator whose rate is still unknown hardly counts. */
-        double weight = (LEAST_TRUST + weighing->trusted[i]) / (LEAST_RATE_VARIANCE + weighing->errors[i].rate);
+        double weight = weighing->trusted[i] / (LEAST_RATE_VARIANCE + weighing->errors[i].rate);
         double share = weighing->shares[i];
         rate += weight * opinions[i].map.ns_per_tick;
         sum += weight;
