@@ -1,4 +1,4 @@
-/* The collectives: every function of the table, in C. */
+/* Wrappers of the collectives: every function of the table, in C. */
 #include "clocks.h"
 #include "collectives.h"
 #include "completion.h"
@@ -8,8 +8,8 @@
 #include "recorded_call.h"
 #include "starts.h"
 
-/* Stores are few, and come after the timestamp: those of the operation may still be on their way, and a program that
- * measures would wait for them here. */
+/* The timestamp comes first, and stores are few: the operation's stores may still be pending, and further ones would
+ * delay a program that measures. */
 static void call_leave(struct call *call, int code) {
     if (call->row != NULL || call->sample != NULL)
         call->exit = recording_ticks();
@@ -19,11 +19,11 @@ static void call_leave(struct call *call, int code) {
         *call->sample = call->exit;
     if (code == MPI_SUCCESS)
         call_complete(call);
-    if (call->comm->everyone && settings.sync_every > 0.0)
+    if (call->comm->is_world && settings.sync_every > 0.0)
         clocks_after_collective();
 }
 
-/* The end of the call that starts a nonblocking collective; `code` is MPI's. */
+/* Ends the call that starts a nonblocking collective; `code` is MPI's error code. */
 static void call_started(struct call *call, int code, const MPI_Request *request) {
     int64_t now = recording_ticks();
     frame_leave(call->frame);
@@ -40,23 +40,23 @@ static void call_started(struct call *call, int code, const MPI_Request *request
         completion_expect(*request, call);
 }
 
-/* Of the call that makes a persistent one. */
+/* Ends the call that initializes a persistent collective. */
 static void call_initialized(struct call *call, int code, const MPI_Request *request, int root) {
     frame_leave(call->frame);
     if (code == MPI_SUCCESS)
         completion_expect_persistent(*request, call, root);
 }
 
-/* --- what the table's `bytes` are made of */
+/* --- functions in the table's `bytes` */
 
 static inline int64_t bytes_of(int64_t count, MPI_Datatype datatype) {
     MPI_Count size = 0;
-    if (count <= 0) /* the type may be anything then */
+    if (count <= 0) /* the datatype may be invalid then */
         return 0;
     return PMPI_Type_size_x(datatype, &size) == MPI_SUCCESS && size != MPI_UNDEFINED ? count * (int64_t)size : -1;
 }
 
-/* On intercommunicators the arguments do not matter on every process. */
+/* On intercommunicators the arguments are not significant on every process. */
 static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
     return root >= 0 ? bytes_of(count, datatype) : -1;
 }
@@ -77,7 +77,7 @@ static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
 #define EXPAND(...) __VA_ARGS__
 #define OPERATION_NAME(name) OPERATION_##name
 
-/* Parameters that the three forms add, and the function's end. */
+/* Wrappers of the three forms. */
 #define DEFINE_BLOCKING(Function, name, parameters, arguments, bytes, root)                                            \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
@@ -133,13 +133,14 @@ static inline int64_t rooted(int root, int64_t count, MPI_Datatype datatype) {
 #define PERSISTENT_C(Name, name, parameters, arguments, bytes, root)                                                   \
     BOTH(DEFINE_PERSISTENT, Name##_init_c, name, parameters, arguments, bytes, root)
 
-/* MPI_Barrier alone may become another thing. Switched off, it takes part where others have a common start. */
+/* MPI_Barrier may be replaced by a harmonized one. While recording is switched off, a process still takes part in the
+ * other processes' harmonized barriers. */
 static int quiet_barrier(struct call *call, __typeof__(MPI_Barrier) *real, uintptr_t frame) {
     frame_enter(frame);
     int code = MPI_SUCCESS;
-    int together = starts_agree(call, 0, &code);
+    int harmonized = starts_agree(call, 0, &code);
     if (code == MPI_SUCCESS)
-        code = together ? starts_barrier(call) : real(call->comm->handle);
+        code = harmonized ? starts_barrier(call) : real(call->comm->handle);
     frame_leave(frame);
     return code;
 }
@@ -149,14 +150,14 @@ static inline int barrier(__typeof__(MPI_Barrier) *real, MPI_Comm comm, uintptr_
     if (!call_begin(&call, frame, OPERATION_barrier, KIND_BLOCKING, comm, address))
         return call.comm != NULL && settings.harmonize ? quiet_barrier(&call, real, frame) : real(comm);
     int code = MPI_SUCCESS;
-    int together = 0;
-    int wanted = settings.harmonize && (settings.any_caller || in_executable(call.address));
+    int harmonized = 0;
+    int requested = settings.harmonize && (settings.any_caller || in_executable(call.address));
     call_enter(&call, 0, NO_ROOT);
     if (settings.harmonize)
-        together = starts_agree(&call, wanted, &code);
+        harmonized = starts_agree(&call, requested, &code);
     if (code == MPI_SUCCESS)
-        code = together ? starts_barrier(&call) : real(comm);
-    if (together && wanted)
+        code = harmonized ? starts_barrier(&call) : real(comm);
+    if (harmonized && requested)
         starts_left(&call, code);
     else
         call_leave(&call, code);

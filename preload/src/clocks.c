@@ -1,4 +1,5 @@
-/* The clocks of all processes: synchronized in MPI_Init and MPI_Finalize, and between them if asked. */
+/* The clocks of all processes: synchronized in MPI_Init and MPI_Finalize, and in between with
+ * DOWNBEAT_PRELOAD_SYNC_EVERY. */
 #define _GNU_SOURCE
 #include "clocks.h"
 
@@ -11,32 +12,32 @@
 #include <time.h>
 
 /* A duplicate of MPI_COMM_WORLD; its global clock is that of the trace. */
-static MPI_Comm everyone = MPI_COMM_NULL;
+static MPI_Comm world = MPI_COMM_NULL;
 static int rank;
 
-/* Between synchronizations processes count their collectives, which is the same number on all; when they have counted
- * to `due`, process 0 decides. */
+/* All processes have the same count of collectives since the beginning; when it reaches `due`, process 0 decides about
+ * a synchronization. */
 static int64_t counted;
 static int64_t due;
-static int64_t decided_at; /* `counted` */
-static int64_t decided;    /* ticks */
-static int64_t synchronized;
+static int64_t decided_at;   /* `counted` at the last decision */
+static int64_t decided;      /* time of the last decision, ticks */
+static int64_t synchronized; /* time of the last synchronization, ticks */
 #define FIRST_DUE 16
 
 static void set_clock(const Downbeat_clock *clock) {
     MPI_Info info;
     char name[TRACE_CLOCK_SIZE] = "";
     char wander[64] = "";
-    int found = 0;
-    if (MPIX_Harmonize_get_info(everyone, &info) == MPI_SUCCESS) {
-        PMPI_Info_get(info, "clock", sizeof name - 1, name, &found);
-        PMPI_Info_get(info, "max_wander", sizeof wander - 1, wander, &found);
+    int exists = 0;
+    if (MPIX_Harmonize_get_info(world, &info) == MPI_SUCCESS) {
+        PMPI_Info_get(info, "clock", sizeof name - 1, name, &exists);
+        PMPI_Info_get(info, "max_wander", sizeof wander - 1, wander, &exists);
         PMPI_Info_free(&info);
     }
     recording_set_clock(clock, name, strtod(wander, NULL));
 }
 
-/* The narrowest of a few readings: any of them may be interrupted. */
+/* The narrowest of several readings: any of them may be interrupted. */
 static struct trace_reading read_system_clock(clockid_t id) {
     struct trace_reading best = {.width = INT64_MAX};
     for (int i = 0; i < 20; ++i) {
@@ -68,19 +69,19 @@ static void add_map(const Downbeat_clock *clock) {
 }
 
 static int take_map(Downbeat_clock *clock) {
-    int code = MPIX_Harmonize_sync(everyone);
-    return code == MPI_SUCCESS ? Downbeat_get_clock(everyone, clock) : code;
+    int code = MPIX_Harmonize_sync(world);
+    return code == MPI_SUCCESS ? Downbeat_get_clock(world, clock) : code;
 }
 
 int clocks_begin(void) {
     Downbeat_clock clock;
     FRAME(frame);
     frame_enter(frame);
-    int code = PMPI_Comm_dup(MPI_COMM_WORLD, &everyone);
+    int code = PMPI_Comm_dup(MPI_COMM_WORLD, &world);
     if (code == MPI_SUCCESS)
         code = take_map(&clock);
     if (code == MPI_SUCCESS) {
-        PMPI_Comm_rank(everyone, &rank);
+        PMPI_Comm_rank(world, &rank);
         set_clock(&clock);
         add_map(&clock);
         decided = synchronized = recording_ticks();
@@ -104,19 +105,19 @@ void clocks_end(void) {
     clocks_synchronize();
     FRAME(frame);
     frame_enter(frame);
-    PMPI_Comm_free(&everyone);
+    PMPI_Comm_free(&world);
     frame_leave(frame);
 }
 
-/* On process 0: whether it is time, and after how many collectives to ask again. */
+/* On process 0. words[0]: 1 if a synchronization is due; words[1]: number of collectives until the next decision. */
 static void decide_due(int64_t words[2]) {
     int64_t now = recording_ticks();
     double tick = recording_tick_ns() * 1e-9;
-    double each = (double)(now - decided) * tick / (double)(counted - decided_at);
+    double per_call = (double)(now - decided) * tick / (double)(counted - decided_at);
     double waited = (double)(now - synchronized) * tick;
     words[0] = waited >= settings.sync_every;
-    double rest = words[0] ? settings.sync_every : settings.sync_every - waited;
-    double calls = each > 0.0 ? rest / each : 1.0;
+    double remaining = words[0] ? settings.sync_every : settings.sync_every - waited;
+    double calls = per_call > 0.0 ? remaining / per_call : 1.0;
     words[1] = calls < 1.0 ? 1 : calls > 1e9 ? 1000000000 : (int64_t)calls + 1;
     decided = now;
     decided_at = counted;
@@ -130,7 +131,7 @@ void clocks_after_collective(void) {
     frame_enter(frame);
     if (rank == 0)
         decide_due(words);
-    int code = PMPI_Bcast(words, 2, MPI_INT64_T, 0, everyone);
+    int code = PMPI_Bcast(words, 2, MPI_INT64_T, 0, world);
     frame_leave(frame);
     if (code != MPI_SUCCESS)
         return;
@@ -139,9 +140,9 @@ void clocks_after_collective(void) {
     due = counted + words[1];
 }
 
-/* --- for `downbeat timebase`, a program that does nothing but these */
+/* --- for `downbeat timebase`, a program that makes only these calls */
 
-/* Begins MPI and the recording. Returns the number of processes, or -1. */
+/* Initializes MPI and the recording. Returns the number of processes, or -1. */
 int downbeat_preload_begin(void) {
     int size = -1;
     if (MPI_Init(NULL, NULL) == MPI_SUCCESS && begun)
@@ -149,22 +150,22 @@ int downbeat_preload_begin(void) {
     return size;
 }
 
-/* Collective: process 0 says whether there is another sample of the clocks, which is taken then; the last one is taken
- * in MPI_Finalize. The others look some times a second until `seconds` are over, which disturbs no program beside them.
- * Returns what process 0 said, or -1. */
+/* Process 0 broadcasts `more`: 1 for another sample of the clocks, which is then taken; the last one is taken in
+ * MPI_Finalize. The others poll 10 times a second until `seconds` have passed, so that they hardly disturb other
+ * programs. Returns process 0's `more`, or -1. Collective. */
 int downbeat_preload_sample(int more, double seconds) {
     MPI_Request request;
     int done = 0;
     FRAME(frame);
     frame_enter(frame);
     int64_t begin = recording_ticks();
-    int code = PMPI_Ibcast(&more, 1, MPI_INT, 0, everyone, &request);
+    int code = PMPI_Ibcast(&more, 1, MPI_INT, 0, world, &request);
     while (code == MPI_SUCCESS) {
         code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (done)
             break;
-        double rest = seconds - (double)(recording_ticks() - begin) * recording_tick_ns() * 1e-9;
-        struct timespec nap = {.tv_nsec = rest > 0.1 ? 100000000 : 1000000};
+        double remaining = seconds - (double)(recording_ticks() - begin) * recording_tick_ns() * 1e-9;
+        struct timespec nap = {.tv_nsec = remaining > 0.1 ? 100000000 : 1000000};
         nanosleep(&nap, NULL);
     }
     frame_leave(frame);

@@ -2,11 +2,11 @@
  *
  *     X(Name, name, (parameters), (arguments), bytes, root)
  *
- * and stands for MPI_Name, MPI_Iname and MPI_Name_init. C is the type of counts, D that of displacements, so that one
- * table also serves the functions whose names end in _c. `bytes` is what is known of a call from its arguments, for
- * this process: the bytes that it contributes; with gather, scatter, allgather and alltoall those of one block, as the
- * OSU Micro-Benchmarks count; `peers` is the number of blocks. -1: not known. `root` is what the program gives. COMM
- * is the struct comm of the communicator, in a function that a row becomes; there, SUM and EACH add up counts. */
+ * and generates MPI_Name, MPI_Iname and MPI_Name_init. C is the type of counts, D that of displacements, so that one
+ * table also serves the functions whose names end in _c. `bytes` is the number of bytes that this process contributes,
+ * from the arguments of the call; with gather, scatter, allgather and alltoall those of one block, as in the OSU
+ * Micro-Benchmarks; `peers` is the number of blocks. -1: unknown. `root` is the root argument. COMM is the struct comm
+ * of the communicator in the generated function; SUM and EACH add up counts there. */
 #ifndef DOWNBEAT_PRELOAD_COLLECTIVES_H
 #define DOWNBEAT_PRELOAD_COLLECTIVES_H
 
@@ -106,7 +106,7 @@
        void *recvbuf, const C recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm),  \
       (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm), -1, NO_ROOT)
 
-/* The numbers that stand for operations in files. */
+/* Numbers of operations in files. */
 #define OPERATION_NUMBER(Name, name, parameters, arguments, bytes, root) OPERATION_##name,
 enum operation { BARRIER(OPERATION_NUMBER) COLLECTIVES(OPERATION_NUMBER, int, int, ) OPERATIONS };
 

@@ -1,6 +1,6 @@
-/* Communicators: which one is which on all processes, without a message. MPI orders what is made from one communicator
- * on all of its processes, even if other threads make others meanwhile. So each has the identity of its parent, and is
- * counted among the parent's. */
+/* Identities of communicators, which are the same on all processes without communication. The creation of communicators
+ * from one parent has the same order on all its processes, even if other threads create others concurrently. So an
+ * identity is a hash of the parent's identity and the number of the child. */
 #define _GNU_SOURCE
 #include "communicators.h"
 
@@ -18,11 +18,11 @@
 #define CACHED 8 /* per thread */
 #define BUCKETS 1024
 
-/* How many communicators were made of what a key stands for. */
+/* Number of communicators that were created with the same key. */
 struct count {
     struct count *next;
     uint64_t key;
-    uint64_t made;
+    uint64_t created;
 };
 
 struct cached {
@@ -37,7 +37,7 @@ static int world_size;
 static struct count *counts[BUCKETS];
 static pthread_mutex_t lock = LOCK;
 static pthread_mutex_t counts_lock = LOCK;
-/* Rises whenever a communicator is freed: what threads have cached is void then. */
+/* Incremented whenever a communicator is freed, which invalidates the threads' caches. */
 static _Atomic uint64_t generation = 1;
 PER_THREAD struct cached cache[CACHED];
 
@@ -75,9 +75,9 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 
 /* The processes of a group. */
 struct members {
-    uint64_t hash; /* of the ranks in MPI_COMM_WORLD, in the group's order */
-    int lowest;    /* of these ranks; INT_MAX: there is none */
-    int outside;   /* number of processes without one */
+    uint64_t hash; /* hash of the ranks in MPI_COMM_WORLD, in the group's order */
+    int lowest;    /* lowest of these ranks; INT_MAX: none */
+    int outside;   /* number of processes outside MPI_COMM_WORLD */
 };
 
 static struct members members_of(MPI_Group group) {
@@ -103,7 +103,7 @@ static struct members members_of(MPI_Group group) {
 
 static uint64_t hash_group(MPI_Group group) { return members_of(group).hash; }
 
-/* The number of the next communicator of a key. */
+/* Number of communicators created with this key so far; counts the next one. */
 static uint64_t next_of(uint64_t key) {
     pthread_mutex_lock(&counts_lock);
     struct count **link = &counts[key % BUCKETS];
@@ -114,19 +114,19 @@ static uint64_t next_of(uint64_t key) {
     uint64_t number = 0;
     if (*link != NULL) {
         (*link)->key = key;
-        number = (*link)->made++;
+        number = (*link)->created++;
     }
     pthread_mutex_unlock(&counts_lock);
     return number;
 }
 
-/* What the file has room for of a name; one that is longer ends with "...", so that it is not taken for another one. */
+/* Copies a name to the file; a longer one is truncated and ends with "...", to distinguish it from others. */
 static void keep_name(struct trace_communicator *entry, const char *name) {
     static const char more[] = "...";
     const size_t room = sizeof entry->name;
     const size_t length = strnlen(name, room);
     size_t kept = length < room ? length : room - sizeof more;
-    while (length == room && kept > 0 && ((unsigned char)name[kept] & 0xc0) == 0x80) /* within a character */
+    while (length == room && kept > 0 && ((unsigned char)name[kept] & 0xc0) == 0x80) /* not within a UTF-8 character */
         --kept;
     memset(entry->name, 0, room);
     memcpy(entry->name, name, kept);
@@ -134,7 +134,7 @@ static void keep_name(struct trace_communicator *entry, const char *name) {
         memcpy(entry->name + kept, more, sizeof more);
 }
 
-/* Fills in the record of a communicator. `origin` is what all processes know of how it was made; 0: nothing. */
+/* Sets the data of a communicator. `origin`: see communicators_made. */
 static void describe(struct comm *comm, uint64_t origin) {
     struct trace_communicator entry = {.name = ""};
     char name[MPI_MAX_OBJECT_NAME] = "";
@@ -146,38 +146,38 @@ static void describe(struct comm *comm, uint64_t origin) {
     PMPI_Comm_test_inter(comm->handle, &comm->inter);
     comm->peers = comm->size;
     PMPI_Comm_group(comm->handle, &group);
-    struct members own = members_of(group);
-    struct members all = own;
+    struct members local = members_of(group);
+    struct members members = local;
     PMPI_Group_compare(group, world_group, &relation);
     PMPI_Group_free(&group);
     if (comm->inter) {
         PMPI_Comm_remote_size(comm->handle, &comm->peers);
         PMPI_Comm_remote_group(comm->handle, &group);
-        all = members_of(group);
+        members = members_of(group);
         PMPI_Group_free(&group);
-        entry.second = all.lowest < own.lowest;
-        all.hash += own.hash; /* the same from both sides */
+        entry.second = members.lowest < local.lowest;
+        members.hash += local.hash; /* commutative: the same on both sides */
     }
-    comm->everyone = !comm->inter && relation != MPI_UNEQUAL;
-    if (origin == 0) /* the order in which a group's communicators are seen is all that is known */
-        origin = mix(all.hash, next_of(all.hash));
-    comm->identity = mix(origin, all.hash);
+    comm->is_world = !comm->inter && relation != MPI_UNEQUAL;
+    if (origin == 0) /* unknown creation: count the group's communicators in the order of their first calls */
+        origin = mix(members.hash, next_of(members.hash));
+    comm->identity = mix(origin, members.hash);
     entry.identity = comm->identity;
     entry.size = comm->size;
     entry.rank = comm->rank;
     entry.inter = comm->inter != 0;
-    entry.has_outside_members = all.outside > 0;
+    entry.has_outside_members = members.outside > 0;
     PMPI_Comm_get_name(comm->handle, name, &length);
     keep_name(&entry, name);
     comm->number = recording_add_communicator(&entry);
 }
 
-/* The record that is attached to a valid handle, attached if need be. */
+/* Finds or attaches the data of a valid handle. */
 static struct comm *attached_comm(MPI_Comm handle, uint64_t origin) {
     void *value = NULL;
     int attached = 0;
     pthread_mutex_lock(&lock);
-    PMPI_Comm_get_attr(handle, keyval, &value, &attached); /* another thread may have attached it meanwhile */
+    PMPI_Comm_get_attr(handle, keyval, &value, &attached); /* another thread may have attached it */
     struct comm *comm = attached ? value : calloc(1, sizeof *comm);
     if (!attached && comm != NULL) {
         comm->handle = handle;
@@ -188,7 +188,7 @@ static struct comm *attached_comm(MPI_Comm handle, uint64_t origin) {
     return comm;
 }
 
-/* No lock is held while the handle may be invalid: an error handler may leave this function. */
+/* Holds no lock while the handle may be invalid, since an error handler may leave this function by a jump. */
 __attribute__((noinline)) static struct comm *find_comm(MPI_Comm handle, uint64_t origin) {
     void *value = NULL;
     int attached = 0;
@@ -203,26 +203,26 @@ __attribute__((noinline)) static struct comm *find_comm(MPI_Comm handle, uint64_
 struct comm *communicators_made(MPI_Comm handle, uint64_t origin) {
     if (handle == MPI_COMM_NULL)
         return NULL;
-    struct cached *place = &cache[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % CACHED];
-    if (place->handle != handle || place->generation != generation || place->comm == NULL)
-        *place = (struct cached){handle, find_comm(handle, origin), generation};
-    return place->comm;
+    struct cached *entry = &cache[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % CACHED];
+    if (entry->handle != handle || entry->generation != generation || entry->comm == NULL)
+        *entry = (struct cached){handle, find_comm(handle, origin), generation};
+    return entry->comm;
 }
 
 struct comm *communicator_of(MPI_Comm handle) {
     return communicators_made(handle, 0);
 }
 
-/* --- where communicators are made */
+/* --- creation of communicators */
 
-/* The identity of the next communicator that is made from this one. A process that is not in the new one counts it,
- * too. */
+/* Also counts on processes that are not in the new communicator. */
 uint64_t communicators_child(MPI_Comm handle) {
     const struct comm *parent = communicator_of(handle);
     return parent != NULL ? mix(parent->identity, next_of(parent->identity)) : 0;
 }
 
-/* The same where only the members of a group make one, or two sides do: a tag distinguishes it from the next. */
+/* Origin of a communicator that only a group creates, or two groups: the tag of the call distinguishes concurrent ones.
+ */
 static uint64_t tagged(uint64_t key, int tag) {
     key = mix(key, (uint32_t)tag);
     return mix(key, next_of(key));
@@ -233,7 +233,7 @@ uint64_t communicators_child_of_group(MPI_Comm handle, MPI_Group group, int tag)
     return parent != NULL ? tagged(mix(parent->identity, hash_group(group)), tag) : 0;
 }
 
-/* No communicator has both sides: their groups, which only the new one has, and the tag. */
+/* No communicator contains both sides, so the key is a hash of their groups, which only the new communicator has. */
 uint64_t communicators_between_groups(MPI_Comm handle, int tag) {
     MPI_Group sides[2];
     if (handle == MPI_COMM_NULL)

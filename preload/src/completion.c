@@ -1,5 +1,5 @@
-/* Requests of nonblocking and persistent collectives: from the call to the completion that MPI_Wait or MPI_Test sees.
- */
+/* Requests of nonblocking and persistent collectives, from the call to their completion by MPI_Wait, MPI_Test and the
+ * like. */
 #define _GNU_SOURCE
 #include "completion.h"
 
@@ -13,34 +13,34 @@
 
 #define BUCKETS 4096
 
-/* A request. That of a nonblocking collective is here until its completion is seen, a persistent one until it is freed.
- * One call at a time has it: MPI forbids two threads to complete one request. */
+/* A request of the table: of a nonblocking collective until its completion, of a persistent one until it is freed. It
+ * belongs to one call at a time: MPI forbids two threads to complete the same request. */
 struct expected {
     struct expected *next;
     MPI_Request request;
     struct call call;
     int persistent;
-    enum { IDLE, STARTING, STARTED } round; /* of a persistent one */
-    int doubtful;                           /* a call that was to complete it failed, or was left: it may be gone */
+    enum { IDLE, STARTING, STARTED } round; /* of a persistent collective */
+    int doubtful;                           /* a completing call failed or was abandoned: the request may be complete */
     int root;
-    const MPI_Comm *made; /* the communicator of MPI_Comm_idup; else NULL */
+    const MPI_Comm *new_comm; /* the new communicator of MPI_Comm_idup; else NULL */
     uint64_t origin;
 };
 
 static struct expected *buckets[BUCKETS];
-static struct expected *spare;
-PER_THREAD struct expected *own_spare; /* one, which needs no lock */
-PER_THREAD struct expected *taken;     /* by the call that sees whether they are complete; in a list by `next` */
+static struct expected *spare;            /* free list */
+PER_THREAD struct expected *thread_spare; /* a free one of this thread, which needs no lock */
+PER_THREAD struct expected *taken;        /* list of the requests of this thread's current call */
 static int outstanding;
 static pthread_mutex_t lock = LOCK;
 PER_THREAD struct expected **scratch;
 PER_THREAD int scratch_size;
-PER_THREAD int owner; /* whether the end of this thread gives back what it owns */
-static pthread_key_t ends;
-static pthread_once_t ends_made = PTHREAD_ONCE_INIT;
-static int ends_known;
+PER_THREAD int owner; /* 1 if this thread's destructor will free its memory */
+static pthread_key_t thread_key;
+static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
+static int has_thread_key;
 
-/* Without threads there is nobody to wait for, and a lock costs as much as a timestamp. */
+/* Without concurrent threads no lock is needed, and a lock costs as much as a timestamp. */
 static void lock_requests(void) {
     if (recording_threaded)
         pthread_mutex_lock(&lock);
@@ -55,125 +55,125 @@ static struct expected **bucket_of(MPI_Request request) {
     return &buckets[((uint64_t)(uintptr_t)request * 0x9e3779b97f4a7c15U) >> 52];
 }
 
-/* After others with the same handle: MPI libraries give one handle to all operations that completed at once. Returns
- * what was in doubt with this handle, taken out: it is gone, as MPI gave its handle to another one. */
-static struct expected *link_last(struct expected *one) {
-    struct expected *gone = NULL;
-    struct expected **link = bucket_of(one->request);
+/* Inserts after others with the same handle: MPI libraries use one handle for all operations that complete immediately.
+ * Removes and returns doubtful requests with this handle, which are stale, since MPI has reused it. */
+static struct expected *link_last(struct expected *expected) {
+    struct expected *stale = NULL;
+    struct expected **link = bucket_of(expected->request);
     while (*link != NULL) {
-        struct expected *other = *link;
-        if (other->doubtful && !one->doubtful && other->request == one->request) {
-            *link = other->next;
-            other->next = gone;
-            gone = other;
+        struct expected *duplicate = *link;
+        if (duplicate->doubtful && !expected->doubtful && duplicate->request == expected->request) {
+            *link = duplicate->next;
+            duplicate->next = stale;
+            stale = duplicate;
         } else {
-            link = &other->next;
+            link = &duplicate->next;
         }
     }
-    one->next = NULL;
-    *link = one;
-    return gone;
+    expected->next = NULL;
+    *link = expected;
+    return stale;
 }
 
-static void drop(struct expected *one);
+static void drop(struct expected *expected);
 
 static void drop_all(struct expected *first) {
-    for (struct expected *one = first, *next; one != NULL; one = next) {
-        next = one->next;
-        drop(one);
+    for (struct expected *expected = first, *next; expected != NULL; expected = next) {
+        next = expected->next;
+        drop(expected);
     }
 }
 
-static void put_back(struct expected *one, int doubtful) {
-    if (one == NULL || one->persistent)
+static void put_back(struct expected *expected, int doubtful) {
+    if (expected == NULL || expected->persistent)
         return;
-    one->doubtful = doubtful;
+    expected->doubtful = doubtful;
     lock_requests();
-    struct expected *gone = link_last(one);
+    struct expected *stale = link_last(expected);
     unlock_requests();
-    drop_all(gone);
+    drop_all(stale);
 }
 
-/* The program calls again, so what this thread still has was taken by a call that was left without a return: it may be
- * complete or not. */
+/* Called when the program makes another call: requests that this thread still has belong to a call that was abandoned
+ * by a jump, and may be complete or not. */
 static void put_back_left(void) {
-    struct expected *one = taken;
+    struct expected *expected = taken;
     taken = NULL;
-    for (struct expected *next; one != NULL; one = next) {
-        next = one->next;
-        put_back(one, 1);
+    for (struct expected *next; expected != NULL; expected = next) {
+        next = expected->next;
+        put_back(expected, 1);
     }
 }
 
 static struct expected *remember(MPI_Request request, const struct call *call) {
     if (taken != NULL)
         put_back_left();
-    struct expected *one = own_spare;
-    struct expected *gone = NULL;
-    own_spare = NULL;
+    struct expected *expected = thread_spare;
+    struct expected *stale = NULL;
+    thread_spare = NULL;
     lock_requests();
-    if (one == NULL) {
-        one = spare;
-        if (one != NULL)
-            spare = one->next;
+    if (expected == NULL) {
+        expected = spare;
+        if (expected != NULL)
+            spare = expected->next;
         else
-            one = malloc(sizeof *one);
+            expected = malloc(sizeof *expected);
     }
-    if (one != NULL) {
-        one->request = request; /* field by field: clearing all of it takes as long as a timestamp */
-        one->call = *call;
-        one->persistent = 0;
-        one->round = IDLE;
-        one->doubtful = 0;
-        one->made = NULL;
-        gone = link_last(one);
+    if (expected != NULL) {
+        expected->request = request; /* field by field: clearing the structure takes as long as a timestamp */
+        expected->call = *call;
+        expected->persistent = 0;
+        expected->round = IDLE;
+        expected->doubtful = 0;
+        expected->new_comm = NULL;
+        stale = link_last(expected);
         RECORDING_ADD32(outstanding, 1);
     }
     unlock_requests();
-    drop_all(gone);
-    return one;
+    drop_all(stale);
+    return expected;
 }
 
 void completion_expect(MPI_Request request, const struct call *call) { remember(request, call); }
 
 void completion_expect_persistent(MPI_Request request, const struct call *call, int root) {
-    struct expected *one = remember(request, call);
-    if (one != NULL) {
-        one->root = root;
-        one->persistent = 1;
+    struct expected *expected = remember(request, call);
+    if (expected != NULL) {
+        expected->root = root;
+        expected->persistent = 1;
     }
 }
 
 void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle, uint64_t origin) {
-    struct expected *one = remember(request, &(struct call){.comm = NULL});
-    if (one != NULL) {
-        one->made = handle;
-        one->origin = origin;
+    struct expected *expected = remember(request, &(struct call){.comm = NULL});
+    if (expected != NULL) {
+        expected->new_comm = handle;
+        expected->origin = origin;
     }
 }
 
-/* Requests in doubt will not complete any more. */
+/* Drops doubtful requests of a freed communicator, which cannot complete any more. */
 void completion_forget(const struct comm *comm) {
-    struct expected *gone = NULL;
-    for (struct expected *one = taken; one != NULL; one = one->next)
-        if (one->call.comm == comm)
-            one->call.comm = NULL;
+    struct expected *stale = NULL;
+    for (struct expected *expected = taken; expected != NULL; expected = expected->next)
+        if (expected->call.comm == comm)
+            expected->call.comm = NULL;
     lock_requests();
     for (int i = 0; outstanding > 0 && i < BUCKETS; ++i)
         for (struct expected **link = &buckets[i]; *link != NULL;) {
-            struct expected *one = *link;
-            if (one->call.comm == comm && one->doubtful) {
-                *link = one->next;
-                one->next = gone;
-                gone = one;
+            struct expected *expected = *link;
+            if (expected->call.comm == comm && expected->doubtful) {
+                *link = expected->next;
+                expected->next = stale;
+                stale = expected;
                 continue;
             }
-            if (one->call.comm == comm)
-                one->call.comm = NULL;
-            link = &one->next;
+            if (expected->call.comm == comm)
+                expected->call.comm = NULL;
+            link = &expected->next;
         }
     unlock_requests();
-    drop_all(gone);
+    drop_all(stale);
 }
 
 static struct expected **find_link(MPI_Request request) {
@@ -183,86 +183,86 @@ static struct expected **find_link(MPI_Request request) {
     return link;
 }
 
-/* Takes a request out of the table, for the call that this thread is in; a persistent one stays there. NULL if it is
- * not ours. */
+/* Moves a request from the table to `taken`; a persistent one stays in the table. NULL if the request is not in the
+ * table. */
 static struct expected *take(MPI_Request request) {
     if (request == MPI_REQUEST_NULL)
         return NULL;
     lock_requests();
     struct expected **link = find_link(request);
-    struct expected *one = *link;
-    if (one != NULL && !one->persistent) {
-        *link = one->next;
-        one->next = taken;
-        taken = one;
+    struct expected *expected = *link;
+    if (expected != NULL && !expected->persistent) {
+        *link = expected->next;
+        expected->next = taken;
+        taken = expected;
     }
     unlock_requests();
-    return one;
+    return expected;
 }
 
 static struct expected *find_persistent(MPI_Request request) {
     if (request == MPI_REQUEST_NULL)
         return NULL;
     lock_requests();
-    struct expected *one = *find_link(request);
+    struct expected *expected = *find_link(request);
     unlock_requests();
-    return one != NULL && one->persistent ? one : NULL;
+    return expected != NULL && expected->persistent ? expected : NULL;
 }
 
-static void give_to_all(struct expected *one) {
+static void free_shared(struct expected *expected) {
     lock_requests();
-    one->next = spare;
-    spare = one;
+    expected->next = spare;
+    spare = expected;
     unlock_requests();
 }
 
-/* A program may start and end threads for years. */
+/* Programs may start and end threads for years. */
 static void end_thread(void *anything) {
     (void)anything;
-    if (own_spare != NULL)
-        give_to_all(own_spare);
+    if (thread_spare != NULL)
+        free_shared(thread_spare);
     free(scratch);
-    own_spare = NULL;
+    thread_spare = NULL;
     scratch = NULL;
     scratch_size = 0;
     owner = 0;
 }
 
-static void make_ends(void) { ends_known = pthread_key_create(&ends, end_thread) == 0; }
+static void make_thread_key(void) { has_thread_key = pthread_key_create(&thread_key, end_thread) == 0; }
 
 static int become_owner(void) {
-    pthread_once(&ends_made, make_ends);
-    owner = ends_known && pthread_setspecific(ends, &buckets) == 0; /* any pointer but NULL */
+    pthread_once(&thread_key_once, make_thread_key);
+    owner = has_thread_key && pthread_setspecific(thread_key, &buckets) == 0; /* any pointer except NULL */
     return owner;
 }
 
-/* Whether this thread may own something: its end will give it back. */
-static int may_own(void) { return owner || become_owner(); }
+/* True if this thread's destructor will free its memory. */
+static int can_own(void) { return owner || become_owner(); }
 
-static void give_back(struct expected *one) {
+static void free_request(struct expected *expected) {
     RECORDING_ADD32(outstanding, -1);
-    if (own_spare == NULL && may_own())
-        own_spare = one;
+    if (thread_spare == NULL && can_own())
+        thread_spare = expected;
     else
-        give_to_all(one);
+        free_shared(expected);
 }
 
-/* Its completion will not be seen. */
-static void drop(struct expected *one) {
-    if (one->call.row != NULL && (!one->persistent || one->round == STARTED))
-        recording_hold(one->call.row, -1);
-    give_back(one);
+/* Removes a request whose completion cannot be observed. */
+static void drop(struct expected *expected) {
+    if (expected->call.row != NULL && (!expected->persistent || expected->round == STARTED))
+        recording_hold(expected->call.row, -1);
+    free_request(expected);
 }
 
-/* The completion was seen at `now`, by a call that began at `begin` and saw that of so many collectives together: each
- * has its part of the time. */
-static void complete(struct expected *one, int64_t begin, int64_t now, int together) {
-    if (one == NULL)
+/* Completes a request at `now`, by a call that began at `begin` and completed `together` collectives, among which its
+ * time is divided. */
+static void complete(struct expected *expected, int64_t begin, int64_t now, int together) {
+    if (expected == NULL)
         return;
-    if (one->made != NULL) {
-        communicators_made(*one->made, one->origin);
-    } else if (!one->persistent || one->round == STARTED) {
-        struct call *call = &one->call;
+    if (expected->new_comm != NULL) {
+        communicators_made(*expected->new_comm, expected->origin);
+    } else if (!expected->persistent || expected->round == STARTED) {
+        struct call *call = &expected->call;
         call->exit = now;
         elsewhere = 0;
         if (call->row != NULL)
@@ -276,12 +276,12 @@ static void complete(struct expected *one, int64_t begin, int64_t now, int toget
             samples_complete(call->comm, &(struct sampled_operation){call->bytes, call->operation, call->kind},
                              call->entry, call->exit);
     }
-    one->round = IDLE;
-    if (!one->persistent)
-        give_back(one);
+    expected->round = IDLE;
+    if (!expected->persistent)
+        free_request(expected);
 }
 
-/* Whether any of ours may be among the requests of a call. */
+/* True if a call may complete a request of the table. */
 static inline int expecting(int program) {
     if (!program || !begun)
         return 0;
@@ -290,7 +290,7 @@ static inline int expecting(int program) {
     return __atomic_load_n(&outstanding, __ATOMIC_RELAXED) != 0;
 }
 
-/* Returns whether what the call has taken still is its own. */
+/* Returns 1 if the requests that the call has taken are still valid. */
 static int leave_expecting(uintptr_t frame) {
     if (!frame_leave(frame))
         return 0;
@@ -298,10 +298,10 @@ static int leave_expecting(uintptr_t frame) {
     return 1;
 }
 
-/* Takes out all of the requests; NULL where there is none. */
+/* Takes all requests of a call; NULL for those that are not in the table. Returns NULL if out of memory. */
 static struct expected **take_all(int requests, const MPI_Request *handles) {
     if (requests > scratch_size) {
-        struct expected **larger = may_own() ? realloc(scratch, (size_t)requests * sizeof *scratch) : NULL;
+        struct expected **larger = can_own() ? realloc(scratch, (size_t)requests * sizeof *scratch) : NULL;
         if (larger == NULL)
             return NULL;
         scratch = larger;
@@ -312,16 +312,16 @@ static struct expected **take_all(int requests, const MPI_Request *handles) {
     return scratch;
 }
 
-/* After a call that completes all of its requests, or none (`done`). */
-static void complete_all(int requests, struct expected **all, int64_t begin, int64_t now, int code, int done) {
+/* Ends a call that completes all of its requests (`done`) or none. */
+static void complete_all(int requests, struct expected **batch, int64_t begin, int64_t now, int code, int done) {
     int together = 0;
     for (int i = 0; i < requests; ++i)
-        together += all[i] != NULL;
+        together += batch[i] != NULL;
     for (int i = 0; i < requests; ++i)
         if (code == MPI_SUCCESS && done)
-            complete(all[i], begin, now, together);
+            complete(batch[i], begin, now, together);
         else
-            put_back(all[i], code != MPI_SUCCESS);
+            put_back(batch[i], code != MPI_SUCCESS);
 }
 
 #define ONE(Name, parameters, arguments, done)                                                                         \
@@ -329,15 +329,15 @@ static void complete_all(int requests, struct expected **all, int64_t begin, int
     int Name parameters {                                                                                              \
         FRAME(frame);                                                                                                  \
         int program = frame_enter(frame);                                                                              \
-        struct expected *one = expecting(program) ? take(*request) : NULL;                                             \
+        struct expected *expected = expecting(program) ? take(*request) : NULL;                                        \
         int64_t begin = timed_begin(program);                                                                          \
         int code = REAL(Name) arguments;                                                                               \
-        int own = leave_expecting(frame);                                                                              \
+        int valid = leave_expecting(frame);                                                                            \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
-        if (one != NULL && own && code == MPI_SUCCESS && (done))                                                       \
-            complete(one, begin, now, 1);                                                                              \
-        else if (one != NULL && own)                                                                                   \
-            put_back(one, code != MPI_SUCCESS);                                                                        \
+        if (expected != NULL && valid && code == MPI_SUCCESS && (done))                                                \
+            complete(expected, begin, now, 1);                                                                         \
+        else if (expected != NULL && valid)                                                                            \
+            put_back(expected, code != MPI_SUCCESS);                                                                   \
         return code;                                                                                                   \
     }
 
@@ -349,13 +349,13 @@ BOTH(ONE, Test, (MPI_Request * request, int *flag, MPI_Status *status), (request
     int Name parameters {                                                                                              \
         FRAME(frame);                                                                                                  \
         int program = frame_enter(frame);                                                                              \
-        struct expected **all = expecting(program) && count > 0 ? take_all(count, array_of_requests) : NULL;           \
+        struct expected **batch = expecting(program) && count > 0 ? take_all(count, array_of_requests) : NULL;         \
         int64_t begin = timed_begin(program);                                                                          \
         int code = REAL(Name) arguments;                                                                               \
-        int own = leave_expecting(frame);                                                                              \
+        int valid = leave_expecting(frame);                                                                            \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
-        if (all != NULL && own)                                                                                        \
-            complete_all(count, all, begin, now, code, done);                                                          \
+        if (batch != NULL && valid)                                                                                    \
+            complete_all(count, batch, begin, now, code, done);                                                        \
         return code;                                                                                                   \
     }
 
@@ -364,33 +364,33 @@ BOTH(ALL, Waitall, (int count, MPI_Request array_of_requests[], MPI_Status array
 BOTH(ALL, Testall, (int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]),
      (count, array_of_requests, flag, array_of_statuses), *flag)
 
-/* Completes the requests at `indices`, and puts the others back. */
-static void complete_some(int requests, struct expected **all, int64_t begin, int64_t now, int code, int found,
+/* Completes the requests at `indices`, and returns the others to the table. */
+static void complete_some(int requests, struct expected **batch, int64_t begin, int64_t now, int code, int outcount,
                           const int *indices) {
     int together = 0;
-    for (int i = 0; i < found; ++i)
-        together += all[indices[i]] != NULL;
-    for (int i = 0; i < found; ++i) {
-        complete(all[indices[i]], begin, now, together);
-        all[indices[i]] = NULL;
+    for (int i = 0; i < outcount; ++i)
+        together += batch[indices[i]] != NULL;
+    for (int i = 0; i < outcount; ++i) {
+        complete(batch[indices[i]], begin, now, together);
+        batch[indices[i]] = NULL;
     }
     for (int i = 0; i < requests; ++i)
-        put_back(all[i], code != MPI_SUCCESS);
+        put_back(batch[i], code != MPI_SUCCESS);
 }
 
-/* A call that completes some of its requests: `found` of them, at `indices`. */
-#define SOME(Name, parameters, arguments, found, indices)                                                              \
+/* Wrapper of a call that completes `outcount` of its requests, at `indices`. */
+#define SOME(Name, parameters, arguments, outcount, indices)                                                           \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
         FRAME(frame);                                                                                                  \
         int program = frame_enter(frame);                                                                              \
-        struct expected **all = expecting(program) && count > 0 ? take_all(count, array_of_requests) : NULL;           \
+        struct expected **batch = expecting(program) && count > 0 ? take_all(count, array_of_requests) : NULL;         \
         int64_t begin = timed_begin(program);                                                                          \
         int code = REAL(Name) arguments;                                                                               \
-        int own = leave_expecting(frame);                                                                              \
+        int valid = leave_expecting(frame);                                                                            \
         int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
-        if (all != NULL && own)                                                                                        \
-            complete_some(count, all, begin, now, code, code == MPI_SUCCESS ? found : 0, indices);                     \
+        if (batch != NULL && valid)                                                                                    \
+            complete_some(count, batch, begin, now, code, code == MPI_SUCCESS ? outcount : 0, indices);                \
         return code;                                                                                                   \
     }
 
@@ -399,22 +399,24 @@ BOTH(SOME, Waitany, (int count, MPI_Request array_of_requests[], int *index, MPI
 BOTH(SOME, Testany, (int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status),
      (count, array_of_requests, index, flag, status), *flag &&*index != MPI_UNDEFINED, index)
 BOTH(SOME, Waitsome,
-     (int count, MPI_Request array_of_requests[], int *found, int indices[], MPI_Status array_of_statuses[]),
-     (count, array_of_requests, found, indices, array_of_statuses), *found != MPI_UNDEFINED ? *found : 0, indices)
+     (int count, MPI_Request array_of_requests[], int *outcount, int indices[], MPI_Status array_of_statuses[]),
+     (count, array_of_requests, outcount, indices, array_of_statuses), *outcount != MPI_UNDEFINED ? *outcount : 0,
+     indices)
 BOTH(SOME, Testsome,
-     (int count, MPI_Request array_of_requests[], int *found, int indices[], MPI_Status array_of_statuses[]),
-     (count, array_of_requests, found, indices, array_of_statuses), *found != MPI_UNDEFINED ? *found : 0, indices)
+     (int count, MPI_Request array_of_requests[], int *outcount, int indices[], MPI_Status array_of_statuses[]),
+     (count, array_of_requests, outcount, indices, array_of_statuses), *outcount != MPI_UNDEFINED ? *outcount : 0,
+     indices)
 
-/* Takes a request out, also a persistent one. */
+/* Removes a request, also a persistent one. */
 static void forget_request(MPI_Request request) {
     lock_requests();
     struct expected **link = find_link(request);
-    struct expected *one = *link;
-    if (one != NULL)
-        *link = one->next;
+    struct expected *expected = *link;
+    if (expected != NULL)
+        *link = expected->next;
     unlock_requests();
-    if (one != NULL)
-        drop(one);
+    if (expected != NULL)
+        drop(expected);
 }
 
 #define FREE(Function, parameters)                                                                                     \
@@ -429,32 +431,33 @@ static void forget_request(MPI_Request request) {
     }
 BOTH(FREE, Request_free, (MPI_Request * request))
 
-/* A start of a persistent collective is a call of its own. */
+/* Begins a start of a persistent collective, which is recorded as a separate call. */
 static struct expected *begin_round(MPI_Request request) {
-    struct expected *one = find_persistent(request);
-    if (one == NULL)
+    struct expected *expected = find_persistent(request);
+    if (expected == NULL)
         return NULL;
-    ++one->call.round;
-    if (!active || one->call.comm == NULL)
+    ++expected->call.round;
+    if (!active || expected->call.comm == NULL)
         return NULL;
-    one->call.template = 0;
-    call_record(&one->call, one->call.bytes, one->root);
-    one->round = STARTING;
-    return one;
+    expected->call.template = 0;
+    call_record(&expected->call, expected->call.bytes, expected->root);
+    expected->round = STARTING;
+    return expected;
 }
 
-/* The call that started it returned at `now`, having started so many collectives together. */
-static void end_start(struct expected *one, int code, int64_t now, int together) {
-    one->round = code == MPI_SUCCESS ? STARTED : IDLE;
+/* Ends a start, by a call that returned at `now` and started `together` collectives, among which its time is divided.
+ */
+static void end_start(struct expected *expected, int code, int64_t now, int together) {
+    expected->round = code == MPI_SUCCESS ? STARTED : IDLE;
     if (code != MPI_SUCCESS)
         return;
     elsewhere = 0;
-    if (one->call.row != NULL) {
-        recording_hold(one->call.row, 1);
-        RECORDING_ADD(one->call.row->waits, (now - one->call.entry) / together);
+    if (expected->call.row != NULL) {
+        recording_hold(expected->call.row, 1);
+        RECORDING_ADD(expected->call.row->waits, (now - expected->call.entry) / together);
     }
-    if (one->call.record != NULL)
-        one->call.record->returned = now;
+    if (expected->call.record != NULL)
+        expected->call.record->returned = now;
 }
 
 static int begin_rounds(int count, const MPI_Request *requests) {
@@ -466,9 +469,9 @@ static int begin_rounds(int count, const MPI_Request *requests) {
 
 static void end_starts(int count, const MPI_Request *requests, int code, int64_t now, int together) {
     for (int i = 0; i < count && together > 0; ++i) {
-        struct expected *one = find_persistent(requests[i]);
-        if (one != NULL && one->round == STARTING)
-            end_start(one, code, now, together);
+        struct expected *expected = find_persistent(requests[i]);
+        if (expected != NULL && expected->round == STARTING)
+            end_start(expected, code, now, together);
     }
 }
 

@@ -4,11 +4,11 @@
 
 #include "recorded_call.h"
 
-/* Remembers that a request stands for a record. */
+/* Associates a request with a nonblocking or persistent call. */
 void completion_expect(MPI_Request request, const struct call *call);
 void completion_expect_persistent(MPI_Request request, const struct call *call, int root);
 
-/* Remembers that a communicator will be there. */
+/* Associates a request with the communicator that MPI_Comm_idup creates. */
 void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle, uint64_t origin);
 
 /* The communicator is freed. */

@@ -10,17 +10,17 @@ struct range {
     uintptr_t end;
 };
 
-/* The first object is the executable. */
+/* The first object of dl_iterate_phdr is the executable. */
 static int find_executable(struct dl_phdr_info *info, size_t size, void *data) {
     struct range *range = data;
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0)
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0)
             continue;
-        uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+        uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
         range->begin = begin < range->begin ? begin : range->begin;
-        range->end = begin + part->p_memsz > range->end ? begin + part->p_memsz : range->end;
+        range->end = begin + segment->p_memsz > range->end ? begin + segment->p_memsz : range->end;
     }
     return 1;
 }
@@ -30,6 +30,6 @@ static struct range executable = {UINTPTR_MAX, 0};
 __attribute__((constructor)) static void find_range(void) { dl_iterate_phdr(find_executable, &executable); }
 
 int in_executable(const void *address) {
-    uintptr_t here = (uintptr_t)address;
-    return here >= executable.begin && here <= executable.end;
+    uintptr_t position = (uintptr_t)address;
+    return position >= executable.begin && position <= executable.end;
 }

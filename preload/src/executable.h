@@ -1,8 +1,8 @@
-/* Where the executable is in memory. */
+/* The executable's address range. */
 #ifndef DOWNBEAT_PRELOAD_EXECUTABLE_H
 #define DOWNBEAT_PRELOAD_EXECUTABLE_H
 
-/* Whether an address belongs to it. */
+/* True if an address is in the executable's code. */
 int in_executable(const void *address);
 
 #endif

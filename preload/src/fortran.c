@@ -1,6 +1,6 @@
-/* Fortran: MPI's bindings call the C functions, which are recorded (process.h, BOTH), but they hide the caller. So the
- * entries of the bindings are here too: they remember the return address, and pass their arguments on unread. All are
- * pointers. The entries take as many as any collective has; one that has fewer ignores the rest. */
+/* Wrappers of Fortran's bindings. The bindings call the C functions, which are recorded (process.h, BOTH), but hide the
+ * call site. So these wrappers store the return address, and pass their arguments on without using them; all are
+ * pointers. They have the largest number of parameters of any collective; surplus arguments are ignored. */
 #define _GNU_SOURCE
 #include "collectives.h"
 #include "frames.h"
@@ -26,7 +26,7 @@ typedef void entry(void *, void *, void *, void *, void *, void *, void *, void 
             fortran_call = (struct fortran_call){0};                                                                   \
     }
 
-/* mpif.h and `use mpi`; `use mpi_f08` without and with descriptors of buffers. */
+/* Symbols of mpif.h and `use mpi`, and of `use mpi_f08` without and with buffer descriptors. */
 #define ENTRIES(name) ENTRY(name##_) ENTRY(name##__) ENTRY(name##_f08_) ENTRY(name##_f08ts_)
 #define OF_COLLECTIVE(Name, name, parameters, arguments, bytes, root)                                                  \
     ENTRIES(mpi_##name) ENTRIES(mpi_i##name) ENTRIES(mpi_##name##_init)

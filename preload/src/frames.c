@@ -1,11 +1,11 @@
-/* A call of the program is on its way from the entry of a function of ours to its return; calls that it makes meanwhile
- * are MPI's. But it may end without a return: by an exception out of an error handler, or by a jump out of one or of a
- * signal's. Both are noticed, and leave a doubt; the next function that the program, or MPI, calls looks at the stack,
- * which says whether that call is still on its way. So a call costs what it did, and the stack is read once a jump.
+/* A call of the program is active from the entry of a wrapper to its return; MPI calls in between are MPI's. But a
+ * wrapper may end without returning: by an exception or a longjmp out of an error handler or a signal handler. Both are
+ * intercepted and mark the frame as doubtful; the next wrapper that is called takes a backtrace to decide whether the
+ * frame is still active. So the backtrace is taken once per jump and not in every call.
  *
- * Jumps are those of libc. One that a compiler makes itself (__builtin_longjmp) is noticed if the next call comes from
- * no deeper in the stack than the one that was left; so is a coroutine with a stack above. While a coroutine is within
- * a call, calls of others of its thread may be taken for MPI's. */
+ * Only libc's jumps are intercepted. A jump by the compiler (__builtin_longjmp) is noticed if the next call is not
+ * deeper in the stack than the abandoned one; the same holds for a coroutine on a higher stack. While a coroutine is
+ * inside a call, calls of other coroutines of its thread may be mistaken for MPI's. */
 #define _GNU_SOURCE
 #include "frames.h"
 
@@ -17,56 +17,56 @@
 INITIAL_EXEC uintptr_t inside;
 INITIAL_EXEC struct fortran_call fortran_call;
 
-/* Entries of Fortran are in a section of their own. */
+/* Fortran wrappers are in a separate section. */
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker's names
 extern const char __start_downbeat_fortran[] __attribute__((visibility("hidden")));
 extern const char __stop_downbeat_fortran[] __attribute__((visibility("hidden")));
 // NOLINTEND(bugprone-reserved-identifier)
 
-/* Frames between a call of the program and one that MPI makes meanwhile. */
+/* Largest number of frames in a backtrace. */
 #define DEPTH 256
 
 struct callers {
-    int of_mpi;  /* a function of ours */
-    int fortran; /* an entry of Fortran */
+    int c;       /* 1 if a C wrapper is active */
+    int fortran; /* 1 if a Fortran wrapper is active */
 };
 
 static int is_fortran(const char *address) {
     return address > __start_downbeat_fortran && address <= __stop_downbeat_fortran;
 }
 
-/* Which functions of ours are in the stack, but for the one that was called last. */
+/* Wrappers on the stack, except the one that was called last. */
 static struct callers find_callers(void) {
     void *addresses[DEPTH];
-    Dl_info own = {.dli_fbase = NULL};
-    Dl_info other;
+    Dl_info library = {.dli_fbase = NULL};
+    Dl_info object;
     struct callers callers = {0};
-    int last = 1;
+    int latest = 1;
     int count = backtrace(addresses, DEPTH);
-    dladdr((void *)(uintptr_t)frame_unwound, &own);
+    dladdr((void *)(uintptr_t)frame_unwound, &library);
     for (int i = 0; i < count; ++i) {
         const char *address = addresses[i];
-        int ours = dladdr(address, &other) != 0 && other.dli_fbase == own.dli_fbase;
-        last = last && ours;
-        if (ours && !last && is_fortran(address))
+        int ours = dladdr(address, &object) != 0 && object.dli_fbase == library.dli_fbase;
+        latest = latest && ours;
+        if (ours && !latest && is_fortran(address))
             callers.fortran = 1;
-        else if (ours && !last)
-            callers.of_mpi = 1;
+        else if (ours && !latest)
+            callers.c = 1;
     }
     return callers;
 }
 
-static void doubt(void) {
+static void mark_doubtful(void) {
     if (inside != 0)
         inside |= FRAME_DOUBTFUL;
     if (fortran_call.frame != 0)
         fortran_call.frame |= FRAME_DOUBTFUL;
 }
 
-/* Undoes what calls that were left have begun. */
+/* Resets the state of abandoned calls. */
 static void settle(void) {
     struct callers callers = find_callers();
-    if (callers.of_mpi)
+    if (callers.c)
         inside &= ~FRAME_DOUBTFUL;
     else
         inside = 0;
@@ -86,7 +86,8 @@ const void *fortran_settle(void) {
     return fortran_call.site;
 }
 
-/* The personality of functions of ours (Itanium C++ ABI: Exception Handling, 2.5.2): called when one is left. */
+/* The personality routine of wrappers (Itanium C++ ABI: Exception Handling, 2.5.2), called when an exception leaves
+ * one. */
 int frame_unwound(int version, int actions, uint64_t class, void *exception, void *context) {
     enum { CLEANUP_PHASE = 2, CONTINUE = 8 };
     (void)version;
@@ -94,20 +95,20 @@ int frame_unwound(int version, int actions, uint64_t class, void *exception, voi
     (void)exception;
     (void)context;
     if (actions & CLEANUP_PHASE)
-        doubt();
+        mark_doubtful();
     return CONTINUE;
 }
 
-/* --- what jumps */
+/* --- jumps */
 
 typedef void jump(void *, int);
 
-/* setjmp.h has these under other names, too. */
+/* Assembler names, since setjmp.h also declares these functions under other names. */
 #define JUMP(name)                                                                                                     \
     jump leave_by_##name __asm__(#name);                                                                               \
     static jump *real_##name;                                                                                          \
     void leave_by_##name(void *to, int value) {                                                                        \
-        doubt();                                                                                                       \
+        mark_doubtful();                                                                                               \
         if (real_##name == NULL)                                                                                       \
             find_next((void **)(void *)&real_##name, #name);                                                           \
         real_##name(to, value);                                                                                        \
@@ -117,7 +118,7 @@ JUMP(_longjmp)
 JUMP(siglongjmp)
 JUMP(__longjmp_chk)
 
-/* When the library is loaded: handlers of signals jump, too. */
+/* At load time, since signal handlers may jump, where dlsym is not safe. */
 __attribute__((constructor)) static void find_jumps(void) {
     find_next((void **)(void *)&real_longjmp, "longjmp");
     find_next((void **)(void *)&real__longjmp, "_longjmp");

@@ -1,4 +1,4 @@
-/* The tables of a recording grow by chunks of its file. */
+/* The tables of a recording grow by chunks of the file. */
 #define _GNU_SOURCE
 #include "growth.h"
 
@@ -11,68 +11,69 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Entries that tables may have, and one more per record. */
+/* Capacities of tables; communicators and rows get one more per record. */
 #define MAPS 65536
 #define COMMUNICATORS (1 << 20)
 #define SITES (1 << 16)
 #define STARTS 512
 #define PHASES 4096
 #define ROWS (1 << 20)
-/* Bytes by which a table grows at a time: a pause of some 0.1 ms for records. A process can have 65,530 mappings, so a
- * large table grows by a part of what it has. */
+/* Bytes by which a table grows: for records a pause of some 0.1 ms. A process can have 65,530 mappings, so a large
+ * table grows by 1/GROWTH of its size. */
 #define CHUNK 65536
 #define RECORDS_CHUNK (1 << 20)
 #define GROWTH 64
-/* Where room is scarce, a chunk is a part of it: processes share a disk, and records leave room for the other tables.
- */
+/* If space is scarce, a chunk takes 1/ROOM_SHARE of it: processes share a disk, and records must leave space for the
+ * other tables. */
 #define ROOM_SHARE 8
 
 struct recording_file recording = {.lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
 
-static struct trace_directory *directory; /* the last one */
-static int chunks;                        /* in it */
-static int64_t parts_size[TABLES];
-static time_t failed[TABLES]; /* when a table last did not grow, s; 0: never */
+static struct trace_directory *directory; /* the last directory of the file */
+static int chunks;                        /* number of its chunks */
+static int64_t blocks_size[TABLES];
+static time_t failed[TABLES]; /* time of the last failure to grow, s; 0: none */
 
-static int64_t up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+static int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/* How many entries fit into a chunk of this size: whole parts. */
+/* Number of entries in a chunk of this size, in complete blocks. */
 static int64_t entries_in(int table, int64_t bytes) {
-    return bytes / table_entry_size[table] >> table_part_shift[table] << table_part_shift[table];
+    return bytes / table_entry_size[table] >> table_block_shift[table] << table_block_shift[table];
 }
 
-/* Makes room for further parts. What a table had is kept, since other threads may be reading there. */
-static int reserve_parts(int table, int64_t count) {
-    if (count <= parts_size[table])
+/* Makes space for the addresses of `count` blocks. The old array stays allocated, since other threads may be reading
+ * it. */
+static int reserve_blocks(int table, int64_t count) {
+    if (count <= blocks_size[table])
         return 0;
-    int64_t size = count > 2 * parts_size[table] ? count + 64 : 2 * parts_size[table];
+    int64_t size = count > 2 * blocks_size[table] ? count + 64 : 2 * blocks_size[table];
     char **larger = malloc((size_t)(size + 1) * sizeof *larger);
     if (larger == NULL)
         return ENOMEM;
-    *larger++ = (char *)recording.parts[table]; /* to free it */
-    if (parts_size[table] > 0)
-        memcpy(larger, recording.parts[table], (size_t)parts_size[table] * sizeof *larger);
-    __atomic_store_n(&recording.parts[table], larger, __ATOMIC_RELEASE);
-    parts_size[table] = size;
+    *larger++ = (char *)recording.blocks[table]; /* link to the old array, for free_blocks */
+    if (blocks_size[table] > 0)
+        memcpy(larger, recording.blocks[table], (size_t)blocks_size[table] * sizeof *larger);
+    __atomic_store_n(&recording.blocks[table], larger, __ATOMIC_RELEASE);
+    blocks_size[table] = size;
     return 0;
 }
 
-static void free_parts(void) {
+static void free_blocks(void) {
     for (int i = 0; i < TABLES; ++i)
-        for (char **parts = recording.parts[i], **before; parts != NULL; parts = before) {
-            before = (char **)(void *)parts[-1];
-            free(parts - 1);
+        for (char **blocks = recording.blocks[i], **before; blocks != NULL; blocks = before) {
+            before = (char **)(void *)blocks[-1];
+            free(blocks - 1);
         }
-    memset(recording.parts, 0, sizeof recording.parts);
-    memset(parts_size, 0, sizeof parts_size);
+    memset(recording.blocks, 0, sizeof recording.blocks);
+    memset(blocks_size, 0, sizeof blocks_size);
 }
 
-/* A chunk is at `memory`, and at `offset` in the file; its parts have room. */
+/* Adds a chunk at `memory`, and at `offset` in the file, to a table; its blocks are reserved. */
 static void add_chunk(int table, char *memory, int64_t offset, int64_t entries) {
-    const int shift = table_part_shift[table];
+    const int shift = table_block_shift[table];
     int64_t first = recording.stored[table] >> shift;
     for (int64_t i = 0; i < (entries + (1 << shift) - 1) >> shift; ++i)
-        recording.parts[table][first + i] = memory + (i << shift) * table_entry_size[table];
+        recording.blocks[table][first + i] = memory + (i << shift) * table_entry_size[table];
     struct trace_chunk *chunk = &directory->chunks[chunks++];
     chunk->offset = offset;
     chunk->table = (uint32_t)table;
@@ -80,7 +81,7 @@ static void add_chunk(int table, char *memory, int64_t offset, int64_t entries) 
     recording.stored[table] += entries;
 }
 
-/* Makes room for a chunk in a directory. */
+/* Makes space for a chunk in the directory. */
 static int reserve_directory(int64_t page) {
     char *memory;
     if (chunks < TRACE_CHUNKS)
@@ -103,7 +104,7 @@ int recording_is_scarce(int code) {
 /* Adds a chunk to a table. */
 static int grow(int table) {
     const int64_t page = sysconf(_SC_PAGESIZE);
-    const int64_t each = table_entry_size[table];
+    const int64_t entry_size = table_entry_size[table];
     int64_t stored = recording.stored[table];
     int64_t more = recording.header->extents[table].capacity - stored;
     int code;
@@ -111,11 +112,11 @@ static int grow(int table) {
     if (more <= 0)
         return ENOSPC;
     int64_t bytes = table == RECORDS_TABLE ? RECORDS_CHUNK : CHUNK;
-    if (bytes < stored * each / GROWTH)
-        bytes = stored * each / GROWTH;
-    if (bytes > more * each)
-        bytes = more * each;
-    bytes = up(bytes, page);
+    if (bytes < stored * entry_size / GROWTH)
+        bytes = stored * entry_size / GROWTH;
+    if (bytes > more * entry_size)
+        bytes = more * entry_size;
+    bytes = round_up(bytes, page);
     int64_t share = own_file_room(&code) / ROOM_SHARE / page * page;
     if (share == 0 && table == RECORDS_TABLE)
         return code;
@@ -123,16 +124,16 @@ static int grow(int table) {
         bytes = share > 0 ? share : page;
     code = reserve_directory(page);
     if (code == 0)
-        code = reserve_parts(table, (stored + bytes / each) / (1 << table_part_shift[table]) + 2);
+        code = reserve_blocks(table, (stored + bytes / entry_size) / (1 << table_block_shift[table]) + 2);
     if (code != 0)
         return code;
     int64_t offset = own_file_size();
     while ((code = own_file_grow(bytes, &memory)) != 0 && recording_is_scarce(code) && bytes > page)
-        bytes = up(bytes / 2, page);
+        bytes = round_up(bytes / 2, page);
     if (code != 0)
         return code;
 #ifdef MADV_POPULATE_WRITE
-    /* So that the first write to a page does not look like a late process. An old kernel refuses it: no matter. */
+    /* Populates the pages, so that a page fault does not look like a late process. Old kernels do not support it. */
     if (table == RECORDS_TABLE)
         (void)madvise(memory, (size_t)bytes, MADV_POPULATE_WRITE);
 #endif
@@ -157,7 +158,7 @@ int table_reserve(int table, int64_t entries) {
     return code;
 }
 
-/* The header, a directory and a chunk for each table but records. */
+/* Creates the header, a directory and a chunk for each table except records. */
 static int create_tables(const struct trace_header *sizes) {
     const int64_t page = sysconf(_SC_PAGESIZE);
     const int64_t front = TRACE_HEADER_SIZE + sizeof *directory;
@@ -167,11 +168,11 @@ static int create_tables(const struct trace_header *sizes) {
     int64_t bytes = CHUNK;
     while (bytes > TRACE_HEADER_SIZE && bytes * 2 * ROOM_SHARE > room)
         bytes /= 4;
-    while ((code = own_file_grow(up(front + RECORDS_TABLE * bytes, page), &memory)) != 0 && recording_is_scarce(code) &&
-           bytes > TRACE_HEADER_SIZE)
+    while ((code = own_file_grow(round_up(front + RECORDS_TABLE * bytes, page), &memory)) != 0 &&
+           recording_is_scarce(code) && bytes > TRACE_HEADER_SIZE)
         bytes /= 4;
     for (int i = 0; code == 0 && i < RECORDS_TABLE; ++i)
-        code = reserve_parts(i, entries_in(i, bytes) >> table_part_shift[i]);
+        code = reserve_blocks(i, entries_in(i, bytes) >> table_block_shift[i]);
     if (code != 0)
         return code;
     recording.header = (struct trace_header *)(void *)memory;
@@ -186,7 +187,7 @@ static int create_tables(const struct trace_header *sizes) {
 void recording_close(void) {
     recording.header = NULL;
     own_file_close();
-    free_parts();
+    free_blocks();
 }
 
 void recording_discard(void) {

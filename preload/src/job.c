@@ -14,7 +14,7 @@
 static char job[64]; /* prefix of file names */
 static int directory_made;
 
-/* All directories on the way. */
+/* Creates parent directories, too. */
 int job_make_directory(void) {
     char partial[PATH_SIZE];
     snprintf(partial, sizeof partial, "%s", settings.directory);

@@ -16,23 +16,23 @@ static int copy(int target, int source, int64_t offset, int64_t size, struct crc
     char buffer[65536];
     while (size > 0) {
         size_t most = size < (int64_t)sizeof buffer ? (size_t)size : sizeof buffer;
-        ssize_t got = pread(source, buffer, most, offset);
-        if (got <= 0)
-            return got == 0 ? EIO : errno;
-        for (ssize_t done = 0; done < got;) {
-            ssize_t written = write(target, buffer + done, (size_t)(got - done));
+        ssize_t received = pread(source, buffer, most, offset);
+        if (received <= 0)
+            return received == 0 ? EIO : errno;
+        for (ssize_t done = 0; done < received;) {
+            ssize_t written = write(target, buffer + done, (size_t)(received - done));
             if (written < 0)
                 return errno;
             done += written;
         }
-        crc32_add(crc, buffer, (size_t)got);
-        offset += got;
-        size -= got;
+        crc32_add(crc, buffer, (size_t)received);
+        offset += received;
+        size -= received;
     }
     return 0;
 }
 
-/* What a joined section begins with. */
+/* The beginning of a joined section. */
 union front {
     struct {
         union {
@@ -50,32 +50,33 @@ static int write_front(int target, const union front *front, off_t offset) {
 }
 
 static int read_page(int source, void *page, int64_t offset) {
-    ssize_t got = pread(source, page, TRACE_HEADER_SIZE, offset);
-    return got == TRACE_HEADER_SIZE ? 0 : got < 0 ? errno : EIO;
+    ssize_t received = pread(source, page, TRACE_HEADER_SIZE, offset);
+    return received == TRACE_HEADER_SIZE ? 0 : received < 0 ? errno : EIO;
 }
 
-/* Copies up to `entries` of a table, as its chunks have them; NULL for `crc`: only counts them, in `entries`. */
+/* Copies up to `entries` of a table from its chunks, and sets `entries` to their number. If `crc` is NULL, only counts
+ * them. */
 static int copy_table(int target, int source, int table, int64_t first, int64_t *entries, struct crc32 *crc) {
     struct trace_directory directory;
-    int64_t rest = *entries;
+    int64_t remaining = *entries;
     int code = 0;
-    for (int64_t at = first; code == 0 && at != 0 && rest > 0; at = directory.next) {
+    for (int64_t at = first; code == 0 && at != 0 && remaining > 0; at = directory.next) {
         code = read_page(source, &directory, at);
-        for (int i = 0; code == 0 && i < TRACE_CHUNKS && rest > 0; ++i) {
+        for (int i = 0; code == 0 && i < TRACE_CHUNKS && remaining > 0; ++i) {
             const struct trace_chunk *chunk = &directory.chunks[i];
-            int64_t here = chunk->table == (uint32_t)table ? chunk->entries : 0;
-            here = here < rest ? here : rest;
-            rest -= here;
+            int64_t present = chunk->table == (uint32_t)table ? chunk->entries : 0;
+            present = present < remaining ? present : remaining;
+            remaining -= present;
             if (crc != NULL)
-                code = copy(target, source, chunk->offset, here * table_entry_size[table], crc);
+                code = copy(target, source, chunk->offset, present * table_entry_size[table], crc);
         }
     }
-    *entries -= rest;
+    *entries -= remaining;
     return code;
 }
 
-/* Where the tables of a joined section are. */
-static void place_tables(union front *front) {
+/* Computes the layout of a joined section. */
+static void lay_out_tables(union front *front) {
     int64_t offset = sizeof front->bytes;
     int chunks = 0;
     memset(&front->directory, 0, sizeof front->directory);
@@ -99,13 +100,13 @@ static int append(int target, int source) {
         return code != 0 ? code : EIO;
     const int64_t first = front.header.directory;
     for (int i = 0; code == 0 && i < TABLES; ++i) {
-        int64_t entries = front.header.extents[i].used; /* more than there is room for, of records */
+        int64_t entries = front.header.extents[i].used; /* for records, may exceed the capacity */
         code = copy_table(target, source, i, first, &entries, NULL);
         front.header.extents[i].used = entries;
     }
     if (code != 0)
         return code;
-    place_tables(&front);
+    lay_out_tables(&front);
     crc32_begin(&crc);
     crc32_add(&crc, front.bytes, sizeof front.bytes);
     off_t begin = lseek(target, 0, SEEK_CUR);

@@ -1,5 +1,5 @@
-/* Calls of MPI that are only added up, by kind: time in MPI that is not in collectives. They pass their
- * arguments on unread, as in fortran.c; none has more than 13, and all are integers or pointers. */
+/* Wrappers of MPI calls that are only counted, by kind: time in MPI outside collectives. They pass their arguments on
+ * without using them, as in fortran.c; all are integers or pointers, and no function has more than 13. */
 #define _GNU_SOURCE
 #include "frames.h"
 #include "process.h"
@@ -10,7 +10,7 @@
 #define ARGUMENT(name) name
 typedef int entry(ARGUMENTS(PARAMETER));
 
-/* mpi.h declares these functions with their own parameters, so C knows them by other names. */
+/* Assembler names, since mpi.h declares these functions with their true parameters. */
 #define TIMED(Name, kind)                                                                                              \
     entry timed_##Name __asm__(#Name);                                                                                 \
     static entry *real_##Name;                                                                                         \

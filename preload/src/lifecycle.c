@@ -1,4 +1,4 @@
-/* From MPI_Init to MPI_Finalize. */
+/* MPI_Init, MPI_Finalize, MPI_Abort and MPI_Pcontrol: begin and end of a recording. */
 #define _GNU_SOURCE
 #include "clocks.h"
 #include "communicators.h"
@@ -28,35 +28,36 @@
 
 static MPI_Comm node = MPI_COMM_NULL;
 static char problem[SETTINGS_PROBLEM_SIZE]; /* "": none */
-static int bearable;                        /* the program runs on, without a recording */
-static int directory_code;                  /* errno of making the directory */
+static int tolerable;                       /* 1 if the program can run on without a recording */
+static int directory_code;                  /* errno of creating the directory */
 
-/* If any process has a problem, the first one says so, and all end, unless all that there are can be borne. Returns
- * whether there are some. */
+/* If a process has a problem, the lowest such rank prints it, and all processes exit unless all problems are tolerable.
+ * Returns 1 if there are tolerable ones, 0 if there are none. */
 static int end_on_problem(int rank) {
-    int there = problem[0] != '\0';
-    int mine[3] = {there && !bearable ? rank : INT_MAX, !job_made_directory(), there ? rank : INT_MAX};
+    int has_problem = problem[0] != '\0';
+    int local[3] = {has_problem && !tolerable ? rank : INT_MAX, !job_made_directory(), has_problem ? rank : INT_MAX};
     int lowest[3];
-    PMPI_Allreduce(mine, lowest, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    PMPI_Allreduce(local, lowest, 3, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0)
         presence_seen_by_all();
     if (lowest[0] != INT_MAX ? lowest[0] == rank : lowest[2] == rank)
-        say("%s", problem);
+        print_message("%s", problem);
     if (lowest[0] == INT_MAX)
         return lowest[2] != INT_MAX;
     PMPI_Finalize();
-    if (!lowest[1]) /* the launcher may kill the process that made it once another has ended */
+    if (!lowest[1]) /* any process may remove it, since the launcher may kill its creator once another process has ended
+                     */
         rmdir(settings.directory);
     exit(2);
 }
 
-/* Collectives of ours depend on these settings. */
+/* The library's collectives depend on these settings. */
 static void end_if_settings_differ(int rank) {
-    int64_t own[2] = {settings.harmonize + 2 * settings.any_caller, (int64_t)(settings.sync_every * 1e6)};
-    int64_t both[4] = {own[0], -own[0], own[1], -own[1]};
-    int64_t most[4];
-    PMPI_Allreduce(both, most, 4, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
-    if (most[0] != -most[1] || most[2] != -most[3])
+    int64_t local[2] = {settings.harmonize + 2 * settings.any_caller, (int64_t)(settings.sync_every * 1e6)};
+    int64_t words[4] = {local[0], -local[0], local[1], -local[1]};
+    int64_t maxima[4];
+    PMPI_Allreduce(words, maxima, 4, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+    if (maxima[0] != -maxima[1] || maxima[2] != -maxima[3])
         snprintf(
             problem, sizeof problem,
             "the ranks have different values of DOWNBEAT_PRELOAD_MODE, _CALLERS or _SYNC_EVERY; give all programs of "
@@ -64,7 +65,7 @@ static void end_if_settings_differ(int rank) {
     end_on_problem(rank);
 }
 
-/* What helps against an errno of growing. */
+/* The remedy for an errno of creating or growing a file. */
 static const char *remedy(int code) {
     switch (code) {
     case EFBIG:
@@ -83,7 +84,7 @@ static const char *remedy(int code) {
     }
 }
 
-/* MPI calls it for each communicator that is freed. */
+/* Called by MPI when a communicator is freed. */
 static int forget_communicator(MPI_Comm handle, int keyval, void *value, void *extra) {
     struct comm *comm = value;
     (void)handle;
@@ -116,10 +117,10 @@ static void begin_recording(void) {
     int code = directory_code;
     if (code == 0)
         code = recording_open(path, rank, size, settings.record ? settings.records : 0, level == MPI_THREAD_MULTIPLE);
-    bearable = recording_is_scarce(code);
+    tolerable = recording_is_scarce(code);
     if (code != 0)
         snprintf(problem, sizeof problem, "cannot write '%.400s': %s; %s%s", path, strerror(code),
-                 bearable ? "nothing is recorded; " : "", remedy(code));
+                 tolerable ? "nothing is recorded; " : "", remedy(code));
     if (end_on_problem(rank)) {
         recording_discard();
         frame_leave(frame);
@@ -136,19 +137,19 @@ static void begin_recording(void) {
     active = 1;
 }
 
-/* One file of those that the node's processes wrote. */
+/* Joins the files of a node's processes, and removes them. */
 static int join(const char *path, const int *ranks, int count) {
-    char part[PATH_SIZE];
+    char rank_path[PATH_SIZE];
     struct output_file output;
     int code = output_create(&output, path, 0);
     for (int i = 0; code == 0 && i < count; ++i) {
-        job_rank_path(part, ranks[i]);
-        code = recording_append(output.file, part);
+        job_rank_path(rank_path, ranks[i]);
+        code = recording_append(output.file, rank_path);
     }
     code = output_close(&output, code);
     for (int i = 0; code == 0 && i < count; ++i) {
-        job_rank_path(part, ranks[i]);
-        unlink(part);
+        job_rank_path(rank_path, ranks[i]);
+        unlink(rank_path);
     }
     return code;
 }
@@ -167,7 +168,8 @@ static void join_node(void) {
         job_node_path(path, rank);
         int code = join(path, ranks, size);
         if (code != 0)
-            say("cannot write '%s': %s; the files *.part there have what was recorded", path, output_reason(code));
+            print_message("cannot write '%s': %s; the files *.part there have what was recorded", path,
+                          output_reason(code));
     }
     free(ranks);
     PMPI_Comm_free(&node);
@@ -176,7 +178,7 @@ static void join_node(void) {
 static void end_recording(void) {
     active = 0;
     begun = 0;
-    phases_end(); /* reads the clock, which goes with its communicator */
+    phases_end(); /* before clocks_end: it reads the clock */
     clocks_end();
     samples_end();
     recording_end(TRACE_FINALIZED, 0);
@@ -186,16 +188,16 @@ static void end_recording(void) {
     communicators_end();
 }
 
-/* Whether the program's MPI library has the ABI of the one that this library was built for: that of Open MPI 4 and 5,
- * or that of MPICH, which Intel's has, too. Handles of the other one end in a crash. Processes end together: the others
- * leave process 0 the time for its line. */
+/* Ends the program if its MPI library has another ABI than the one that this library was built for: that of Open MPI 4
+ * and 5, or that of MPICH and Intel MPI. It would crash on the other's handles. Other processes wait 1 s, so that
+ * process 0 can print its line before the launcher ends the job. */
 static void check_library(void) {
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
     static const char *const names[] = {"MPICH or a library of its ABI", "Open MPI"};
-    Dl_info found;
+    Dl_info info;
     const char *rank = NULL;
     void *next = dlsym(RTLD_NEXT, "PMPI_Init");
-    void *library = next != NULL && dladdr(next, &found) != 0 ? dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    void *library = next != NULL && dladdr(next, &info) != 0 ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     if (library == NULL || (dlsym(library, "ompi_mpi_comm_world") != NULL) == OPEN_MPI)
         return;
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks && rank == NULL; ++i)
@@ -203,15 +205,15 @@ static void check_library(void) {
     if (rank != NULL && strcmp(rank, "0") != 0)
         sleep(1);
     else
-        say("this libdownbeat-preload was built for %s, but the program's MPI library is %s (%s); preload the library "
+        print_message(
+            "this libdownbeat-preload was built for %s, but the program's MPI library is %s (%s); preload the library "
             "of "
             "the build for that one",
-            names[OPEN_MPI], names[!OPEN_MPI], found.dli_fname);
+            names[OPEN_MPI], names[!OPEN_MPI], info.dli_fname);
     _exit(2);
 }
 
-/* `downbeat trace` asks whether the variables are valid, before anything starts: with this one in the environment of
- * any program, which ends then. */
+/* `downbeat trace` checks the variables by running any program with this one in its environment, which then exits. */
 __attribute__((constructor)) static void check_settings(void) {
     if (getenv("DOWNBEAT_CHECKS_PRELOAD") == NULL)
         return;
@@ -222,18 +224,18 @@ __attribute__((constructor)) static void check_settings(void) {
     _exit(2);
 }
 
-/* A program may go to another directory. */
+/* The program may change its directory. */
 static void make_absolute(char path[DIRECTORY_SIZE]) {
-    char whole[PATH_MAX + DIRECTORY_SIZE + 1];
-    if (path[0] == '/' || getcwd(whole, PATH_MAX) == NULL)
+    char absolute[PATH_MAX + DIRECTORY_SIZE + 1];
+    if (path[0] == '/' || getcwd(absolute, PATH_MAX) == NULL)
         return;
-    size_t length = strlen(whole);
-    snprintf(whole + length, sizeof whole - length, "/%s", path);
-    if (strlen(whole) < DIRECTORY_SIZE)
-        strcpy(path, whole);
+    size_t length = strlen(absolute);
+    snprintf(absolute + length, sizeof absolute - length, "/%s", path);
+    if (strlen(absolute) < DIRECTORY_SIZE)
+        strcpy(path, absolute);
 }
 
-/* `program`: the program calls. */
+/* `program`: 1 if the program made this call. */
 static void begin_init(int program) {
     check_library();
     if (!program || begun)
@@ -260,7 +262,7 @@ static void begin_init(int program) {
 BOTH(INIT, Init, (int *argc, char ***argv), (argc, argv))
 BOTH(INIT, Init_thread, (int *argc, char ***argv, int required, int *provided), (argc, argv, required, provided))
 
-/* MPI itself never calls it first, whatever else is on its way. */
+/* Ends the recording even inside another call, since MPI itself never calls MPI_Finalize. */
 #define FINALIZE(Function, parameters)                                                                                 \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \
@@ -271,7 +273,7 @@ BOTH(INIT, Init_thread, (int *argc, char ***argv, int required, int *provided), 
         int code = REAL(Function)();                                                                                   \
         frame_leave(frame);                                                                                            \
         if (program && job_made_directory())                                                                           \
-            rmdir(settings.directory); /* if nothing was recorded there */                                             \
+            rmdir(settings.directory); /* succeeds if it is empty */                                                   \
         return code;                                                                                                   \
     }
 BOTH(FINALIZE, Finalize, (void))
@@ -293,7 +295,7 @@ static void control(int level, const char *name) {
         phases_control(level, name);
 }
 
-/* A bare call that comes next finds no name in the register where this one had it. */
+/* Clears the register of the name, so that a later bare MPI_Pcontrol(1) does not read it again. */
 static inline void forget_name(void) {
 #if defined(__x86_64__)
     __asm__ volatile("xor %%esi, %%esi" ::: "rsi", "cc");
@@ -302,8 +304,7 @@ static inline void forget_name(void) {
 #endif
 }
 
-/* Not even MPI knows how many arguments there are. As many as registers have are passed on to a tool that comes after.
- */
+/* The number of variadic arguments is unknown, so as many as registers hold are passed on to the next tool. */
 #define CONTROL(Function, parameters)                                                                                  \
     WRAP(Function);                                                                                                    \
     int Function parameters {                                                                                          \

@@ -1,11 +1,11 @@
-/* Functions that make communicators and name them. */
+/* Wrappers of functions that create and name communicators. */
 #include "communicators.h"
 #include "completion.h"
 #include "frames.h"
 #include "process.h"
 #include "recorded_call.h"
 
-/* X(Name, parameters, arguments, what all processes know of its origin) */
+/* X(Name, parameters, arguments, origin (communicators.h)) */
 #define MAKERS(X)                                                                                                      \
     X(Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), communicators_child(comm))                       \
     X(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm),                   \
@@ -39,8 +39,8 @@
     X(Intercomm_merge, (MPI_Comm intercomm, int high, MPI_Comm *newcomm), (intercomm, high, newcomm),                  \
       communicators_child(intercomm))
 
-/* A function that makes a communicator, and what follows when it has. */
-#define MAKER(Name, parameters, arguments, made)                                                                       \
+/* Wrapper of a function that creates a communicator; `created` is evaluated on success. */
+#define MAKER(Name, parameters, arguments, created)                                                                    \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
         FRAME(frame);                                                                                                  \
@@ -48,7 +48,7 @@
         int code = REAL(Name) arguments;                                                                               \
         timed_end(TRACE_COMMUNICATORS, begin);                                                                         \
         if (code == MPI_SUCCESS && begin != 0)                                                                         \
-            made;                                                                                                      \
+            created;                                                                                                   \
         frame_leave(frame);                                                                                            \
         return code;                                                                                                   \
     }

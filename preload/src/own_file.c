@@ -1,5 +1,5 @@
-/* The file that a recording is in. Its descriptor is one of the program's, which may close all that it has, put a file
- * of its own in its place, or go to another directory: before each use it is looked at, and opened again if need be. */
+/* The file of a recording. The program may close all descriptors, reuse this one's number, or change the directory, so
+ * the descriptor is verified before each use, and the file is opened again if necessary. */
 #define _GNU_SOURCE
 #include "own_file.h"
 
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Part of a limited address space that the recording may take; the program needs the rest. */
+/* The recording uses at most 1/MEMORY_SHARE of a limited address space; the rest is left to the program. */
 #define MEMORY_SHARE 16
 
 struct mapping {
@@ -23,7 +23,7 @@ struct mapping {
     size_t size;
 };
 
-static int kept = -1; /* the descriptor, unless the program has closed it */
+static int descriptor = -1; /* the descriptor; the program may have closed it */
 static dev_t device;
 static ino_t inode;
 static char *name;
@@ -31,55 +31,55 @@ static int64_t size_now;
 static struct mapping *mappings;
 
 static int is_ours(int file) {
-    struct stat found;
-    return file >= 0 && fstat(file, &found) == 0 && found.st_dev == device && found.st_ino == inode;
+    struct stat status;
+    return file >= 0 && fstat(file, &status) == 0 && status.st_dev == device && status.st_ino == inode;
 }
 
-/* Where programs have no files: the numbers that they get are those that they would get without us. */
+/* Duplicates to a high number, so that the program gets the same low numbers as without this library. */
 static int copy_high(int file) {
     struct rlimit limit;
     rlim_t numbers = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 1024 ? limit.rlim_cur : 1024;
     return fcntl(file, F_DUPFD_CLOEXEC, (int)(numbers - numbers / 16 - 1));
 }
 
-/* Keeps a descriptor that was opened just now. */
+/* Stores a new descriptor, moved to a high number. */
 static void keep(int file) {
     int high = copy_high(file);
-    kept = high >= 0 ? high : file;
+    descriptor = high >= 0 ? high : file;
     if (high >= 0)
         close(file);
 }
 
-/* A descriptor for a moment, which other threads do not close as they close theirs; below 0: there is none, for the
- * reason in errno. */
+/* A temporary duplicate of the descriptor, which threads that close all their files are unlikely to close; negative on
+ * error, with errno. */
 static int borrow(void) {
-    if (!is_ours(kept)) {
-        int again = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        kept = -1;
-        if (again >= 0 && !is_ours(again)) {
-            close(again);
+    if (!is_ours(descriptor)) {
+        int reopened = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        descriptor = -1;
+        if (reopened >= 0 && !is_ours(reopened)) {
+            close(reopened);
             errno = ENOENT;
-            again = -1;
+            reopened = -1;
         }
-        if (again < 0)
+        if (reopened < 0)
             return -1;
-        keep(again);
+        keep(reopened);
     }
-    int file = copy_high(kept);
-    return is_ours(file) ? file : kept;
+    int file = copy_high(descriptor);
+    return is_ours(file) ? file : descriptor;
 }
 
 static void give_back(int file) {
-    if (file != kept && is_ours(file))
+    if (file != descriptor && is_ours(file))
         close(file);
 }
 
 int own_file_create(const char *path) {
-    struct stat found = {0};
+    struct stat status = {0};
     name = strdup(path);
     int file = name != NULL ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
     int code = file < 0 ? errno : 0;
-    if (file >= 0 && fstat(file, &found) != 0) {
+    if (file >= 0 && fstat(file, &status) != 0) {
         code = errno;
         close(file);
     }
@@ -88,15 +88,15 @@ int own_file_create(const char *path) {
         name = NULL;
         return code;
     }
-    device = found.st_dev;
-    inode = found.st_ino;
+    device = status.st_dev;
+    inode = status.st_ino;
     keep(file);
     return 0;
 }
 
 int64_t own_file_size(void) { return size_now; }
 
-static void lower(int64_t *room, int *code, int64_t to, int why) {
+static void lower_room(int64_t *room, int *code, int64_t to, int why) {
     if (to < *room) {
         *room = to > 0 ? to : 0;
         *code = why;
@@ -106,7 +106,7 @@ static void lower(int64_t *room, int *code, int64_t to, int why) {
 static void lower_to_limit(int64_t *room, int *code, int resource, int64_t share, int why) {
     struct rlimit limit;
     if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < INT64_MAX)
-        lower(room, code, (int64_t)limit.rlim_cur / share - size_now, why);
+        lower_room(room, code, (int64_t)limit.rlim_cur / share - size_now, why);
 }
 
 int64_t own_file_room(int *code) {
@@ -117,9 +117,9 @@ int64_t own_file_room(int *code) {
     lower_to_limit(&room, code, RLIMIT_AS, MEMORY_SHARE, ENOMEM);
     int file = borrow();
     if (file < 0)
-        lower(&room, code, 0, errno);
-    else if (fstatvfs(file, &disk) == 0 && disk.f_blocks > 0) /* else it does not say */
-        lower(&room, code, (int64_t)((geteuid() == 0 ? disk.f_bfree : disk.f_bavail) * disk.f_frsize), ENOSPC);
+        lower_room(&room, code, 0, errno);
+    else if (fstatvfs(file, &disk) == 0 && disk.f_blocks > 0) /* 0 blocks: the size is unknown */
+        lower_room(&room, code, (int64_t)((geteuid() == 0 ? disk.f_bfree : disk.f_bavail) * disk.f_frsize), ENOSPC);
     give_back(file);
     return room;
 }
@@ -147,8 +147,8 @@ void signals_release(const struct held_signals *held) {
     pthread_sigmask(SIG_SETMASK, &held->before, NULL);
 }
 
-/* Room is taken before it is written to: a mapped file on a full file system would end the program. A signal would
- * undo it, and a program may have a timer that is faster. */
+/* Allocates space before it is mapped: writing to a mapped file on a full file system would raise SIGBUS. Signals are
+ * blocked because they interrupt the allocation, which may never succeed under a fast timer. */
 static int allocate(int file, int64_t size) {
     struct held_signals held;
     struct rlimit limit;
@@ -176,7 +176,7 @@ int own_file_grow(int64_t size, char **memory) {
         free(mapping);
         return code;
     }
-    munlock(mapped, (size_t)size); /* what a program locks is limited, and is for its own memory */
+    munlock(mapped, (size_t)size); /* after mlockall by the program: locked memory is limited */
     *mapping = (struct mapping){mappings, mapped, (size_t)size};
     mappings = mapping;
     size_now += size;
@@ -185,16 +185,16 @@ int own_file_grow(int64_t size, char **memory) {
 }
 
 void own_file_close(void) {
-    for (struct mapping *each = mappings, *next; each != NULL; each = next) {
-        next = each->next;
-        munmap(each->memory, each->size);
-        free(each);
+    for (struct mapping *mapping = mappings, *next; mapping != NULL; mapping = next) {
+        next = mapping->next;
+        munmap(mapping->memory, mapping->size);
+        free(mapping);
     }
     mappings = NULL;
     size_now = 0;
-    if (is_ours(kept))
-        close(kept);
-    kept = -1;
+    if (is_ours(descriptor))
+        close(descriptor);
+    descriptor = -1;
     free(name);
     name = NULL;
 }

@@ -1,32 +1,33 @@
-/* The file of a recording. The program may close, limit and lock whatever it has, and ours with it. */
+/* The file of a recording, protected against a program that closes, limits or locks all its files and memory. */
 #ifndef DOWNBEAT_PRELOAD_OWN_FILE_H
 #define DOWNBEAT_PRELOAD_OWN_FILE_H
 
 #include <signal.h>
 #include <stdint.h>
 
-/* Makes it. Returns 0, or an errno. */
+/* Creates the file. Returns 0, or an errno. */
 int own_file_create(const char *path);
 
-/* Adds so many bytes, whole pages, which are mapped at `memory` then. Returns 0, or an errno; the program's own files
- * and signals are as before in any case. */
+/* Extends the file by `size` bytes, a multiple of the page size, and maps them at `memory`. Returns 0, or an errno. The
+ * program's files and signals are not affected. */
 int own_file_grow(int64_t size, char **memory);
 
-/* Bytes that it has now. */
+/* Current size, bytes. */
 int64_t own_file_size(void);
 
-/* Bytes by which it may grow, as limits and the disk say now, and the errno of growing by more. */
+/* Bytes by which the file may grow within the limits of the process and the free space of the disk. Sets `code` to the
+ * errno of growing by more. */
 int64_t own_file_room(int *code);
 
-/* Unmaps and closes it; takes its name away. */
+/* Unmaps and closes the file; unlinks it. */
 void own_file_close(void);
 void own_file_remove(void);
 
-/* Between these, a write beyond the limit of file sizes is an error and no signal, and a signal of the program's own
- * waits. `all`: so do all others. */
+/* Between these two calls SIGXFSZ is blocked, so that a write beyond the file size limit is an error; one that the
+ * library causes is discarded, one of the program's stays pending. `all`: blocks all signals. */
 struct held_signals {
     sigset_t before;
-    int pending;
+    int pending; /* SIGXFSZ was pending before */
 };
 void signals_hold(struct held_signals *held, int all);
 void signals_release(const struct held_signals *held);

@@ -1,6 +1,6 @@
-/* Phases of the program, as IPM has them: MPI_Pcontrol(1, "solver") begins one, MPI_Pcontrol(-1, "solver") ends it.
- * They nest; a phase within another is another one than by itself. They are the process's, whichever thread is in them,
- * and each has rows of its own in the profile, so a call costs no more. */
+/* Phases of the program, as in IPM: MPI_Pcontrol(1, "solver") begins one, MPI_Pcontrol(-1, "solver") ends it. Phases
+ * nest; a phase inside another is distinct from the same name outside. They apply to all threads of the process. Each
+ * has separate rows in the profile, so calls cost no more. */
 #define _GNU_SOURCE
 #include "phases.h"
 
@@ -18,20 +18,22 @@
 _Atomic uint16_t phase_now;
 static pthread_mutex_t lock = LOCK;
 
-/* Copies what is at an address, up to a 0 or TRACE_PHASE_SIZE bytes, page by page. The kernel reads it, so that an
- * address of anything cannot end the program. Returns how many bytes before the 0; 0: nothing can be read there. */
+/* Copies the bytes at an address, up to a 0 or TRACE_PHASE_SIZE bytes, page by page. Reads by process_vm_readv, so that
+ * an invalid address does not end the program. Returns the number of bytes before the 0; 0 if the address is not
+ * readable. */
 static size_t read_text(const char *address, char text[TRACE_PHASE_SIZE]) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t size = 0;
     while (size < TRACE_PHASE_SIZE) {
-        size_t rest = page - ((uintptr_t)address + size) % page;
-        size_t piece = rest < TRACE_PHASE_SIZE - size ? rest : TRACE_PHASE_SIZE - size;
+        size_t remaining = page - ((uintptr_t)address + size) % page;
+        size_t piece = remaining < TRACE_PHASE_SIZE - size ? remaining : TRACE_PHASE_SIZE - size;
         struct iovec to = {text + size, piece};
         struct iovec from = {(char *)(uintptr_t)(address + size), piece};
         if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)piece) {
-            static _Atomic int told;
-            if ((errno == EPERM || errno == ENOSYS) && !told++)
-                say("phases of MPI_Pcontrol are not recorded: process_vm_readv fails: %s; allow it in the container",
+            static _Atomic int printed;
+            if ((errno == EPERM || errno == ENOSYS) && !printed++)
+                print_message(
+                    "phases of MPI_Pcontrol are not recorded: process_vm_readv fails: %s; allow it in the container",
                     strerror(errno));
             return 0;
         }
@@ -43,16 +45,17 @@ static size_t read_text(const char *address, char text[TRACE_PHASE_SIZE]) {
     return size;
 }
 
-/* C does not say how many arguments a call has: after a bare MPI_Pcontrol(1) `address` is what a register had. It is a
- * name if a text in UTF-8 without control characters is there, which is cut to what the file has room for. Where such a
- * text is there by chance, a phase begins that never ends; who reads the file knows it by that. */
+/* The number of arguments of a variadic call is unknown: after a bare MPI_Pcontrol(1), `address` is the value of a
+ * register. It is taken for a name if it points to UTF-8 text without control characters, which is truncated to the
+ * size in the file. If there is such a text by chance, a phase begins that never ends, by which readers of the file
+ * recognize it. */
 static int read_name(const char *address, char name[TRACE_PHASE_SIZE]) {
     char text[TRACE_PHASE_SIZE];
     size_t size = read_text(address, text);
     size_t kept = 0;
     while (kept < size) {
         size_t length = utf8_length(text + kept, size - kept);
-        if (length == 0 && size - kept >= 4) /* else a character that was cut */
+        if (length == 0 && size - kept >= 4) /* else a truncated character */
             return 0;
         if (length == 0 || kept + length >= TRACE_PHASE_SIZE)
             break;
@@ -69,21 +72,21 @@ static struct trace_phase *entry_of(uint16_t phase) { return recording_phase(pha
 
 static int is_open(const struct trace_phase *phase) { return phase->begins > phase->ends + phase->cut; }
 
-/* The phase of this name within another one, made if need be; 0: no room, which is counted. */
+/* Finds or creates the phase of this name within `parent`; 0 if there is no room, which is counted. */
 static uint16_t find_phase(uint16_t parent, const char name[TRACE_PHASE_SIZE]) {
     uint32_t count = recording_phases();
     for (uint32_t i = 0; i < count; ++i)
         if (recording_phase(i)->parent == parent && strcmp(recording_phase(i)->name, name) == 0)
             return (uint16_t)(i + 1);
-    struct trace_phase made = {.parent = parent};
-    memcpy(made.name, name, TRACE_PHASE_SIZE);
-    uint32_t number = recording_add_phase(&made);
+    struct trace_phase phase = {.parent = parent};
+    memcpy(phase.name, name, TRACE_PHASE_SIZE);
+    uint32_t number = recording_add_phase(&phase);
     return number == TRACE_NONE ? 0 : (uint16_t)(number + 1);
 }
 
 static void begin_phase(const char name[TRACE_PHASE_SIZE]) {
     uint16_t phase = phase_now;
-    if (phase == 0 || strcmp(entry_of(phase)->name, name) != 0) /* else within itself: the same one */
+    if (phase == 0 || strcmp(entry_of(phase)->name, name) != 0) /* a phase directly inside itself is the same one */
         phase = find_phase(phase, name);
     if (phase == 0)
         return;
@@ -93,7 +96,7 @@ static void begin_phase(const char name[TRACE_PHASE_SIZE]) {
     phase_now = phase;
 }
 
-/* Ends what is left of a phase within one that ends, at the end of the program too. */
+/* Leaves a phase: adds its time and returns to its parent. */
 static void leave_phase(struct trace_phase *phase, int64_t now) {
     phase->ticks += now - phase->began;
     phase_now = phase->parent;

@@ -6,13 +6,13 @@
 
 #include <stdint.h>
 
-/* The number of the phase that the process is in, as in rows of the profile. */
+/* The number of the process's current phase, as in rows of the profile. */
 INTERNAL _Atomic uint16_t phase_now;
 
-/* MPI_Pcontrol of level 1 or -1; at `address` there may be a name. */
+/* MPI_Pcontrol of level 1 or -1; `address` may point to a name. */
 void phases_control(int level, const char *address);
 
-/* The program ends, in whatever phases. */
+/* Ends all open phases at the end of the program. */
 void phases_end(void);
 
 #endif

@@ -1,12 +1,11 @@
-/* Whether all processes of MPI_COMM_WORLD have this library, before anything is sent: some may be of a program that was
- * started without it (coupled programs, a wrapper that unsets LD_PRELOAD, a static program), and a message of ours
- * would meet theirs.
+/* Checks that all processes of MPI_COMM_WORLD have this library, before it sends a message: some may run without it
+ * (coupled programs, a wrapper that unsets LD_PRELOAD, a static program), and would receive the library's messages.
  *
- * Each process leaves a mark in the trace's directory before MPI_Init, so when that returns on any process, all marks
- * are there. Process 0 counts them and leaves a verdict; the others wait for it. Where process 0 left no mark, any of
- * the others may decide that there is no trace. There is one verdict, since it is a link, which is made with its text
- * at once or not at all. All names have a key that the processes of one MPI_COMM_WORLD share and no others do: the
- * launcher's. */
+ * Each process creates a mark in the trace's directory before MPI_Init, so that all marks exist when MPI_Init returns
+ * on any process. Process 0 counts them and creates a verdict; the others wait for it. If process 0 has no mark, any
+ * other process may decide that there is no trace. The verdict is unique because it is a symbolic link, whose creation
+ * with its text is atomic. All names contain a key from the launcher, which only the processes of one MPI_COMM_WORLD
+ * share. */
 #define _GNU_SOURCE
 #include "presence.h"
 
@@ -22,15 +21,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE 2.0 /* s, for marks that a file server shows late */
+#define PATIENCE 2.0 /* s, to wait for marks that a file server shows late */
 #define ALL "all"
 #define SOME "some"
 #define NAME_SIZE 64
 #define LINK_SIZE (DIRECTORY_SIZE + NAME_SIZE)
 #define LIST_SIZE 128
 
-static uint64_t key; /* 0: not known */
-static int marked;   /* this process left its mark */
+static uint64_t key; /* 0: unknown */
+static int marked;   /* 1 if this process has created its mark */
 static char rank_text[16];
 
 /* Appends to the key. */
@@ -41,7 +40,7 @@ static void add_to_key(const char *text) {
     key = (key ^ 0xff) * 0x100000001b3U;
 }
 
-/* The word after an option in a command line as /proc has it; "" if there is none. */
+/* The word after an option in a command line of /proc; "" if there is none. */
 static const char *after_option(const char *words, size_t size, const char *option) {
     for (const char *word = words; word < words + size; word += strlen(word) + 1)
         if (strcmp(word, option) == 0 && word + strlen(word) + 1 < words + size)
@@ -49,19 +48,20 @@ static const char *after_option(const char *words, size_t size, const char *opti
     return "";
 }
 
-/* Reads a file of /proc into a buffer that ends with 0; returns its size. */
+/* Reads a file of /proc into a buffer and terminates it by 0; returns its size. */
 static size_t read_process(long process, const char *name, char *buffer, size_t size) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/%s", process, name);
     FILE *file = fopen(path, "re");
-    size_t got = file != NULL ? fread(buffer, 1, size - 1, file) : 0;
+    size_t length = file != NULL ? fread(buffer, 1, size - 1, file) : 0;
     if (file != NULL)
         fclose(file);
-    buffer[got] = '\0';
-    return got;
+    buffer[length] = '\0';
+    return length;
 }
 
-/* Hydra: the proxy that started this process has the launcher's address, and the number of the job there. */
+/* Hydra: the command line of the proxy that started this process has the launcher's address and the number of the job.
+ */
 static void key_of_proxy(void) {
     char text[4096];
     long process = getppid();
@@ -73,21 +73,21 @@ static void key_of_proxy(void) {
             add_to_key(after_option(text, size, "--pgid"));
             return;
         }
-        read_process(process, "stat", text, sizeof text); /* number (name) state parent ... */
+        read_process(process, "stat", text, sizeof text); /* pid (name) state ppid ... */
         const char *name_end = strrchr(text, ')');
         process = name_end != NULL && strlen(name_end) > 4 ? strtol(name_end + 4, NULL, 10) : 0;
     }
 }
 
-/* Variables that launchers set; the second adds to the first if it is there. */
+/* Environment variables of launchers: job, optionally a part of it, and rank. */
 static const struct launcher {
     const char *job;
     const char *part;
     const char *rank;
 } launchers[] = {
     {"PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMIX_RANK"}, /* Open MPI, and Slurm with PMIx */
-    /* Hydra of Intel, which keeps the identity to itself from programs that are handed few variables; spawned jobs have
-     * another number. */
+    /* Intel's Hydra, which does not pass its identity to programs with a reduced environment; spawned jobs have another
+     * number. */
     {"DOWNBEAT_PRELOAD_LAUNCH", "HYDRA_BSTRAP_PGID", "PMI_RANK"},
     {"I_MPI_HYDRA_UUID", "HYDRA_BSTRAP_PGID", "PMI_RANK"},
     {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"},
@@ -123,33 +123,33 @@ void presence_announce(void) {
     marked = symlink("here", path) == 0 || errno == EEXIST;
 }
 
-/* Which processes left a mark: 1 for each. Returns how many. */
-static int read_marks(char *there, int size) {
+/* Sets `marks[rank]` to 1 for each process with a mark. Returns their number. */
+static int read_marks(char *marks, int size) {
     char prefix[NAME_SIZE];
     int count = 0;
-    memset(there, 0, (size_t)size);
+    memset(marks, 0, (size_t)size);
     int length = snprintf(prefix, sizeof prefix, ".%016llx-", (unsigned long long)key);
     DIR *directory = opendir(settings.directory);
-    for (const struct dirent *each; directory != NULL && (each = readdir(directory)) != NULL;) {
+    for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
         char *end;
-        if (strncmp(each->d_name, prefix, (size_t)length) != 0)
+        if (strncmp(entry->d_name, prefix, (size_t)length) != 0)
             continue;
-        long rank = strtol(each->d_name + length, &end, 10);
-        if (*end != '\0' || end == each->d_name + length || rank < 0 || rank >= size)
+        long rank = strtol(entry->d_name + length, &end, 10);
+        if (*end != '\0' || end == entry->d_name + length || rank < 0 || rank >= size)
             continue;
-        count += !there[rank];
-        there[rank] = 1;
+        count += !marks[rank];
+        marks[rank] = 1;
     }
     if (directory != NULL)
         closedir(directory);
     return count;
 }
 
-/* The verdict: 1: all; 0: some; -1: there is none yet. */
+/* The verdict: 1 if all processes have the library, 0 if some, -1 if there is no verdict yet. */
 static int read_verdict(void) {
     char path[LINK_SIZE];
     char text[NAME_SIZE] = "";
-    /* A client of a file server that has looked in vain looks again once the directory is opened. */
+    /* Opening the directory invalidates a negative entry in the cache of a file server's client. */
     int directory = open(settings.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory >= 0)
         close(directory);
@@ -159,11 +159,11 @@ static int read_verdict(void) {
     return strcmp(text, ALL) == 0;
 }
 
-/* The ranks without a mark, the first of them. */
-static void list_lacking(char list[LIST_SIZE], const char *there, int size) {
+/* Lists the first ranks without a mark. */
+static void list_unmarked(char list[LIST_SIZE], const char *marks, int size) {
     size_t length = 0;
     for (int rank = 0, listed = 0; rank < size; ++rank) {
-        if (there[rank])
+        if (marks[rank])
             continue;
         if (listed++ == 8) {
             snprintf(list + length, LIST_SIZE - length, ", ...");
@@ -173,8 +173,8 @@ static void list_lacking(char list[LIST_SIZE], const char *there, int size) {
     }
 }
 
-/* Leaves a verdict unless there is one. Returns that which stands. */
-static int decide(const char *there, int count, int size) {
+/* Creates a verdict unless there is one. Returns the valid one. */
+static int decide(const char *marks, int count, int size) {
     char path[LINK_SIZE];
     char list[LIST_SIZE] = "";
     path_of(path, "verdict");
@@ -182,8 +182,9 @@ static int decide(const char *there, int count, int size) {
         return read_verdict() == 1;
     if (count == size)
         return 1;
-    list_lacking(list, there, size);
-    say("%d of %d ranks left no mark in '%s' (rank %s): they run without libdownbeat-preload, or write somewhere else; "
+    list_unmarked(list, marks, size);
+    print_message(
+        "%d of %d ranks left no mark in '%s' (rank %s): they run without libdownbeat-preload, or write somewhere else; "
         "nothing is recorded; hand LD_PRELOAD to every program of the command and choose a directory that all nodes "
         "share, or set DOWNBEAT_PRELOAD_RANKS=all if all ranks have it",
         size - count, size, settings.directory, list);
@@ -191,7 +192,7 @@ static int decide(const char *there, int count, int size) {
 }
 
 /* Waits for the marks (process 0) or for the verdict. */
-static int wait_for_verdict(char *there, int rank, int size) {
+static int wait_for_verdict(char *marks, int rank, int size) {
     struct timespec begin;
     struct timespec now;
     struct timespec pause = {0, 100000};
@@ -204,11 +205,11 @@ static int wait_for_verdict(char *there, int rank, int size) {
         clock_gettime(CLOCK_MONOTONIC, &now);
         int patient = (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) < PATIENCE;
         if (rank == 0 || !patient) {
-            int count = read_marks(there, size);
-            if (rank == 0 ? count == size || !patient : !there[0])
-                return decide(there, count, size);
+            int count = read_marks(marks, size);
+            if (rank == 0 ? count == size || !patient : !marks[0])
+                return decide(marks, count, size);
         }
-        /* Others may need this process to pass their messages on. */
+        /* Drive MPI's progress: other processes may need this one to forward their messages. */
         PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 20000000)
@@ -218,29 +219,30 @@ static int wait_for_verdict(char *there, int rank, int size) {
 
 int presence_of_all(int rank, int size, int code) {
     char path[LINK_SIZE];
-    char *there = malloc((size_t)size);
-    int all = 0;
+    char *marks = malloc((size_t)size);
+    int all_present = 0;
     if (key == 0 && rank == 0)
-        say("the launcher is not known, so ranks without libdownbeat-preload could not be found; nothing is recorded; "
+        print_message(
+            "the launcher is not known, so ranks without libdownbeat-preload could not be found; nothing is recorded; "
             "set DOWNBEAT_PRELOAD_RANKS=all if all ranks have it");
     if (key != 0 && !marked && rank == 0) {
-        say("cannot write in '%s': %s; choose another directory with DOWNBEAT_PRELOAD_DIR", settings.directory,
-            strerror(code));
+        print_message("cannot write in '%s': %s; choose another directory with DOWNBEAT_PRELOAD_DIR",
+                      settings.directory, strerror(code));
         if (!recording_is_scarce(code))
             PMPI_Abort(MPI_COMM_WORLD, 2);
     }
-    if (marked && there != NULL)
-        all = wait_for_verdict(there, rank, size);
+    if (marked && marks != NULL)
+        all_present = wait_for_verdict(marks, rank, size);
     if (marked) {
         path_of(path, rank_text);
         unlink(path);
     }
-    if (marked && there != NULL && !all && read_marks(there, size) == 0) { /* nobody waits any more */
+    if (marked && marks != NULL && !all_present && read_marks(marks, size) == 0) { /* no process waits any more */
         path_of(path, "verdict");
         unlink(path);
     }
-    free(there);
-    return all;
+    free(marks);
+    return all_present;
 }
 
 void presence_seen_by_all(void) {

@@ -12,7 +12,7 @@ _Atomic int begun;
 _Atomic int active;
 struct settings settings;
 
-void say(const char *format, ...) {
+void print_message(const char *format, ...) {
     char text[2048];
     va_list arguments;
     va_start(arguments, format);
@@ -22,14 +22,15 @@ void say(const char *format, ...) {
 }
 
 void find_next(void **function, const char *name) {
-    void *found = dlsym(RTLD_NEXT, name);
-    if (found == NULL) {
-        say("found no %s in an MPI library that is loaded after libdownbeat-preload; preload the library of the build "
+    void *next = dlsym(RTLD_NEXT, name);
+    if (next == NULL) {
+        print_message(
+            "found no %s in an MPI library that is loaded after libdownbeat-preload; preload the library of the build "
             "for "
             "the program's MPI library",
             name);
         abort();
     }
-    /* Threads may look for it at once, and find the same. */
-    __atomic_store_n(function, found, __ATOMIC_RELAXED);
+    /* Atomic: concurrent threads store the same value. */
+    __atomic_store_n(function, next, __ATOMIC_RELAXED);
 }

@@ -1,4 +1,4 @@
-/* What this library is in a process: settings, functions that it hides, and lines that it prints. */
+/* Process-wide state: settings, wrapped functions, and messages. */
 #ifndef DOWNBEAT_PRELOAD_PROCESS_H
 #define DOWNBEAT_PRELOAD_PROCESS_H
 
@@ -14,25 +14,26 @@
 #define OPEN_MPI 0
 #endif
 
-/* Both MPI_Name and PMPI_Name are ours: Open MPI's Fortran calls PMPI_Name, as do MPICH's bindings of mpi_f08, and
- * tools that come before this library. Each goes on to the next function of its own name, so a tool that comes after
- * this library sees what it would see without. Calls that such a tool passes on to PMPI_Name are not counted again:
- * they are `inside`. */
+/* The library wraps both MPI_Name and PMPI_Name: Open MPI's Fortran calls PMPI_Name, as do MPICH's mpi_f08 bindings and
+ * tools that are loaded before this library. Each wrapper calls the next function of the same name, so a tool that is
+ * loaded after this library gets the same calls as without it. If such a tool calls PMPI_Name in turn, that call is
+ * `inside` and not counted again. */
 #define BOTH(X, Name, ...) X(MPI_##Name, __VA_ARGS__) X(PMPI_##Name, __VA_ARGS__)
 #define WRAP(Function) static __typeof__(Function) *real_##Function
-#define FOUND(Function) __atomic_load_n(&real_##Function, __ATOMIC_RELAXED)
+#define NEXT(Function) __atomic_load_n(&real_##Function, __ATOMIC_RELAXED)
 #define REAL(Function)                                                                                                 \
-    (__builtin_expect(FOUND(Function) != NULL, 1)                                                                      \
-         ? FOUND(Function)                                                                                             \
-         : (find_next((void **)(void *)&real_##Function, #Function), FOUND(Function)))
+    (__builtin_expect(NEXT(Function) != NULL, 1)                                                                       \
+         ? NEXT(Function)                                                                                              \
+         : (find_next((void **)(void *)&real_##Function, #Function), NEXT(Function)))
 
-/* Finds the function that this library hides; ends the program if there is none. */
+/* Finds the next definition of a wrapped function; ends the program if there is none. */
 void find_next(void **function, const char *name);
 
-/* A line "downbeat: ..." on standard error. */
-__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+/* Prints a line "downbeat: ..." on standard error. */
+__attribute__((format(printf, 1, 2))) void print_message(const char *format, ...);
 
-/* Between MPI_Init and MPI_Finalize; `active` unless switched off by MPI_Pcontrol(0), until MPI_Pcontrol(1). */
+/* begun: 1 between MPI_Init and MPI_Finalize. active: 1 unless MPI_Pcontrol(0) has switched the library off, until
+ * MPI_Pcontrol(1). */
 INTERNAL _Atomic int begun;
 INTERNAL _Atomic int active;
 

@@ -1,5 +1,5 @@
-/* The profile: a row per kind of calls, found by a hash of its key; communicators, whose rows fold when they are freed.
- */
+/* The profile: a hash table with a row per class of calls. When a communicator is freed, its rows are merged into
+ * common ones. */
 #define _GNU_SOURCE
 #include "profile.h"
 
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t spare_communicator = TRACE_NONE; /* places that are free, in a list by `first_row` */
-static uint32_t spare_row = TRACE_NONE;          /* by `next` */
-static uint32_t *buckets;                        /* first row, in a list by `chains` */
-static uint32_t *chains;                         /* by row: the next one of its bucket */
+static uint32_t spare_communicator = TRACE_NONE; /* free list of communicators, linked by `first_row` */
+static uint32_t spare_row = TRACE_NONE;          /* free list of rows, linked by `next` */
+static uint32_t *buckets;                        /* first row of each bucket */
+static uint32_t *chains;                         /* by row: the next row of its bucket */
 static uint32_t chains_size;
 static uint32_t buckets_mask;
-static uint32_t placed; /* rows in buckets */
+static uint32_t rows_used; /* number of rows in the buckets */
 
 uint32_t recording_add_communicator(const struct trace_communicator *communicator) {
     pthread_mutex_lock(&recording.lock);
@@ -47,9 +47,9 @@ static int same_key(const struct trace_row *a, const struct trace_row *b) {
            a->kind == b->kind && a->size == b->size && a->ranks == b->ranks && a->phase == b->phase;
 }
 
-/* Makes room for a row in the buckets; returns whether there are any. */
+/* Grows the buckets if necessary; returns 0 if there are none. */
 static int reserve_buckets(void) {
-    if (buckets != NULL && placed <= buckets_mask)
+    if (buckets != NULL && rows_used <= buckets_mask)
         return 1;
     uint32_t size = buckets != NULL ? 2 * (buckets_mask + 1) : 1024;
     uint32_t *larger = malloc(size * sizeof *larger);
@@ -69,7 +69,7 @@ static int reserve_buckets(void) {
     return 1;
 }
 
-/* Makes room for the chain of a row. */
+/* Grows the chains to contain a row; returns 0 if out of memory. */
 static int reserve_chains(uint32_t number) {
     if (number < chains_size)
         return 1;
@@ -106,7 +106,7 @@ static struct trace_row *find_row(const struct trace_row *key) {
     chains[number] = *bucket;
     row->next = TRACE_NONE;
     *bucket = number;
-    ++placed;
+    ++rows_used;
     if (key->communicator != TRACE_NONE) {
         struct trace_communicator *communicator = recording_communicator(key->communicator);
         row->next = communicator->first_row;
@@ -122,7 +122,7 @@ struct trace_row *recording_row(const struct trace_row *key) {
     return row;
 }
 
-/* Adds a row to that of all freed communicators of as many ranks, and gives its place back. */
+/* Merges a row into that of all freed communicators of the same size, and frees it. */
 static void fold(struct trace_row *row) {
     uint32_t number = row->number;
     uint32_t *link = &buckets[hash_key(row) & buckets_mask];
@@ -130,7 +130,7 @@ static void fold(struct trace_row *row) {
     while (*link != number)
         link = &chains[*link];
     *link = chains[number];
-    --placed;
+    --rows_used;
     memset(row, 0, sizeof *row);
     row->next = spare_row;
     spare_row = number;
@@ -141,11 +141,11 @@ static void fold(struct trace_row *row) {
                             .kind = sum.kind,
                             .size = sum.size,
                             .phase = sum.phase};
-    struct trace_row *all = find_row(&key);
-    all->calls += sum.calls;
-    all->ticks += sum.ticks;
-    all->waits += sum.waits;
-    all->bytes += sum.bytes;
+    struct trace_row *merged = find_row(&key);
+    merged->calls += sum.calls;
+    merged->ticks += sum.ticks;
+    merged->waits += sum.waits;
+    merged->bytes += sum.bytes;
 }
 
 void profile_release(uint32_t number) {

@@ -1,10 +1,9 @@
-/* Call sites of Python: file and line of the running frame, where a binding of MPI for Python is the caller. To a
- * binding all lines of a program are one return address.
+/* Call sites in Python: file and line of the running frame if the caller is a Python binding of MPI, in which all lines
+ * of a program have the same return address.
  *
- * A thread's own frames do not change while it is in MPI, and they hold what they refer to. So they are read without
- * the interpreter's lock, which the binding has given up: to take it again may wait for 5 ms, or for ever. How frames
- * lie in memory differs between versions of Python; of a version that is not known here, the return address stays the
- * site. */
+ * A thread's frames do not change while it is in MPI, and they hold references to their objects. So they are read
+ * without the GIL, which the binding has released: acquiring it may take 5 ms, or deadlock. The layout of frames
+ * differs between versions of Python; for a version that is not listed here, the return address is the site. */
 #define _GNU_SOURCE
 #include "python_frames.h"
 
@@ -21,21 +20,22 @@
 /* --- CPython on 64-bit machines: Include/cpython/{pystate,code,unicodeobject,bytesobject}.h and
  * Include/internal/pycore_frame.h. */
 
-#define TYPE 8  /* of each object, as what follows */
-#define SIZE 16 /* of code in instructions of 2 bytes, of bytes, and of texts in characters */
+#define TYPE 8  /* offsets in an object, as are the next ones */
+#define SIZE 16 /* of a code object, in instructions of 2 bytes; of bytes; of a string, in characters */
 #define TEXT_STATE 32
 #define BYTES_CONTENT 32
-#define INSTRUCTION 56 /* of a frame: the one that runs, or one of its caches */
+#define INSTRUCTION 56 /* in a frame: the current instruction, or one of its caches */
 #define CODE_FILE 112
-#define CODE_NAME 128 /* qualified */
+#define CODE_NAME 128 /* qualified name */
 #define CODE_LINES 136
 
 /* Offsets that differ between versions; `tests/preload/test_python_programs.py` runs each of them that is installed. */
 struct layout {
     unsigned version; /* 0x030b: 3.11 */
-    int c_frame;      /* in the state of a thread: a pointer to the structure with the frame; -1: it has the frame */
+    int c_frame; /* in the thread state: pointer to the structure that has the frame pointer; -1: the thread state has
+                    it */
     int frame, code, first_line, instructions;
-    int ascii, wide; /* characters of a text that is ASCII, and of another one */
+    int ascii, wide; /* characters of an ASCII string, and of another one */
 };
 static const struct layout layouts[] = {
     {.version = 0x030b,
@@ -63,13 +63,13 @@ static const struct layout layouts[] = {
      .ascii = 40,
      .wide = 56},
 };
-/* Builds whose objects begin differently: those that trace references, and those without the GIL. */
+/* Symbols of builds with another object header: with reference tracing, and without the GIL. */
 static const char *const other_builds[] = {"PyModule_Create2TraceRefs", "_Py_MergeZeroLocalRefcount"};
 
-static const struct layout *layout; /* NULL: no Python, or one that is not known */
+static const struct layout *layout; /* NULL: no Python, or an unknown version */
 static const char *(*this_thread)(void);
 static const void *code_type, *text_type, *bytes_type;
-static pthread_once_t looked_for = PTHREAD_ONCE_INIT;
+static pthread_once_t find_once = PTHREAD_ONCE_INIT;
 
 static const char *pointer_at(const char *object, int offset) {
     const char *value;
@@ -83,7 +83,7 @@ static int is_of_type(const char *object, const void *type) {
     return object != NULL && pointer_at(object, TYPE) == type;
 }
 
-static void look_for_python(void) {
+static void find_python(void) {
     if (sizeof(void *) != 8)
         return;
     const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version");
@@ -101,16 +101,16 @@ static void look_for_python(void) {
             layout = &layouts[i];
 }
 
-/* A place in a program. */
+/* An instruction of a Python program. */
 struct instruction {
     const char *code;
     size_t offset; /* bytes */
 };
 
-/* What runs in this thread; code is NULL if that is not known. */
+/* The current instruction of this thread; `code` is NULL if unknown. */
 static struct instruction running_instruction(void) {
     static const struct instruction none = {NULL, 0};
-    pthread_once(&looked_for, look_for_python);
+    pthread_once(&find_once, find_python);
     const char *state = layout != NULL ? this_thread() : NULL;
     if (state != NULL && layout->c_frame >= 0)
         state = pointer_at(state, layout->c_frame);
@@ -125,7 +125,7 @@ static struct instruction running_instruction(void) {
 
 /* --- files and lines */
 
-/* Bytes of a character, and where they begin. */
+/* Sets the address of a string's characters; returns the size of one in bytes. */
 static unsigned characters_of(const char *text, const char **first) {
     uint32_t state;
     memcpy(&state, text + TEXT_STATE, sizeof state);
@@ -134,41 +134,41 @@ static unsigned characters_of(const char *text, const char **first) {
     return is_ascii ? 1 : state >> 2 & 7U;
 }
 
-/* As UTF-8; the end of a long one, which says more than its beginning. */
+/* Copies a string as UTF-8; of a long one the end, which is more specific than the beginning. */
 static void copy_text(char *target, size_t size, const char *text) {
     const char *from;
     unsigned width = characters_of(text, &from);
     size_t length = size_of(text);
-    char *whole = malloc(4 * length + 1);
+    char *utf8 = malloc(4 * length + 1);
     size_t used = 0;
     target[0] = '\0';
-    if (whole == NULL)
+    if (utf8 == NULL)
         return;
     for (size_t i = 0; i < length; ++i) {
         uint32_t c = 0;
         memcpy(&c, from + i * width, width);
         if (c < 0x80) {
-            whole[used++] = (char)c;
+            utf8[used++] = (char)c;
         } else if (c < 0x800) {
-            whole[used++] = (char)(0xc0 | c >> 6);
-            whole[used++] = (char)(0x80 | (c & 0x3f));
+            utf8[used++] = (char)(0xc0 | c >> 6);
+            utf8[used++] = (char)(0x80 | (c & 0x3f));
         } else if (c < 0x10000) {
-            whole[used++] = (char)(0xe0 | c >> 12);
-            whole[used++] = (char)(0x80 | (c >> 6 & 0x3f));
-            whole[used++] = (char)(0x80 | (c & 0x3f));
+            utf8[used++] = (char)(0xe0 | c >> 12);
+            utf8[used++] = (char)(0x80 | (c >> 6 & 0x3f));
+            utf8[used++] = (char)(0x80 | (c & 0x3f));
         } else {
-            whole[used++] = (char)(0xf0 | c >> 18);
-            whole[used++] = (char)(0x80 | (c >> 12 & 0x3f));
-            whole[used++] = (char)(0x80 | (c >> 6 & 0x3f));
-            whole[used++] = (char)(0x80 | (c & 0x3f));
+            utf8[used++] = (char)(0xf0 | c >> 18);
+            utf8[used++] = (char)(0x80 | (c >> 12 & 0x3f));
+            utf8[used++] = (char)(0x80 | (c >> 6 & 0x3f));
+            utf8[used++] = (char)(0x80 | (c & 0x3f));
         }
     }
-    whole[used] = '\0';
+    utf8[used] = '\0';
     size_t first = used >= size ? used - size + 1 : 0;
-    while (((unsigned char)whole[first] & 0xc0) == 0x80) /* not in the middle of a character */
+    while (((unsigned char)utf8[first] & 0xc0) == 0x80) /* begin at a complete character */
         ++first;
-    strcpy(target, whole + first);
-    free(whole);
+    strcpy(target, utf8 + first);
+    free(utf8);
 }
 
 static unsigned read_varint(const unsigned char **at, const unsigned char *end) {
@@ -194,7 +194,7 @@ static int first_line_of(const char *code) {
     return line;
 }
 
-/* The line of an instruction; 0: it has none (Objects/locations.md of CPython). */
+/* The line of an instruction; 0 if it has none (Objects/locations.md of CPython). */
 static int line_of(struct instruction instruction) {
     size_t bytes;
     const unsigned char *at = lines_of(instruction.code, &bytes), *end = at + bytes;
@@ -202,7 +202,7 @@ static int line_of(struct instruction instruction) {
     for (size_t covered = 0; at < end;) {
         unsigned char first = *at++;
         unsigned kind = first >> 3 & 15U;
-        if (kind == 13 || kind == 14) { /* a difference with a sign in the last bit */
+        if (kind == 13 || kind == 14) { /* a signed difference, with the sign in the last bit */
             unsigned value = read_varint(&at, end);
             line += (value & 1U) != 0 ? -(int)(value >> 1) : (int)(value >> 1);
         } else if (kind >= 10 && kind <= 12) {
@@ -232,20 +232,20 @@ struct chunk {
     struct python_site sites[CHUNK];
 };
 
-struct known {
-    uint64_t key; /* 0: none */
+struct table_entry {
+    uint64_t key; /* 0: empty */
     const struct python_site *site;
 };
 
-#define KNOWN (1 << 14) /* places in code, open addressing */
-#define CACHED 64       /* per thread */
+#define TABLE_SIZE (1 << 14) /* open addressing */
+#define CACHED 64            /* per thread */
 
 static struct chunk *chunks;
-static struct known *table;
+static struct table_entry *table;
 static int entries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 struct caches {
-    struct known sites[CACHED];
+    struct table_entry sites[CACHED];
     struct {
         const void *address;
         int is_binding;
@@ -270,7 +270,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *from, size_t size) {
     return mixed(hash, word ^ (uint64_t)size << 56);
 }
 
-/* All that file and line follow from: memory that other code had before may be at the same address. */
+/* Hash of the data that determine file and line. An address would not do: memory of freed code objects is reused. */
 static uint64_t key_of(struct instruction instruction) {
     const char *file = pointer_at(instruction.code, CODE_FILE), *characters;
     unsigned width = characters_of(file, &characters);
@@ -281,13 +281,14 @@ static uint64_t key_of(struct instruction instruction) {
     return hash_bytes(hash, lines, bytes) | 1;
 }
 
-/* The site of a file and line; the same for all code that was compiled of it. NULL: no memory. */
-static const struct python_site *find_place(const char *code, int line) {
-    struct python_site wanted = {.line = line};
-    copy_text(wanted.file, sizeof wanted.file, pointer_at(code, CODE_FILE));
+/* Finds or creates the site of a file and line, which all code objects share that were compiled from it. NULL if out of
+ * memory. */
+static const struct python_site *find_site(const char *code, int line) {
+    struct python_site key_site = {.line = line};
+    copy_text(key_site.file, sizeof key_site.file, pointer_at(code, CODE_FILE));
     for (const struct chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
         for (int i = 0; i < chunk->used; ++i)
-            if (chunk->sites[i].line == line && strcmp(chunk->sites[i].file, wanted.file) == 0)
+            if (chunk->sites[i].line == line && strcmp(chunk->sites[i].file, key_site.file) == 0)
                 return &chunk->sites[i];
     if (chunks == NULL || chunks->used == CHUNK) {
         struct chunk *more = malloc(sizeof *more);
@@ -297,36 +298,36 @@ static const struct python_site *find_place(const char *code, int line) {
         more->used = 0;
         chunks = more;
     }
-    copy_text(wanted.function, sizeof wanted.function, pointer_at(code, CODE_NAME));
+    copy_text(key_site.function, sizeof key_site.function, pointer_at(code, CODE_NAME));
     struct python_site *site = &chunks->sites[chunks->used++];
-    *site = wanted;
+    *site = key_site;
     return site;
 }
 
-static const struct python_site *find_known(uint64_t key, struct instruction instruction) {
+static const struct python_site *look_up(uint64_t key, struct instruction instruction) {
     pthread_mutex_lock(&lock);
     if (table == NULL)
-        table = calloc(KNOWN, sizeof *table);
+        table = calloc(TABLE_SIZE, sizeof *table);
     const struct python_site *site = NULL;
-    uint64_t place = key % KNOWN;
-    while (table != NULL && table[place].key != 0 && table[place].key != key)
-        place = (place + 1) % KNOWN;
-    if (table != NULL && table[place].key == key) {
-        site = table[place].site;
+    uint64_t index = key % TABLE_SIZE;
+    while (table != NULL && table[index].key != 0 && table[index].key != key)
+        index = (index + 1) % TABLE_SIZE;
+    if (table != NULL && table[index].key == key) {
+        site = table[index].site;
     } else {
         int line = line_of(instruction);
-        site = line > 0 ? find_place(instruction.code, line) : NULL;
-        if (table != NULL && site != NULL && entries < KNOWN / 2) {
+        site = line > 0 ? find_site(instruction.code, line) : NULL;
+        if (table != NULL && site != NULL && entries < TABLE_SIZE / 2) {
             ++entries;
-            table[place] = (struct known){key, site};
+            table[index] = (struct table_entry){key, site};
         }
     }
     pthread_mutex_unlock(&lock);
     return site;
 }
 
-/* Whether an address is in the module of mpi4py, or in what ctypes and cffi call functions through. Modules of users
- * stay sites of their own language: they have several calls, and lines. */
+/* True if an address is in mpi4py's module, or in libffi, by which ctypes and cffi call functions. Calls in users'
+ * extension modules are sites of their own language. */
 static int is_binding(const void *address) {
     Dl_info found;
     if (in_executable(address) || dladdr(address, &found) == 0 || found.dli_fname == NULL)
@@ -358,12 +359,12 @@ const void *python_frame_caller(const void *address) {
     if (running.code == NULL)
         return address;
     uint64_t key = key_of(running);
-    struct known *cached = &caches->sites[(key >> 32) % CACHED];
+    struct table_entry *cached = &caches->sites[(key >> 32) % CACHED];
     if (cached->key != key) {
-        const struct python_site *site = find_known(key, running);
+        const struct python_site *site = look_up(key, running);
         if (site == NULL)
             return address;
-        *cached = (struct known){key, site};
+        *cached = (struct table_entry){key, site};
     }
     return cached->site;
 }

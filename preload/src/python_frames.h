@@ -5,20 +5,20 @@
 #include "sharing.h"
 #include "trace_file.h"
 
-INTERNAL int python_begun; /* there is Python in the process */
+INTERNAL int python_begun; /* 1 if the process has a Python interpreter */
 
-/* Sets it. */
+/* Sets python_begun. */
 void python_frames_begin(void);
 
 const void *python_frame_caller(const void *address);
 
-/* The call site of a return address: what stands for file and line of the running Python frame, if a binding of MPI for
- * Python is there; else the address. */
+/* The call site of a return address: if the address is in a Python binding of MPI, an address that represents file and
+ * line of the running Python frame; else the return address itself. */
 static inline const void *python_caller(const void *address) {
     return __builtin_expect(python_begun, 0) ? python_frame_caller(address) : address;
 }
 
-/* Describes what python_caller returned; 0: it is a return address. */
+/* Describes a Python call site; returns 0 if `address` is a return address. */
 int python_site(const void *address, struct trace_site *site);
 
 #endif

@@ -16,13 +16,13 @@ PER_THREAD uint32_t thread_number = TRACE_NONE;
 static _Atomic uint32_t threads;
 INITIAL_EXEC int64_t elsewhere;
 
-/* Rows of the profile, by what is known of a call without a look into the file. */
+/* Cache of rows by the properties of a call, to avoid the lookup in the profile. */
 #define CACHED 128 /* per thread */
 struct cached {
     const void *address;
     uint64_t identity;
     int64_t bytes;
-    uint64_t what;
+    uint64_t properties;
     struct trace_row *row;
 };
 PER_THREAD struct cached *cache;
@@ -46,20 +46,21 @@ static struct trace_row *find_row(const struct call *call, uint16_t phase) {
 
 static struct trace_row *row_of(const struct call *call) {
     uint16_t phase = atomic_load_explicit(&phase_now, memory_order_relaxed);
-    uint64_t what = (uint64_t)phase << 24 | (uint64_t)call->operation << 8 | call->kind;
-    uint64_t hash = (uint64_t)(uintptr_t)call->address ^ call->comm->identity ^ (uint64_t)call->bytes << 20 ^ what;
+    uint64_t properties = (uint64_t)phase << 24 | (uint64_t)call->operation << 8 | call->kind;
+    uint64_t hash =
+        (uint64_t)(uintptr_t)call->address ^ call->comm->identity ^ (uint64_t)call->bytes << 20 ^ properties;
     if (__builtin_expect(cache == NULL, 0) && !thread_memory((void **)(void *)&cache, CACHED * sizeof *cache))
         return find_row(call, phase);
-    struct cached *place = &cache[(hash * 0x9e3779b97f4a7c15U) >> 57];
-    if (place->address != call->address || place->identity != call->comm->identity || place->bytes != call->bytes ||
-        place->what != what)
-        *place = (struct cached){call->address, call->comm->identity, call->bytes, what, find_row(call, phase)};
-    return place->row;
+    struct cached *entry = &cache[(hash * 0x9e3779b97f4a7c15U) >> 57];
+    if (entry->address != call->address || entry->identity != call->comm->identity || entry->bytes != call->bytes ||
+        entry->properties != properties)
+        *entry = (struct cached){call->address, call->comm->identity, call->bytes, properties, find_row(call, phase)};
+    return entry->row;
 }
 _Static_assert(CACHED == 1 << (64 - 57), "a hash has as many values");
 
-/* Zeros at the end of a hash of what all processes know of a call (Steele et al. 2014, Fig. 17): k or more in one of
- * 2^k calls. */
+/* Number of trailing zeros of a hash (SplitMix64; Steele et al. 2014, Fig. 17) of a call's identity, which is the same
+ * on all processes: k or more in one of 2^k calls. */
 static int level_of(const struct call *call) {
     uint64_t hash = call->comm->identity + ((uint64_t)call->round << 32 | call->sequence) * 0x9e3779b97f4a7c15U;
     hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U;
@@ -76,7 +77,8 @@ int call_begin(struct call *call, uintptr_t frame, int operation, int kind, MPI_
     call->comm = communicator_of(comm);
     if (call->comm == NULL)
         return 0;
-    /* Unrecorded calls count too, so that the others keep their numbers. MPI lets no two threads be here at once. */
+    /* Unrecorded calls count too, so that sequence numbers agree on all processes. Not atomic: MPI forbids concurrent
+     * collectives on a communicator. */
     call->sequence = atomic_load_explicit(&call->comm->sequence, memory_order_relaxed);
     atomic_store_explicit(&call->comm->sequence, call->sequence + 1, memory_order_relaxed);
     if (!active)
@@ -91,7 +93,7 @@ int call_begin(struct call *call, uintptr_t frame, int operation, int kind, MPI_
     return 1;
 }
 
-/* Ticks as `trace_record.elsewhere` has them: the first 11 bits, and how far to shift them. */
+/* Ticks in the format of `trace_record.elsewhere`: 11 bits and a shift of 5 bits. */
 static uint16_t short_ticks(int64_t ticks) {
     if (ticks < 1 << 11)
         return (uint16_t)(ticks > 0 ? ticks : 0);
@@ -99,7 +101,7 @@ static uint16_t short_ticks(int64_t ticks) {
     return shift > 31 ? UINT16_MAX : (uint16_t)(shift << 11 | (int)(ticks >> shift));
 }
 
-/* The root as the file has it; MPI libraries have their own values. */
+/* The root in the file's format; values of MPI_ROOT differ between MPI libraries. */
 static int root_of(const struct call *call, int root) {
     if (root >= 0)
         return root;
@@ -123,7 +125,7 @@ void call_record(struct call *call, int64_t bytes, int root) {
             call->entry = recording_ticks();
         return;
     }
-    call->entry = recording_ticks(); /* before the row is looked for, which takes a process longer at its first call */
+    call->entry = recording_ticks(); /* before the row is looked up, which takes longer in the first call */
     call->row = row_of(call);
     int level = level_of(call);
     if (level < __atomic_load_n(&call->row->thinning, __ATOMIC_RELAXED))

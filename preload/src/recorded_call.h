@@ -8,38 +8,39 @@
 
 struct call {
     struct comm *comm;
-    struct trace_row *row;       /* where it is added up; NULL: nowhere */
-    struct trace_record *record; /* NULL: none is kept */
+    struct trace_row *row;       /* its row of the profile; NULL: none */
+    struct trace_record *record; /* NULL: no record */
     const void *address;
-    uintptr_t frame; /* of the function that the program called */
+    uintptr_t frame; /* frame address of the wrapper */
     int64_t entry;
     int64_t exit;
     int64_t bytes;
-    int64_t *sample; /* where the exit goes if this is what follows a harmonized barrier; else NULL */
+    int64_t *sample; /* address for the exit time of a sample (samples_enter); else NULL */
     uint32_t sequence;
     uint16_t operation;
     uint8_t kind;
-    int template;   /* of the starts of a persistent collective: nothing happens yet */
-    uint32_t round; /* number of the start */
+    int template;   /* 1 for the initialization of a persistent collective */
+    uint32_t round; /* number of a persistent collective's start */
 };
 
-/* Begins a call of a collective. Returns 0 if it is not the program's, or nothing is recorded: then call MPI at once.
- * `call->comm` is NULL if it is not the program's. */
+/* Begins a call of a collective. Returns 0 if the call is not the program's or is not recorded; then call MPI directly.
+ * `call->comm` is NULL if the call is not the program's. */
 int call_begin(struct call *call, uintptr_t frame, int operation, int kind, MPI_Comm comm, const void *address);
 
 /* Takes the entry's timestamp, and sets `inside`. */
 void call_enter(struct call *call, int64_t bytes, int root);
 
-/* The same for a start of a persistent collective, within the function that starts it. */
+/* call_enter for the start of a persistent collective, within the wrapper that starts it. */
 void call_record(struct call *call, int64_t bytes, int root);
 
-/* The call is complete: it ended at `exit`. */
+/* Completes the call at call->exit. */
 void call_complete(const struct call *call);
 
-/* Ticks of this thread in MPI calls that are only added up, since it left a collective. */
+/* Ticks of this thread in MPI calls that are only counted, since its last collective. */
 INTERNAL INITIAL_EXEC int64_t elsewhere;
 
-/* Collectives that are timed are those of kinds, too. Returns when the call begins; 0: it is not the program's. */
+/* Time a call of a kind that is only counted. timed_begin returns the reading at its beginning; 0 if the call is not
+ * the program's. */
 static inline int64_t timed_begin(int program) { return program && begun ? recording_ticks() : 0; }
 static inline int64_t timed_end(int kind, int64_t begin) {
     int64_t now = begin != 0 ? recording_ticks() : 0;

@@ -1,4 +1,4 @@
-/* What a recording has of the process: header, clock, sums; and entries of its tables. */
+/* The header, clock and sums of a recording, and entries of its tables. */
 #define _GNU_SOURCE
 #include "recording.h"
 
@@ -20,9 +20,9 @@ _Static_assert(sizeof operation_names <= TRACE_NAMES_SIZE, "names have their pla
 Downbeat_clock recording_clock;
 int recording_by_counter;
 int recording_threaded;
-static int64_t waited_ns; /* for a processor, before recording */
+static int64_t waited_ns; /* run-queue wait of this thread before recording */
 
-/* How long this thread has waited for a processor, ns; -1: the kernel does not say. */
+/* Run-queue wait of this thread (schedstat), ns; -1 if unknown. */
 static int64_t ready_ns(void) {
     char text[128] = "";
     FILE *file = fopen("/proc/thread-self/schedstat", "re");
@@ -50,7 +50,7 @@ static void write_header(int world_rank, int world_size) {
     recording.header->operations = OPERATIONS;
     gethostname(recording.header->host, TRACE_HOST_SIZE - 1);
     memcpy(recording.header->names, operation_names, sizeof operation_names);
-    /* Last: a file without it is not read. */
+    /* Written last: readers ignore a file without it. */
     memcpy(recording.header->magic, TRACE_MAGIC, sizeof recording.header->magic);
 }
 
@@ -85,7 +85,7 @@ void recording_set_clock(const Downbeat_clock *clock, const char *name, double m
 #endif
 }
 
-/* If there is no room, the last one is replaced: what is known of the end of the program matters most. */
+/* If there is no room, replaces the last one: the end of the program matters most. */
 void recording_add_map(const struct trace_map *map) {
     int64_t number = recording.header->maps;
     if (table_reserve(MAPS_TABLE, number + 1) != 0) {

@@ -1,4 +1,4 @@
-/* What a recording has of the process, and entries of its tables. */
+/* A recording: the header's data of the process, and entries of the tables. */
 #ifndef DOWNBEAT_PRELOAD_RECORDING_H
 #define DOWNBEAT_PRELOAD_RECORDING_H
 
@@ -12,33 +12,33 @@
 #include <x86intrin.h>
 #endif
 
-/* Creates the file. Without `records` there is room for tables alone. `threaded`: several threads record at once.
- * Returns 0, or an errno. */
+/* Creates the file, for at most `records` records. `threaded`: several threads record concurrently. Returns 0, or an
+ * errno. */
 int recording_open(const char *path, int world_rank, int world_size, int64_t records, int threaded);
 
-/* How the program ends, for those who read the file. */
+/* Stores how the program ends: TRACE_FINALIZED or TRACE_ABORTED. */
 void recording_end(int ending, int abort_code);
 
-/* The local clock, from now on, and what the library's settings say of it. */
+/* Sets the local clock, with its name and the setting max_wander. */
 void recording_set_clock(const Downbeat_clock *clock, const char *name, double max_wander);
 
-/* Adds the map that a synchronization left. */
+/* Adds the clock map after a synchronization. */
 void recording_add_map(const struct trace_map *map);
 
 INTERNAL Downbeat_clock recording_clock;
-INTERNAL int recording_by_counter; /* the clock is the processor's counter, which is read faster without calls */
+INTERNAL int recording_by_counter; /* 1 if the clock is the processor's counter, which is read inline */
 
 /* Reads the local clock. */
 static inline int64_t recording_ticks(void) {
 #if defined(__x86_64__)
     unsigned processor;
     if (__builtin_expect(recording_by_counter, 1))
-        return (int64_t)__rdtscp(&processor); /* after earlier instructions: no timestamp slips before an operation */
+        return (int64_t)__rdtscp(&processor); /* ordered after earlier instructions */
 #endif
     return recording_clock.read(recording_clock.clock);
 }
 
-/* Adds to a sum that other threads may add to. */
+/* Adds to a sum, atomically if several threads record. */
 INTERNAL int recording_threaded;
 #define RECORDING_ADD_AS(type, sum, value)                                                                             \
     do {                                                                                                               \
@@ -50,16 +50,16 @@ INTERNAL int recording_threaded;
 #define RECORDING_ADD(sum, value) RECORDING_ADD_AS(int64_t, sum, value)
 #define RECORDING_ADD32(sum, value) RECORDING_ADD_AS(uint32_t, sum, value)
 
-/* Length of a tick, ns. */
+/* Duration of a tick, ns. */
 double recording_tick_ns(void);
 
-/* A call that has begun but not ended keeps its row. */
+/* Changes the reference count of a row: active calls and records keep it. */
 static inline void recording_hold(struct trace_row *row, int more) { RECORDING_ADD32(row->held, more); }
 
-/* A call that only is added up. */
+/* Adds a call of a kind that is not recorded individually. */
 void recording_add_kind(int kind, int64_t ticks);
 
-/* The number of a new entry in a table, or TRACE_NONE: there is no room, which is counted. */
+/* Adds an entry to a table. Returns its number, or TRACE_NONE if there is no room, which is counted. */
 uint32_t recording_add_site(const struct trace_site *site);
 uint32_t recording_add_start(const struct trace_start *start);
 uint32_t recording_add_phase(const struct trace_phase *phase);

@@ -1,9 +1,9 @@
-/* What a benchmark cannot know that discards no sample.
+/* Samples of a benchmark that does not discard invalid starts itself.
  *
  * A sample is the time from the exit of a harmonized barrier to the end of the next collective on its communicator, as
- * the loops of OSU and IMB measure it. Whether all processes left the barrier in time is known one barrier later, at no
- * cost (MPIX_Harmonize_verdict), so a sample waits until then. Nothing is asked between the barrier and the operation.
- */
+ * in the loops of OSU and IMB. The verdict on a barrier is available one barrier later, at no cost
+ * (MPIX_Harmonize_verdict), so a sample stays unresolved until then. There is no query between the barrier and the
+ * operation. */
 #define _GNU_SOURCE
 #include "samples.h"
 
@@ -16,17 +16,17 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* The sample of a communicator that is not complete yet. */
+/* The pending sample of a communicator. */
 struct waiting_sample {
     struct waiting_sample *next;
     struct comm *comm;
-    int armed;    /* a barrier has ended, and no operation since */
-    int64_t exit; /* ticks, of that barrier */
+    int armed;    /* 1 after a barrier, until the next operation */
+    int64_t exit; /* exit of that barrier, ticks */
     uint32_t barrier_site;
-    int measured; /* an operation has begun since: */
-    int64_t done; /* ticks; 0: not yet */
+    int measured; /* 1 if an operation has begun since then */
+    int64_t done; /* exit of the operation, ticks; 0: not yet */
     struct sampled_operation operation;
-    uint32_t unresolved; /* the class of the sample before it, or TRACE_NONE if its verdict is known */
+    uint32_t unresolved; /* class of the previous sample, if its verdict is unknown, else TRACE_NONE */
     double unresolved_ns;
 };
 
@@ -36,20 +36,20 @@ static pthread_mutex_t lock = LOCK;
 static struct waiting_sample *waiting_of(struct comm *comm) {
     if (comm->waiting != NULL)
         return comm->waiting;
-    struct waiting_sample *made = calloc(1, sizeof *made);
-    if (made == NULL)
+    struct waiting_sample *created = calloc(1, sizeof *created);
+    if (created == NULL)
         return NULL;
-    made->comm = comm;
-    made->unresolved = TRACE_NONE;
+    created->comm = comm;
+    created->unresolved = TRACE_NONE;
     pthread_mutex_lock(&lock);
-    made->next = first;
-    first = made;
+    created->next = first;
+    first = created;
     pthread_mutex_unlock(&lock);
-    comm->waiting = made;
-    return made;
+    comm->waiting = created;
+    return created;
 }
 
-/* The verdict on the sample of the barrier before the last one is known now. */
+/* Gets the verdict on the unresolved sample, of the barrier before the last one. */
 static void resolve(struct waiting_sample *waiting) {
     int verdict = MPI_UNDEFINED;
     double lateness = 0.0;
@@ -81,7 +81,7 @@ static void resolve(struct waiting_sample *waiting) {
         start->bound_max_ns = bound * 1e9;
 }
 
-/* Smallest power of two that is no less. */
+/* Smallest power of two >= bytes. */
 static int64_t size_class(int64_t bytes) {
     int64_t size = 1;
     if (bytes <= 1)
@@ -92,21 +92,21 @@ static int64_t size_class(int64_t bytes) {
 }
 
 static uint32_t class_of(const struct waiting_sample *waiting) {
-    const struct trace_start wanted = {.barrier_site = waiting->barrier_site,
-                                       .communicator = waiting->comm->number,
-                                       .operation = waiting->operation.operation,
-                                       .kind = waiting->operation.kind,
-                                       .size = size_class(waiting->operation.bytes)};
+    const struct trace_start key = {.barrier_site = waiting->barrier_site,
+                                    .communicator = waiting->comm->number,
+                                    .operation = waiting->operation.operation,
+                                    .kind = waiting->operation.kind,
+                                    .size = size_class(waiting->operation.bytes)};
     for (uint32_t number = recording_starts(); number-- > 0;) {
         const struct trace_start *start = recording_start(number);
-        if (start->barrier_site == wanted.barrier_site && start->communicator == wanted.communicator &&
-            start->operation == wanted.operation && start->kind == wanted.kind && start->size == wanted.size)
+        if (start->barrier_site == key.barrier_site && start->communicator == key.communicator &&
+            start->operation == key.operation && start->kind == key.kind && start->size == key.size)
             return number;
     }
-    return recording_add_start(&wanted);
+    return recording_add_start(&key);
 }
 
-/* The operation that is measured. */
+/* Makes an operation the measured one. */
 static void take_operation(struct waiting_sample *waiting, const struct sampled_operation *operation, int64_t done) {
     waiting->armed = 0;
     waiting->measured = 1;
@@ -137,12 +137,12 @@ void samples_complete(struct comm *comm, const struct sampled_operation *operati
         take_operation(waiting, operation, exit);
 }
 
-/* Adds the sample that was measured to its class. */
+/* Adds the measured sample to its class. */
 static void add_sample(struct waiting_sample *waiting) {
     if (!waiting->measured)
         return;
     waiting->measured = 0;
-    if (waiting->done == 0) /* it failed */
+    if (waiting->done == 0) /* the operation failed */
         return;
     uint32_t number = class_of(waiting);
     if (number == TRACE_NONE)
@@ -169,7 +169,7 @@ void samples_settle(struct comm *comm) {
     add_sample(waiting);
 }
 
-/* The last verdicts will never be known. */
+/* Counts the last samples as unresolved. */
 static void give_up(struct waiting_sample *waiting) {
     for (int i = 0; i < 2; ++i) {
         if (waiting->unresolved != TRACE_NONE)
@@ -186,7 +186,7 @@ void samples_forget(struct comm *comm) {
     pthread_mutex_lock(&lock);
     while (*link != NULL && *link != comm->waiting)
         link = &(*link)->next;
-    if (*link != NULL) { /* else MPI_Finalize has done it */
+    if (*link != NULL) { /* else samples_end has done it */
         *link = comm->waiting->next;
         give_up(comm->waiting);
     }
@@ -197,10 +197,10 @@ void samples_forget(struct comm *comm) {
 
 void samples_end(void) {
     pthread_mutex_lock(&lock);
-    for (struct waiting_sample *each = first; each != NULL; each = each->next) {
-        resolve(each);
-        give_up(each);
+    for (struct waiting_sample *sample = first; sample != NULL; sample = sample->next) {
+        resolve(sample);
+        give_up(sample);
     }
-    first = NULL; /* each is freed with its communicator */
+    first = NULL; /* samples are freed with their communicators */
     pthread_mutex_unlock(&lock);
 }

@@ -4,27 +4,27 @@
 
 #include "communicators.h"
 
-/* A barrier with a common start, called at a site, was left at `exit`, ticks. */
+/* A harmonized barrier, called at `address`, was left at `exit`, ticks. */
 void samples_begin(struct comm *comm, const void *address, int64_t exit);
 
-/* The operation that follows it. */
+/* The operation after the barrier. */
 struct sampled_operation {
     int64_t bytes;
     uint16_t operation;
     uint8_t kind;
 };
 
-/* On a communicator that has samples (`comm->waiting`): a blocking operation begins. Returns where its exit goes; NULL:
- * it is no sample's. */
+/* On a communicator with samples (`comm->waiting`): a blocking operation begins. Returns the address for its exit time;
+ * NULL if it is not part of a sample. */
 int64_t *samples_enter(struct comm *comm, const struct sampled_operation *operation);
 
-/* Likewise: the completion of a nonblocking operation was seen. */
+/* On a communicator with samples: a nonblocking operation was completed. */
 void samples_complete(struct comm *comm, const struct sampled_operation *operation, int64_t entry, int64_t exit);
 
-/* The next barrier comes: adds up what is known now. */
+/* Called at the next barrier: resolves and adds the samples before it. */
 void samples_settle(struct comm *comm);
 
-/* The communicator is freed; the program ends. No more verdicts will be known. */
+/* The communicator is freed, and the program ends: pending verdicts stay unknown. */
 void samples_forget(struct comm *comm);
 void samples_end(void);
 

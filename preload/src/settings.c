@@ -12,7 +12,7 @@ extern char **environ;
 #define PREFIX "DOWNBEAT_PRELOAD_"
 #define VALID_SIZE 256
 
-/* parse returns 0, or -1 with the valid values. */
+/* `parse` returns 0, or -1 with the valid values. */
 struct setting {
     const char *name;
     int (*parse)(struct settings *settings, const char *text, char valid[VALID_SIZE]);
@@ -39,7 +39,7 @@ static int parse_dir(struct settings *settings, const char *text, char valid[VAL
     return 0;
 }
 
-static int parse_whole(const char *text, long long low, int64_t *value, char valid[VALID_SIZE]) {
+static int parse_integer(const char *text, long long low, int64_t *value, char valid[VALID_SIZE]) {
     const long long high = 4000000000LL;
     char *end;
     errno = 0;
@@ -53,11 +53,11 @@ static int parse_whole(const char *text, long long low, int64_t *value, char val
 }
 
 static int parse_records(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
-    return parse_whole(text, 1, &settings->records, valid);
+    return parse_integer(text, 1, &settings->records, valid);
 }
 
 static int parse_skip(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
-    return parse_whole(text, 0, &settings->skip, valid);
+    return parse_integer(text, 0, &settings->skip, valid);
 }
 
 static int parse_sync_every(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
@@ -92,36 +92,36 @@ static int parse_ranks(struct settings *settings, const char *text, char valid[V
     return -1;
 }
 
-/* A name of the launch, for presence.c. */
+/* The name of the launch is used by presence.c. */
 static int parse_launch(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
     (void)settings;
     snprintf(valid, VALID_SIZE, "any text");
     return text[0] != '\0' ? 0 : -1;
 }
 
-static const struct setting known[] = {
+static const struct setting settings_list[] = {
     {"MODE", parse_mode},       {"DIR", parse_dir},   {"RECORDS", parse_records}, {"SYNC_EVERY", parse_sync_every},
     {"CALLERS", parse_callers}, {"SKIP", parse_skip}, {"RANKS", parse_ranks},     {"LAUNCH", parse_launch},
 };
-enum { KNOWN = sizeof known / sizeof known[0] };
+enum { SETTINGS_COUNT = sizeof settings_list / sizeof settings_list[0] };
 
-static const struct setting *known_setting(const char *name, size_t length) {
-    for (int i = 0; i < KNOWN; ++i)
-        if (strlen(known[i].name) == length && strncmp(known[i].name, name, length) == 0)
-            return &known[i];
+static const struct setting *find_setting(const char *name, size_t length) {
+    for (int i = 0; i < SETTINGS_COUNT; ++i)
+        if (strlen(settings_list[i].name) == length && strncmp(settings_list[i].name, name, length) == 0)
+            return &settings_list[i];
     return NULL;
 }
 
-/* Reads a variable of ours. Returns 0, or -1 with what is wrong. */
+/* Reads a variable with the prefix. Returns 0, or -1 with the problem. */
 static int read_setting(struct settings *settings, const char *variable, char problem[SETTINGS_PROBLEM_SIZE]) {
     const char *value = strchr(variable, '=');
     char valid[VALID_SIZE] = "";
     const char *name = variable + strlen(PREFIX);
-    const struct setting *setting = known_setting(name, (size_t)(value - name));
+    const struct setting *setting = find_setting(name, (size_t)(value - name));
     if (setting == NULL) {
-        for (int i = 0; i < KNOWN; ++i) {
+        for (int i = 0; i < SETTINGS_COUNT; ++i) {
             size_t length = strlen(valid);
-            snprintf(valid + length, sizeof valid - length, "%s%s", i == 0 ? "" : ", ", known[i].name);
+            snprintf(valid + length, sizeof valid - length, "%s%s", i == 0 ? "" : ", ", settings_list[i].name);
         }
         snprintf(problem, SETTINGS_PROBLEM_SIZE,
                  "environment variable %.*s is unknown; valid names: " PREFIX " followed by one of %s",

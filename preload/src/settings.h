@@ -9,17 +9,18 @@
 struct settings {
     int record;
     int harmonize;
-    int all_ranks;  /* have this library, as the user says */
-    int any_caller; /* 0: barriers are harmonized where the executable calls them */
+    int all_ranks;  /* 1: the user states that all ranks have loaded this library */
+    int any_caller; /* 0: only barriers that the executable calls are harmonized */
     char directory[DIRECTORY_SIZE];
-    int64_t records;   /* per process */
-    double sync_every; /* s; 0: in MPI_Init and MPI_Finalize alone */
-    int64_t skip;      /* samples at the beginning of each class */
+    int64_t records;   /* largest number of records per process */
+    double sync_every; /* interval of clock synchronizations, s; 0: only in MPI_Init and MPI_Finalize */
+    int64_t skip;      /* samples to skip at the beginning of each class */
 };
 
 #define SETTINGS_PROBLEM_SIZE 768
 
-/* Returns 0, or -1 with a line that says which variable is not valid, and what would be; the others are read. */
+/* Reads all variables. Returns 0, or -1 with a line that names the first variable that is not valid, and the valid
+ * values. */
 int settings_read(struct settings *settings, char problem[SETTINGS_PROBLEM_SIZE]);
 
 #endif

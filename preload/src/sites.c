@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define CACHED 64       /* per thread */
-#define TABLE (1 << 17) /* open addressing; more than the file has room for */
+#define TABLE (1 << 17) /* open addressing; larger than the file's capacity */
 
 struct entry {
     const void *address;
@@ -33,28 +33,28 @@ PER_THREAD struct entry *cache;
 static uint64_t hash_address(const void *address) { return (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U; }
 
 struct module {
-    uintptr_t address; /* somewhere in it */
+    uintptr_t address; /* an address in it */
     char *build_id;
 };
 
-/* Each module that has the address, which is one: its build-id, by its notes. */
+/* Callback of dl_iterate_phdr: copies the build ID from the notes of the module that contains the address. */
 static int find_build_id(struct dl_phdr_info *info, size_t size, void *data) {
     struct module *module = data;
     int inside_it = 0;
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        if (part->p_type == PT_LOAD && module->address - info->dlpi_addr - part->p_vaddr < part->p_memsz)
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && module->address - info->dlpi_addr - segment->p_vaddr < segment->p_memsz)
             inside_it = 1;
     }
     for (int i = 0; inside_it && i < info->dlpi_phnum; ++i) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        if (part->p_type != PT_NOTE)
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_NOTE)
             continue;
         const char *begin =
-            (const char *)(uintptr_t)(info->dlpi_addr + part->p_vaddr); // NOLINT(performance-no-int-to-ptr)
-        const size_t align = part->p_align == 8 ? 8 : 4;
-        for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= part->p_memsz;) {
+            (const char *)(uintptr_t)(info->dlpi_addr + segment->p_vaddr); // NOLINT(performance-no-int-to-ptr)
+        const size_t align = segment->p_align == 8 ? 8 : 4;
+        for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= segment->p_memsz;) {
             ElfW(Nhdr) note;
             memcpy(&note, begin + at, sizeof note);
             size_t name = at + sizeof note;
@@ -70,47 +70,47 @@ static int find_build_id(struct dl_phdr_info *info, size_t size, void *data) {
     return inside_it;
 }
 
-/* The end of a text says more than its beginning. */
+/* Copies the end of a long text, which is more specific than the beginning. */
 static void copy_end(char *target, size_t size, const char *text) {
     size_t length = strlen(text);
     strcpy(target, text + (length >= size ? length - size + 1 : 0));
 }
 
-/* The function that C++ calls by this symbol. */
+/* Demangles a C++ symbol, if the program has the demangler. */
 static void demangle(char *target, size_t size, const char *symbol) {
     typedef char *demangler(const char *, char *, size_t *, int *);
-    demangler *known = NULL;
+    demangler *demangle_symbol = NULL;
     int failed = 1;
     if (strncmp(symbol, "_Z", 2) == 0)
-        *(void **)(void *)&known = dlsym(RTLD_DEFAULT, "__cxa_demangle"); /* a program in C++ has it */
-    char *plain = known != NULL ? known(symbol, NULL, NULL, &failed) : NULL;
+        *(void **)(void *)&demangle_symbol = dlsym(RTLD_DEFAULT, "__cxa_demangle"); /* programs in C++ have it */
+    char *plain = demangle_symbol != NULL ? demangle_symbol(symbol, NULL, NULL, &failed) : NULL;
     snprintf(target, size, "%s", plain != NULL && !failed ? plain : symbol);
     free(plain);
 }
 
-/* Offsets count as the module's own symbols do: from its beginning if it may be anywhere, else from 0. The executable's
- * name is what the program was called by, so the kernel is asked. */
+/* Offsets are as in the module's symbol table: relative to the load address of position-independent code, else
+ * absolute. The executable's path comes from /proc/self/exe, since dladdr returns argv[0]. */
 static uint32_t record_site(const void *address) {
-    static struct trace_site site; /* under the lock: the program's thread may have a small stack */
+    static struct trace_site site; /* static, under the lock, since the thread's stack may be small */
     static char path[PATH_MAX + 1];
     memset(&site, 0, sizeof site);
     site.offset = (uint64_t)(uintptr_t)address;
     if (python_site(address, &site))
         return recording_add_site(&site);
     struct module module = {(uintptr_t)address - 1, site.build_id};
-    Dl_info found;
+    Dl_info info;
     struct link_map *map = NULL;
-    if (dladdr1(address, &found, (void **)&map, RTLD_DL_LINKMAP) != 0) {
-        site.offset -= map != NULL ? (uint64_t)map->l_addr : (uint64_t)(uintptr_t)found.dli_fbase;
+    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) != 0) {
+        site.offset -= map != NULL ? (uint64_t)map->l_addr : (uint64_t)(uintptr_t)info.dli_fbase;
         memset(path, 0, sizeof path);
         if (in_executable(address))
             (void)!readlink("/proc/self/exe", path, PATH_MAX);
-        else if (found.dli_fname == NULL || realpath(found.dli_fname, path) == NULL)
+        else if (info.dli_fname == NULL || realpath(info.dli_fname, path) == NULL)
             path[0] = '\0';
-        if (path[0] != '\0' || found.dli_fname != NULL)
-            copy_end(site.module, sizeof site.module, path[0] != '\0' ? path : found.dli_fname);
-        if (found.dli_sname != NULL)
-            demangle(site.symbol, sizeof site.symbol, found.dli_sname);
+        if (path[0] != '\0' || info.dli_fname != NULL)
+            copy_end(site.module, sizeof site.module, path[0] != '\0' ? path : info.dli_fname);
+        if (info.dli_sname != NULL)
+            demangle(site.symbol, sizeof site.symbol, info.dli_sname);
         dl_iterate_phdr(find_build_id, &module);
     }
     return recording_add_site(&site);
@@ -118,15 +118,15 @@ static uint32_t record_site(const void *address) {
 
 static uint32_t find_site(const void *address) {
     pthread_mutex_lock(&lock);
-    uint64_t place = hash_address(address) % TABLE;
-    while (table[place].address != NULL && table[place].address != address)
-        place = (place + 1) % TABLE;
-    uint32_t number = table[place].number;
-    if (table[place].address == NULL) {
+    uint64_t index = hash_address(address) % TABLE;
+    while (table[index].address != NULL && table[index].address != address)
+        index = (index + 1) % TABLE;
+    uint32_t number = table[index].number;
+    if (table[index].address == NULL) {
         number = record_site(address);
         if (entries < TABLE / 2) {
             ++entries;
-            table[place] = (struct entry){address, number};
+            table[index] = (struct entry){address, number};
         }
     }
     pthread_mutex_unlock(&lock);

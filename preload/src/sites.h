@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-/* The number of a call site in the file. */
+/* Finds or creates the number of a call site in the file. */
 uint32_t site_of(const void *address);
 
-/* A call site in words: module, offset, function. */
+/* Formats a call site: module, offset, function. */
 #define SITE_TEXT_SIZE 544
 void site_text(char text[SITE_TEXT_SIZE], const void *address);
 

@@ -1,4 +1,4 @@
-/* Barriers with a common start. */
+/* Harmonized barriers. */
 #define _GNU_SOURCE
 #include "starts.h"
 
@@ -13,11 +13,11 @@
 #include <limits.h>
 #include <mpix_harmonize.h>
 
-/* Says once why a barrier has no common start although some processes want one. Collective: the process that says it
- * hears where another one calls from. */
-static void say_mixed(const struct call *call, int refusing, int wanting) {
+/* Prints once why a barrier is not harmonized although some processes request it. Collective: the printing process gets
+ * the call site of another one. */
+static void print_mixed(const struct call *call, int refusing, int wanting) {
     struct comm *comm = call->comm;
-    char own_site[SITE_TEXT_SIZE];
+    char local_site[SITE_TEXT_SIZE];
     char site[SITE_TEXT_SIZE] = "";
     if (comm->mixed)
         return;
@@ -27,18 +27,19 @@ static void say_mixed(const struct call *call, int refusing, int wanting) {
     PMPI_Bcast(site, SITE_TEXT_SIZE, MPI_CHAR, wanting, comm->handle);
     if (comm->rank != refusing || !first_of_job("mixed"))
         return;
-    site_text(own_site, call->address);
-    say("a barrier of %d ranks gets no common start: its rank %d calls it from the executable, at %s, but its rank %d "
+    site_text(local_site, call->address);
+    print_message(
+        "a barrier of %d ranks gets no common start: its rank %d calls it from the executable, at %s, but its rank %d "
         "from a library, or after MPI_Pcontrol(0), at %s; --callers all harmonizes barriers of libraries, too",
-        comm->size, wanting, site, refusing, own_site);
+        comm->size, wanting, site, refusing, local_site);
 }
 
-int starts_agree(const struct call *call, int wanted, int *code) {
+int starts_agree(const struct call *call, int requested, int *code) {
     struct comm *comm = call->comm;
-    if (comm->together || comm->inter || comm->size == 1)
-        return comm->together || (comm->size == 1 && wanted);
-    /* The lowest of: what it wants; the ranks that do not want it, and that do. */
-    int lowest[3] = {wanted, wanted ? INT_MAX : comm->rank, wanted ? comm->rank : INT_MAX};
+    if (comm->harmonized || comm->inter || comm->size == 1)
+        return comm->harmonized || (comm->size == 1 && requested);
+    /* Minimum of: the requests, the ranks that do not request it, and those that do. */
+    int lowest[3] = {requested, requested ? INT_MAX : comm->rank, requested ? comm->rank : INT_MAX};
     MPI_Request request;
     waits_begin(call);
     *code = PMPI_Iallreduce(MPI_IN_PLACE, lowest, 3, MPI_INT, MPI_MIN, comm->handle, &request);
@@ -50,10 +51,10 @@ int starts_agree(const struct call *call, int wanted, int *code) {
     waits_begin(NULL);
     if (*code != MPI_SUCCESS)
         return 0;
-    comm->together = lowest[0];
-    if (!comm->together && lowest[2] != INT_MAX)
-        say_mixed(call, lowest[1], lowest[2]);
-    return comm->together;
+    comm->harmonized = lowest[0];
+    if (!comm->harmonized && lowest[2] != INT_MAX)
+        print_mixed(call, lowest[1], lowest[2]);
+    return comm->harmonized;
 }
 
 int starts_barrier(struct call *call) {

@@ -1,14 +1,15 @@
-/* Barriers with a common start. */
+/* Harmonized barriers. */
 #ifndef DOWNBEAT_PRELOAD_STARTS_H
 #define DOWNBEAT_PRELOAD_STARTS_H
 
 #include "recorded_call.h"
 
-/* Whether this barrier and all later ones on its communicator have a common start: once all of its processes want it.
- * Collective, as a process cannot know where the others call it from. `code` is MPI's. */
-int starts_agree(const struct call *call, int wanted, int *code);
+/* Returns 1 if this barrier is harmonized, as are all later ones on its communicator, which is so once all processes
+ * have passed `requested` = 1 in the same barrier. Collective, since call sites differ between processes. Sets `code`
+ * to MPI's error code. */
+int starts_agree(const struct call *call, int requested, int *code);
 
-/* A barrier with a common start instead of MPI_Barrier. */
+/* The harmonized barrier in place of MPI_Barrier, and the end of its call. */
 int starts_barrier(struct call *call);
 void starts_left(struct call *call, int code);
 

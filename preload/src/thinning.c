@@ -1,4 +1,4 @@
-/* Records are of all calls until they fill their room, then of a sample: trace_file.h says which. */
+/* Records are of all calls until the capacity is used, then of a sample (trace_file.h). */
 #define _GNU_SOURCE
 #include "thinning.h"
 
@@ -8,12 +8,12 @@
 
 #include <math.h>
 
-static _Atomic int full; /* no room for more records: they take the places of others */
-static int64_t hand;     /* the next record that may lose its place */
-static int64_t looked;   /* at so many, since thinning has risen */
-static double quota;     /* records that a row may have, as expected; 0: as many as there is room for */
+static _Atomic int full; /* 1 if the table cannot grow: new records replace others */
+static int64_t hand;     /* next record to check for replacement (clock algorithm) */
+static int64_t checked;  /* records checked since thinning was raised */
+static double quota;     /* largest expected number of records of a row; 0: the capacity */
 
-/* Raises thinning until half of the records are expected to lose their places: first where most are. */
+/* Raises the thinning of the rows with most calls until at most half of the records are expected to remain. */
 static void raise_thinning(void) {
     const double half = (double)recording.stored[RECORDS_TABLE] / 2;
     if (quota == 0.0)
@@ -31,7 +31,7 @@ static void raise_thinning(void) {
                 ++thinning;
             }
             raised |= thinning > row->thinning;
-            __atomic_store_n(&row->thinning, thinning, __ATOMIC_RELAXED); /* other threads may read it */
+            __atomic_store_n(&row->thinning, thinning, __ATOMIC_RELAXED); /* other threads read it */
             expected += calls;
         }
         if (quota < 1e-9)
@@ -39,19 +39,19 @@ static void raise_thinning(void) {
         if (!raised || expected > half)
             quota /= 2;
     }
-    looked = 0;
+    checked = 0;
 }
 
-/* The place of a record that its row does not keep any more; NULL if there is none. */
+/* A record below its row's thinning, to be replaced; NULL if there is none. */
 static struct trace_record *replaceable(void) {
     int64_t stored = recording.stored[RECORDS_TABLE];
     for (int64_t tries = 0; tries <= 2 * stored; ++tries) {
-        if (looked++ >= stored)
+        if (checked++ >= stored)
             raise_thinning();
         struct trace_record *record = record_at(hand);
         hand = (hand + 1) % stored;
         if (atomic_load_explicit(&record->state, memory_order_acquire) != RECORD_COMPLETE)
-            continue; /* a call that has not ended writes there */
+            continue; /* belongs to an active call */
         struct trace_row *row = row_at(record->row);
         if (record->level >= row->thinning)
             continue;
@@ -63,7 +63,7 @@ static struct trace_record *replaceable(void) {
     return NULL;
 }
 
-/* A place for a call that begins when all room is used. */
+/* A record for a call when the table is full. */
 static struct trace_record *replace(const struct trace_row *row, int level) {
     struct trace_record *record = NULL;
     pthread_mutex_lock(&recording.lock);
@@ -75,7 +75,7 @@ static struct trace_record *replace(const struct trace_row *row, int level) {
     return record;
 }
 
-/* A place that was not used yet. */
+/* A record that was not used yet. */
 static struct trace_record *unused(void) {
     int64_t number = recording.header->records;
     if (recording_threaded)
@@ -86,7 +86,7 @@ static struct trace_record *unused(void) {
         pthread_mutex_lock(&recording.lock);
         if (table_reserve(RECORDS_TABLE, number + 1) != 0 && !full) {
             full = 1;
-            looked = recording.stored[RECORDS_TABLE];
+            checked = recording.stored[RECORDS_TABLE];
         }
         pthread_mutex_unlock(&recording.lock);
     }
@@ -95,7 +95,7 @@ static struct trace_record *unused(void) {
 
 struct trace_record *recording_take(struct trace_row *row, int level) {
     struct trace_record *record = full ? NULL : unused();
-    /* The row is held first: its communicator may be freed. */
+    /* Hold the row first, since its communicator may be freed. */
     recording_hold(row, 1);
     if (record == NULL)
         record = replace(row, level);

@@ -1,4 +1,4 @@
-/* Memory that a thread has until it ends: programs may start and end threads for years. */
+/* Memory of threads, freed when they end, since programs may start and end threads for years. */
 #include "thread_memory.h"
 
 #include "sharing.h"
@@ -13,10 +13,10 @@ struct block {
 };
 
 static pthread_key_t blocks;
-static pthread_once_t blocks_made = PTHREAD_ONCE_INIT;
-static int blocks_known;
+static pthread_once_t blocks_once = PTHREAD_ONCE_INIT;
+static int has_key;
 
-/* MPI may be called after it, by what else ends with the thread: then the thread gets memory again. */
+/* Other destructors of the thread may call MPI afterwards; then memory is allocated again. */
 static void end_thread(void *first) {
     for (struct block *block = first, *next; block != NULL; block = next) {
         next = block->next;
@@ -25,11 +25,11 @@ static void end_thread(void *first) {
     }
 }
 
-static void make_key(void) { blocks_known = pthread_key_create(&blocks, end_thread) == 0; }
+static void make_key(void) { has_key = pthread_key_create(&blocks, end_thread) == 0; }
 
 int thread_memory(void **pointer, size_t size) {
-    pthread_once(&blocks_made, make_key);
-    struct block *block = blocks_known ? calloc(1, sizeof *block + size) : NULL;
+    pthread_once(&blocks_once, make_key);
+    struct block *block = has_key ? calloc(1, sizeof *block + size) : NULL;
     if (block == NULL)
         return 0;
     *block = (struct block){pthread_getspecific(blocks), pointer};

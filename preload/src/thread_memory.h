@@ -1,11 +1,12 @@
-/* Memory that a thread has until it ends. */
+/* Memory of a thread, freed when it ends. */
 #ifndef DOWNBEAT_PRELOAD_THREAD_MEMORY_H
 #define DOWNBEAT_PRELOAD_THREAD_MEMORY_H
 
 #include <stddef.h>
 
-/* Gives this thread `size` bytes of zeros, at a pointer of its own, until it ends: what is per thread in place comes
- * out of its stack, which may be small. Returns 0 if there are none. */
+/* Allocates `size` zeroed bytes for the calling thread and stores their address in the thread-local `pointer`; frees
+ * them when the thread ends. Large thread-local variables would take their space from the thread's stack, which may be
+ * small. Returns 0 if out of memory. */
 int thread_memory(void **pointer, size_t size);
 
 #endif

@@ -1,7 +1,8 @@
-/* A barrier that has a common start waits for processes that do not come: after MPI_Barrier they would wait for these,
- * if they called it past this library. Nobody can tell that from a late process, so a line says what may be, once.
+/* Detects a harmonized barrier that blocks because some processes do not come: they may call MPI_Barrier without this
+ * library, and wait there. That cannot be distinguished from a late process, so the library prints one line with both
+ * explanations.
  *
- * Our own libdownbeat calls these functions for MPI's (CMakeLists.txt). */
+ * libdownbeat-preload's copy of libdownbeat calls the waits_ functions below in place of MPI's (CMakeLists.txt). */
 #define _GNU_SOURCE
 #include "waits.h"
 
@@ -12,41 +13,42 @@
 
 #include <stddef.h>
 
-/* s; longer than processes are late, and shorter than people wait. */
+/* Wait before the line, s. Choice: longer than usual lateness, shorter than users wait. */
 #define PATIENCE 5.0
-#define LOOKS 1024 /* in vain, to a reading of the clock: some 10 us to 1 s */
+#define POLLS 1024 /* unsuccessful polls per reading of the clock: some 10 us to 1 s */
 
 PER_THREAD struct {
-    const struct call *call; /* NULL: it does not wait */
+    const struct call *call; /* NULL: this thread does not wait */
     int64_t since;           /* ticks */
-    unsigned looks;
-    int told;
+    unsigned polls;
+    int printed;
 } waits;
 
 void waits_begin(const struct call *call) {
     waits.call = call;
-    waits.looks = 0;
+    waits.polls = 0;
 }
 
-static void say_once(void) {
+static void print_once(void) {
     char site[SITE_TEXT_SIZE];
-    waits.told = 1;
+    waits.printed = 1;
     if (!first_of_job("waits"))
         return;
     site_text(site, waits.call->address);
-    say("rank %d of %d has waited %g s for others in the barrier at %s: they are late, or they call MPI_Barrier past "
+    print_message(
+        "rank %d of %d has waited %g s for others in the barrier at %s: they are late, or they call MPI_Barrier past "
         "libdownbeat-preload, and will never come; if the program hangs, run it without --harmonize",
         waits.call->comm->rank, waits.call->comm->size, PATIENCE, site);
 }
 
 void waits_still(void) {
-    if (waits.call == NULL || waits.told || waits.looks++ % LOOKS != 0)
+    if (waits.call == NULL || waits.printed || waits.polls++ % POLLS != 0)
         return;
     int64_t now = recording_ticks();
-    if (waits.looks == 1)
+    if (waits.polls == 1)
         waits.since = now;
     else if ((double)(now - waits.since) * recording_tick_ns() > PATIENCE * 1e9)
-        say_once();
+        print_once();
 }
 
 int waits_Test(MPI_Request *request, int *flag, MPI_Status *status);

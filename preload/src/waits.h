@@ -1,13 +1,13 @@
-/* Barriers with a common start whose other processes do not come. */
+/* Detects harmonized barriers whose other processes do not come. */
 #ifndef DOWNBEAT_PRELOAD_WAITS_H
 #define DOWNBEAT_PRELOAD_WAITS_H
 
 #include "recorded_call.h"
 
-/* This thread waits for others in a barrier that has a common start; NULL: no more. */
+/* Begins the wait of this thread in a harmonized barrier; NULL ends it. */
 void waits_begin(const struct call *call);
 
-/* After a look for others that was in vain. */
+/* Called after an unsuccessful poll. */
 void waits_still(void);
 
 #endif
