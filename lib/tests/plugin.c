@@ -1,4 +1,4 @@
-/* A plugin of test_unloaded. */
+/* A plugin of test_plugin_unload. */
 #include "mpix_harmonize.h"
 
 #include <stddef.h>

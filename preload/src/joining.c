@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #include "joining.h"
 
-#include "growth.h"
-#include "own_file.h"
+#include "protected_file.h"
+#include "tables.h"
 
 #include "crc32.h"
 

@@ -4,7 +4,6 @@
 #include "communicators.h"
 #include "completion.h"
 #include "frames.h"
-#include "growth.h"
 #include "job.h"
 #include "joining.h"
 #include "phases.h"
@@ -13,6 +12,7 @@
 #include "python_frames.h"
 #include "recording.h"
 #include "samples.h"
+#include "tables.h"
 
 #include "output_file.h"
 
@@ -168,7 +168,7 @@ static void join_node(void) {
         job_node_path(path, rank);
         int code = join(path, ranks, size);
         if (code != 0)
-            print_message("cannot write '%s': %s; the files *.part there have what was recorded", path,
+            print_message("cannot write '%s': %s; the recording is in the files *.part in that directory", path,
                           output_reason(code));
     }
     free(ranks);
@@ -206,9 +206,8 @@ static void check_library(void) {
         sleep(1);
     else
         print_message(
-            "this libdownbeat-preload was built for %s, but the program's MPI library is %s (%s); preload the library "
-            "of "
-            "the build for that one",
+            "this libdownbeat-preload was built for %s, but the program's MPI library is %s (%s); preload the "
+            "libdownbeat-preload that was built for this MPI library",
             names[OPEN_MPI], names[!OPEN_MPI], info.dli_fname);
     _exit(2);
 }

@@ -9,8 +9,8 @@
 #define _GNU_SOURCE
 #include "presence.h"
 
-#include "growth.h"
 #include "process.h"
+#include "tables.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -183,11 +183,12 @@ static int decide(const char *marks, int count, int size) {
     if (count == size)
         return 1;
     list_unmarked(list, marks, size);
-    print_message(
-        "%d of %d ranks left no mark in '%s' (rank %s): they run without libdownbeat-preload, or write somewhere else; "
-        "nothing is recorded; hand LD_PRELOAD to every program of the command and choose a directory that all nodes "
-        "share, or set DOWNBEAT_PRELOAD_RANKS=all if all ranks have it",
-        size - count, size, settings.directory, list);
+    print_message("%d of %d ranks left no mark in '%s' (rank %s): these ranks run without libdownbeat-preload, or "
+                  "write to another "
+                  "directory; nothing is recorded; pass LD_PRELOAD to every program of the command and choose a "
+                  "directory that all "
+                  "nodes share, or set DOWNBEAT_PRELOAD_RANKS=all if all ranks have the library",
+                  size - count, size, settings.directory, list);
     return 0;
 }
 
@@ -223,8 +224,8 @@ int presence_of_all(int rank, int size, int code) {
     int all_present = 0;
     if (key == 0 && rank == 0)
         print_message(
-            "the launcher is not known, so ranks without libdownbeat-preload could not be found; nothing is recorded; "
-            "set DOWNBEAT_PRELOAD_RANKS=all if all ranks have it");
+            "the launcher is unknown, so ranks without libdownbeat-preload cannot be detected; nothing is recorded; "
+            "set DOWNBEAT_PRELOAD_RANKS=all if all ranks have the library");
     if (key != 0 && !marked && rank == 0) {
         print_message("cannot write in '%s': %s; choose another directory with DOWNBEAT_PRELOAD_DIR",
                       settings.directory, strerror(code));

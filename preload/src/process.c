@@ -25,9 +25,8 @@ void find_next(void **function, const char *name) {
     void *next = dlsym(RTLD_NEXT, name);
     if (next == NULL) {
         print_message(
-            "found no %s in an MPI library that is loaded after libdownbeat-preload; preload the library of the build "
-            "for "
-            "the program's MPI library",
+            "%s is missing in the MPI library of the program; preload the libdownbeat-preload that was built for "
+            "this MPI library",
             name);
         abort();
     }

@@ -3,8 +3,8 @@
 #define _GNU_SOURCE
 #include "profile.h"
 
-#include "growth.h"
 #include "recording.h"
+#include "tables.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "recording.h"
 
-#include "growth.h"
+#include "tables.h"
 
 #include "collectives.h"
 

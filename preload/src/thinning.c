@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include "thinning.h"
 
-#include "growth.h"
 #include "profile.h"
 #include "recording.h"
+#include "tables.h"
 
 #include <math.h>
 

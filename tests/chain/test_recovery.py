@@ -49,7 +49,7 @@ def survive(mpi: str, program: str, *arguments: str, status: int = 0, **variable
 )
 @pytest.mark.parametrize("victim", [0, RANKS - 1])
 def test_survivors_hear_of_it_and_go_on(mpi: str, when: str, victim: int) -> None:
-    printed = survive(mpi, "test_loss", when, str(victim), str(random.randint(20_000, 80_000)))
+    printed = survive(mpi, "test_process_failure", when, str(victim), str(random.randint(20_000, 80_000)))
     survivors = RANKS - (not when.endswith("revoked"))
     assert re.findall(r"recovered: (\d) processes", printed) == [str(survivors)] * survivors
 

@@ -3,8 +3,8 @@
 
 #include "check.h"
 #include "random.h"
-#include "start/known.h"
 #include "start/prepare.h"
+#include "start/process_clock.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,9 +19,11 @@ int db_clock_open(struct db_clock *clock, const struct db_clock_type *type) {
     return 0;
 }
 
-int db_known_clock(struct db_clock *clock, const struct db_clock_type *type) { return db_clock_open(clock, type); }
+int db_process_clock_open(struct db_clock *clock, const struct db_clock_type *type) {
+    return db_clock_open(clock, type);
+}
 
-int db_known_keep_domain(const struct db_clock *clock) {
+int db_process_clock_set_domain(const struct db_clock *clock) {
     (void)clock;
     return MPI_SUCCESS;
 }

@@ -12,7 +12,7 @@
 /* The record of a process, attached to MPI_COMM_SELF, which MPI_Finalize frees first. */
 struct process {
     struct db_attribute *first;
-    struct db_known known;
+    struct db_process_clock clock;
     int printed; /* messages that were printed, bits */
 };
 
@@ -256,9 +256,9 @@ int db_attribute_first_time(int what, int *first) {
     return unlock_record(code);
 }
 
-struct db_known *db_attribute_lock_known(int *code) {
+struct db_process_clock *db_attribute_lock_clock(int *code) {
     struct process *process = lock_record(code);
-    return process != NULL ? &process->known : NULL;
+    return process != NULL ? &process->clock : NULL;
 }
 
-void db_attribute_unlock_known(void) { unlock_record(MPI_SUCCESS); }
+void db_attribute_unlock_clock(void) { unlock_record(MPI_SUCCESS); }

@@ -32,14 +32,15 @@ int db_check_mpi(const char *function);
 enum { DB_FIRST_OVERSUBSCRIBED = 1, DB_FIRST_WITHOUT_MEMORY = 2 };
 int db_attribute_first_time(int what, int *first);
 
-/* The clock that this process opened last, for all of its communicators; initially zeroed. Written by known.c. */
-struct db_known {
+/* The clock that this process opened last, for all of its communicators; initially zeroed. Written by process_clock.c.
+ */
+struct db_process_clock {
     struct db_clock clock;                  /* its type is NULL before the first one is opened */
     const struct db_clock_type *clock_type; /* the requested type; NULL: the default */
 };
 
-/* Locks this process's db_known for the calling thread; NULL, and nothing locked, on error. */
-struct db_known *db_attribute_lock_known(int *code);
-void db_attribute_unlock_known(void);
+/* Locks this process's db_process_clock for the calling thread; NULL, and nothing locked, on error. */
+struct db_process_clock *db_attribute_lock_clock(int *code);
+void db_attribute_unlock_clock(void);
 
 #endif

@@ -1,7 +1,7 @@
 #include "start/clocks.h"
 
 #include "start/contradiction.h"
-#include "start/known.h"
+#include "start/process_clock.h"
 #include "start/schedule.h"
 
 #include <stdlib.h>
@@ -137,7 +137,7 @@ int db_clocks_change(struct db_state *state, struct db_offer *offer) {
     if (code == MPI_SUCCESS)
         code = db_domain_find(&domain, &state->channel, offer);
     if (code == MPI_SUCCESS)
-        code = db_known_keep_domain(&offer->clock);
+        code = db_process_clock_set_domain(&offer->clock);
     if (code != MPI_SUCCESS) {
         db_domain_free(&domain);
         db_clock_close(&offer->clock);

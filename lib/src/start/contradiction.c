@@ -57,9 +57,9 @@ void db_contradiction_print(struct db_state *state, int64_t word) {
     state->contradiction.printed = 1;
     db_explain(&reason, MPI_ERR_OTHER,
                "the clock of rank %d moved against the others as if its frequency were off by %.3g ppm, which max_skew "
-               "(%g ppm) and max_wander (%g ppm) exclude: it was set, it stepped, or its frequency is off or has "
-               "changed; starts have flag 0 until it is known again; if that happens again, raise max_skew or choose "
-               "another clock",
+               "(%g ppm) and max_wander (%g ppm) exclude: the clock was set, or its frequency is off or has changed; "
+               "starts have flag 0 until the next synchronization without contradiction; if this message recurs, raise "
+               "max_skew or choose another clock",
                (int)(word & (((int64_t)1 << RANK_BITS) - 1)), (double)(word >> RANK_BITS) * 1e-3,
                state->settings.max_skew * 1e6, state->settings.max_wander * 1e6);
     db_print(reason.text);

@@ -2,7 +2,7 @@
 
 #include "start/clocks.h"
 #include "start/decision.h"
-#include "start/known.h"
+#include "start/process_clock.h"
 #include "start/protocol.h"
 #include "start/schedule.h"
 
@@ -37,7 +37,7 @@ int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_re
     struct db_clock *clock = &offer->clock;
     /* The first clock of a process is calibrated here, while all processes sleep for the same time. */
     if (code == MPI_SUCCESS) {
-        code = db_known_clock(clock, offer->settings.clock);
+        code = db_process_clock_open(clock, offer->settings.clock);
         if (code == MPI_ERR_OTHER)
             code = explain_missing_clock(reason, clock->type);
     }
@@ -82,9 +82,9 @@ static int begin_transport(struct db_state *state) {
         DB_TRY(db_attribute_first_time(DB_FIRST_WITHOUT_MEMORY, &first));
     if (first)
         db_print(wanted == DB_TRANSPORT_SHARED
-                     ? "transport=shared: not all processes can map one memory, as they are on several "
-                       "nodes, or in containers that do not see each other's /proc: messages are used"
-                     : "transport=nodes: no two processes can map one memory: messages are used");
+                     ? "transport=shared: not all processes can map common memory; messages are used instead; run "
+                       "them on one node, in containers that share /proc"
+                     : "transport=nodes: no two processes can map common memory; messages are used instead");
     return MPI_SUCCESS;
 }
 

@@ -21,8 +21,8 @@ static void print_error_once(struct db_state *state, double error_ns) {
     double tolerance_ns = (double)state->thresholds.tolerance_ns;
     double needed_ns = tolerance_ns * error_ns / state->thresholds.flag_error_ns;
     db_explain(&reason, MPI_ERR_OTHER,
-               "the paths between these clocks vary so much that they are known to %.2g us, and a tolerance of %.2g us "
-               "asks for %.2g us; many starts have flag 0: set tolerance to auto, or to %.1e or more, or flag_error",
+               "the expected clock error is %.2g us, because message paths vary, but a tolerance of %.2g us requires "
+               "%.2g us, so many starts have flag 0; set tolerance to auto, or to %.1e or more, or set flag_error",
                error_ns * 1e-3, tolerance_ns * 1e-3, state->thresholds.flag_error_ns * 1e-3, 1.5 * needed_ns * 1e-9);
     db_print(reason.text);
 }

@@ -41,7 +41,7 @@ static int learn(int reference, void *argument) {
         comparison->code =
             db_explain(group->reason, MPI_ERR_OTHER,
                        "sync=none: the clock of process %d of %d differs from that of process %d by %.3g to "
-                       "%.3g us; it is not global here, choose another sync",
+                       "%.3g us; sync=none needs a clock that is the same on all nodes; choose another sync",
                        group->rank, group->size, reference, -offset.upper_ns * 1e-3, -offset.lower_ns * 1e-3);
     int64_t ticks = db_clock_read(group->clock);
     double bound_ns = fmax(fabs(offset.lower_ns), fabs(offset.upper_ns)) + margin_ns + reference_map.bound_ns;

@@ -1,7 +1,7 @@
 /* A process is killed. On the communicator that had it, every call ends with an error; on what MPIX_Comm_shrink makes
  * of it, MPIX_Harmonize works. Needs ULFM, and a launcher that goes on: tests/chain/test_recovery.py starts it.
  *
- *     test_loss WHEN VICTIM [MICROSECONDS]
+ *     test_process_failure WHEN VICTIM [MICROSECONDS]
  *
  * The victim dies so long after the beginning of WHEN; `revoked` kills nobody: VICTIM revokes, and does not call. */
 #define _DEFAULT_SOURCE

@@ -1,6 +1,6 @@
 /* The growing tables of a recording, in a file that is mapped into memory (trace_file.h). */
-#ifndef DOWNBEAT_PRELOAD_GROWTH_H
-#define DOWNBEAT_PRELOAD_GROWTH_H
+#ifndef DOWNBEAT_PRELOAD_TABLES_H
+#define DOWNBEAT_PRELOAD_TABLES_H
 
 #include "sharing.h"
 #include "trace_file.h"

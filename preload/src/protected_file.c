@@ -1,7 +1,7 @@
 /* The file of a recording. The program may close all descriptors, reuse this one's number, or change the directory, so
  * the descriptor is verified before each use, and the file is opened again if necessary. */
 #define _GNU_SOURCE
-#include "own_file.h"
+#include "protected_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,7 @@ static void give_back(int file) {
         close(file);
 }
 
-int own_file_create(const char *path) {
+int protected_file_create(const char *path) {
     struct stat status = {0};
     name = strdup(path);
     int file = name != NULL ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
@@ -94,7 +94,7 @@ int own_file_create(const char *path) {
     return 0;
 }
 
-int64_t own_file_size(void) { return size_now; }
+int64_t protected_file_size(void) { return size_now; }
 
 static void lower_room(int64_t *room, int *code, int64_t to, int why) {
     if (to < *room) {
@@ -109,7 +109,7 @@ static void lower_to_limit(int64_t *room, int *code, int resource, int64_t share
         lower_room(room, code, (int64_t)limit.rlim_cur / share - size_now, why);
 }
 
-int64_t own_file_room(int *code) {
+int64_t protected_file_room(int *code) {
     struct statvfs disk;
     int64_t room = INT64_MAX;
     *code = ENOSPC;
@@ -160,7 +160,7 @@ static int allocate(int file, int64_t size) {
     return code;
 }
 
-int own_file_grow(int64_t size, char **memory) {
+int protected_file_grow(int64_t size, char **memory) {
     struct mapping *mapping = malloc(sizeof *mapping);
     void *mapped = MAP_FAILED;
     if (mapping == NULL)
@@ -184,7 +184,7 @@ int own_file_grow(int64_t size, char **memory) {
     return 0;
 }
 
-void own_file_close(void) {
+void protected_file_close(void) {
     for (struct mapping *mapping = mappings, *next; mapping != NULL; mapping = next) {
         next = mapping->next;
         munmap(mapping->memory, mapping->size);
@@ -199,7 +199,7 @@ void own_file_close(void) {
     name = NULL;
 }
 
-void own_file_remove(void) {
+void protected_file_remove(void) {
     if (name != NULL)
         unlink(name);
 }

@@ -1,4 +1,5 @@
-/* test_unloaded PLUGIN: the library goes with a plugin that is unloaded, and MPI frees communicators that had starts.
+/* test_plugin_unload PLUGIN: the library goes with a plugin that is unloaded, and MPI frees communicators that had
+ * starts.
  */
 #include "check.h"
 

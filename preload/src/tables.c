@@ -1,8 +1,8 @@
 /* The tables of a recording grow by chunks of the file. */
 #define _GNU_SOURCE
-#include "growth.h"
+#include "tables.h"
 
-#include "own_file.h"
+#include "protected_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -86,8 +86,8 @@ static int reserve_directory(int64_t page) {
     char *memory;
     if (chunks < TRACE_CHUNKS)
         return 0;
-    int64_t offset = own_file_size();
-    int code = own_file_grow(page, &memory);
+    int64_t offset = protected_file_size();
+    int code = protected_file_grow(page, &memory);
     if (code != 0)
         return code;
     atomic_store_explicit(&directory->next, offset, memory_order_release);
@@ -117,7 +117,7 @@ static int grow(int table) {
     if (bytes > more * entry_size)
         bytes = more * entry_size;
     bytes = round_up(bytes, page);
-    int64_t share = own_file_room(&code) / ROOM_SHARE / page * page;
+    int64_t share = protected_file_room(&code) / ROOM_SHARE / page * page;
     if (share == 0 && table == RECORDS_TABLE)
         return code;
     if (bytes > share)
@@ -127,8 +127,8 @@ static int grow(int table) {
         code = reserve_blocks(table, (stored + bytes / entry_size) / (1 << table_block_shift[table]) + 2);
     if (code != 0)
         return code;
-    int64_t offset = own_file_size();
-    while ((code = own_file_grow(bytes, &memory)) != 0 && recording_is_scarce(code) && bytes > page)
+    int64_t offset = protected_file_size();
+    while ((code = protected_file_grow(bytes, &memory)) != 0 && recording_is_scarce(code) && bytes > page)
         bytes = round_up(bytes / 2, page);
     if (code != 0)
         return code;
@@ -164,11 +164,11 @@ static int create_tables(const struct trace_header *sizes) {
     const int64_t front = TRACE_HEADER_SIZE + sizeof *directory;
     char *memory = NULL;
     int code;
-    int64_t room = own_file_room(&code);
+    int64_t room = protected_file_room(&code);
     int64_t bytes = CHUNK;
     while (bytes > TRACE_HEADER_SIZE && bytes * 2 * ROOM_SHARE > room)
         bytes /= 4;
-    while ((code = own_file_grow(round_up(front + RECORDS_TABLE * bytes, page), &memory)) != 0 &&
+    while ((code = protected_file_grow(round_up(front + RECORDS_TABLE * bytes, page), &memory)) != 0 &&
            recording_is_scarce(code) && bytes > TRACE_HEADER_SIZE)
         bytes /= 4;
     for (int i = 0; code == 0 && i < RECORDS_TABLE; ++i)
@@ -186,12 +186,12 @@ static int create_tables(const struct trace_header *sizes) {
 
 void recording_close(void) {
     recording.header = NULL;
-    own_file_close();
+    protected_file_close();
     free_blocks();
 }
 
 void recording_discard(void) {
-    own_file_remove();
+    protected_file_remove();
     recording_close();
 }
 
@@ -203,7 +203,7 @@ int table_create(const char *path, int64_t records) {
                                  .phases_capacity = PHASES,
                                  .profile_capacity = records + ROWS,
                                  .records_capacity = records};
-    int code = own_file_create(path);
+    int code = protected_file_create(path);
     if (code != 0)
         return code;
     code = create_tables(&sizes);
