@@ -54,7 +54,7 @@ struct fortran_call {
 INTERNAL INITIAL_EXEC struct fortran_call fortran_call;
 const void *fortran_settle(void);
 
-/* Call site of the Fortran wrapper that calls the function with this frame; NULL if there is none. */
+/* Call site of the Fortran wrapper that calls the function with this frame; else NULL. */
 static inline const void *fortran_site(uintptr_t frame) {
     const uintptr_t outer = fortran_call.frame;
     if (__builtin_expect(outer == 0, 1))

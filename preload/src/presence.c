@@ -40,7 +40,7 @@ static void add_to_key(const char *text) {
     key = (key ^ 0xff) * 0x100000001b3U;
 }
 
-/* The word after an option in a command line of /proc; "" if there is none. */
+/* The word after an option in a command line of /proc; else "". */
 static const char *after_option(const char *words, size_t size, const char *option) {
     for (const char *word = words; word < words + size; word += strlen(word) + 1)
         if (strcmp(word, option) == 0 && word + strlen(word) + 1 < words + size)

@@ -26,7 +26,7 @@
          ? NEXT(Function)                                                                                              \
          : (find_next((void **)(void *)&real_##Function, #Function), NEXT(Function)))
 
-/* Finds the next definition of a wrapped function; ends the program if there is none. */
+/* Finds the next definition of a wrapped function; ends the program if it is missing. */
 void find_next(void **function, const char *name);
 
 /* Prints a line "downbeat: ..." on standard error. */

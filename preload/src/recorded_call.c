@@ -57,7 +57,7 @@ static struct trace_row *row_of(const struct call *call) {
         *entry = (struct cached){call->address, call->comm->identity, call->bytes, properties, find_row(call, phase)};
     return entry->row;
 }
-_Static_assert(CACHED == 1 << (64 - 57), "a hash has as many values");
+_Static_assert(CACHED == 1 << (64 - 57), "the hash is an index of the cache");
 
 /* Number of trailing zeros of a hash (SplitMix64; Steele et al. 2014, Fig. 17) of a call's identity, which is the same
  * on all processes: k or more in one of 2^k calls. */

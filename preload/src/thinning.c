@@ -42,7 +42,7 @@ static void raise_thinning(void) {
     checked = 0;
 }
 
-/* A record below its row's thinning, to be replaced; NULL if there is none. */
+/* A record below its row's thinning, to be replaced, or NULL. */
 static struct trace_record *replaceable(void) {
     int64_t stored = recording.stored[RECORDS_TABLE];
     for (int64_t tries = 0; tries <= 2 * stored; ++tries) {

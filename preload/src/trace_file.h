@@ -74,11 +74,11 @@ struct trace_extent {
 struct trace_chunk {
     int64_t offset; /* bytes from the header */
     uint32_t table;
-    _Atomic uint32_t entries; /* capacity; written last; 0: there is no chunk */
+    _Atomic uint32_t entries; /* capacity; written last; 0: no chunk */
 };
 #define TRACE_CHUNKS 255
 struct trace_directory {
-    _Atomic int64_t next; /* offset of the next directory; 0: there is none */
+    _Atomic int64_t next; /* offset of the next directory; 0: last one */
     int64_t unused;
     struct trace_chunk chunks[TRACE_CHUNKS];
 };

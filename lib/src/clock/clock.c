@@ -20,7 +20,7 @@ static const struct db_clock_type *const second_choice = &db_clock_monotonic_raw
  * 0.25 ms of readings; a clock without a step in that time gets a resolution of 0. Half and twice: not measured. */
 #define RESOLUTION_STEPS 8
 #define RESOLUTION_READINGS 10000
-/* Pairs of readings, of which the narrowest counts. Choice: they take some 4 us; half and twice: not measured. */
+/* Number of pairs of readings; the narrowest counts. Choice: they take some 4 us; half and twice: not measured. */
 #define PAIRS 64
 
 static double measure_resolution_ns(const struct db_clock *clock) {

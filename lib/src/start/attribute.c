@@ -33,7 +33,7 @@ static _Thread_local struct {
 } last_lookup;
 
 /* The communicator that is one object, attributes included, for all processes of a simulator, so that its attribute is
- * only in the list of each process. MPI_COMM_NULL if there is none. */
+ * only in the list of each process. Else MPI_COMM_NULL. */
 static MPI_Comm shared_world(void) {
 #ifdef DB_SIMULATED
     return MPI_COMM_WORLD;

@@ -13,8 +13,8 @@ struct db_processors {
 /* The result is the same on all processes of comm. Collective. */
 int db_processors_find(MPI_Comm comm, struct db_processors *result);
 
-/* Identifies the last-level cache of all processors in this process's affinity mask; 0 if there is none, or it is
- * unknown. */
+/* Identifies the last-level cache of all processors in this process's affinity mask; 0 without such a cache, or if it
+ * is unknown. */
 int64_t db_processors_cache(void);
 
 #endif

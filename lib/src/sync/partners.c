@@ -23,8 +23,8 @@ static int draw_shifts(int size, int count, int shifts[DB_MAX_PARTNERS / 2]) {
     return drawn;
 }
 
-/* The pairs of a shift meet in three turns, in each of which a process is in at most one pair; the last turn is for
- * pairs that wrap around. */
+/* The pairs of a shift meet in three turns. A process is in at most one pair per turn; the last turn is for pairs that
+ * wrap around. */
 static int turn_of(int lower, int shift, int size) { return lower >= size - shift ? 2 : lower / shift % 2; }
 
 int db_partners(const struct db_sync_group *group, int count,

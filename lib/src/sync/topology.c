@@ -10,7 +10,7 @@
 
 #define PATH_SIZE 256
 
-/* The number at the beginning of a text; 0 if there is none, or if it is negative, which means unknown. */
+/* The number at the beginning of a text; 0 without a number, or if it is negative, which means unknown. */
 static int number(const char *text) {
     long value = strtol(text, NULL, 10);
     return value > 0 && value <= INT_MAX ? (int)value : 0;
