@@ -15,7 +15,7 @@
 
 #define NAME(Name, name, parameters, arguments, bytes, root) #name "\0"
 static const char operation_names[] = BARRIER(NAME) COLLECTIVES(NAME, int, int, );
-_Static_assert(sizeof operation_names <= TRACE_NAMES_SIZE, "names have their place in the header");
+_Static_assert(sizeof operation_names <= TRACE_NAMES_SIZE, "the names fit into the header");
 
 Downbeat_clock recording_clock;
 int recording_by_counter;

@@ -29,8 +29,8 @@ static void print_mixed(const struct call *call, int refusing, int wanting) {
         return;
     site_text(local_site, call->address);
     print_message(
-        "a barrier of %d ranks gets no common start: rank %d calls MPI_Barrier from the executable, at %s, but rank %d "
-        "calls it from a library, or after MPI_Pcontrol(0), at %s; --callers all harmonizes barriers of libraries, too",
+        "a barrier of %d ranks gets no common start: its rank %d calls it from the executable, at %s, but its rank %d "
+        "from a library, or after MPI_Pcontrol(0), at %s; --callers all harmonizes barriers of libraries, too",
         comm->size, wanting, site, refusing, local_site);
 }
 

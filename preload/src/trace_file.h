@@ -227,10 +227,10 @@ enum { ROOT_ITSELF = -2, ROOT_BESIDE = -3 };
 enum { RECORD_EMPTY = 0, RECORD_ENTERED = 1, RECORD_COMPLETE = 2 };
 
 struct trace_record {
-    int64_t entry;     /* ticks */
+    int64_t entry;     /* ticks, as are the next three */
     int64_t returned;  /* return of the call; equal to `exit` if blocking */
     int64_t waited;    /* begin of the call that completed it; 0: blocking, or not completed */
-    int64_t exit;      /* return of that call */
+    int64_t exit;      /* return of the call that completed it */
     int64_t bytes;     /* -1: unknown */
     uint32_t sequence; /* number of the collective on its communicator */
     uint32_t round;    /* number of the start of a persistent collective */
@@ -244,7 +244,7 @@ struct trace_record {
                               started one: a floating-point number, the lower 11 bits shifted left by the upper 5 */
 };
 
-_Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "the header has its place");
+_Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "the header fits into its space");
 _Static_assert(sizeof(struct trace_directory) == TRACE_HEADER_SIZE, "a directory is a page");
 _Static_assert(sizeof(struct trace_record) == 64, "a record is a cache line");
 _Static_assert(sizeof(struct trace_row) == 64, "a row is a cache line");

@@ -37,7 +37,7 @@ static void print_once(void) {
     site_text(site, waits.call->address);
     print_message(
         "rank %d of %d has waited %g s for other ranks in the barrier at %s: these ranks are late, or call MPI_Barrier "
-        "without libdownbeat-preload and never come; if the program hangs, run it without --harmonize",
+        "past libdownbeat-preload and never come; if the program hangs, run it without --harmonize",
         waits.call->comm->rank, waits.call->comm->size, PATIENCE, site);
 }
 

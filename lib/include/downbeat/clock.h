@@ -175,16 +175,16 @@ typedef struct Downbeat_edge {
 /* Downbeat_get_edges: the comparisons of the last clock synchronization, with sync=disciplined.
  *
  *   IN   comm     communicator (handle), prepared
- *   IN   room     length of edges (integer)
- *   OUT  edges    the first `room` comparisons of this process with its partners (array)
+ *   IN   capacity length of edges (integer)
+ *   OUT  edges    the first `capacity` comparisons of this process with its partners (array)
  *   OUT  count    number of comparisons; 0 if the process has no partners: fewer than 32 clocks, another scheme, or
  *                 another process of its clock takes part (integer)
  *   OUT  scatter  seconds, standard deviation of the comparisons around the consensus; 0 if there are none
  *                 (double)
  *
- * Local. Errors: MPI_ERR_ARG if room is negative, count or scatter is NULL, or edges is NULL and room is not 0;
+ * Local. Errors: MPI_ERR_ARG if capacity is negative, count or scatter is NULL, or edges is NULL and capacity is not 0;
  * MPI_ERR_OTHER if comm was never prepared. */
-int Downbeat_get_edges(MPI_Comm comm, int room, Downbeat_edge *edges, int *count, double *scatter);
+int Downbeat_get_edges(MPI_Comm comm, int capacity, Downbeat_edge *edges, int *count, double *scatter);
 
 /* Downbeat_version: the version of the library that is loaded, e.g. "0.1.0".
  *
