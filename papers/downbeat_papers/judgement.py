@@ -16,13 +16,13 @@ from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import Evidence
 
 LEVEL = 0.05
-SEEN, NOT_SEEN, UNDECIDABLE = "seen here", "not seen here", "cannot be decided here"
-WORDS = {True: SEEN, False: NOT_SEEN, None: UNDECIDABLE}
+CONFIRMED, NOT_CONFIRMED, UNDECIDED = "confirmed", "not confirmed", "undecided"
+VERDICTS = {True: CONFIRMED, False: NOT_CONFIRMED, None: UNDECIDED}
 RULE = (
-    "A claim is seen here if the launches show it, each of them counting once; it is not seen here if they show that "
-    "it does not hold. The chance of even one such verdict that is wrong, among all claims of a figure, is at most "
-    f"{LEVEL:.0%} (t tests, corrected by Holm's procedure). Otherwise a claim cannot be decided, and the page says "
-    "why. Where the paper gives the size of an effect, at least half of it must be shown; of a factor, its square root."
+    "A claim is confirmed if the launches show it, each of them counting once; it is not confirmed if they show that "
+    "it does not hold. The probability of even one such wrong verdict, among all claims of a figure, is at most "
+    f"{LEVEL:.0%} (t tests, corrected by Holm's procedure). Otherwise a claim is undecided, with the reason. Where the "
+    "paper gives the size of an effect, at least half of it must be shown; of a factor, its square root."
 )
 
 
@@ -31,17 +31,42 @@ class Judged:
     """A finding and its verdict."""
 
     finding: Finding  # the claim, or a number to compare
-    agrees: bool | None  # True: seen; False: not seen; None: cannot be decided
+    agrees: bool | None  # None: undecided
     because: str = ""  # in words: p-value, launches and number of claims, or the obstacle
+    p_for: float = math.nan  # that the claim is wrong, corrected; NaN where nothing was tested
+    p_against: float = math.nan  # that it is right
+
+    @property
+    def verdict(self) -> str:
+        """Its verdict; empty of a number to compare."""
+        return VERDICTS[self.agrees] if self.finding.is_claim else ""
+
+    @property
+    def reason(self) -> str:
+        """The reason in few words, which several claims may share; empty of a decided one."""
+        if self.agrees is not None:
+            return ""
+        return self.because if math.isnan(self.p_for) else "the launches do not decide"
+
+    @property
+    def tested(self) -> str:
+        """The estimate, its interval and its border; empty where nothing was tested."""
+        evidence = self.finding.evidence
+        if not isinstance(evidence, Evidence):
+            return ""
+        return f"{evidence.described}{f'; {evidence.part}' if evidence.part else ''}"
 
 
-def judge(findings: Sequence[Finding], chance: str = "") -> list[Judged]:
+def judge(findings: Sequence[Finding], obstacle: str = "") -> list[Judged]:
     """Judges the claims of a figure together.
 
     Each claim has two one-sided tests, that it is wrong and that it is right. Either family is corrected by Holm's
-    procedure, and p-values are doubled: that any claim is called seen though it is wrong has a chance of at most 2.5 %,
-    and so has that any is called not seen though it is right.
-    `chance` says why none of the claims can be decided; empty: they can.
+    procedure, and p-values are doubled: the probability that any wrong claim is called confirmed is at most 2.5 %, and
+    so is the probability that any right claim is called not confirmed.
+
+    Args:
+        findings: of the figure.
+        obstacle: the reason why none of the claims can be decided; empty: they can.
     """
     tested = [one.evidence for one in findings if isinstance(one.evidence, Evidence)]
     count = sum(not math.isnan(one.for_it) for one in tested)
@@ -50,7 +75,7 @@ def judge(findings: Sequence[Finding], chance: str = "") -> list[Judged]:
     for one in findings:
         if isinstance(one.evidence, Evidence):
             said = described(one, one.evidence, next(for_it), next(against), count)
-            judged.append(Judged(one, None, chance) if chance else said)
+            judged.append(Judged(one, None, obstacle) if obstacle else said)
         else:
             judged.append(Judged(one, None, one.evidence.reason if one.evidence else ""))
     return judged
@@ -71,11 +96,11 @@ def described(finding: Finding, evidence: Evidence, for_it: float, against: floa
     # Launches of another kind may bear a claim out, or refute it.
     missed = f"{kinds}; {unseen_text(evidence.launches)}"
     if for_it <= LEVEL:
-        return Judged(finding, True, f"p = {for_it:.2g}, {stands}{missed}")
+        return Judged(finding, True, f"p = {for_it:.2g}, {stands}{missed}", for_it, against)
     if against <= LEVEL:
-        return Judged(finding, False, f"p = {against:.2g}, {stands}{missed}")
+        return Judged(finding, False, f"p = {against:.2g}, {stands}{missed}", for_it, against)
     undecided = f"the launches do not decide it, p = {for_it:.2g} for it and {against:.2g} against it"
-    return Judged(finding, None, f"{undecided}, {stands}{kinds}")
+    return Judged(finding, None, f"{undecided}, {stands}{kinds}", for_it, against)
 
 
 def lines_on_kinds(evidence: Evidence) -> list[str]:

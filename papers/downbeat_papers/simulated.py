@@ -138,11 +138,15 @@ def simulated_system(figure: Figure) -> System:
     return simulated
 
 
-def model_warnings(contexts: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    """Warnings that numbers are those of a model, a line per platform; none of launches on machines."""
-    # The table of runs has the number of ranks of a node.
-    platforms = dict.fromkeys(re.sub(r"ranks_per_node=\d+, ", "", platform) for platform in platforms_of(contexts))
-    return tuple(model_lines(platforms))
+def platforms(contexts: Iterable[Mapping[str, object]]) -> list[str]:
+    """The platforms of launches, without the ranks of a node, which the table of runs has; none of real machines."""
+    return list(dict.fromkeys(re.sub(r"ranks_per_node=\d+, ", "", platform) for platform in platforms_of(contexts)))
+
+
+def model_line(platform: str) -> str:
+    """The sentence that numbers are those of a model."""
+    (line,) = model_lines([platform])
+    return line
 
 
 def simulated_site(

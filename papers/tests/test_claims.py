@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.run.experiment import Launch
+from downbeat_papers import words
 from downbeat_papers.claims import (
     Claim,
     Facts,
@@ -35,12 +36,11 @@ from downbeat_papers.evidence import (
 )
 from downbeat_papers.figure import FIGURES
 from downbeat_papers.judgement import Judged, judge
-from downbeat_papers.page import claims_table, figure_shown, lack, statement, verdicts
 from downbeat_papers.results import LaunchCells, Results, launch_values, medians_and_ranges
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
+from downbeat_papers.view import counts_of, figure_view, row_of, verdict_lines
 from launch_files import Cell, write_launch
-from papers_site import site
 from scipy import stats
 
 from tests.statistics import kinds
@@ -313,18 +313,19 @@ def test_values_of_launches_and_their_range() -> None:
 OPEN = Undecidable("not measured here")
 
 
-def test_the_verdict_sorts_claims_and_leaves_numbers_out() -> None:
+def test_claims_are_counted_and_grouped_by_verdict_and_reason_and_numbers_are_left_out() -> None:
     judged = [
         Judged(Finding("a", "", "", OPEN), True, "p = 0.01, 5 launches"),
         Judged(Finding("b", "", "", OPEN), None, "few"),
         Judged(Finding("c", "", "", OPEN), True),
         Judged(Finding("d", "", "", None), None),
     ]
-    assert statement(judged) == "Seen here: a; c.\n1 claim cannot be decided here: few."
-    assert verdicts(judged) == "3 claims: 2 seen here, 1 cannot be decided here"
-    assert verdicts(judged[:1]) == "1 claim: 1 seen here"
-    assert verdicts(judged[3:]) == "no claim judged"
-    assert list(claims_table(judged).frame["verdict"]) == ["seen here", "cannot be decided here", "seen here", ""]
+    assert counts_of(judged) == words.ClaimCounts(2, 0, 1)
+    assert [line.said for line in verdict_lines(judged)] == [
+        words.ClaimsOfVerdict("confirmed", ("a", "c")),
+        words.ClaimsOfVerdict("undecided", ("b",), "few"),
+    ]
+    assert [row_of(one)["verdict"] for one in judged] == ["confirmed", "undecided", "confirmed", ""]
 
 
 class Fake:
@@ -363,20 +364,20 @@ FIGURE = dataclasses.replace(FIGURES["hunold2015-fig7"], kind=Fake(), claims=(Cl
 def test_claims_are_left_open_where_all_ranks_share_cores_or_repetitions_are_few(
     ranks: int, quick: bool, agrees: bool | None, tmp_path: Path
 ) -> None:
-    shown = figure_shown(FIGURE, launched(tmp_path, 3, ranks, quick=quick))
-    assert [one.agrees for one in shown.judged] == [agrees]
+    view = figure_view(FIGURE, launched(tmp_path, 3, ranks, quick=quick))
+    assert view.facts[0] == words.ClaimCounts(int(agrees is True), 0, int(agrees is None))
+    shared = [fact for fact in view.facts if isinstance(fact, words.RanksShareCores)]
+    assert shared == ([words.RanksShareCores(("a",), (4,), 2)] if ranks == 4 else [])
 
 
-def test_the_page_says_whether_clocks_agreed_when_launches_ended(tmp_path: Path) -> None:
+def test_the_view_has_the_offsets_of_clocks_at_the_end_of_launches(tmp_path: Path) -> None:
     results = launched(tmp_path, 1, 2, clock_check_offset_s="2e-7", clock_check_ranks_outside=0)
-    said = "Clocks when launches ended: 0.200 us off rank 0's at most; outside the bounds in 0 of 1 launch."
-    assert said in figure_shown(FIGURE, results).section.parts[-1].paragraphs
+    assert "0.200 us" in str(figure_view(FIGURE, results).record["clocks"])
 
 
-def test_lacking_launches_and_shared_cores_are_said(tmp_path: Path) -> None:
+def test_lacking_launches_and_shared_cores_are_facts(tmp_path: Path) -> None:
     results = launched(tmp_path, 2, 2)
     assert results.lacking() == {"a": 3}
-    assert "3 of 5 launches failed" in lack(results.runs[0], 3, results)
+    assert words.LaunchesFailed("a", 3, 5, "f/a/failed") in figure_view(FIGURE, results).facts
     assert results.crowding(2) == ""
-    assert results.crowding(4) == "4 ranks share 2 cores, so that times contain the wait for one"
-    assert site().worth(2) == "2 ranks, a core each"
+    assert results.crowding(4)

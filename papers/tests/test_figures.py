@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import re
 import subprocess
 import sys
@@ -17,14 +18,16 @@ import typer
 import xarray as xr
 from downbeat.commands.reproduce import reproduce
 from downbeat.errors import UsageError
-from downbeat.output.blocks import Picture
+from downbeat.output.blocks import Command, Heading, Picture
 from downbeat.output.page import render_page
+from downbeat.output.terminal import WIDTH, view_lines
 from downbeat.report.drawing import numbers_of
 from downbeat.report.panel import Panel
 from downbeat.report.style import new_figure
 from downbeat.run.durations import LEAST_LIMIT
 from downbeat.text import evenly
 from downbeat_command import downbeat
+from downbeat_papers import words
 from downbeat_papers.claims import Facts
 from downbeat_papers.figure import FIGURES, FOLDER, figures_of, find_figures, not_drawn, own_data
 from downbeat_papers.judgement import judge
@@ -40,11 +43,11 @@ from downbeat_papers.kinds import (
     scaling,
 )
 from downbeat_papers.kinds.late_arrival import Benefit
-from downbeat_papers.listing import WIDTH, listing
-from downbeat_papers.page import figure_shown, laid_out, whole_page
+from downbeat_papers.listing import listing
 from downbeat_papers.perform import perform, plan_of, seconds_left
 from downbeat_papers.results import Results, SeriesError
 from downbeat_papers.site import Site, site_at_hand
+from downbeat_papers.view import figure_view, report_view
 from papers_site import BENCHES, site
 
 from tests.statistics.claims import LAUNCHES, shares
@@ -112,11 +115,6 @@ def test_figures_of_open_mpis_algorithms_need_it() -> None:
     assert nothing == {"schuchart2023-fig1", "schuchart2023-fig2"}
     for name in nothing:
         assert "without Open MPI" in FIGURES[name].shows(without)
-        assert any(
-            "without Open MPI" in text
-            for part in laid_out(FIGURES[name], without, "").section.parts
-            for text in part.paragraphs
-        )
 
 
 @pytest.mark.parametrize(
@@ -273,10 +271,9 @@ def test_a_node_is_what_has_a_core_each(counts: tuple[int, ...], cores: int, nod
 
 @pytest.mark.parametrize("counts", [(2,), (2, 4), (2, 4, 8, 16, 32, 64, 128)])
 def test_the_list_names_all_and_is_80_columns_wide(counts: tuple[int, ...]) -> None:
-    text = listing(FIGURES.values(), lambda _: site(counts, 64))
-    assert max(map(len, text.splitlines())) <= WIDTH
-    assert [line.partition(":")[0] for line in text.splitlines()[:-1] if not line.startswith(" ")] == list(FIGURES)
-    assert " sets of launches; all together take about " in text.splitlines()[-1]
+    view = listing(FIGURES.values(), lambda _: site(counts, 64))
+    assert max(map(len, view_lines(view))) <= WIDTH
+    assert [block.text for block in view.blocks if isinstance(block, Heading)] == [*FIGURES, "all"]
 
 
 # With downbeat-bench.
@@ -307,15 +304,14 @@ def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
         measured[key] = perform(source, quick, tmp_path, again=False, say=lambda _: None)
     results = measured[key]
     assert results.have() == [run.label for run in source.runs(quick)]
-    shown = figure_shown(figure, results)
-    section, details = shown.section, shown.section.parts[-1]
-    assert len(section.pictures) == 1  # the page opens with it
-    assert all(len(picture.numbers) for picture in section.all_pictures())
-    assert any("--quick" in warning for warning in shown.warnings)
-    assert shown.judged and not any(one.agrees is not None for one in shown.judged)
-    assert len(details.commands) == len(results.runs)
-    page = render_page(whole_page([shown], quick))
-    assert page.count("<svg") == len(section.all_pictures())
+    view = report_view([figure], [figure_view(figure, results)], quick)
+    assert view.pictures and all(len(picture.numbers) for picture in view.pictures)
+    assert words.FewMeasurements(quick=True) in view.facts
+    counts = view.facts[0]
+    assert isinstance(counts, words.ClaimCounts) and not counts.confirmed + counts.not_confirmed
+    (commands,) = (block.lines for block in view.every() if isinstance(block, Command))
+    assert len(commands) == len(results.runs)
+    assert render_page(view).count("<svg") == len(view.pictures)
 
 
 @pytest.mark.thorough
@@ -340,7 +336,7 @@ def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site
 
 def test_what_runs_under_a_launcher_is_not_said_to_run_on_this_machines_cores() -> None:
     cluster = Site(0, {"openmpi": "bench", "mpich5": "bench"}, (2, 64), launcher="srun -n {ranks}", nodes=0)
-    text = listing(FIGURES.values(), lambda _: cluster)
+    text = "\n".join(view_lines(listing(FIGURES.values(), lambda _: cluster)))
     assert "on 2 cores" not in text
     assert ", 2 cores" not in text
     assert "1 node of 128" not in text
@@ -457,7 +453,7 @@ def test_the_command_lists_within_80_columns(quick: Site) -> None:
     done = command("--list")
     assert done.returncode == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert all(f"\n{name}:" in f"\n{done.stdout}" for name in FIGURES)
+    assert all(f"\n{name}\n" in f"\n{done.stdout}" for name in FIGURES)
 
 
 @pytest.mark.parametrize(
@@ -513,12 +509,12 @@ def test_a_figure_that_fails_takes_no_other_with_it(
             [broken.name, "niethammer2016-fig15"], output=tmp_path, ranks="2", mpi="openmpi", quick=True, launches=1
         )
     assert ended.value.exit_code == 3
-    line = "niethammer2016-fig16: failed with KeyError: 'true_error' (test_figures.py:"
-    said = [one for one in capsys.readouterr().err.splitlines() if "true_error" in one]
-    assert len(said) == 1
-    assert line in said[0]
+    assert "KeyError: 'true_error' (test_figures.py:" in " ".join(capsys.readouterr().err.split())
+    record = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    (failed,) = (fact for fact in record["facts"] if fact["fact"] == "not_drawn")
+    assert failed["directory"] == "niethammer2016-fig15"
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "failed with KeyError: &#39;true_error&#39;" in text
+    assert "KeyError: &#39;true_error&#39;" in text
     assert text.count("<svg") == 1  # of the other
 
 

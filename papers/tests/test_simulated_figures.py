@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 from pathlib import Path
 
@@ -10,16 +11,17 @@ import numpy as np
 import pytest
 from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
+from downbeat.output.records import plain, view_record
 from downbeat.run.bench import built
 from downbeat.run.simulation import SIMULATOR, SimulatorsMessages, nonblocking_seconds, platform_object
 from downbeat_command import downbeat
-from downbeat_papers import simulated
+from downbeat_papers import simulated, words
 from downbeat_papers.figure import FIGURES, System, own_data
 from downbeat_papers.listing import estimated_seconds
-from downbeat_papers.page import figure_shown
 from downbeat_papers.perform import perform, plan_of
 from downbeat_papers.results import Results
 from downbeat_papers.simulated import check_simulated, simulated_site
+from downbeat_papers.view import figure_view
 
 pytestmark = pytest.mark.thorough
 needs_simgrid = pytest.mark.skipif(
@@ -109,16 +111,15 @@ def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
     figure = FIGURES["schuchart2023-fig3"]
     # Ways back take longer, so that clocks are off by more than the nanosecond in which true time is counted.
     results = simulated_launches(figure.name, [4, 8], SMALL.replace(")", ",asymmetry=0.2)"), tmp_path, launches=2)
-    shown = figure_shown(figure, results)
-    details = shown.section.parts[-1]
-    assert "(b) true time" in shown.section.pictures[0].numbers.to_string()
-    words = [text for part in shown.section.parts for text in part.paragraphs]
-    text = " ".join((*words, *shown.warnings, *(one.finding.here for one in shown.judged)))
-    assert "simulated, not measured, on fat-tree(nodes=4, latency=" in text
+    view = figure_view(figure, results)
+    assert "(b) true time" in view.pictures[0].numbers.to_string()
+    (platform,) = (fact.platform for fact in view.facts if isinstance(fact, words.Simulated))
+    assert platform.startswith("fat-tree(nodes=4, latency=")
+    text = json.dumps(plain(view_record(view)))
     assert "true values" in text
     assert " core" not in text
-    assert "simulated on" in details.tables[0].frame
-    assert "tools/launch --simulate 'fat-tree(nodes=4," in details.commands[0]
+    assert "simulated on" in text
+    assert "tools/launch --simulate 'fat-tree(nodes=4," in text
     data = results.datasets("n8")[0].sel(synchronizer="harmonize")
     measured, true = (np.ptp(data[name].to_numpy(), axis=1) for name in ("exit", "true_exit"))
     # Two nodes have two clocks: measured values lack their error.
@@ -155,7 +156,7 @@ def test_algorithms_of_the_matrix_are_the_simulators(tmp_path: Path) -> None:
 )
 def test_a_figure_is_drawn_from_a_few_ranks(name: str, tmp_path: Path) -> None:
     results = simulated_launches(name, [2, 4], SMALL, tmp_path, launches=1, quick=True)
-    assert figure_shown(FIGURES[name], results).section.pictures
+    assert figure_view(FIGURES[name], results).pictures
     if name == "schuchart2023-fig15":
         picture = FIGURES["schuchart2023-fig16"].pictures(results)[0]
         assert "true error" in picture.numbers.to_string()

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 from downbeat.data.clock_files import OfDimension
 from downbeat.output.blocks import Picture
-from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import MICROSECONDS, name_of
 
 from downbeat_papers.claims import Facts, Found, Measure, Measured, each, missing
-from downbeat_papers.draw import median_line
+from downbeat_papers.draw import make_picture, median_line
 from downbeat_papers.evidence import Evidence, Undecidable, every, factor_of, some
 from downbeat_papers.kinds.drift import MILLISECONDS
 from downbeat_papers.results import Results
@@ -443,7 +442,7 @@ class OffsetsLater:
         panels = [Panel(lines(kind), *axes, kind.title) for kind in clocks.shown]
         caption = (
             "Largest absolute offset over ranks; median, smallest and largest of all synchronizations of all launches. "
-            f"Left as in the paper, right {clocks.explained}."
+            f"Above as in the paper, below {clocks.explained}."
         )
         return (make_picture(name, "Clock offset some time after synchronization", caption, panels),)
 
@@ -543,8 +542,8 @@ class Pareto:
         caption = (
             "A point per scheme and (fit points, exchanges); the numbers say which. Median over launches of the "
             f"largest offset over ranks, {wait:g} s after. The steps are the Pareto frontier: no other scheme beats in "
-            "both. The horizontal line is the mean duration of MPI_Barrier, the median over repetitions. Left as in "
-            f"the paper, right {clocks.explained}."
+            "both. The horizontal line is the mean duration of MPI_Barrier, the median over repetitions. Above as "
+            f"in the paper, below {clocks.explained}."
         )
         panels = [pareto_panel(choices_of(clocks, kind), kind.title, wait) for kind in clocks.shown]
         return (make_picture(name, "Clock offset against the duration of synchronization", caption, panels),)
@@ -573,14 +572,14 @@ def mean_ratio(values: Mapping[str, Floats], pairs: Sequence[tuple[str, str]]) -
 
 
 def pareto_panel(choices: Choices, title: str, wait: float) -> Panel:
-    """Returns the points, with the frontier as steps from the quickest scheme to the most exact one."""
+    """The points, with the frontier as steps from the quickest scheme to the most exact one."""
     points = {scheme: choices.point(scheme) for scheme in choices.errors}
     series = []
     for number, kind in enumerate(SCHEMES):
-        own = np.array([point for scheme, point in points.items() if name_of(scheme) == kind]).reshape(-1, 2)
-        series.append(Line(kind, own[:, 0], own[:, 1], color=number, style="", marker=number))
-    steps_ = np.array([points[scheme] for scheme in choices.frontier()])
-    series.append(Line("Pareto frontier", steps_[:, 0], steps_[:, 1], color="#888888", style="steps"))
+        of_kind = np.array([point for scheme, point in points.items() if name_of(scheme) == kind]).reshape(-1, 2)
+        series.append(Line(kind, of_kind[:, 0], of_kind[:, 1], color=number, style="", marker=number))
+    frontier = np.array([points[scheme] for scheme in choices.frontier()])
+    series.append(Line("Pareto frontier", frontier[:, 0], frontier[:, 1], color="#888888", style="steps"))
     return Panel(
         series,
         "duration of the synchronization [s]",
@@ -589,5 +588,5 @@ def pareto_panel(choices: Choices, title: str, wait: float) -> Panel:
         x_scale="log",
         y_scale="log",
         y_at=float(np.median(choices.barriers)),
-        notes=[(*point, short_scheme(scheme).partition(" ")[2]) for scheme, point in points.items()],
+        notes=[(*point, short_scheme(scheme)) for scheme, point in points.items() if "(" in scheme],
     )

@@ -66,20 +66,25 @@ def reproduce(
 ) -> None:
     """Measure figures of the papers again and compare with what they report.
 
-    The page of one figure is DIR/<figure>.html, of several DIR/report.html.
-    Data are in DIR/<figure>/ and are used again.
+    The page of one figure is DIR/<figure>.html, of several DIR/report.html;
+    the same for programs is beside it, as JSON. Data are in DIR/<figure>/ and are used again.
     """
     from downbeat_papers.figure import FIGURES, Configured, Figure, Watching, check_taken, find_figures, own_data
     from downbeat_papers.listing import duration, estimated_seconds, listing
-    from downbeat_papers.page import Shown, failed_figure, figure_shown, laid_out, verdicts, whole_page
     from downbeat_papers.perform import perform, seconds_left
     from downbeat_papers.results import Results
     from downbeat_papers.simulated import LAUNCHES as SIMULATED_LAUNCHES
     from downbeat_papers.simulated import check_simulated, simulated_site
     from downbeat_papers.site import SAMPLE, Site, parse_ranks, site_at_hand
+    from downbeat_papers.view import failed_view, figure_view, laid_out, report_view
+    from downbeat_papers.words import NotDrawn
 
     from downbeat.commands.options import resumable
+    from downbeat.output.blocks import Depth, View
     from downbeat.output.page import write_page
+    from downbeat.output.records import view_record, write_record
+    from downbeat.output.terminal import view_lines
+    from downbeat.output.words import long
 
     simulated = simulate or bool(platform)
     if simulated and (mpi or launcher or clocks or ranks_per_node):
@@ -115,7 +120,7 @@ def reproduce(
         return replace(its, seconds=seconds, published=published)
 
     if listed:
-        print(listing(chosen, site_of))
+        print("\n".join(view_lines(listing(chosen, site_of))))
         return
     if not everything and simulated:
         check_simulated(chosen)
@@ -137,39 +142,36 @@ def reproduce(
     if site.nodes != 1 and not simulated:
         say(f"clocks: {site.clocks}; ranks compared one by one: at most {site.sample}")
     measured: dict[str, Results] = {}
-    shown: list[Shown] = []
-    failed, broken = [], []
+    views: list[View] = []
+    failed = False
     for figure in chosen:
         source, site = own_data(figure), sites[figure.name]
         try:
             if not source.runs(site):
-                shown.append(laid_out(figure, site, "Nothing was measured."))
+                views.append(laid_out(figure, site, [NotDrawn(site.want(source.lacks))]))
                 continue
             if source.name not in measured:
                 with resumable():
                     measured[source.name] = perform(source, site, output / source.name, again, say)
-            shown.append(figure_shown(figure, measured[source.name]))
+            views.append(figure_view(figure, measured[source.name]))
+            failed |= bool(measured[source.name].lacking())
         except typer.Exit:  # interrupted
             raise
         except Exception as error:  # whatever it is, it must not take the other figures with it
-            shown.append(failed_figure(figure, site, error))
-            say(f"downbeat: {figure.name}: {shown[-1].warnings[0]}")
-            broken.append(figure.name)
-            continue
+            views.append(failed_view(figure, site, error))
+            failed = True
+        for line in view_lines(views[-1], Depth.SUMMARY):
+            say(line)
         left.pop(source.name, None)
-        later = f"; about {duration(sum(left.values()))} left" if sum(left.values()) else ""
-        say(f"{figure.name}: {verdicts(shown[-1].judged)}{later}")
-        for line in shown[-1].found.splitlines():
-            say(f"  {line}")
-        if measured[source.name].lacking():
-            failed.append(figure.name)
+        if sum(left.values()):
+            say(f"about {duration(sum(left.values()))} left")
     output.mkdir(parents=True, exist_ok=True)
     path = output / ("report.html" if len(chosen) > 1 else f"{chosen[0].name}.html")
-    write_page(path, whole_page(shown, site))
-    if len(shown) > 1:
-        say(f"{len(shown)} figures, {verdicts(judged for one in shown for judged in one.judged)}")
+    view = report_view(chosen, views, site)
+    write_page(path, view)
+    write_record(view_record(view), path.with_suffix(".json"))
+    if len(views) > 1:
+        say(f"{len(views)} figures, {long(view.facts[0])}")
     print(path)
     if failed:
-        say(f"downbeat: launches of {', '.join(failed)} failed; the page says where their output is")
-    if failed or broken:
         raise typer.Exit(3)

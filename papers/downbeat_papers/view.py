@@ -1,0 +1,206 @@
+"""The view of figures: the verdicts first, then picture, claims, both machines, and details."""
+
+from __future__ import annotations
+
+import shlex
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+from downbeat.output.blocks import Block, Command, Depth, Folded, Heading, Line, Picture, Table, Terms, View
+from downbeat.output.facts import Fact
+from downbeat.output.words import long
+from downbeat.report.conditions import UNCHECKED, clock_check_text
+
+from downbeat_papers import words
+from downbeat_papers.evidence import Evidence
+from downbeat_papers.figure import PAPERS, Configured, Figure, not_drawn
+from downbeat_papers.judgement import CONFIRMED, NOT_CONFIRMED, RULE, UNDECIDED, Judged, judge
+from downbeat_papers.results import NoSamplesError, Results, clocks_seen, nodes_seen
+from downbeat_papers.runs import Run
+from downbeat_papers.simulated import platforms
+from downbeat_papers.site import Site
+
+PAGE = Depth.PAGE
+
+
+def figure_view(figure: Figure, results: Results) -> View:
+    """Draws a figure and judges its claims."""
+    warnings = conditions(results)
+    if not results.have():
+        return laid_out(figure, results.site, [words.NotDrawn("no launch is complete"), *warnings])
+    try:
+        findings, pictures = figure.findings(results), figure.pictures(results)
+    except NoSamplesError as error:
+        reason = f"{error}; starts failed too often, and an idle machine or fewer --ranks help"
+        return laid_out(figure, results.site, [words.NotDrawn(reason), *warnings])
+    if few := results.incomplete():
+        runs = tuple((label, count, len(results.launches[label])) for label, count in few.items())
+        warnings.append(words.SamplesMissing(runs, tuple(not_drawn(pictures))))
+    return laid_out(figure, results.site, warnings, judge(findings, undecidable(results)), pictures, results)
+
+
+def failed_view(figure: Figure, site: Site, error: Exception) -> View:
+    """A figure that failed, so that the others are not lost with it."""
+    raised = traceback.extract_tb(error.__traceback__)[-1]
+    message = " ".join(str(error).split())
+    reason = f"{type(error).__name__}: {message} ({Path(raised.filename).name}:{raised.lineno})"
+    return laid_out(figure, site, [words.NotDrawn(reason, figure.data or figure.name)])
+
+
+def conditions(results: Results) -> list[Fact]:
+    """The conditions of the launches that limit what they show."""
+    site, have = results.site, [results.run(label) for label in results.have()]
+    facts: list[Fact] = []
+    for label, failed in results.lacking().items():
+        launches = failed + len(results.launches.get(label, ()))
+        facts.append(words.LaunchesFailed(label, failed, launches, f"{results.figure}/{label}/failed"))
+    files = {run.label: results.datasets(run.label) for run in have}
+    facts += map(words.Simulated, platforms(data.attrs for launches in files.values() for data in launches))
+    if crowded := [run for run in have if run.crowded(site)]:
+        ranks = tuple(sorted({run.ranks for run in crowded}))
+        facts.append(words.RanksShareCores(tuple(run.label for run in crowded), ranks, site.all_cores))
+    single = (run.label for run in have if run.ranks <= run.per_node(site))
+    if spread := tuple(label for label in single if nodes_seen(files[label][0]) > 1):
+        facts.append(words.RanksSpread(spread))
+    if site.quick or site.launches == 1:
+        facts.append(words.FewMeasurements(site.quick))
+    return facts
+
+
+def undecidable(results: Results) -> str:
+    """The reason why no claim can be decided; empty if claims can."""
+    if results.site.quick:
+        return "--quick takes too few repetitions"
+    return "all ranks wait for cores" if all(run.crowded(results.site) for run in results.runs) else ""
+
+
+def laid_out(
+    figure: Figure,
+    site: Site,
+    warnings: Iterable[Fact],
+    judged: Sequence[Judged] = (),
+    pictures: Sequence[Picture] = (),
+    results: Results | None = None,
+) -> View:
+    """A figure as a view, as far as it could be drawn and judged."""
+    counts, rows = counts_of(judged), [row_of(each) for each in judged]
+    configured = figure.kind.configured(site) if isinstance(figure.kind, Configured) else ""
+    setup = f"The paper measured: {figure.setup}"
+    here = " ".join([f"{site.here.capitalize()} can show: {figure.shows(site)}.", *filter(None, (configured,))])
+    table = pd.DataFrame(rows).reindex(columns=["claim", "paper", "here", "verdict"])
+    runs = [run_row(run, results) for run in results.runs] if results else []
+    commands = tuple(command(run, site) for run in results.runs) if results else ()
+    shared = f"The launches are those of {figure.data}." if figure.data else ""
+    files = [data.attrs for label in results.have() for data in results.datasets(label)] if results else []
+    ended = clock_check_text(files)
+    clocks = f"Clocks when launches ended: {ended}." if ended != UNCHECKED else ""
+    title = f"{figure.reference}: {figure.title}"
+    blocks: list[Block] = [
+        Heading(title, long(counts)),
+        *([Line(counts)] if judged else []),
+        Line(figure.reports, label="the paper", depth=PAGE),
+        *verdict_lines(judged),
+        *(Line(fact, "warning") for fact in warnings),
+        *pictures[:1],
+        *([Table("Claims", table, depth=PAGE)] if judged else []),
+        *(Line(text, depth=PAGE) for text in (setup, here)),
+        *(Table(one.title, one.frame, depth=PAGE) for one in figure.tables),
+        *pictures[1:],
+    ]
+    if results:
+        tested = tuple((each.finding.claim, tested_text(each)) for each in judged if each.verdict)
+        remarks = [Line(text) for text in (shared, clocks) if text]
+        details = (*remarks, Terms(tested), Command(commands), Table("Runs", pd.DataFrame(runs), depth=PAGE))
+        blocks.append(Folded("Details: tests, runs, commands", details))
+    record = {"figure": figure.name, "title": title, "reports": figure.reports, "setup": setup, "here": here}
+    return View(
+        title,
+        tuple(blocks),
+        record=record | {"claims": rows, "runs": runs, "commands": commands, "data": shared, "clocks": clocks},
+    )
+
+
+def counts_of(judged: Iterable[Judged]) -> words.ClaimCounts:
+    """The number of claims with each verdict."""
+    counts = Counter(each.verdict for each in judged)
+    return words.ClaimCounts(counts[CONFIRMED], counts[NOT_CONFIRMED], counts[UNDECIDED])
+
+
+def verdict_lines(judged: Iterable[Judged]) -> list[Line]:
+    """The claims that are confirmed, those that are not, and those that are undecided, by reason."""
+    claims: dict[tuple[str, str], list[str]] = {}
+    for each in judged:
+        claims.setdefault((each.verdict, each.reason), []).append(each.finding.claim)
+    return [
+        Line(words.ClaimsOfVerdict(verdict, tuple(names), reason), label=verdict, brief=True)
+        for wanted in (CONFIRMED, NOT_CONFIRMED, UNDECIDED)
+        for (verdict, reason), names in claims.items()
+        if verdict == wanted
+    ]
+
+
+def row_of(judged: Judged) -> dict[str, object]:
+    """A claim, or a number to compare, with all its numbers."""
+    finding, evidence = judged.finding, judged.finding.evidence
+    return {
+        **{name: getattr(finding, name) for name in ("claim", "paper", "here")},
+        **{name: getattr(judged, name) for name in ("verdict", "because", "tested", "p_for", "p_against")},
+        "launches": evidence.launches if isinstance(evidence, Evidence) else 0,
+    }
+
+
+def tested_text(judged: Judged) -> str:
+    """The test of a claim, and the reason of its verdict."""
+    because = f": {judged.because}" if judged.because else ""
+    tested = f"Tested: {judged.tested}\n" if judged.tested else ""
+    return f"{tested}{judged.verdict.capitalize()}{because}."
+
+
+def command(run: Run, site: Site) -> str:
+    """The command of a run."""
+    arguments = [*run.operations]
+    for name, value in run.options.items():
+        arguments += [f"--{name}", value] if value else [f"--{name}"]
+    variables = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
+    return " ".join([*variables, site.command(run.library, run.ranks, run.per_node(site), arguments)])
+
+
+def run_row(run: Run, results: Results) -> dict[str, object]:
+    """A row about a run: on how many nodes, and with whose clocks, according to its first launch."""
+    where = results.site.where(run.library, run.ranks, run.per_node(results.site))
+    first = results.datasets(run.label)[0] if run.label in results.have() else None
+    seen = {"nodes": "" if first is None else nodes_seen(first), "clocks": "" if first is None else clocks_seen(first)}
+    return {"run": run.label, **where, "ranks": run.ranks, **seen, "launches": len(results.launches.get(run.label, ()))}
+
+
+def report_view(figures: Sequence[Figure], views: Sequence[View], site: Site) -> View:
+    """The view of several figures, or of a single one; each may have a site of its own."""
+    single = len(views) == 1
+    title = figures[0].reference if single else f"{len(views)} figures of the papers"
+    measured, clocks = site.described(f"up to {site.launches} launches of each configuration")
+    sources = "; ".join(dict.fromkeys(PAPERS[figure.name.partition("-")[0]] for figure in figures))
+    each = [fact for view in views for fact in view.facts if isinstance(fact, words.ClaimCounts)]
+    counts = words.ClaimCounts(
+        sum(fact.confirmed for fact in each),
+        sum(fact.not_confirmed for fact in each),
+        sum(fact.undecided for fact in each),
+    )
+    blocks = [block for view in views for block in view.blocks]
+    if single:  # the page begins with the counts
+        blocks = [block for block in blocks if not (isinstance(block, Line) and block.said == counts)]
+    judging = (RULE, clocks, f"Sources: {sources}.")
+    return View(
+        f"{title}, {site.verb}",
+        (
+            Line(counts, "answer", depth=PAGE if single else Depth.SUMMARY),
+            *(Line(text, depth=PAGE) for text in site.lead),
+            *blocks,
+            Heading("How claims are judged", depth=PAGE),
+            *(Line(text, depth=PAGE) for text in judging),
+        ),
+        measured,
+        {"measured": measured, "lead": site.lead, "judging": judging, "figures": [view.record for view in views]},
+    )
