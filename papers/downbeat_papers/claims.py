@@ -50,7 +50,7 @@ PART = re.compile(
 
 
 def between(values: Iterable[float], unit: str = "") -> str:
-    """Returns a range, as "1.02 to 1.3 us"."""
+    """A range, as "1.02 to 1.3 us"."""
     kept = [value for value in values if np.isfinite(value)]
     if not kept:
         return "none"
@@ -94,7 +94,7 @@ Measured: TypeAlias = Measure | Found | Mapping[Any, Any]  # by place, or for cl
 
 
 def missing(why: str = NOT_MEASURED) -> Measure:
-    """Returns a measure that could not be taken here."""
+    """A measure that could not be taken here."""
     return Measure([], obstacle=why)
 
 
@@ -104,14 +104,14 @@ def each(
     words: str = "{} ranks",
     **rest: Any,  # noqa: ANN401
 ) -> dict[str, Measure]:
-    """Returns a measure for each place; `words` name it, the rest is as of `Measure`."""
-    return {words.format(place): Measure(one, unit, **rest) for place, one in values.items()}
+    """A measure for each place; `words` name it, the rest is as of `Measure`."""
+    return {words.format(position): Measure(launches, unit, **rest) for position, launches in values.items()}
 
 
 def undecided(measured: Measured, why: str) -> Measured:
-    """Returns a measure that decides nothing; numbers that nothing is claimed of stay as they are."""
+    """A measure that decides nothing; numbers that nothing is claimed of stay as they are."""
     if isinstance(measured, Mapping):
-        return {place: undecided(one, why) for place, one in measured.items()}
+        return {position: undecided(each, why) for position, each in measured.items()}
     if isinstance(measured, Measure):
         return replace(measured, obstacle=why)
     return replace(measured, evidence=measured.evidence and Undecidable(why))
@@ -138,7 +138,7 @@ class Finding:
         claim: in a few words of our own.
         paper: the paper's result, with its numbers.
         here: the same, computed from the data.
-        evidence: of the launches for the claim, or why it cannot be decided here; None: a number to compare.
+        evidence: of the launches for the claim, or why it is undecided; None: a number to compare.
     """
 
     claim: str
@@ -177,10 +177,11 @@ class Claim:
         if text == self.test:
             yield self.finding(text, measures, facts.words)
             return
-        split = [one for one in measures.values() if isinstance(one, Mapping)]
-        for place in split[0]:
-            at = {name: one[place] if isinstance(one, Mapping) else one for name, one in measures.items()}
-            yield self.finding(text, at, {"place": place, **facts.words.get(place, {})})
+        split = [measure for measure in measures.values() if isinstance(measure, Mapping)]
+        for position in split[0]:
+            yield self.finding(
+                text, at_position(measures, position), {"place": position, **facts.words.get(position, {})}
+            )
 
     def finding(self, test: str, measures: Mapping[str, Measured], words: Mapping[Any, Any]) -> Finding:
         """Compares the claim with measures, those of one place for `each`."""
@@ -218,121 +219,125 @@ def comparisons(text: str) -> list[Comparison]:
 
 
 def border(text: str, unit: str) -> float:
-    """Returns a border, as "2 us", "1/9" or "half 3.6"."""
+    """A border, as "2 us", "1/9" or "half 3.6"."""
     words = text.strip().removesuffix(unit)
     top, _, bottom = words.removeprefix("half ").partition("/")
     value = float(top) / float(bottom or 1)
     return math.sqrt(value) if words.startswith("half ") else value
 
 
-def estimate(condition: Comparison, one: Measure, other: Measure | None) -> Estimate:
-    """Returns what launches estimate of a measure, of a ratio, or of a difference."""
-    estimate_of = mean_of if one.signed else factor_of
+def estimate(condition: Comparison, first: Measure, other: Measure | None) -> Estimate:
+    """The estimate of a measure, of a ratio or of a difference."""
+    estimate_of = mean_of if first.signed else factor_of
     if other is None:
-        return estimate_of(one.values, one.unit)
+        return estimate_of(first.values, first.unit)
     if condition.operator == "vs":
-        return difference(estimate_of(one.values, one.unit), estimate_of(other.values))
-    return estimate_of(combined(condition, one, other), one.unit if one.signed else "")
+        return difference(estimate_of(first.values, first.unit), estimate_of(other.values))
+    return estimate_of(combined(condition, first, other), first.unit if first.signed else "")
 
 
-def combined(condition: Comparison, one: Measure, other: Measure) -> ArrayLike | pd.Series:
-    """Returns the ratio, or the difference, of each launch."""
+def combined(condition: Comparison, first: Measure, other: Measure) -> ArrayLike | pd.Series:
+    """The ratio, or the difference, of each launch."""
     left, right = (
-        side if isinstance(side, pd.Series) else np.asarray(side, dtype=float) for side in (one.values, other.values)
+        side if isinstance(side, pd.Series) else np.asarray(side, dtype=float) for side in (first.values, other.values)
     )
     return left - right if condition.operator == "-" else left / right
 
 
 def compared(condition: Comparison, measures: Mapping[str, Measure]) -> Evidence:
-    """Returns what launches say of one part at one place."""
-    one, other = measures[condition.left], measures.get(condition.right)
-    parameter = estimate(condition, one, other)
+    """The evidence of launches on a comparison, at a single position."""
+    first, other = measures[condition.left], measures.get(condition.right)
+    parameter = estimate(condition, first, other)
     if condition.sign == "within":
-        low, high = (border(end, one.unit) for end in condition.border.split(".."))
+        low, high = (border(end, first.unit) for end in condition.border.split(".."))
         return parameter.within(low, high)
-    at = border(condition.border, one.unit)
+    at = border(condition.border, first.unit)
     return {">": parameter.above, "<": parameter.below, "beyond": parameter.beyond}[condition.sign](at)
 
 
-def places_of(measures: Mapping[str, Measured]) -> list[Any]:
-    """Returns the places that all measures with places share; [None] if none has places."""
-    split = [one for one in measures.values() if isinstance(one, Mapping)]
+def positions_of(measures: Mapping[str, Measured]) -> list[Any]:
+    """The places that all measures with places share; [None] if none has places."""
+    split = [by_place for by_place in measures.values() if isinstance(by_place, Mapping)]
     if not split:
         return [None]
-    return [place for place in split[0] if all(place in one for one in split)]
+    return [position for position in split[0] if all(position in by_place for by_place in split)]
 
 
-def at_place(measures: Mapping[str, Measured], place: object) -> dict[str, Measure]:
-    """Returns the measures of a place, and those that hold for all."""
-    return {name: one[place] if isinstance(one, Mapping) else one for name, one in measures.items()}  # type: ignore[misc]
+def at_position(measures: Mapping[str, Measured], position: object) -> dict[str, Measure]:
+    """The measures of a place, and those that hold for all."""
+    return {name: measure[position] if isinstance(measure, Mapping) else measure for name, measure in measures.items()}  # type: ignore[misc]
 
 
 def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undecidable | None:
-    """Returns what launches say of a test, or why it cannot be decided here."""
-    for one in measures.values():
-        if isinstance(one, Found):
-            return one.evidence
-    places = places_of(measures)
-    if not places:
+    """The evidence of launches on a test, or the reason why it is undecided."""
+    for measure in measures.values():
+        if isinstance(measure, Found):
+            return measure.evidence
+    positions = positions_of(measures)
+    if not positions:
         return Undecidable(NOT_MEASURED)
-    for place in places:
-        for measure in at_place(measures, place).values():
+    for position in positions:
+        for measure in at_position(measures, position).values():
             if measure.obstacle:
                 return Undecidable(measure.obstacle)
     alternatives = [comparisons(text) for text in test.removeprefix("some ").removeprefix("every ").split(" or ")]
     first = alternatives[0][0]
     if first.sign == "grows":
-        return grows({at: at_place(measures, place)[first.left].values for at, place in enumerate(places)})
+        return grows({at: at_position(measures, position)[first.left].values for at, position in enumerate(positions)})
 
-    def named(place: object, parts: Sequence[Comparison]) -> Iterator[Evidence]:
-        for part in parts:
-            said = compared(part, at_place(measures, place))
+    def named(position: object, conditions: Sequence[Comparison]) -> Iterator[Evidence]:
+        for condition in conditions:
+            evidence = compared(condition, at_position(measures, position))
             # The description names the place.
-            yield said if place is None else replace(said, described=f"{place}: {said.described}")
+            yield evidence if position is None else replace(evidence, described=f"{position}: {evidence.described}")
 
     if test.startswith("some "):
-        return some(every(named(place, parts)) for place in places for parts in alternatives)
+        return some(every(named(position, conditions)) for position in positions for conditions in alternatives)
     if len(alternatives) == 1:
-        return every(itertools.chain.from_iterable(named(place, alternatives[0]) for place in places))
-    return every(some(every(named(place, parts)) for parts in alternatives) for place in places)
+        return every(itertools.chain.from_iterable(named(position, alternatives[0]) for position in positions))
+    return every(some(every(named(position, conditions)) for conditions in alternatives) for position in positions)
 
 
 def described(text: str, measures: Mapping[str, Measured]) -> str:
     """Describes each measure, and each ratio or difference of two."""
-    for one in measures.values():
-        if isinstance(one, Found):
-            return one.here
-    said: dict[str, None] = {}
+    for measure in measures.values():
+        if isinstance(measure, Found):
+            return measure.here
+    values_of_names: dict[str, None] = {}
     notes: dict[str, None] = {}
     for condition in comparisons(text):
         chosen = {name: measures[name] for name in condition.names}
-        for name, one in chosen.items():
-            values = [(place, at_place({name: one}, place)[name]) for place in places_of({name: one})]
-            said[listed(spoken(name), values)] = None
+        for name, measure in chosen.items():
+            values = [
+                (position, at_position({name: measure}, position)[name]) for position in positions_of({name: measure})
+            ]
+            values_of_names[listed(spoken(name), values)] = None
             notes |= {measure.note: None for _, measure in values if measure.note}
         if condition.operator in ("/", "-"):
-            values_of = [(place, ratio(condition, at_place(chosen, place))) for place in places_of(chosen)]
+            values_of = [
+                (position, ratio(condition, at_position(chosen, position))) for position in positions_of(chosen)
+            ]
             words = f"{spoken(condition.left)} {condition.operator} {spoken(condition.right)}"
-            said[listed(words, values_of)] = None
-    return "; ".join(filter(None, [*said, *notes])) or NOT_MEASURED
+            values_of_names[listed(words, values_of)] = None
+    return "; ".join(filter(None, [*values_of_names, *notes])) or NOT_MEASURED
 
 
 def listed(name: str, values: Sequence[tuple[Any, Measure]]) -> str:
-    """Returns a value, or values by place, with their name; empty if nothing was measured."""
-    known = [(place, one) for place, one in values if finite(one.values).size]
-    if [place for place, _ in known] == [None]:
+    """A value, or values by place, with their name; empty if nothing was measured."""
+    known = [(position, measure) for position, measure in values if finite(measure.values).size]
+    if [position for position, _ in known] == [None]:
         return f"{name} {known[0][1].text}"
-    return f"{name}: {', '.join(f'{place} {one.middle}' for place, one in known)}" if known else ""
+    return f"{name}: {', '.join(f'{position} {measure.middle}' for position, measure in known)}" if known else ""
 
 
 def ratio(condition: Comparison, measures: Mapping[str, Measure]) -> Measure:
-    """Returns the ratio, or the difference, of two measures."""
-    one, other = measures[condition.left], measures[condition.right]
-    if not len(finite(one.values)) or not len(finite(other.values)):
+    """The ratio, or the difference, of two measures."""
+    first, other = measures[condition.left], measures[condition.right]
+    if not len(finite(first.values)) or not len(finite(other.values)):
         return missing()
-    return Measure(combined(condition, one, other), one.unit if condition.operator == "-" else "")
+    return Measure(combined(condition, first, other), first.unit if condition.operator == "-" else "")
 
 
 def spoken(name: str) -> str:
-    """Returns the name of a measure in words."""
+    """The name of a measure in words."""
     return name.replace("_", " ").replace(".", ", ")

@@ -21,8 +21,8 @@ def make_picture(name: str, title: str, caption: str, panels: Sequence[Panel], *
 
 
 def median_line(label: str, x: Numbers, launches: Sequence[Numbers], color: int) -> Line:
-    """Returns the line of medians over launches, with bars from the smallest to the largest, at each position."""
-    rows = [pd.Series(np.asarray(one, float)) for one in launches]  # empty where no launch has a valid sample
+    """The line of medians over launches, with bars from the smallest to the largest, at each position."""
+    rows = [pd.Series(np.asarray(values, float)) for values in launches]  # empty where no launch has a valid sample
     middle, low, high = ([float(getattr(row, of)()) for row in rows] for of in ("median", "min", "max"))
     return Line(label, x, middle, low, high, color)
 

@@ -46,15 +46,15 @@ class Evidence:
     series: tuple[Floats, ...] = field(default=(), compare=False, repr=False)
 
     def denied(self) -> Evidence:
-        """Returns the evidence on the opposite claim."""
+        """The evidence on the opposite claim."""
         return replace(self, for_it=self.against, against=self.for_it)
 
 
 @dataclass(frozen=True)
 class Undecidable:
-    """Why a claim cannot be decided here, whatever launches say: a limit of this machine, or nothing measured."""
+    """The reason why a claim is undecided whatever launches show: a limit of this machine, or nothing measured."""
 
-    reason: str  # the end of the sentence that begins with "cannot be decided here:"
+    reason: str  # the end of the sentence that begins with "undecided:"
 
 
 @dataclass(frozen=True)
@@ -70,23 +70,23 @@ class Estimate:
     series: tuple[Floats, ...] = field(default=(), compare=False, repr=False)  # as in `Evidence`
 
     def above(self, border: float) -> Evidence:
-        """Returns the evidence that the parameter is above a border, by one-sided t tests."""
+        """The evidence that the parameter is above a border, by one-sided t tests."""
         at = math.log(border) if self.factor else border
         below, above = tails(self.mean - at, self.error, self.freedom, self.launches)
         described = f"{self}, counts above {border:.3g}{self.unit}"
         return Evidence(above, below, self.launches, described, series=self.series)
 
     def below(self, border: float) -> Evidence:
-        """Returns the evidence that the parameter is below a border, by one-sided t tests."""
+        """The evidence that the parameter is below a border, by one-sided t tests."""
         return replace(self.above(border).denied(), described=f"{self}, counts below {border:.3g}{self.unit}")
 
     def within(self, low: float, high: float) -> Evidence:
-        """Returns the evidence that the parameter is between two borders (Schuirmann 1987)."""
-        both = every((self.above(low), self.below(high)))
-        return replace(both, described=f"{self}, counts between {low:.3g} and {high:.3g}{self.unit}", part="")
+        """The evidence that the parameter is between two borders (Schuirmann 1987)."""
+        between = every((self.above(low), self.below(high)))
+        return replace(between, described=f"{self}, counts between {low:.3g} and {high:.3g}{self.unit}", part="")
 
     def beyond(self, factor: float) -> Evidence:
-        """Returns the evidence that a factor, or its inverse, is above a border."""
+        """The evidence that a factor, or its inverse, is above a border."""
         return replace(
             self.within(1 / factor, factor).denied(),
             described=f"{self}, counts below {1 / factor:.3g} or above {factor:.3g}",
@@ -100,12 +100,12 @@ class Estimate:
         return f"{self.value(self.mean):.3g}{self.unit} ({CONFIDENCE:.0%} interval {low:.3g} to {high:.3g}{self.unit})"
 
     def value(self, mean: float) -> float:
-        """Returns a mean in the unit of the parameter."""
+        """A mean in the unit of the parameter."""
         return math.exp(mean) if self.factor else mean
 
 
 def tails(distance: float, error: float, freedom: float, launches: int) -> tuple[float, float]:
-    """Returns the one-sided p-values of a mean at some distance from a border.
+    """The one-sided p-values of a mean at some distance from a border.
 
     If launches do not scatter, e.g. below the step of a clock, a t test would be certain of anything. Then each launch
     counts as one toss of a coin (sign test).
@@ -121,7 +121,7 @@ def tails(distance: float, error: float, freedom: float, launches: int) -> tuple
 
 
 def mean_of(values: ArrayLike, unit: str = "") -> Estimate:
-    """Returns the mean of a parameter that each launch estimates once (Student 1908); NaN does not count.
+    """The mean of a parameter that each launch estimates once (Student 1908); NaN does not count.
 
     Launches that resemble the one before count as fewer (`error_of_mean`).
     """
@@ -133,7 +133,7 @@ def mean_of(values: ArrayLike, unit: str = "") -> Estimate:
 
 
 def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
-    """Returns the geometric mean of ratios that launches measured, or of other values that are above 0, as times.
+    """The geometric mean of ratios that launches measured, or of other values that are above 0, as times.
 
     The test takes launches to deviate normally; times, errors and ratios do so in their logarithms, if at all.
     """
@@ -142,15 +142,15 @@ def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
     return replace(mean_of(logs), factor=True, unit=unit, series=(np.exp(finite(logs)),))
 
 
-def difference(one: Estimate, other: Estimate) -> Estimate:
-    """Returns the difference, of factors the ratio, of runs whose launches are not paired (Welch 1947)."""
-    fewest = min(one.launches, other.launches)
-    error = math.hypot(one.error, other.error)
+def difference(first: Estimate, other: Estimate) -> Estimate:
+    """The difference, of factors the ratio, of runs whose launches are not paired (Welch 1947)."""
+    fewest = min(first.launches, other.launches)
+    error = math.hypot(first.error, other.error)
     freedom = float(max(1, fewest - 1))
     if error > 0:
-        freedom = error**4 / sum(side.error**4 / side.freedom for side in (one, other))
-    unit = "" if one.factor else one.unit
-    return Estimate(one.mean - other.mean, error, freedom, fewest, one.factor, unit, one.series + other.series)
+        freedom = error**4 / sum(side.error**4 / side.freedom for side in (first, other))
+    unit = "" if first.factor else first.unit
+    return Estimate(first.mean - other.mean, error, freedom, fewest, first.factor, unit, first.series + other.series)
 
 
 def halves(values: Floats) -> tuple[Floats, Floats]:
@@ -164,11 +164,11 @@ def halves(values: Floats) -> tuple[Floats, Floats]:
 
 
 def held_out(values: ArrayLike) -> Floats:
-    """Returns how far from 0 half of the launches lie, in the direction in which the other half lies.
+    """The distances from 0 of half of the launches, positive on the side where the other half lies.
 
     The mean of absolute values is above 0 even if nothing but noise moves them. These are as often above as below,
-    unless launches agree on a direction. `values` have shape (launches, places), NaN where there is none; with a single
-    launch nothing but NaN is returned.
+    unless launches agree on a direction. `values` have shape (launches, places), NaN where a launch lacks a value; of a
+    single launch all distances are NaN.
     """
     choosing, judging = halves(np.asarray(values, dtype=float))
     if not len(choosing):
@@ -178,50 +178,50 @@ def held_out(values: ArrayLike) -> Floats:
 
 
 def finite(values: ArrayLike) -> Floats:
-    """Returns the values that are numbers."""
+    """The values that are numbers."""
     array: Floats = np.asarray(values, dtype=float).ravel()
     return array[np.isfinite(array)]
 
 
 def half(effect: float) -> float:
-    """Returns the border of a factor that the paper reports: half of it, on a logarithmic scale."""
+    """The border of a factor that the paper reports: half of it, on a logarithmic scale."""
     return math.sqrt(effect)
 
 
-def every(parts: Iterable[Evidence]) -> Evidence:
+def every(conditions: Iterable[Evidence]) -> Evidence:
     """Combines the evidence of parts that must all hold.
 
     All must be shown, each at the full level (intersection-union test). One that is contradicted is enough to
     contradict the claim, which pays for their number, as one may be low by chance (Bonferroni). The weakest part is
     described.
     """
-    given = list(parts)
-    if len(given) == 1:
-        return given[0]
-    weakest = max(given, key=lambda one: one.for_it)
+    evidence = list(conditions)
+    if len(evidence) == 1:
+        return evidence[0]
+    weakest = max(evidence, key=lambda each: each.for_it)
     return Evidence(
-        float(np.max([one.for_it for one in given])),
-        float(np.minimum(1.0, len(given) * np.min([one.against for one in given]))),
-        min(one.launches for one in given),
+        float(np.max([each.for_it for each in evidence])),
+        float(np.minimum(1.0, len(evidence) * np.min([each.against for each in evidence]))),
+        min(each.launches for each in evidence),
         weakest.described,
-        f"the weakest of {len(given)} parts",
+        f"the weakest of {len(evidence)} parts",
         weakest.series,
     )
 
 
-def some(parts: Iterable[Evidence]) -> Evidence:
-    """Combines the evidence of parts of which any must hold, e.g. at some size; describes the strongest."""
-    given = list(parts)
-    if len(given) == 1:
-        return given[0]
-    clearest = min(given, key=lambda one: one.for_it)
-    none = every(one.denied() for one in given)
-    part = f"the clearest of {len(given)} places"
-    return replace(none.denied(), described=clearest.described, part=part, series=clearest.series)
+def some(conditions: Iterable[Evidence]) -> Evidence:
+    """Combines the evidence of conditions where a single one must hold, e.g. at some size; describes the strongest."""
+    evidence = list(conditions)
+    if len(evidence) == 1:
+        return evidence[0]
+    clearest = min(evidence, key=lambda each: each.for_it)
+    none_holds = every(each.denied() for each in evidence)
+    part = f"the clearest of {len(evidence)} places"
+    return replace(none_holds.denied(), described=clearest.described, part=part, series=clearest.series)
 
 
 def grows(by_count: Mapping[int, ArrayLike]) -> Evidence | Undecidable:
-    """Returns the evidence that values above 0, one per launch, grow with each number of ranks."""
+    """The evidence that values above 0, one per launch, grow with each number of ranks."""
     launches = [factor_of(by_count[count]) for count in sorted(by_count)]
     if len(launches) < 2:
         return Undecidable("it takes two numbers of ranks with a core each")

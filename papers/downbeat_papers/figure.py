@@ -56,10 +56,10 @@ class Kind(Protocol):
     """A kind of figure: its launches, measures and pictures."""
 
     def runs(self, site: Site, /) -> tuple[Run, ...]:
-        """Returns the runs to launch at a site; none if an MPI library that it needs is missing."""
+        """The runs to launch at a site; none if an MPI library that it needs is missing."""
 
     def facts(self, results: Results, /) -> Facts:
-        """Returns what claims are about."""
+        """The measures that claims compare."""
 
     def pictures(self, name: str, results: Results, /) -> tuple[Picture, ...]:
         """Draws the figure of a name; what launches should have, and do not, is a mark without a value."""
@@ -78,7 +78,7 @@ class Configured(Protocol):
     """A kind of figure about `MPIX_Harmonize`, which has a configuration of its own in the paper."""
 
     def configured(self, site: Site, /) -> str:
-        """Says which configuration is measured, and judged."""
+        """The configuration is measured, and judged."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Figure:
         return f"{paper[:-4].capitalize()} {paper[-4:]}, {WORDS[word]} {written}"
 
     def shows(self, site: Site) -> str:
-        """Returns the part that a site can show, in words; nothing where a library is missing."""
+        """The part that a site can show, in words; nothing where a library is missing."""
         if not self.runs(site):
             return f"nothing, {site.want(own_data(self).lacks)}"
         text = next(text for condition, text in self.can_show.items() if getattr(site, condition))
@@ -146,7 +146,7 @@ class Figure:
         return text.format(site=site, worth=worth, seconds=seconds)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        """Returns the runs to launch at a site, of the figure or of the one that has its launches."""
+        """The runs to launch at a site, of the figure or of the one that has its launches."""
         return own_data(self).kind.runs(site)
 
     def pictures(self, results: Results) -> tuple[Picture, ...]:
@@ -169,7 +169,7 @@ class Figure:
 
 
 def not_drawn(pictures: Iterable[Picture]) -> list[str]:
-    """Returns the series that panels lack, with the title of the panel, each once."""
+    """The series that panels lack, with the title of the panel, each once."""
     lost = [
         f"{series} ({panel.title})" if panel.title not in ("", series) else series
         for picture in pictures
@@ -180,10 +180,10 @@ def not_drawn(pictures: Iterable[Picture]) -> list[str]:
 
 
 def kind_of(name: str) -> Callable[..., Kind]:
-    """Returns a kind by its module and class, as "clocks.Pareto"."""
+    """A kind by its module and class, as "clocks.Pareto"."""
     module, _, kind = name.partition(".")
-    found: Callable[..., Kind] = getattr(importlib.import_module(f"downbeat_papers.kinds.{module}"), kind)
-    return found
+    made: Callable[..., Kind] = getattr(importlib.import_module(f"downbeat_papers.kinds.{module}"), kind)
+    return made
 
 
 def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
@@ -204,12 +204,12 @@ def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
         line = text.partition(f"\n[{number}]\n")[0].count("\n") + 2
         return UsageError(f"{path.name}, line {line}: {paper}-{number} {why}")
 
-    whole: dict[str, dict[str, Any]] = {"": {}}
-    for number, own in entries.items():
-        inherited = whole[own.pop("like", "")]
-        entry = {name: inherited[name] for name in SHARED if name in inherited} | own
-        entry |= {name: inherited[name] | own.get(name, {}) for name in TABLES if name in inherited}
-        whole[number] = dict(entry)
+    entries_by_number: dict[str, dict[str, Any]] = {"": {}}
+    for number, written in entries.items():
+        inherited = entries_by_number[written.pop("like", "")]
+        entry = {name: inherited[name] for name in SHARED if name in inherited} | written
+        entry |= {name: inherited[name] | written.get(name, {}) for name in TABLES if name in inherited}
+        entries_by_number[number] = dict(entry)
         data, also = entry.pop("data", ""), entry.pop("also", ())
         for name, valid in NEEDED.items():
             if name not in entry and not (name == "simulated" and data):
@@ -221,7 +221,7 @@ def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
             except KeyError as error:
                 raise refusal(number, f"is simulated without {error}; systems are {', '.join(systems)}") from None
         shows = entry.pop("shows")
-        claims = [shared[one] if isinstance(one, str) else one for one in entry.pop("claims")]
+        claims = [shared[claim] if isinstance(claim, str) else claim for claim in entry.pop("claims")]
         tables = [table_of(**table) for table in entry.pop("table", [])]
         fixed = {name: entry.pop(name) for name in ("title", "needs", "reports", "lacks", "effect") if name in entry}
         yield Figure(
@@ -229,10 +229,10 @@ def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
             setup=entry.pop("setup").format(**texts),
             can_show={"any": shows} if isinstance(shows, str) else shows,
             simulated=simulated,
-            claims=tuple(Claim(*one) for one in claims),
+            claims=tuple(Claim(*claim) for claim in claims),
             data=f"{paper}-{data}" if data and "-" not in data else data,
             tables=tuple(tables),
-            also=tuple(f"{paper}-{one}" for one in also),
+            also=tuple(f"{paper}-{claim}" for claim in also),
             **fixed,
             kind=kind_of(entry.pop("kind"))(**entry),
         )
@@ -261,17 +261,17 @@ def find_figures(names: Sequence[str]) -> list[Figure]:
     Raises:
         UsageError: there is no figure of a name; the line says which are near, or which there are.
     """
-    found = FIGURES | {name: figure for figure in FIGURES.values() for name in figure.also}
+    by_name = FIGURES | {name: figure for figure in FIGURES.values() for name in figure.also}
     for name in names:
-        if name not in found:
-            near = difflib.get_close_matches(name.lower(), found, n=3)
+        if name not in by_name:
+            near = difflib.get_close_matches(name.lower(), by_name, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else "valid are, by paper, " + "; ".join(ranges())
             raise UsageError(f"there is no figure '{name}'; {hint} (--list shows all)")
-    return list(dict.fromkeys(found[name] for name in names))
+    return list(dict.fromkeys(by_name[name] for name in names))
 
 
 def ranges() -> list[str]:
-    """Returns the first and the last figure of each paper."""
+    """The first and the last figure of each paper."""
     by_paper = [[name for name in FIGURES if name.startswith(paper)] for paper in PAPERS]
     return [f"{names[0]} to {names[-1]}" for names in by_paper]
 
@@ -288,5 +288,5 @@ def check_taken(option: str, protocol: type, figures: Iterable[Figure]) -> None:
 
 
 def own_data(figure: Figure) -> Figure:
-    """Returns the figure whose launches a figure is drawn from."""
+    """The figure whose launches a figure is drawn from."""
     return FIGURES[figure.data] if figure.data else figure

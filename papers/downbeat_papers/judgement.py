@@ -68,16 +68,16 @@ def judge(findings: Sequence[Finding], obstacle: str = "") -> list[Judged]:
         findings: of the figure.
         obstacle: the reason why none of the claims can be decided; empty: they can.
     """
-    tested = [one.evidence for one in findings if isinstance(one.evidence, Evidence)]
-    count = sum(not math.isnan(one.for_it) for one in tested)
-    for_it, against = (iter(both_sides(getattr(one, side) for one in tested)) for side in ("for_it", "against"))
+    tested = [finding.evidence for finding in findings if isinstance(finding.evidence, Evidence)]
+    count = sum(not math.isnan(finding.for_it) for finding in tested)
+    for_it, against = (iter(both_sides(getattr(finding, side) for finding in tested)) for side in ("for_it", "against"))
     judged = []
-    for one in findings:
-        if isinstance(one.evidence, Evidence):
-            said = described(one, one.evidence, next(for_it), next(against), count)
-            judged.append(Judged(one, None, obstacle) if obstacle else said)
+    for finding in findings:
+        if isinstance(finding.evidence, Evidence):
+            verdict = described(finding, finding.evidence, next(for_it), next(against), count)
+            judged.append(Judged(finding, None, obstacle) if obstacle else verdict)
         else:
-            judged.append(Judged(one, None, one.evidence.reason if one.evidence else ""))
+            judged.append(Judged(finding, None, finding.evidence.reason if finding.evidence else ""))
     return judged
 
 

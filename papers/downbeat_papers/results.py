@@ -92,7 +92,7 @@ class Results:
     launches: Mapping[str, tuple[Launch, ...]]  # by label of the run
 
     def run(self, label: str) -> Run:
-        """Returns the run with a label."""
+        """The run with a label."""
         return next(run for run in self.runs if run.label == label)
 
     def crowding(self, ranks: int) -> str:
@@ -102,12 +102,12 @@ class Results:
         return f"{ranks} ranks share {self.site.all_cores} cores, so that times contain the wait for one"
 
     def lacking(self) -> dict[str, int]:
-        """Returns the labels of the runs that lack launches, with how many."""
+        """The labels of the runs that lack launches, with how many."""
         lacks = {run.label: run.launches(self.site) - len(self.launches.get(run.label, ())) for run in self.runs}
         return {label: count for label, count in lacks.items() if count > 0}
 
     def have(self) -> list[str]:
-        """Returns the labels of the runs that have launches, in order."""
+        """The labels of the runs that have launches, in order."""
         return [run.label for run in self.runs if self.launches.get(run.label)]
 
     @cached_property
@@ -138,17 +138,15 @@ class Results:
 
     def incomplete(self) -> dict[str, int]:
         """Returns in how many launches of a run cells lack valid samples, by label, where there are any."""
-        lost = {
-            label: [one.record.get("exit_status", 0) for one in self.launches[label]].count(3) for label in self.have()
-        }
-        return {label: count for label, count in lost.items() if count}
+        few = {label: [launch.record.get("exit_status", 0) for launch in self.launches[label]] for label in self.have()}
+        return {label: statuses.count(3) for label, statuses in few.items() if 3 in statuses}
 
     def datasets(self, label: str) -> list[xr.Dataset]:
-        """Returns the files of a run as they are."""
+        """The files of a run as they are."""
         return [open_launch(launch.path) for launch in self.launches[label]]
 
     def samples(self, label: str, metrics: Sequence[str]) -> list[xr.Dataset]:
-        """Returns the samples of a run that began in time, launch by launch, in the order of measurement."""
+        """The samples of a run that began in time, launch by launch, in the order of measurement."""
         kept = []
         for launch in self.launches[label]:
             data = sample_metrics(launch.path, metrics)
@@ -164,7 +162,7 @@ def clocks_seen(data: xr.Dataset) -> str:
 
 
 def nodes_seen(data: xr.Dataset) -> int:
-    """Returns how many nodes the ranks of a launch were on."""
+    """The number of nodes of a launch."""
     if "host" in data:
         return len(set(data["host"].to_numpy().tolist()))
     return len(str(data.attrs["hosts"]).split(";"))

@@ -127,7 +127,7 @@ def check_simulated(figures: Sequence[Figure]) -> None:
 
 
 def simulated_system(figure: Figure) -> System:
-    """Returns the simulated cluster of a figure.
+    """The simulated cluster of a figure.
 
     Raises:
         UsageError: it has none; the line says why, and which figures have one.
@@ -157,7 +157,7 @@ def simulated_site(
     quick: bool = False,
     sample: int = SAMPLE,
 ) -> SimulatedSite:
-    """Returns the cluster that is simulated for a figure: its own, or a platform and numbers of ranks in place of it.
+    """The cluster that is simulated for a figure: its own, or a platform and numbers of ranks in place of it.
 
     Raises:
         UsageError: a platform that cannot be, fewer than two ranks, or more than it has room for; no simulator.

@@ -162,7 +162,7 @@ class Site:
         return self.nodes > 1 and self.ranks_per_node > 0
 
     def spread(self, ranks: int) -> int:
-        """Returns the most ranks that a node gets if all nodes get some; 0: as the launcher does it."""
+        """The most ranks that a node gets if all nodes get some; 0: as the launcher does it."""
         return math.ceil(ranks / self.nodes) if self.placed else 0
 
     def sampled(self, numbers: Sequence[int]) -> list[int]:
@@ -170,7 +170,7 @@ class Site:
         return evenly(numbers, self.sample)
 
     def launcher_of(self, library: str) -> str:
-        """Returns the command that starts programs of a library; empty: that which it has itself."""
+        """The command that starts programs of a library; empty: that which it has itself."""
         return self.launcher or job_launcher(self.benches[library], self.placed)
 
     @property
@@ -225,11 +225,11 @@ class Site:
         return f"without {what}; the MPI libraries at hand: {', '.join(self.benches)}"
 
     def first_of(self, libraries: Sequence[str]) -> str | None:
-        """Returns the first of some libraries that there is."""
+        """The first of some libraries that there is."""
         return next((name for name in libraries if name in self.benches), None)
 
     def main(self) -> str:
-        """Returns the library of figures that do not compare libraries."""
+        """The library of figures that do not compare libraries."""
         return self.first_of((*OPEN_MPI, *MPICH)) or next(iter(self.benches))
 
     def libraries(self, which: str) -> list[str]:
@@ -246,8 +246,8 @@ class Site:
             self.first_of(MPICH): "MPICH (for MVAPICH)",
             self.first_of(OPEN_MPI): "Open MPI",
         }
-        found = {name: label for name, label in families.items() if name and name in self.benches}
-        return dict(list((found | {name: name for name in self.benches if name not in found}).items())[:2])
+        labels = {name: label for name, label in families.items() if name and name in self.benches}
+        return dict(list((labels | {name: name for name in self.benches if name not in labels}).items())[:2])
 
     @property
     def linear_broadcast(self) -> str:
@@ -255,7 +255,7 @@ class Site:
         return f"bcast={self.linear}" if self.main() in OPEN_MPI else ""
 
     def repetitions(self, usual: int) -> int:
-        """Returns how often a sample is taken."""
+        """The number of samples."""
         return min(usual, 5) if self.quick else usual
 
     def worth(self, ranks: int) -> str:
@@ -270,7 +270,7 @@ class Site:
 
 @functools.cache
 def job_launcher(bench: str, placed: bool) -> str:
-    """Returns the Slurm launcher of a job; empty outside of one, or if Slurm cannot start the program."""
+    """The Slurm launcher of a job; empty outside of one, or if Slurm cannot start the program."""
     owner = library_of(bench)
     return srun_launcher(owner[1], placed) if owner else ""
 
@@ -285,7 +285,7 @@ def site_at_hand(
     clocks: str = "",
     sample: int = SAMPLE,
 ) -> Site:
-    """Returns the machine or the job at hand; empty arguments take its defaults.
+    """The machine or the job at hand; empty arguments take its defaults.
 
     Raises:
         UsageError: fewer than two ranks, or more than there is room for; no downbeat-bench, or none for a library; a
@@ -320,7 +320,7 @@ def site_at_hand(
 
 
 def usual_counts(job: Job, room: int) -> list[int]:
-    """Returns the default numbers of ranks; `room` is how many fit on several nodes, 0 if unknown."""
+    """The default numbers of ranks; `room` is how many fit on several nodes, 0 if unknown."""
     most = room or job.ranks or job.nodes * job.cpus
     if not most:
         raise UsageError(f"--ranks: {job.source} does not say how many there can be; give numbers, as in --ranks 2,4")
@@ -331,7 +331,7 @@ def usual_counts(job: Job, room: int) -> list[int]:
 
 
 def benches_of(libraries: Sequence[str]) -> dict[str, str]:
-    """Returns the downbeat-bench of each library that may be used; of all that are built if none is named."""
+    """The downbeat-bench of each library that may be used; of all that are built if none is named."""
     for name in libraries:
         if name not in LIBRARIES:
             raise UsageError(f"--mpi {name}: unknown; valid are {', '.join(LIBRARIES)}")

@@ -107,7 +107,7 @@ def laid_out(
         *pictures[:1],
         *([Table("Claims", table, depth=PAGE)] if judged else []),
         *(Line(text, depth=PAGE) for text in (setup, here)),
-        *(Table(one.title, one.frame, depth=PAGE) for one in figure.tables),
+        *(Table(table.title, table.frame, depth=PAGE) for table in figure.tables),
         *pictures[1:],
     ]
     if results:
@@ -136,9 +136,9 @@ def verdict_lines(judged: Iterable[Judged]) -> list[Line]:
         claims.setdefault((each.verdict, each.reason), []).append(each.finding.claim)
     return [
         Line(words.ClaimsOfVerdict(verdict, tuple(names), reason), label=verdict, brief=True)
-        for wanted in (CONFIRMED, NOT_CONFIRMED, UNDECIDED)
+        for group in (CONFIRMED, NOT_CONFIRMED, UNDECIDED)
         for (verdict, reason), names in claims.items()
-        if verdict == wanted
+        if verdict == group
     ]
 
 

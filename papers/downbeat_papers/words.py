@@ -55,7 +55,7 @@ def _(fact: ClaimsOfVerdict) -> str:
 
 @dataclass(frozen=True)
 class NotDrawn(Fact):
-    """A figure of which nothing is drawn; complete launches are in the directory, if there is one."""
+    """A figure without pictures; complete launches are in the directory, if there is one."""
 
     reason: str
     directory: str = ""

@@ -127,13 +127,13 @@ class Cells:
         pairs: Iterable[str] = (),
         **where: Any,  # noqa: ANN401
     ) -> Measured:
-        """Returns a measure in us."""
+        """A measure in us."""
         if pairs:
             return self.ratios(results, pairs, where)
         if of:
             return self.measured(results, **self.drawn_lines.series[of], **where)
         if "column" not in where:
-            return {place: self.measured(results, place, **entry) for place, entry in where.items()}
+            return {position: self.measured(results, position, **entry) for position, entry in where.items()}
         if where.get("ranks") == "node":
             where |= {"ranks": results.site.node}
         obstacle = results.crowding(where.pop("crowded", where.get("ranks", 1)))
@@ -144,7 +144,7 @@ class Cells:
         return Measure(values * MICROSECONDS, " us", obstacle=obstacle)
 
     def ratios(self, results: Results, pairs: Iterable[str], where: Entry) -> Measured:
-        """Returns the ratio of each two of some series, which are named by the first word of their labels."""
+        """The ratio of each two of some series, which are named by the first word of their labels."""
         series = {label.partition(" ")[0]: entry for label, entry in self.drawn_lines.series.items()}
         cells = results.launch_cells
         times = {name: launch_values(cells, **self.cell(results, {**series[name], **where})) for name in pairs}
@@ -153,12 +153,12 @@ class Cells:
         return ratios or missing("too few samples are valid")
 
     def cell(self, results: Results, where: Entry) -> dict[str, Any]:
-        """Returns the columns that choose a cell."""
+        """The columns that choose a cell."""
         last = str(results.runs[0].ranks - 1)
 
         def filled(value: object) -> object:
             if isinstance(value, list):
-                return [filled(one) for one in value]
+                return [filled(each) for each in value]
             return value.replace("{last}", last) if isinstance(value, str) else value
 
         return {name: filled(value) for name, value in {**self.usual, **where}.items()}
@@ -189,7 +189,7 @@ class Cells:
         return Panel(lines, title=title, **declared.axes)
 
     def median_samples(self, results: Results) -> list[tuple[str, Sample | None]]:
-        """Returns the sample with the median metric of some cells of each run, in the first launch, with its title."""
+        """The sample with the median metric of some cells of each run, in the first launch, with its title."""
         timelines, samples = self.drawn_timelines, []
         for label in results.have():
             data, ranks = results.datasets(label)[0], results.run(label).ranks
@@ -201,8 +201,8 @@ class Cells:
 
 
 def cell_where(data: xr.Dataset, by: str, value: str) -> int:
-    """Returns the number of the first cell whose variable has a value; -1, which no sample has: there is none."""
-    names = [str(one) for one in data[by].to_numpy()]
+    """The number of the first cell whose variable has a value; -1 if no cell has it."""
+    names = [str(each) for each in data[by].to_numpy()]
     return names.index(value) if value in names else -1
 
 
@@ -233,7 +233,7 @@ class ReduceMatrix(Cells):
         if len(launches) > 1 and np.isfinite(launches).all():
             measures |= self.as_much(launches)
         if crowding or ranks == 2:
-            measures = {name: undecided(one, crowding or SAME_MESSAGE) for name, one in measures.items()}
+            measures = {name: undecided(each, crowding or SAME_MESSAGE) for name, each in measures.items()}
         rows = {name: self.barrier_effect(launches, name, crowding) for name in self.paper}
         words = {name: {"row": spaced(name), "factor": f"{self.factor(name):.1f}"} for name in self.paper}
         return Facts({"changed_by_barriers": rows, **measures}, words)
@@ -256,7 +256,7 @@ class ReduceMatrix(Cells):
         )
 
     def factor(self, name: str) -> float:
-        """Returns the factor between barriers that the paper reports for an algorithm."""
+        """The factor between barriers that the paper reports for an algorithm."""
         return max(self.paper[name]) / min(self.paper[name])
 
     def heat(self, cells: LaunchCells, statistic: str, middle: str, deviation: str = "") -> Heat:
@@ -302,15 +302,15 @@ class ReduceMatrix(Cells):
         measured = np.flatnonzero(~np.isnan(row).all(axis=0)) if len(row) else np.array([], int)
         if len(measured) < 2:
             return Found(Undecidable(NOT_MEASURED), NOT_MEASURED)
-        means = {self.columns[one]: float(np.exp(np.nanmean(np.log(row[:, one])))) for one in measured}
+        means = {self.columns[barrier]: float(np.exp(np.nanmean(np.log(row[:, barrier])))) for barrier in measured}
         slow, fast = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
         border, pairs = half(self.factor(name)), permutations(measured, 2)
-        evidence = some(factor_of(row[:, one] / row[:, other]).above(border) for one, other in pairs)
+        evidence = some(factor_of(row[:, barrier] / row[:, other]).above(border) for barrier, other in pairs)
         here = f"{means[slow] / means[fast]:.2f}, {slow} / {fast}"
         return Found(Undecidable(crowding) if crowding else evidence, here)
 
     def as_much(self, launches: Floats) -> dict[str, Measured]:
-        """Returns the factors between barriers and between algorithms.
+        """The factors between barriers and between algorithms.
 
         Half of the launches choose: the algorithm that the barrier changes most, with its slowest and its fastest
         barrier, and the slowest and the fastest algorithm after each barrier. The other half judge.
@@ -329,14 +329,14 @@ class ReduceMatrix(Cells):
     def order(self, launches: Floats) -> Found:
         """Judges whether the order of two algorithms depends on the barrier."""
         logs = np.log(launches)
-        places: list[Evidence] = []
-        for one, other in combinations(range(len(self.paper)), 2):
-            ratios = [factor_of(np.exp(logs[:, one, j] - logs[:, other, j])) for j in range(len(self.columns))]
+        orders: list[Evidence] = []
+        for algorithm, other in combinations(range(len(self.paper)), 2):
+            ratios = [factor_of(np.exp(logs[:, algorithm, j] - logs[:, other, j])) for j in range(len(self.columns))]
             above, below = [ratio.above(1.0) for ratio in ratios], [ratio.below(1.0) for ratio in ratios]
-            places += [every((above[i], below[j])) for i, j in permutations(range(len(ratios)), 2)]
+            orders += [every((above[i], below[j])) for i, j in permutations(range(len(ratios)), 2)]
         means = pd.DataFrame(np.nanmean(logs, axis=0), index=list(self.paper), columns=list(self.columns))
         fastest = ", ".join(f"{fastest} after {name}" for name, fastest in means.idxmin().items())
-        return Found(some(places), f"fastest is {fastest}")
+        return Found(some(orders), f"fastest is {fastest}")
 
 
 @dataclass(frozen=True)

@@ -103,8 +103,8 @@ class Clocks:
             for file, data in zip(files, self.datasets[label], strict=True)
             if "checked" in data and int(data.checked.sum()) < file.offset.shape[-1] - 1
         }
-        parts = [f"{count} of {ranks} ranks" for ranks, count in sorted(checked.items())]
-        sampled = f"; offsets are measured to a sample, {', '.join(parts)}, drawn from the upper half" if parts else ""
+        samples = ", ".join(f"{count} of {ranks} ranks" for ranks, count in sorted(checked.items()))
+        sampled = f"; offsets are measured to a sample, {samples}, drawn from the upper half" if samples else ""
         if self.kind is TRUE:
             return f"the true error, computed from the clocks that were made{sampled}"
         return (
@@ -121,13 +121,13 @@ class Clocks:
         return f"the error of each is known to within {np.nanmedian(bounds):.3g} us (median bound)"
 
     def largest(self, kind: ErrorKind, label: str = "") -> dict[str, Floats]:
-        """Returns the largest error over ranks in us, of a run or the only one: (waits, launches, repetitions) each."""
-        parts: dict[str, list[Floats]] = {}
+        """The largest error over ranks in us, of a run or the only one: (waits, launches, repetitions) each."""
+        by_scheme: dict[str, list[Floats]] = {}
         for file in self.files[label] if label else self.all:
             values = np.nanmax(kind.of(file)[..., 1:], axis=3) * MICROSECONDS
             for scheme, errors in zip(file.scheme, values, strict=True):
-                parts.setdefault(str(scheme), []).append(errors.T)
-        return {scheme: np.stack(launches, axis=1) for scheme, launches in parts.items()}
+                by_scheme.setdefault(str(scheme), []).append(errors.T)
+        return {scheme: np.stack(launches, axis=1) for scheme, launches in by_scheme.items()}
 
     @property
     def waits(self) -> Floats:
@@ -142,7 +142,7 @@ class Clocks:
         return np.array([np.median(data.barrier) for data in files]) * MICROSECONDS
 
     def last(self, kind: ErrorKind) -> dict[str, Floats]:
-        """Returns the errors after the last wait, median of each launch in us, by scheme with its parameters."""
+        """The errors after the last wait, median of each launch in us, by scheme with its parameters."""
         return {scheme: np.median(values[-1], axis=1) for scheme, values in self.largest(kind).items()}
 
 
@@ -209,7 +209,7 @@ class Hca3Duration:
 
 
 def on_cores(results: Results, counts: Sequence[int]) -> list[int]:
-    """Returns the numbers of ranks with a core each, or all if none has."""
+    """The numbers of ranks with a core each, or all if none has."""
     return [ranks for ranks in counts if not results.site.crowded(ranks)] or list(counts)
 
 
@@ -227,7 +227,8 @@ class Hca3Accuracy(Hca3Duration):
         kept, crowding = on_cores(results, list(by_ranks)), results.crowding(results.site.full)
 
         def over_launches(of: Callable[[Floats], float]) -> dict[str, Measure]:
-            values = {ranks: [of(one) for data in by_ranks[ranks] if len(one := kind.pooled([data]))] for ranks in kept}
+            pooled = {ranks: [kind.pooled([file]) for file in by_ranks[ranks]] for ranks in kept}
+            values = {ranks: [of(errors) for errors in files if len(errors)] for ranks, files in pooled.items()}
             return each(values, " us", obstacle=crowding, note=clocks.within)
 
         beyond = {"errors_beyond_their_bounds": Measure([outside])} if kind is TRUE else {}
@@ -236,9 +237,9 @@ class Hca3Accuracy(Hca3Duration):
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         clocks = Clocks(results)
         boxes = [
-            box_of(str(ranks), one.title, one.pooled(files))
+            box_of(str(ranks), kind.title, kind.pooled(files))
             for ranks, files in clocks.by_ranks.items()
-            for one in clocks.shown
+            for kind in clocks.shown
         ]
         caption = (
             "Absolute offset of every rank's global clock to rank 0's directly after each of "
@@ -257,7 +258,7 @@ TREE_EXCHANGES = 600  # of a rank in both schemes: Netgauge measures until 100 i
 
 
 def steps(ranks: int) -> int:
-    """Returns the depth of a tree of so many ranks."""
+    """The depth of a tree of so many ranks."""
     return int(np.ceil(np.log2(ranks)))
 
 
@@ -343,9 +344,13 @@ class Offsets:
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
-        alone, both = (
-            [run.ranks for run in results.runs if run.label.startswith(NODES) is part and not run.crowded(results.site)]
-            for part in (False, True)
+        alone, shared = (
+            [
+                run.ranks
+                for run in results.runs
+                if run.label.startswith(NODES) is nodes and not run.crowded(results.site)
+            ]
+            for nodes in (False, True)
         )
 
         def medians(shared: bool, kind: ErrorKind, ranks: int) -> dict[str, Floats]:
@@ -363,15 +368,15 @@ class Offsets:
             }
             or missing()
         }
-        for suffix, counts, least in (("", alone, {"skampi", "netgauge"}), ("_b", both, set(SCHEMES))):
+        for suffix, counts, least in (("", alone, {"skampi", "netgauge"}), ("_b", shared, set(SCHEMES))):
             ranks = max(counts, default=0)
             errors = medians(suffix == "_b", clocks.kind, ranks)
             # Every scheme of part (b) is compared with skampi.
             seen = ranks > 2 and least <= set(errors)
-            found = {name: Measure(values, " us", note=clocks.within) for name, values in errors.items() if seen}
-            measures |= {f"{name}{suffix}": found.get(name, missing(UNPAIRED)) for name in SCHEMES}
-            others = {name: one for name, one in found.items() if name != "skampi"}
-            measures[f"others{suffix}"] = others if seen else missing(UNPAIRED)
+            of_schemes = {name: Measure(values, " us", note=clocks.within) for name, values in errors.items() if seen}
+            measures |= {f"{name}{suffix}": of_schemes.get(name, missing(UNPAIRED)) for name in SCHEMES}
+            but_skampi = {name: measure for name, measure in of_schemes.items() if name != "skampi"}
+            measures[f"others{suffix}"] = but_skampi if seen else missing(UNPAIRED)
         return Facts(measures)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
@@ -379,11 +384,11 @@ class Offsets:
         most_per_clock = f"up to {PER_NODE}" if results.site.made_clocks else "several"
         panels = []
         for kind in clocks.shown:
-            for shared, part in ((False, "(a) a clock each"), (True, f"(b) {most_per_clock} per clock")):
-                found = {(n, scheme): values.ravel() for n, scheme, values in self.part(clocks, shared, kind)}
-                counts = dict.fromkeys(n for n, _ in found)
-                boxes = [box_of(str(n), one, found.get((n, one), ())) for n in counts for one in SCHEMES]
-                axes = ("number of processes", "largest clock offset [us]", f"{part}: {kind.title}")
+            for shared, title in ((False, "(a) a clock each"), (True, f"(b) {most_per_clock} per clock")):
+                errors = {(n, scheme): values.ravel() for n, scheme, values in self.part(clocks, shared, kind)}
+                counts = dict.fromkeys(n for n, _ in errors)
+                boxes = [box_of(str(n), scheme, errors.get((n, scheme), ())) for n in counts for scheme in SCHEMES]
+                axes = ("number of processes", "largest clock offset [us]", f"{title}: {kind.title}")
                 panels += [Panel(boxes, *axes, y_scale="log")] if boxes else []
         caption = (
             "Largest absolute offset over ranks, five synchronizations in each launch, all launches together. Measured "
@@ -416,18 +421,18 @@ class OffsetsLater:
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
         last = {name_of(scheme): values for scheme, values in clocks.last(clocks.kind).items()}
-        pairs = [(one, other) for one in ("jk", "hca") for other in ("skampi", "netgauge") if {one, other} <= set(last)]
+        pairs = [(fit, other) for fit in ("jk", "hca") for other in ("skampi", "netgauge") if {fit, other} <= set(last)]
         fitted, plain = (
             {" and ".join(pair): Measure(last[pair[side]], " us", note=clocks.within) for pair in pairs}
             for side in (0, 1)
         )
         wait = f"{clocks.waits[-1]:g}"
         alike = ALIKE if results.runs[0].ranks == 2 else ""
-        both = {
+        fitting = {
             name: Measure(last[name], " us", obstacle=alike, note=clocks.within) if name in last else missing()
             for name in ("jk", "hca")
         }
-        return Facts({"with_a_fit": fitted, "without": plain, **both}, {"kind": clocks.kind.words, "wait": wait})
+        return Facts({"with_a_fit": fitted, "without": plain, **fitting}, {"kind": clocks.kind.words, "wait": wait})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         clocks = Clocks(results)
@@ -435,9 +440,11 @@ class OffsetsLater:
         axes = ("time after synchronization [s]", "largest clock offset [us]")
 
         def lines(kind: ErrorKind) -> list[Line]:
-            found = {name_of(one): list(values.reshape(len(waits), -1)) for one, values in clocks.largest(kind).items()}
+            errors = {
+                name_of(each): list(values.reshape(len(waits), -1)) for each, values in clocks.largest(kind).items()
+            }
             none: list[Floats] = [np.array([])] * len(waits)
-            return [median_line(one, waits, found.get(one, none), place) for place, one in enumerate(SCHEMES)]
+            return [median_line(name, waits, errors.get(name, none), color) for color, name in enumerate(SCHEMES)]
 
         panels = [Panel(lines(kind), *axes, kind.title) for kind in clocks.shown]
         caption = (
@@ -462,10 +469,11 @@ QUICK = 1.0  # s
 
 
 def short_scheme(scheme: str) -> str:
-    """Returns a scheme as the paper labels it: jk (100, 30)."""
-    name, _, rest = scheme.partition("(")
-    numbers = dict(part.split("=", 1) for part in rest.replace("(", ",").replace(")", "").split(",") if "=" in part)
-    if not rest:
+    """A scheme as the paper labels it: jk (100, 30)."""
+    name, _, parameters = scheme.partition("(")
+    pairs = parameters.replace("(", ",").replace(")", "").split(",")
+    numbers = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+    if not parameters:
         return f"{name}, over 1 s" if name in ("jk", "hca") else name
     over = f", over {numbers['over']} s" if numbers.get("over", "0") != "0" else ""
     return f"{name} ({numbers.get('fit', '1000')}, {numbers.get('exchanges', '100')}){over}"
@@ -484,7 +492,7 @@ class Choices:
         return float(np.median(self.durations[scheme])), float(np.median(self.errors[scheme]))
 
     def frontier(self) -> list[str]:
-        """Returns the schemes that no other one beats in both, the quickest first."""
+        """The schemes that no other one beats in both, the quickest first."""
         kept: list[str] = []
         for scheme in sorted(self.errors, key=self.point):
             if not kept or self.point(scheme)[1] < self.point(kept[-1])[1]:
@@ -493,7 +501,7 @@ class Choices:
 
 
 def choices_of(clocks: Clocks, kind: ErrorKind) -> Choices:
-    """Returns the medians over the repetitions of each launch, by one measure of errors."""
+    """The medians over the repetitions of each launch, by one measure of errors."""
     errors = clocks.last(kind)
     durations = np.array([np.median(file.duration, axis=1) for file in clocks.all])
     return Choices(dict(zip(errors, durations.T, strict=True)), errors, clocks.barriers)
@@ -515,20 +523,18 @@ class Pareto:
         choices, ranks = choices_of(clocks, clocks.kind), results.runs[0].ranks
         crowding = results.crowding(ranks)
         durations, errors = choices.durations, choices.errors
-        pairs = [
-            (one, other) for one in errors if name_of(one) == "jk" and (other := one.replace("jk", "hca", 1)) in errors
-        ]
+        pairs = [(jk, hca) for jk in errors if name_of(jk) == "jk" and (hca := jk.replace("jk", "hca", 1)) in errors]
         # A pair is a pair: on two ranks both learn the same, in the same time.
         alike = crowding or (ALIKE if ranks == 2 else "")
         listed = "; ".join(
-            f"{short_scheme(one)} {choices.point(one)[0]:.2g} s, {choices.point(one)[1]:.3g} us" for one in errors
+            f"{short_scheme(each)} {choices.point(each)[0]:.2g} s, {choices.point(each)[1]:.3g} us" for each in errors
         )
         note = f"; {clocks.within}" if clocks.within else ""
         far_off = Undecidable(crowding) if crowding else far_off_without_a_fit(choices)
-        hca = {short_scheme(one): errors[one] for one in errors if name_of(one) == "hca"}
+        of_hca = {short_scheme(each): errors[each] for each in errors if name_of(each) == "hca"}
         measures: dict[str, Measured] = {
             "quick_and_far_off": Found(far_off, f"{clocks.kind.words}: {listed}{note}"),
-            "hca": {scheme: Measure(values, " us", obstacle=crowding) for scheme, values in hca.items()},
+            "hca": {scheme: Measure(values, " us", obstacle=crowding) for scheme, values in of_hca.items()},
             "barrier": Measure(choices.barriers, " us"),
             "error_of_jk_by_hca": Measure(mean_ratio(errors, pairs), obstacle=alike),
             "duration_of_jk_by_hca": Measure(mean_ratio(durations, pairs), obstacle=alike),
@@ -550,7 +556,7 @@ class Pareto:
 
 
 def far_off_without_a_fit(choices: Choices) -> Evidence:
-    """Returns the evidence that schemes without a fit are quick, and far off compared with one with a fit.
+    """The evidence that schemes without a fit are quick, and far off compared with one with a fit.
 
     The paper speaks of what fitting schemes reach with any of their parameters. So all are tested, and the claim pays
     for their number: the best of several is chosen by chance, too.
@@ -559,16 +565,16 @@ def far_off_without_a_fit(choices: Choices) -> Evidence:
     plain = [name for name in PLAIN if name in errors]
     quick = [factor_of(durations[name], " s").below(QUICK) for name in plain]
     far = some(
-        every(factor_of(errors[name] / errors[one]).above(FAR_OFF) for name in plain)
-        for one in errors
-        if name_of(one) in ("hca", "jk")
+        every(factor_of(errors[name] / errors[fit]).above(FAR_OFF) for name in plain)
+        for fit in errors
+        if name_of(fit) in ("hca", "jk")
     )
     return every((*quick, far))
 
 
 def mean_ratio(values: Mapping[str, Floats], pairs: Sequence[tuple[str, str]]) -> Floats:
-    """Returns the geometric mean over the ratios of some pairs, per launch."""
-    return np.asarray(np.exp(np.mean([np.log(values[one] / values[other]) for one, other in pairs], axis=0)))
+    """The geometric mean over the ratios of some pairs, per launch."""
+    return np.asarray(np.exp(np.mean([np.log(values[first] / values[other]) for first, other in pairs], axis=0)))
 
 
 def pareto_panel(choices: Choices, title: str, wait: float) -> Panel:

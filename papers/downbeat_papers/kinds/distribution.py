@@ -71,9 +71,9 @@ def ranges(results: Results, times: str, labels: Sequence[str]) -> Skews:
 def medians(skews: Skews, name: str) -> dict[int, np.ndarray]:
     """Returns medians of launches, in us, of a synchronizer by number of ranks."""
     return {
-        ranks: np.array([float(np.median(one)) for one in launches])
-        for (own, ranks), launches in sorted(skews.items(), key=lambda item: item[0])
-        if own == name
+        ranks: np.array([float(np.median(skew)) for skew in launches])
+        for (synchronizer, ranks), launches in sorted(skews.items(), key=lambda item: item[0])
+        if synchronizer == name
     }
 
 
@@ -95,12 +95,12 @@ class ExitSkew:
         return Run(label, site.main(), ranks, ("skew",), options, tolerance, seconds, ranks_per_node=per_node)
 
     def parts(self, results: Results) -> tuple[list[str], list[str]]:
-        """Returns the labels of part (b), and of (a); where no run is (a), the launcher may have spread ranks."""
+        """The labels of part (b), and of (a); where no run is (a), the launcher may have spread ranks."""
         filled = [label for label in results.have() if not label.startswith(ALONE)]
         return filled, [label for label in results.have() if label.startswith(ALONE)] or filled
 
     def truth(self, results: Results) -> Skews:
-        """Returns the true skews of part (b); nothing where they are not known."""
+        """The true skews of part (b); nothing where they are not known."""
         filled, _ = self.parts(results)
         known = all("true_exit" in data for label in filled for data in results.datasets(label))
         return ranges(results, "true exit", filled) if known else {}
@@ -111,7 +111,7 @@ class ExitSkew:
         skews = truth or measured  # where the truth is known, it is judged
         barrier, common, full = medians(skews, BARRIER), medians(skews, HARMONIZE), results.site.full
         # Where nothing delays messages within a node, its ranks leave at one instant.
-        seen = {n: one for n, one in barrier.items() if not results.site.crowded(n) and min(one) >= RESOLUTION}
+        seen = {n: skew for n, skew in barrier.items() if not results.site.crowded(n) and min(skew) >= RESOLUTION}
         measures: dict[str, Measured] = {
             "alone": alone_on_nodes(results, alone),
             "skew": each(seen, " us"),
@@ -132,18 +132,24 @@ class ExitSkew:
         skews, truth = ranges(results, "exit", filled), self.truth(results)
         sigmas = ranges(results, "duration", filled)
         apart = alone if alone != filled else []
-        both = (BARRIER, HARMONIZE)
+        synchronizers = (BARRIER, HARMONIZE)
         shown = [
-            (ranges(results, "exit", apart), apart, both, "exit skew [us]", "(a) one rank per node"),
-            (skews, filled, both, "exit skew [us]", "(b) nodes filled" if apart else "instants of leaving"),
-            (truth, filled if truth else [], both, "true exit skew [us]", f"{'(b) ' if apart else ''}true time"),
+            (ranges(results, "exit", apart), apart, synchronizers, "exit skew [us]", "(a) one rank per node"),
+            (skews, filled, synchronizers, "exit skew [us]", "(b) nodes filled" if apart else "instants of leaving"),
+            (
+                truth,
+                filled if truth else [],
+                synchronizers,
+                "true exit skew [us]",
+                f"{'(b) ' if apart else ''}true time",
+            ),
             (sigmas, filled, (BARRIER,), "sigma [us]", "times in the barrier"),
         ]
         panels = []
-        for found, labels, names, unit, title in shown:
+        for skews_shown, labels, names, unit, title in shown:
             boxes = [
-                box_of(str(ranks), own, np.concatenate([[], *found.get((own, ranks), ())]))
-                for own in names
+                box_of(str(ranks), synchronizer, np.concatenate([[], *skews_shown.get((synchronizer, ranks), ())]))
+                for synchronizer in names
                 for ranks in (results.run(label).ranks for label in labels)
             ]
             panels += [Panel(boxes, "number of ranks", unit, title, y_scale="log")] if boxes else []
@@ -160,7 +166,7 @@ class ExitSkew:
 
 
 def alone_on_nodes(results: Results, labels: Sequence[str]) -> Measure:
-    """Returns the barrier's skew on the most ranks; where several were on one node, it decides nothing."""
+    """The barrier's skew on the most ranks; where several were on one node, it decides nothing."""
     apart = medians(ranges(results, "best", labels), BARRIER)
     most = max(apart, default=0)
     files = [data for label in labels if results.run(label).ranks == most for data in results.datasets(label)]
@@ -170,7 +176,7 @@ def alone_on_nodes(results: Results, labels: Sequence[str]) -> Measure:
 
 
 def skew_bound(results: Results, ranks: int) -> float:
-    """Returns how far off skews of so many ranks may be in us, by their clocks: one is not seen to be smaller."""
+    """The error of skews in us, by the bounds of the clocks; no smaller skew can be measured."""
     return max(
         0.0 if "true_exit" in data else float(data.attrs.get("error_bound_s", 0.0)) * MICROSECONDS
         for label in results.have()
@@ -180,16 +186,16 @@ def skew_bound(results: Results, ranks: int) -> float:
 
 
 def common_start(results: Results, full: int, barrier: np.ndarray, common: np.ndarray) -> dict[str, Measured]:
-    """Returns the skew that a common start has at most, and that of the barrier, from medians of launches in us."""
+    """The skew that a common start has at most, and that of the barrier, from medians of launches in us."""
     bound = skew_bound(results, full)
     crowding = results.crowding(full)
     note = f"known to within {bound:.3g} us" if bound else "true values"
     at_most = np.maximum(common + bound, RESOLUTION)
-    wanted = float(np.median(barrier)) / half_of(LESS_SKEW)
-    unknown = f"1/{half_of(LESS_SKEW):g} of the barrier's skew is {wanted:.3g} us, and the clock is {note}"
+    needed = float(np.median(barrier)) / half_of(LESS_SKEW)
+    unknown = f"1/{half_of(LESS_SKEW):g} of the barrier's skew is {needed:.3g} us, and the clock is {note}"
     pairs = min(len(barrier), len(common))
     return {
-        "barrier": Measure(barrier[:pairs], " us", obstacle=crowding or (unknown if wanted < bound else "")),
+        "barrier": Measure(barrier[:pairs], " us", obstacle=crowding or (unknown if needed < bound else "")),
         "common_start_at_most": Measure(at_most[:pairs], " us", obstacle=crowding, note=note),
         "common_start": Measure(at_most, " us", obstacle=crowding, note=note),
     }

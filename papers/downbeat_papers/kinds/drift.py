@@ -36,7 +36,7 @@ ONE = ("all ranks are on one node and read one clock", "All ranks are on one nod
 
 
 def clocks_of(files: Sequence[xr.Dataset]) -> tuple[str, str]:
-    """Returns the obstacle, empty if there is none, and the words of a caption."""
+    """The obstacle, empty if the clocks are real, and the words of a caption."""
     seen = {clocks_seen(data) for data in files}
     if "made" in seen:
         return MADE
@@ -44,13 +44,13 @@ def clocks_of(files: Sequence[xr.Dataset]) -> tuple[str, str]:
 
 
 def pairs_of(results: Results) -> list[str]:
-    """Returns the pairs that were to be measured, as "0:1"."""
+    """The pairs that were to be measured, as "0:1"."""
     (run, *_) = results.runs
     return run.options["pairs"].split(",")
 
 
 def rank_of(pair: str) -> str:
-    """Returns the rank that answers in a pair."""
+    """The rank that answers in a pair."""
     return pair.partition(":")[2]
 
 
@@ -174,7 +174,7 @@ class LineIntervals:
     center: Floats  # s, from the beginning to there
 
     def intercept(self, before: float) -> Floats:
-        """Returns the length of the interval of the intercept in s, if the clock was at 0 so long before."""
+        """The length of the interval of the intercept in s, if the clock was at 0 so long before."""
         return np.asarray(np.hypot(self.middle, self.slope * (self.center + before)))
 
 
@@ -222,9 +222,9 @@ class DriftModels:
             ranks = map(rank_of, pairs_of(results))
             return each(dict(zip(ranks, values.T, strict=True)), unit, "rank {}", obstacle=why)
 
-        days = {days: np.array([one.intercept(days * DAY) for one in fits]) * MICROSECONDS for days in (0, 1, 100)}
+        days = {days: np.array([fit.intercept(days * DAY) for fit in fits]) * MICROSECONDS for days in (0, 1, 100)}
         measures: dict[str, Measured] = {
-            "slope": pairs(np.array([one.slope for one in fits])),
+            "slope": pairs(np.array([fit.slope for fit in fits])),
             "slope_of_correlated_errors": pairs(waves),
             "offset": pairs(trips, " us"),
             "intercept_at_the_beginning": pairs(days[0], " us"),
@@ -237,12 +237,12 @@ class DriftModels:
         files, fits = self.fits(results)
         slopes = {PAPER: [fit.slope for fit in fits], CORRELATED: [file.interval for file in files]}
         boxes = [
-            box_of(rank_of(pair), label, [one[place] for one in launches])
-            for place, pair in enumerate(pairs_of(results))
+            box_of(rank_of(pair), label, [launch[index] for launch in launches])
+            for index, pair in enumerate(pairs_of(results))
             for label, launches in slopes.items()
         ]
         days = np.logspace(-3, 2, 6)  # to 100
-        lengths = [[np.nanmedian(one.intercept(before * DAY)) * MILLISECONDS for one in fits] for before in days]
+        lengths = [[np.nanmedian(fit.intercept(before * DAY)) * MILLISECONDS for fit in fits] for before in days]
         trip = float(np.median([np.median(file.rtt) for file in files])) * MILLISECONDS
         lines = [
             median_line("intercept of the line", days, lengths, 0),

@@ -39,7 +39,7 @@ def after_the_first(exits: Floats) -> Floats:
 
 
 def medians_of_calls(rows: Sequence[Floats]) -> Floats:
-    """Returns the median over the calls of each launch, shape (launches, ranks); NaN of one without a call."""
+    """The median over the calls of each launch, shape (launches, ranks); NaN of one without a call."""
     return np.stack([np.median(calls, axis=0) if len(calls) else np.full(calls.shape[1], np.nan) for calls in rows])
 
 
@@ -74,10 +74,10 @@ class RingPattern(Cells):
         files = results.datasets(run.label) if run.label in results.have() else []
         few = f"the first half of {run.ranks} ranks is the root alone" if run.ranks < FEWEST_IN_RING else ""
         why = results.crowding(run.ranks) or few or ("" if files else NOT_MEASURED)
-        names = (AFTER_THE_ROOT, *(one.format(half) for one in (LEAVES, TAKES) for half in ("first", "second")))
+        names = (AFTER_THE_ROOT, *(text.format(half) for text in (LEAVES, TAKES) for half in ("first", "second")))
         of_the_ring: dict[str, Measured] = dict.fromkeys(names, missing(why))
         if not why:
-            of_the_ring = ring_measures([(stamps(one, "entry", *RING), stamps(one, "exit", *RING)) for one in files])
+            of_the_ring = ring_measures([(stamps(data, "entry", *RING), stamps(data, "exit", *RING)) for data in files])
         return Facts({**super().facts(results).measures, **of_the_ring})
 
 
@@ -97,7 +97,7 @@ def release_rounds(ranks: int) -> dict[str, np.ndarray]:
 
 
 def tree_less_line(lags: np.ndarray) -> dict[str, Measure] | Measure:
-    """Returns how much better exits fit the rounds of either tree than the order of ranks.
+    """The coefficients of the rounds of either tree less that of the order of ranks, in us.
 
     Each launch's lags, shape (launches, ranks), are fitted by the rounds of a tree and the numbers of ranks, both from
     0 to 1.
@@ -107,15 +107,15 @@ def tree_less_line(lags: np.ndarray) -> dict[str, Measure] | Measure:
         return missing(f"a tree of {ranks} ranks has too few rounds to differ from a line; it takes {FEWEST}")
     kept = lags[np.isfinite(lags).all(axis=1)]
     line = np.arange(ranks) / (ranks - 1)
-    found = {}
+    by_tree = {}
     for name, rounds in release_rounds(ranks).items():
         fit = np.linalg.lstsq(np.stack([rounds / rounds.max(), line, np.ones(ranks)], axis=1), kept.T, rcond=None)[0]
-        found[name] = Measure(fit[0] - fit[1], " us", signed=True)
-    return found
+        by_tree[name] = Measure(fit[0] - fit[1], " us", signed=True)
+    return by_tree
 
 
 def with_delays(exits: Floats) -> tuple[Floats, Floats]:
-    """Returns the second half of some exits from a barrier, and what delays make of them that the first half suggests.
+    """The second half of some exits from a barrier, and what delays make of them that the first half suggests.
 
     Each rank waits, as Niethammer 2016 does it (III.B, III.D), for as many whole us as it left before the last one in
     the mean: until gettimeofday, which counts us, has advanced by so many. All are in us, shape (calls, ranks).
@@ -140,7 +140,7 @@ class BarrierPattern(Cells):
         }
 
     def skews(self, launches: Sequence[Floats]) -> list[tuple[Floats, Floats]]:
-        """Returns the skew of each call in us, as it is and with delays, of launches with two calls or more."""
+        """The skew of each call in us, as it is and with delays, of launches with two calls or more."""
         pairs = [with_delays(exits) for exits in launches if len(exits) > 1]
         return [(np.ptp(plain, axis=1), np.ptp(delayed, axis=1)) for plain, delayed in pairs]
 
@@ -156,7 +156,7 @@ class BarrierPattern(Cells):
             flat = "ranks leave less than a microsecond apart, the step of the delays, so that there are none"
             measures["tree_rather_than_line"] = tree_less_line(medians_of_calls(list(map(after_the_first, launches))))
             for name, calls in zip(("skew", "skew_with_delays"), zip(*skews, strict=True), strict=True):
-                medians = [float(np.median(one)) for one in calls]
+                medians = [float(np.median(skew)) for skew in calls]
                 measures[name] = Measure(medians, " us", obstacle=flat if same else "")
         return Facts({**super().facts(results).measures, **measures})
 
@@ -180,8 +180,8 @@ class BarrierPattern(Cells):
                 marks.append(Line(tree, kept, scaled, color=color, style=""))
             panels.append(Panel(marks, "rank", "exit after the first [us]", f"mpi_barrier, {ranks} ranks", "whole"))
             skews = self.skews(launches)
-            for place, label in enumerate(("as it is", "with delays")):
-                boxes.append(box_of(f"{ranks} ranks", label, np.concatenate([[], *(pair[place] for pair in skews)])))
+            for side, label in enumerate(("as it is", "with delays")):
+                boxes.append(box_of(f"{ranks} ranks", label, np.concatenate([[], *(pair[side] for pair in skews)])))
         panels.append(Panel(boxes, "", "exit skew [us]", "compensated by delays"))
         pattern = make_picture(f"{name}-pattern", "When each rank leaves the barrier", caption, panels)
         return (*super().pictures(name, results), pattern)
@@ -191,7 +191,7 @@ BESIDE = 0.15  # ranks, by which points of one rank are apart
 
 
 def mean_and_half(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the mean over rows, and half of its 95 % t interval; 0 of a single row."""
+    """The mean over rows, and half of its 95 % t interval; 0 of a single row."""
     count = len(rows)
     if count < 2:
         return rows.mean(axis=0), np.zeros(rows.shape[1])
@@ -208,22 +208,22 @@ class ExitPattern(Cells):
 
     def exits(self, results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Returns mean exits and half their intervals in us, both (launches, ranks), by the label of the library."""
-        found = {}
+        exits = {}
         for label in results.have():
             late = [after_the_first(stamps(data, "exit")) for data in results.datasets(label)]
             launches = [mean_and_half(calls) for calls in late if len(calls) > 1]
             if launches:
                 means, halves = (np.stack(values) for values in zip(*launches, strict=True))
-                found[results.site.two_libraries[label]] = means, halves
-        if not found:
+                exits[results.site.two_libraries[label]] = means, halves
+        if not exits:
             raise NoSamplesError("no launch has two valid calls")
-        return found
+        return exits
 
     def facts(self, results: Results) -> Facts:
         exits = self.exits(results)
         spreads = [Measure(np.ptp(means, axis=1), " us", note=name) for name, (means, _) in exits.items()]
-        one, other = [*spreads, missing("two MPI libraries with valid calls are needed")][:2]
-        return Facts({"spread_of_one": one, "spread_of_the_other": other})
+        first, other = [*spreads, missing("two MPI libraries with valid calls are needed")][:2]
+        return Facts({"spread_of_one": first, "spread_of_the_other": other})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         panels = []
@@ -231,15 +231,15 @@ class ExitPattern(Cells):
             # One launch, as in the paper: the middle one.
             chosen = int(np.argsort(np.ptp(means, axis=1))[len(means) // 2])
             ranks = np.array(results.site.sampled(range(means.shape[1])))
-            both = {"one launch": (means[chosen], halves[chosen]), "all launches": mean_and_half(means)}
+            series_of = {"one launch": (means[chosen], halves[chosen]), "all launches": mean_and_half(means)}
             series = []
-            for at, (label, (mean, half)) in enumerate(both.items()):
+            for at, (label, (mean, half)) in enumerate(series_of.items()):
                 low = np.maximum(0.0, mean - half)  # nobody leaves before the first
-                middle, low, high = (part[ranks] for part in (mean, low, mean + half))
+                middle, low, high = (values[ranks] for values in (mean, low, mean + half))
                 series.append(Line(label, ranks + BESIDE * at, middle, low, high, at, "", at))
             panels.append(Panel(series, "rank", "exit after the first [us]", library, "whole"))
         titles = [results.site.two_libraries[label] for label in results.have()]
-        panels += [Panel([], title=one) for one in titles if one not in {panel.title for panel in panels}]
+        panels += [Panel([], title=title) for title in titles if title not in {panel.title for panel in panels}]
         caption = (
             f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the first rank's exit. "
             "Calls begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper. Bars are 95 % "

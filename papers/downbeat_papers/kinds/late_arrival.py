@@ -120,7 +120,7 @@ class LateArrival:
     Attributes:
         operation: the blocking one.
         late: the paper's delays, us, some 10 to 100 times as long as an operation takes here.
-        shorter: delays of which more can overlap where the operation takes less than 1 us, next to nothing of the rest.
+        shorter: delays that overlap more with an operation of less than 1 us; longer ones hardly do.
         sizes: of messages, bytes; none: a barrier.
     """
 
@@ -228,7 +228,7 @@ class GlobalTime(LateArrival):
         for synchronizer, words in SYNCHRONIZERS.items():
             cells = times[times.synchronizer == synchronizer]
             forms = (
-                {words: self.forms} if self.sizes else {f"{one.capitalize()}, {words}": (one,) for one in self.forms}
+                {words: self.forms} if self.sizes else {f"{form.capitalize()}, {words}": (form,) for form in self.forms}
             )
             for title, some in forms.items():
                 lines = self.form_lines(cells, "time_s", scale, some, styles)
@@ -258,7 +258,7 @@ def beyond_the_delay(cells: Times) -> Places:
 
 
 def growth(by_ranks: Mapping[int, np.ndarray], step_us: float) -> dict[str, Measured]:
-    """Returns the growth of times in us from the fewest to the most ranks, and how much of it is logarithmic.
+    """The growth of times in us from the fewest to the most ranks, and how much of it is logarithmic.
 
     A least squares fit per launch splits it. Launches on different numbers of ranks are not paired; combined in any
     order they are as many independent estimates of the parameters of a curve.
@@ -425,7 +425,7 @@ class Benefit(LateArrival):
         table, last = (benefits_of(times_of(results.launch_cells, late)) for late in (False, True))
         late, shorter = self.late, self.shorter
         far, near = (f"{', '.join(f'{delay:g}' for delay in some)} us late" for some in (late, shorter))
-        listings = [(table, one, "equation_5", late, f"{words}, {far}") for one, words in SYNCHRONIZERS.items()][1:]
+        listings = [(table, name, "equation_5", late, f"{words}, {far}") for name, words in SYNCHRONIZERS.items()][1:]
         shown = [
             (table, JUDGED, "equation_5", late, f"Eq. 5, {JUDGED}, {far}"),
             (table, JUDGED, "equation_5", shorter, f"Eq. 5, {JUDGED}, {near}"),
@@ -443,4 +443,4 @@ class Benefit(LateArrival):
             f"last rank as its outlook asks for. Solid: blocking; dashed: nonblocking. {HOW_HERE}"
         )
         title = f"Delay overlap benefit of MPI_{self.operation.capitalize()}"
-        return (make_picture(name, title, caption, [self.panel(*one) for one in shown]),)
+        return (make_picture(name, title, caption, [self.panel(*each) for each in shown]),)

@@ -48,15 +48,15 @@ def fit_model(ranks: int, calls: Floats, times: Floats) -> LogP:
         times: when the last rank leaves, per call, shape (launches, calls).
     """
     terms = np.stack([1 / calls, ranks - 1 - 1 / calls], axis=1)
-    fits = [np.linalg.lstsq(terms / own[:, None], np.ones(len(calls)), rcond=None)[0] for own in times]
+    fits = [np.linalg.lstsq(terms / launch[:, None], np.ones(len(calls)), rcond=None)[0] for launch in times]
     return LogP(*np.array(fits).reshape(-1, 2).T)
 
 
 def with_curves(measured: Panel, x: Floats, curves: Mapping[str, Floats]) -> Panel:
-    """Returns a panel with the model's curves beside the measured ones, by what they are of."""
+    """A panel with the model's curves beside the measured ones, by what they are of."""
     lines = [
-        Line(f"LogP, {name}", x, y, color=place, style=":", marker=NO_MARKER, width=2.5)
-        for place, (name, y) in enumerate(curves.items())
+        Line(f"LogP, {name}", x, y, color=color, style=":", marker=NO_MARKER, width=2.5)
+        for color, (name, y) in enumerate(curves.items())
     ]
     return replace(measured, marks=[*measured.marks, *lines])
 
@@ -67,8 +67,9 @@ class Pipelining(Cells):
     def times(self, results: Results) -> tuple[Floats, Floats]:
         """Returns numbers of calls, and when the last rank leaves in us, per call, shape (launches, calls)."""
         calls = np.unique(results.launch_cells.calls)
-        found = [self.measured(results, of=LAST, operation="bcast", calls=count) for count in calls]
-        table = pd.DataFrame({place: one.values for place, one in enumerate(found) if isinstance(one, Measure)})
+        measures = [self.measured(results, of=LAST, operation="bcast", calls=count) for count in calls]
+        columns = (measure.values for measure in measures if isinstance(measure, Measure))
+        table = pd.DataFrame(dict(enumerate(columns)))
         return calls.astype(float), table.dropna().to_numpy(float)
 
     def facts(self, results: Results) -> Facts:
@@ -79,7 +80,7 @@ class Pipelining(Cells):
         measures: dict[str, Measured] = {
             name: Measure(values, " us", signed=True, obstacle=why) for name, values in of_model.items()
         }
-        off = [model.last(ranks, count) / own - 1 for count, own in zip(calls, times.T, strict=True)]
+        off = [model.last(ranks, count) / measured - 1 for count, measured in zip(calls, times.T, strict=True)]
         measures["model_off_by"] = Measure(PERCENT * np.abs(off).max(axis=0), " %", obstacle=why)
         return Facts({**super().facts(results).measures, **measures})
 

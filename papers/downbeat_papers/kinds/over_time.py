@@ -49,13 +49,13 @@ def bins_of_launches(results: Results, label: str, metric: str, size: int) -> li
 
 
 def trend(rows: list[np.ndarray]) -> np.ndarray:
-    """Returns the first quarter of each launch's bins and by how much the last is above it, in us: (2, launches)."""
-    found = []
+    """The first quarter of each launch's bins and by how much the last is above it, in us: (2, launches)."""
+    trends = []
     for medians in rows:
         if quarter := len(medians) // 4:
             first = float(np.median(medians[:quarter]))
-            found.append((first, float(np.median(medians[-quarter:])) - first))
-    return np.array(found).reshape(-1, 2).T
+            trends.append((first, float(np.median(medians[-quarter:])) - first))
+    return np.array(trends).reshape(-1, 2).T
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ class OverTime:
 
     @property
     def lines(self) -> list[Curve]:
-        return [Curve(**one) for one in self.curves]  # type: ignore[arg-type]
+        return [Curve(**curve) for curve in self.curves]  # type: ignore[arg-type]
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        """Returns a run for each curve; windows that are missed are tried again."""
+        """A run for each curve; windows that are missed are tried again."""
         usual = site.repetitions(self.samples)
         options = {"sizes": self.size} | ({"max-attempts": self.attempts} if self.attempts else {})
         runs = []
@@ -106,7 +106,7 @@ class OverTime:
         return tuple(runs)
 
     def bin_of(self, site: Site) -> int:
-        """Returns the size of bins, smaller where few samples were taken."""
+        """The size of bins, smaller where few samples were taken."""
         return max(1, self.bin * site.repetitions(self.samples) // self.samples)
 
     def facts(self, results: Results) -> Facts:
@@ -114,7 +114,7 @@ class OverTime:
         measures: dict[str, Measured] = {}
         for curve in self.lines:
             for metric in (GLOBAL, LOCAL):
-                values = [float(np.median(one)) for one in bins_of_launches(results, curve.label, metric, 0)]
+                values = [float(np.median(launch)) for launch in bins_of_launches(results, curve.label, metric, 0)]
                 measures[f"{metric}.{curve.label}"] = Measure(values, " us", obstacle="" if values else TOO_FEW)
             rows = bins_of_launches(results, curve.label, curve.metric, size)
             first, rise = trend(rows)
@@ -123,7 +123,7 @@ class OverTime:
             # From the first to the last of the first quarter.
             measures[f"rise.{curve.label}"] = Measure(rise / first, " of it", signed=True, obstacle=few, note=note)
             measures[f"rise_in_us.{curve.label}"] = Measure(rise, " us", signed=True, obstacle=few)
-            starts = [float(one[0]) for one in rows]
+            starts = [float(launch[0]) for launch in rows]
             measures[f"start.{curve.label}"] = Measure(starts, " us", obstacle="" if starts else TOO_FEW)
         return Facts(measures)
 
@@ -131,7 +131,7 @@ class OverTime:
         size, panels = self.bin_of(results.site), []
         for title, metric in (self.panels or {"": ""}).items():
             lines = []
-            for curve in (one for one in self.lines if one.label in results.have()):
+            for curve in (each for each in self.lines if each.label in results.have()):
                 # In windows the run-time is global everywhere.
                 shown = metric if metric and not curve.sync.startswith("window") else curve.metric
                 rows = bins_of_launches(results, curve.label, shown, size)

@@ -39,7 +39,7 @@ COUNTED = float(np.exp(np.euler_gamma))
 
 
 def network(results: Results, label: str) -> str:
-    """Returns the path of a run's messages."""
+    """The path of a run's messages."""
     run = results.run(label)
     tcp = set(TCP) <= set(run.variables)
     if results.site.placed:
@@ -87,7 +87,7 @@ ESTIMATORS: dict[str, Callable[[Floats, Floats], Floats]] = {
 
 
 def offset_errors(data: xr.Dataset) -> dict[str, float] | None:
-    """Returns the root mean square error of an offset, in s, by the estimator that draws it from EXCHANGES exchanges.
+    """The root mean square error of an offset, in s, by the estimator that draws it from EXCHANGES exchanges.
 
     The offset of an exchange is the difference of the clocks (listing 4) less half of the round trip.
 
@@ -104,17 +104,17 @@ def offset_errors(data: xr.Dataset) -> dict[str, float] | None:
     # Both clocks have the same rate, known with a small error, so the drift that is left is linear.
     true_offset = np.linspace(float(file.true_offset_before[0]), float(file.true_offset_after[0]), len(rtts))
     errors = file.clock_difference[0] - rtts / 2 - true_offset
-    whole = len(rtts) // EXCHANGES * EXCHANGES
-    drawn, of = errors[:whole].reshape(-1, EXCHANGES), rtts[:whole].reshape(-1, EXCHANGES)
-    return {name: float(np.sqrt((one(drawn, of) ** 2).mean())) for name, one in ESTIMATORS.items()}
+    used = len(rtts) // EXCHANGES * EXCHANGES
+    drawn, of = errors[:used].reshape(-1, EXCHANGES), rtts[:used].reshape(-1, EXCHANGES)
+    return {name: float(np.sqrt((offset(drawn, of) ** 2).mean())) for name, offset in ESTIMATORS.items()}
 
 
 def survival(values: Floats) -> tuple[Floats, Floats]:
     """Returns times, and the share of values that are longer: at most TAIL_POINTS, down to the single longest."""
     ordered = np.sort(values)
     shares = np.geomspace(1.0, 1.0 / len(ordered), TAIL_POINTS)
-    places = np.unique((len(ordered) * (1.0 - shares)).astype(int).clip(0, len(ordered) - 1))
-    return ordered[places], 1.0 - places / len(ordered)
+    kept = np.unique((len(ordered) * (1.0 - shares)).astype(int).clip(0, len(ordered) - 1))
+    return ordered[kept], 1.0 - kept / len(ordered)
 
 
 class RoundTrips:
@@ -158,10 +158,10 @@ class RoundTrips:
                 f"{latencies.max() / middle:.3g} medians"
             )
             launches = [offset_errors(data) for data in files]
-            judged = [one for one in launches if one]
+            judged = [launch for launch in launches if launch]
             if judged and len(judged) == len(launches):
                 for estimator, measures in errors.items():
-                    measures[name] = Measure([one[estimator] * NANOSECONDS for one in judged], " ns")
+                    measures[name] = Measure([launch[estimator] * NANOSECONDS for launch in judged], " ns")
         unknown = missing("nobody knows the true offset between these clocks")
         known = {name: measures or unknown for name, measures in errors.items()}
         return Facts({**known, "spread": Found(None, "; ".join(described))})
@@ -212,9 +212,9 @@ class StopRule:
         return Facts({"excess": excesses, "cost": costs})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        found = self.recorded(results)
+        recorded = self.recorded(results)
         excesses, costs = [], []
-        for position, (words, (n, excess, cost)) in enumerate(found.items()):
+        for position, (words, (n, excess, cost)) in enumerate(recorded.items()):
             excesses.append(median_line(words, n, list(excess.T), position))
             costs.append(median_line(words, n, list(cost.T), position))
         costs.append(Line("by counting", n, COUNTED * n, color="#888888", style="--"))

@@ -59,7 +59,7 @@ AXES = {"size": ("message size [bytes]", "bytes"), "ranks": ("number of processe
 
 
 def shorts_of(whose: str) -> dict[str, str]:
-    """Returns the synchronizers in the labels of lines, of a configuration of `WHOSE`."""
+    """The synchronizers in the labels of lines, of a configuration of `WHOSE`."""
     return SHORT | ({HARMONIZE: whose.removeprefix("-")} if whose else {})
 
 
@@ -134,7 +134,7 @@ class Scaling:
         return DEFAULTS | dict(self.algorithms)
 
     def there(self, results: Results) -> list[str]:
-        """Returns the names of the lines that the launches at hand have."""
+        """The names of the lines that the launches at hand have."""
         runs = [results.run(label) for label in results.have()]
         mpich = any(run.label.startswith("mpich") or MVAPICH in str(run.options) for run in runs)
         open_mpi = any(run.label.startswith("openmpi") for run in runs)
@@ -164,7 +164,7 @@ class Scaling:
         return cells if not results.site.published else self.configurations(results).get(PUBLISHED, cells[:0])
 
     def line_runs(self, site: Site, collective: str, ranks: int, sizes: str, suffix: str = "") -> list[Run]:
-        """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
+        """The runs behind the lines of a collective: one under each MPI library that there is."""
         algorithms = [name for name in self.lines if name != "mpich"]
         open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
         algorithms = site.choices(collective, algorithms)
@@ -255,8 +255,8 @@ class MessageScaling(Scaling):
         several = len(self.collectives) > 1
         return tuple(
             run
-            for one in self.collectives
-            for run in self.line_runs(site, one, ranks, sizes, f"-{one}" if several else "")
+            for collective in self.collectives
+            for run in self.line_runs(site, collective, ranks, sizes, f"-{collective}" if several else "")
         )
 
     def facts(self, results: Results) -> Facts:
@@ -284,7 +284,7 @@ class MessageScaling(Scaling):
         ratio, in the direction in which the other half of the launches lies. An absolute value is above 0 by noise
         alone.
         """
-        found: dict[str, Measured] = {}
+        measures: dict[str, Measured] = {}
         affected: dict[str, np.ndarray] = {}
         for name in self.lines:
             obstacle = SAME_MESSAGE if ranks == 2 and name not in DEFAULTS else ""
@@ -292,26 +292,26 @@ class MessageScaling(Scaling):
             table = of_line.pivot(index="launch", columns="position", values="value").apply(np.log)
             for suffix, some in (("", table), (".small", table[[size for size in table if int(str(size)) <= SMALL]])):
                 values = np.exp(some.mean(axis="columns").to_numpy())
-                found[name + suffix] = Measure(values, obstacle=obstacle) if some.size else missing()
+                measures[name + suffix] = Measure(values, obstacle=obstacle) if some.size else missing()
             of_sizes = {size: np.exp(column.to_numpy()) for size, column in table.items()}
-            found[f"{name}.sizes"] = each(of_sizes, words="{} bytes", obstacle=obstacle) or missing()
+            measures[f"{name}.sizes"] = each(of_sizes, words="{} bytes", obstacle=obstacle) or missing()
             if not table.empty:  # pandas takes the mean of what there is, NaN where a launch has no size
                 affected[name] = pd.DataFrame(held_out(table)).mean(axis="columns").to_numpy()
         all_measured = all(np.isfinite(values).any() for values in affected.values())
         fewest = min(map(len, affected.values()), default=0)
         for name in self.lines:
-            others = {one: values for one, values in affected.items() if one != name}
+            compared = {other: values for other, values in affected.items() if other != name}
             more: Measured = missing("too few launches measured all")
-            if name not in affected or not others:
+            if name not in affected or not compared:
                 more = missing()
             elif all_measured:
                 obstacle = SAME_MESSAGE if ranks == 2 else ""
                 more = {
-                    f"than {self.lines[one]}": Measure(affected[name][:fewest] - values[:fewest], "", True, obstacle)
-                    for one, values in others.items()
+                    f"than {self.lines[other]}": Measure(affected[name][:fewest] - values[:fewest], "", True, obstacle)
+                    for other, values in compared.items()
                 }
-            found[f"more_affected.{name}"] = more
-        return found
+            measures[f"more_affected.{name}"] = more
+        return measures
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         drawn, there = [], self.there(results)
@@ -322,7 +322,7 @@ class MessageScaling(Scaling):
         )
         for (whose, measured), collective in product(reversed(self.configurations(results).items()), self.collectives):
             cells = with_lines(measured, collective)
-            own = f"{name}-{collective}" if len(self.collectives) > 1 else name
+            stem = f"{name}-{collective}" if len(self.collectives) > 1 else name
             title = f"MPI_{collective.capitalize()}, message scaling, {results.runs[0].ranks} ranks"
             latencies = (latency_points(cells, "size", statistic) for statistic in (LATENCY, MEDIAN))
             a = self.panels(there, latencies, "size", "latency [us]", MICROSECONDS, shorts_of(whose))
@@ -332,8 +332,8 @@ class MessageScaling(Scaling):
             more += DATATYPES if "reduce" in collective else ""
             more += results.site.remark_on_lines
             drawn += [
-                make_picture(f"{own}a{whose}", f"{title}{OWN[whose]}: absolute values", of_a + more, a, share_y=True),
-                make_picture(f"{own}b{whose}", f"{title}{OWN[whose]}: ratio", of_b + more, b, share_y=True),
+                make_picture(f"{stem}a{whose}", f"{title}{OWN[whose]}: absolute values", of_a + more, a, share_y=True),
+                make_picture(f"{stem}b{whose}", f"{title}{OWN[whose]}: ratio", of_b + more, b, share_y=True),
             ]
         return tuple(drawn)
 
@@ -386,33 +386,35 @@ class ProcessScaling(Scaling):
         return Facts(measures)
 
     def unevenness_measures(self, cells: LineCells) -> dict[str, Measured]:
-        """Returns how uneven lines are after either synchronizer, and how much more a line is than all others."""
+        """The unevenness of lines after either synchronizer, and that of each line less that of every other."""
         few = missing(f"numbers of ranks with a core each: {len(np.unique(cells.ranks))}, and oscillations take four")
-        found: dict[str, Measured] = {}
+        measures: dict[str, Measured] = {}
         note = "mean second differences of log latency"
         # The average last: lines are compared by it.
         for suffix, statistic in ((".maximum", OSU_MAXIMUM), ("", LATENCY)):
-            both = [
+            sides = [
                 unevenness(latency_points(cells[cells.synchronizer == synchronizer], "ranks", statistic))
                 if cells.has(statistic)
                 else {}
                 for synchronizer in (BARRIER, HARMONIZE)
             ]
-            fewest = min((len(line) for lines in both for line in lines.values()), default=0)
-            for name, lines in zip(("uneven_after_the_barrier", "uneven_from_the_common_start"), both, strict=True):
+            fewest = min((len(line) for lines in sides for line in lines.values()), default=0)
+            for name, lines in zip(("uneven_after_the_barrier", "uneven_from_the_common_start"), sides, strict=True):
                 values = [line[:fewest] for line in lines.values()]
-                found[name + suffix] = Measure(np.mean(values, axis=0), signed=True, note=note) if all(both) else few
-        after, common = both
+                measures[name + suffix] = (
+                    Measure(np.mean(values, axis=0), signed=True, note=note) if all(sides) else few
+                )
+        after, common = sides
         for name in self.lines:
-            found[f"more_uneven.{name}"] = few
+            measures[f"more_uneven.{name}"] = few
             if name in after and name in common and len(after) > 1:
-                others = {"than from the common start": common[name]}
-                others |= {f"than {self.lines[one]}": values for one, values in after.items() if one != name}
-                found[f"more_uneven.{name}"] = {
+                compared = {"than from the common start": common[name]}
+                compared |= {f"than {self.lines[other]}": values for other, values in after.items() if other != name}
+                measures[f"more_uneven.{name}"] = {
                     words: Measure(after[name][:fewest] - values[:fewest], signed=True)
-                    for words, values in others.items()
+                    for words, values in compared.items()
                 }
-        return found
+        return measures
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         (collective,), site = self.collectives, results.site

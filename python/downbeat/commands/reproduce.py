@@ -132,13 +132,13 @@ def reproduce(
         print(line, file=sys.stderr, flush=True)
 
     # All directories are checked before the first launch, not minutes later.
-    own = {own_data(figure).name: sites[figure.name] for figure in chosen}
+    sources = {own_data(figure).name: sites[figure.name] for figure in chosen}
     left = {
         name: estimated_seconds(FIGURES[name], its) if again else seconds_left(FIGURES[name], its, output / name)
-        for name, its in own.items()
+        for name, its in sources.items()
     }
-    place = site.place if len({its.place for its in own.values()}) == 1 else "simulated"
-    say(f"{counted(len(chosen), 'figure')} {place}, about {duration(sum(left.values()))}")
+    where = site.place if len({its.place for its in sources.values()}) == 1 else "simulated"
+    say(f"{counted(len(chosen), 'figure')} {where}, about {duration(sum(left.values()))}")
     if site.nodes != 1 and not simulated:
         say(f"clocks: {site.clocks}; ranks compared one by one: at most {site.sample}")
     measured: dict[str, Results] = {}
