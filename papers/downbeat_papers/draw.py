@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.output.blocks import Picture
-from downbeat.report import drawing
 from downbeat.report.panel import Line, Numbers, Panel, Timeline
 from downbeat.text import MICROSECONDS
-
-
-def make_picture(name: str, title: str, caption: str, panels: Sequence[Panel], **how: Any) -> Picture:  # noqa: ANN401
-    """Draws panels one below the other, so that axes are legible on a phone; as `downbeat.report.drawing` has it."""
-    return drawing.make_picture(name, title, caption, panels, columns=1, **how)
 
 
 def median_line(label: str, x: Numbers, launches: Sequence[Numbers], color: int) -> Line:

@@ -15,11 +15,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat.output.blocks import Picture
+from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Heat, Line, Panel, box_of
 from downbeat.text import MICROSECONDS, bytes_text
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, missing, undecided
-from downbeat_papers.draw import Sample, make_picture, median_line, median_sample
+from downbeat_papers.draw import Sample, median_line, median_sample
 from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, half, halves, some
 from downbeat_papers.results import (
     BARRIER,
@@ -173,7 +174,7 @@ class Cells:
             timelines = self.drawn_timelines
             samples = self.median_samples(results)
             panels = [sample.panel(text) if sample else Panel([], title=text) for text, sample in samples]
-            drawn.append(make_picture(name, timelines.title, timelines.caption, panels))
+            drawn.append(make_picture(name, timelines.title, timelines.caption, panels, columns=1))
         return tuple(drawn)
 
     def panel(self, results: Results, title: str, where: Entry) -> Panel:

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from downbeat.data.clock_files import OfDimension
 from downbeat.output.blocks import Picture
+from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import MICROSECONDS, name_of
 
 from downbeat_papers.claims import Facts, Found, Measure, Measured, each, missing
-from downbeat_papers.draw import make_picture, median_line
+from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Evidence, Undecidable, every, factor_of, some
 from downbeat_papers.kinds.drift import MILLISECONDS
 from downbeat_papers.results import Results
@@ -449,7 +450,7 @@ class OffsetsLater:
         panels = [Panel(lines(kind), *axes, kind.title) for kind in clocks.shown]
         caption = (
             "Largest absolute offset over ranks; median, smallest and largest of all synchronizations of all launches. "
-            f"Above as in the paper, below {clocks.explained}."
+            f"First as in the paper, then {clocks.explained}."
         )
         return (make_picture(name, "Clock offset some time after synchronization", caption, panels),)
 
@@ -552,7 +553,7 @@ class Pareto:
             f"in the paper, below {clocks.explained}."
         )
         panels = [pareto_panel(choices_of(clocks, kind), kind.title, wait) for kind in clocks.shown]
-        return (make_picture(name, "Clock offset against the duration of synchronization", caption, panels),)
+        return (make_picture(name, "Clock offset against the duration of synchronization", caption, panels, columns=1),)
 
 
 def far_off_without_a_fit(choices: Choices) -> Evidence:

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from downbeat.data.clock_files import OfDimension
 from downbeat.output.blocks import Picture
+from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
 from downbeat.run.durations import start_seconds
 from downbeat.tables import Floats, Ints, Texts, column
 from downbeat.text import MICROSECONDS
 
 from downbeat_papers.claims import Facts, Measure, Measured, between, each
-from downbeat_papers.draw import make_picture
 from downbeat_papers.evidence import half as half_of
 from downbeat_papers.results import BARRIER, HARMONIZE, Results, nodes_seen
 from downbeat_papers.runs import Run

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from downbeat.data.clock_files import OfDimension
 from downbeat.output.blocks import Picture
+from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Line, Panel, box_of
 from downbeat.run.durations import start_seconds
 from downbeat.statistics.distributions import t_quantile
@@ -19,7 +20,7 @@ from downbeat.tables import Floats, Texts, column
 from downbeat.text import MICROSECONDS, evenly
 
 from downbeat_papers.claims import Facts, Measure, Measured, between, each
-from downbeat_papers.draw import make_picture, median_line
+from downbeat_papers.draw import median_line
 from downbeat_papers.results import Results, clocks_seen, nodes_seen
 from downbeat_papers.runs import Run, made
 from downbeat_papers.site import Site
@@ -250,10 +251,10 @@ class DriftModels:
         ]
         caption = (
             f"Lines through offsets of {files[0].at.shape[1]} fit points, each the median of {FIT_EXCHANGES} "
-            "exchanges. Above: each pair, all launches; the thin line is the paper's 2e-8. Errors that may be "
-            "correlated: the interval of downbeat-bench. Below: the median over pairs, by how long before the fit the "
-            "clock was at 0, as when a machine was started; an offset is known to within its round trip. There, median "
-            f"over launches, bars: smallest to largest. {clocks_of(results.datasets('models'))[1]}"
+            "exchanges. First panel: each pair, all launches; the thin line is the paper's 2e-8. Errors that may be "
+            "correlated: the interval of downbeat-bench. Second panel: the median over pairs, by how long before the "
+            "fit the clock was at 0, as when a machine was started; an offset is known to within its round trip. "
+            f"There, median over launches, bars: smallest to largest. {clocks_of(results.datasets('models'))[1]}"
         )
         panels = [
             Panel(boxes, "rank", "length of the interval", "slope", y_scale="log", y_at=MOST_SLOPE),

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 from downbeat.output.blocks import Picture
+from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel, box_of
 from downbeat.statistics.distributions import t_quantile
 from downbeat.text import MICROSECONDS, drawn_of, evenly
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Measure, Measured, each, missing
-from downbeat_papers.draw import make_picture, median_line
+from downbeat_papers.draw import median_line
 from downbeat_papers.evidence import Floats
 from downbeat_papers.kinds.cells import Cells, cell_where
 from downbeat_papers.kinds.over_time import FIT_SECONDS, ONCE

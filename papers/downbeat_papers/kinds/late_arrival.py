@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from downbeat.output.blocks import Picture
+from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import MICROSECONDS, PERCENT
 
 from downbeat_papers.claims import Facts, Measure, Measured, Places, between, each, missing
-from downbeat_papers.draw import make_picture
 from downbeat_papers.evidence import finite
 from downbeat_papers.results import LaunchCells, Results, medians_and_ranges
 from downbeat_papers.runs import Run, operation_run

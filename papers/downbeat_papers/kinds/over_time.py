@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from downbeat.output.blocks import Picture
+from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Panel
 from downbeat.text import MICROSECONDS
 
 from downbeat_papers.claims import Facts, Measure, Measured
-from downbeat_papers.draw import make_picture, median_line
+from downbeat_papers.draw import median_line
 from downbeat_papers.results import Results
 from downbeat_papers.runs import EACH, FEW_FIT, Run, made, operation_run
 from downbeat_papers.site import Site

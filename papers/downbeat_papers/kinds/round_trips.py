@@ -11,13 +11,14 @@ import numpy as np
 import xarray as xr
 from downbeat.data.clock_files import OfDimension
 from downbeat.output.blocks import Picture
+from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
 from downbeat.run.durations import start_seconds
 from downbeat.tables import Floats, Texts, column
 from downbeat.text import MICROSECONDS
 
 from downbeat_papers.claims import Facts, Found, Measure, missing
-from downbeat_papers.draw import make_picture, median_line
+from downbeat_papers.draw import median_line
 from downbeat_papers.results import Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import MPICH, OPEN_MPI, Site

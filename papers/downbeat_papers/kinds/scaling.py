@@ -12,12 +12,12 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from downbeat.output.blocks import Picture
+from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
 from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import MICROSECONDS
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, each, missing, undecided
-from downbeat_papers.draw import make_picture
 from downbeat_papers.evidence import held_out
 from downbeat_papers.results import (
     BARRIER,
@@ -34,8 +34,8 @@ from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import MPICH, OPEN_MPI, Site
 
 POINT = (
-    "Points: mean over launches (the paper: ten) of what OSU's benchmarks report, bars: standard deviation. Below: "
-    "median over launches of the launches' medians, bars: smallest to largest launch. "
+    "Points: mean over launches (the paper: ten) of what OSU's benchmarks report, bars: standard deviation. Second "
+    "panel: median over launches of the launches' medians, bars: smallest to largest launch. "
 )
 # As downbeat-bench chooses them (docs/operations.md).
 DATATYPES = " Reductions of 4 bytes are of one MPI_FLOAT, longer ones of MPI_DOUBLE."
