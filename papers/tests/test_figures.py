@@ -311,7 +311,7 @@ def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
     assert isinstance(counts, words.ClaimCounts) and not counts.confirmed + counts.not_confirmed
     (commands,) = (block.lines for block in view.every() if isinstance(block, Command))
     assert len(commands) == len(results.runs)
-    assert render_page(view).count("<svg") == len(view.pictures)
+    assert render_page(view).count("<figure id=") == len(view.pictures)
 
 
 @pytest.mark.thorough
@@ -515,7 +515,7 @@ def test_a_figure_that_fails_takes_no_other_with_it(
     assert failed["directory"] == "niethammer2016-fig15"
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "KeyError: &#39;true_error&#39;" in text
-    assert text.count("<svg") == 1  # of the other
+    assert text.count("<figure id=") == 1  # of the other
 
 
 @pytest.mark.thorough
