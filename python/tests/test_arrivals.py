@@ -31,7 +31,7 @@ from downbeat.trace.arrivals import BEYOND, Arrivals, arrivals_of, find_arrivals
 from downbeat.trace.calls import match_arrivals, whole_calls
 from downbeat.trace.clocks import Clocks
 from downbeat.trace.file import HEADER, TABLES
-from downbeat.trace.findings import site_facts, waiting_verdict
+from downbeat.trace.findings import site_facts, waiting_verdict, ways_before
 from downbeat.trace.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
 from downbeat.trace.phases import Phases
 from downbeat.trace.pictures import STRETCHES
@@ -338,6 +338,7 @@ def test_the_verdict_says_where_how_long_and_who() -> None:
     verdict = waiting_verdict(found)
     assert isinstance(verdict, LittleWaiting)
     assert verdict.share == pytest.approx(100 * wait * US / (3 * RUN))
+    assert not ways_before(found)
 
 
 def test_calls_that_a_rank_did_not_record_are_left_out_and_counted() -> None:

@@ -1,4 +1,4 @@
-"""The findings of `downbeat align`: a row per rank, the calls on one axis, and who is late at them."""
+"""Traces on one axis: the clock of each rank, and the ranks that come late to calls."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ class Aligned:
     movements: tuple[dict[str, float], ...] = ()
 
     def correct(self, rank: int, times: Integers) -> tuple[Integers, Floats, Floats]:
-        """Returns times of a rank's clock on its axis, their bounds and expected errors, ns; see `Axis.correct`."""
+        """Times of a rank's clock on its axis, their bounds and expected errors, ns; see `Axis.correct`."""
         return self.axis_of(rank).correct(rank, times)
 
     def axis_of(self, rank: int) -> Axis:
-        """Returns the axis of a rank, the first one if it has none."""
+        """The axis of a rank, the first one if it has none."""
         return next((axis for axis in self.axes if rank in axis.ranks), self.axes[0])
 
     @property
@@ -96,7 +96,7 @@ class Aligned:
         return CommonAxis(int(first.ranks[0]), steered, SLEW_RATE, float(first.most_rate), float(first.curve) / NS)
 
     def corrected(self, rank: int, times: Integers) -> Integers:
-        """Returns times of a rank's clock, ns, on its axis."""
+        """Times of a rank's clock, ns, on its axis."""
         return self.correct(rank, times)[0]
 
     @property
@@ -106,7 +106,7 @@ class Aligned:
 
 
 def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = False) -> Aligned:
-    """Returns traces on one axis.
+    """Puts traces on one axis.
 
     Args:
         traces: of two ranks at least.
@@ -129,26 +129,26 @@ def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = Fal
     first = int(axes[0].ranks[0])
     notes += [SeparateAxis(tuple(axis.ranks.tolist()), first) for axis in axes[1:]]
     unknown = dict.fromkeys((each.name for each in RankClocks.columns()), np.nan)
-    rows += [unknown | {"rank": one.rank, "host": one.host, "axis": one.rank, "calls": 0} for one in alone]
+    rows += [unknown | {"rank": trace.rank, "host": trace.host, "axis": trace.rank, "calls": 0} for trace in alone]
     if steered:
         notes += [fact for axis in axes for fact in clock_movements(axis, traces)]
     table = RankClocks.of_rows(sorted(rows, key=lambda row: row["rank"]))
     if any(map(overlaps, traces)):
         notes.append(CallsOverlap())
-    set_apart = {int(axis.ranks[one.place]) for axis in axes for one in axis.conflicts}
+    set_apart = {int(axis.ranks[conflict.place]) for axis in axes for conflict in axis.conflicts}
     set_apart |= {int(rank) for axis in axes for rank in axis.ranks[axis.torn.any(axis=1)]}
-    known_loose = set_apart.union(one.rank for one in alone)
+    known_loose = set_apart.union(trace.rank for trace in alone)
     loose = [rank for rank in table.rank[np.isnan(table.bound_s)].tolist() if rank not in known_loose]
     if loose:
         notes.append(NoBound(tuple(loose), steered))
     if steered:
         notes += wide_bounds(known, wander, table)
     notes += always_last(known)
-    moved = [(axis, one) for axis in axes if axis.steering for one in axis.steering.movements]
+    moved = [(axis, movement) for axis in axes if axis.steering for movement in axis.steering.movements]
     movements = tuple(
-        {"rank": int(axis.ranks[one.place]), "from_s": begin, "to_s": end, "by_s": one.by * NS}
-        for axis, one in moved
-        for begin, end in [times_of(axis, traces, one)]
+        {"rank": int(axis.ranks[movement.place]), "from_s": begin, "to_s": end, "by_s": movement.by * NS}
+        for axis, movement in moved
+        for begin, end in [times_of(axis, traces, movement)]
     )
     notes += [fact for axis in axes for fact in contradictions(axis)]
     return Aligned(axes, tuple(known), table, tuple(notes), movements)
@@ -168,9 +168,9 @@ def clock_movements(axis: Axis, traces: Sequence[RankTrace]) -> list[Fact]:
 
 
 def times_of(axis: Axis, traces: Sequence[RankTrace], movement: Movement) -> tuple[float, float]:
-    """Returns from when to when a clock moved, s after the rank's first call."""
+    """Begin and end of a movement, s after the rank's first call."""
     rank = int(axis.ranks[movement.place])
-    trace = next(one for one in traces if one.rank == rank)
+    trace = next(trace for trace in traces if trace.rank == rank)
     first = min(int(calls.entry.min()) for calls in trace.calls if len(calls.entry)) - int(axis.origin[movement.place])
     return (movement.begin - first) * NS, (movement.end - first) * NS
 
@@ -248,13 +248,15 @@ def always_last(groups: Sequence[GroupCalls]) -> list[Fact]:
 def overlaps(trace: RankTrace) -> bool:
     """Whether a rank is in two calls at once, as those that do not block may be."""
     none = np.empty(0, dtype=np.int64)
-    entry, end = (np.concatenate([none, *(getattr(one, name) for one in trace.calls)]) for name in ("entry", "exit"))
+    entry, end = (
+        np.concatenate([none, *(getattr(calls, name) for calls in trace.calls)]) for name in ("entry", "exit")
+    )
     order = np.argsort(entry)
     return bool((np.maximum.accumulate(end[order])[:-1] > entry[order][1:]).any())
 
 
 def calls_of(group: GroupCalls, rank: int) -> Integers:
-    """Returns the entries of a rank into the calls of a group, ns on its clock."""
+    """The entries of a rank into the calls of a group, ns on its clock."""
     column = np.flatnonzero(group.ranks == rank)
     return group.entry[:, column][~group.missing[:, column]]
 
@@ -274,31 +276,31 @@ def contradictions(axis: Axis) -> list[Fact]:
 
 
 def late_or_slow(aligned: Aligned) -> Arrivals:
-    """Returns who is late at the calls that all ranks of their group have.
+    """Arrivals at the calls of all groups, on the common axis.
 
     The hard bound is about as large as the fastest call and would forbid every verdict on a short one: nobody is called
     late within `STANDARD_ERRORS` expected errors.
     """
     records = Records.joined(
-        records_of(aligned, group, place) for group in aligned.groups for place in range(len(group.ranks))
+        records_of(aligned, group, column) for group in aligned.groups for column in range(len(group.ranks))
     )
     start = records.entry.min()
     entry, end = ((times - start) * NS for times in (records.entry, records.exit))
     records = records.replaced(entry=entry, exit=end, returned=end)[np.isfinite(records.bound)]
     run = float(end.max())
-    found = arrivals_of(records, run, len(aligned.ranks))
-    by_rank = times_of_ranks(found.rows, found.calls, found.sites, run, found.kinds)
-    return replace(found, by_rank=by_rank)
+    arrivals = arrivals_of(records, run, len(aligned.ranks))
+    by_rank = times_of_ranks(arrivals.rows, arrivals.calls, arrivals.sites, run, arrivals.kinds)
+    return replace(arrivals, by_rank=by_rank)
 
 
-def records_of(aligned: Aligned, group: GroupCalls, place: int) -> Records:
+def records_of(aligned: Aligned, group: GroupCalls, column: int) -> Records:
     """The calls of a rank, as if libdownbeat-preload had recorded them; times are ns after the origin of the axis."""
-    there, rank = ~group.missing[:, place], int(group.ranks[place])
+    there, rank = ~group.missing[:, column], int(group.ranks[column])
     origin = int(aligned.axis_of(int(group.ranks[0])).origin[0])  # axes may be days apart
-    entry, hard, error = aligned.correct(rank, group.entry[there, place])
-    end, _, at_end = aligned.correct(rank, group.exit[there, place])
+    entry, hard, error = aligned.correct(rank, group.entry[there, column])
+    end, _, at_end = aligned.correct(rank, group.exit[there, column])
     size, root = group.size[there], group.root[there]
-    root_place = np.where(root < 0, np.nan, np.searchsorted(group.ranks, root))
+    root_column = np.where(root < 0, np.nan, np.searchsorted(group.ranks, root))
     count = len(entry)
 
     def same(word: str) -> Words:
@@ -310,11 +312,11 @@ def records_of(aligned: Aligned, group: GroupCalls, place: int) -> Records:
         kind=same("collective"),
         communicator=same(group.name),
         size=np.full(count, float(len(group.ranks))),
-        comm_rank=np.full(count, float(place)),
+        comm_rank=np.full(count, float(column)),
         sequence=group.number[there],
         round=np.zeros(count, dtype=np.int64),
         bytes=np.where(size < 0, np.nan, size),
-        root=root_place,
+        root=root_column,
         entry=(entry - origin).astype(float),
         returned=(end - origin).astype(float),
         waited=np.full(count, np.nan),
@@ -325,7 +327,7 @@ def records_of(aligned: Aligned, group: GroupCalls, place: int) -> Records:
         offset=np.zeros(count, dtype=np.int64),
         symbol=same(f"group {group.name}"),
         group=np.full(count, -1),
-        is_root=root_place == place,
+        is_root=root_column == column,
         beyond=np.zeros(count, dtype=np.int64),
         thread=np.zeros(count, dtype=np.int64),
         together=np.ones(count, dtype=np.int64),

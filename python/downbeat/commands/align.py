@@ -85,20 +85,20 @@ def align(
             f"--output writes one trace, FILE{' or FILE'.join(MERGED_SUFFIXES)}, not '{output}'; --page writes HTML"
         )
     inputs_of_job = [path / job if job and path.is_dir() else path for path in traces]
-    found, left_out = read_all(inputs_of_job, kernels_of(kernel or ()))
-    steered = not steady and not all(trace.oscillator for trace in found)
-    aligned = align_traces(found, wander, steered)
+    rank_traces, left_out = read_all(inputs_of_job, kernels_of(kernel or ()))
+    steered = not steady and not all(trace.oscillator for trace in rank_traces)
+    aligned = align_traces(rank_traces, wander, steered)
     aligned = replace(aligned, notes=(*aligned.notes, *left_out))
-    inputs = {trace.path.resolve() for trace in found}
+    inputs = {trace.path.resolve() for trace in rank_traces}
     if output and output.resolve() in inputs:
         raise UsageError(f"--output would overwrite '{output}'; give another file")
     if moved:
-        check_moved(moved, [trace.path for trace in found])
+        check_moved(moved, [trace.path for trace in rank_traces])
     if output:
-        write_merged(found, aligned.corrected, output)
+        write_merged(rank_traces, aligned.corrected, output)
     if moved:
         moved.mkdir(parents=True, exist_ok=True)
-        for trace in found:
+        for trace in rank_traces:
             write_moved(trace, aligned.corrected, moved / trace.path.name)
     view = alignment_view(aligned, Depth.PAGE if page else Depth.TEXT)
     if json:

@@ -82,10 +82,10 @@ def trace(
     output.mkdir(parents=True, exist_ok=True)
     status = run_traced(start.command, start.environment, str(output.resolve()))
     if not any(file.suffix in TRACE_SUFFIXES for file in output.iterdir()):
-        said = why_nothing(command)
+        reason = why_nothing(command)
         if status:
-            said = f"the launcher ended with status {status} before anything was recorded"
-        raise DownbeatError(f"'{output}' is empty; {said}")
+            reason = f"the launcher ended with status {status} before anything was recorded"
+        raise DownbeatError(f"'{output}' is empty; {reason}")
     jobs = jobs_in(output)
     for job in jobs:
         if len(jobs) > 1:
@@ -105,17 +105,17 @@ def run_traced(command: Sequence[str], environment: Mapping[str, str], mark: str
         mark: names this launch among all others of this machine.
     """
     launcher: subprocess.Popen[bytes] | None = None
-    asked: list[int] = []
+    signals: list[int] = []
 
     # Nothing is raised: an exception would come at any line, that of what is left to do among them.
     def stop(number: int, _frame: object) -> None:
-        asked.append(number)
+        signals.append(number)
         if launcher is not None:
             end()
 
     def end() -> None:
         assert launcher
-        if len(asked) > 1:
+        if len(signals) > 1:
             launcher.kill()
         else:
             launcher.terminate()
@@ -132,17 +132,17 @@ def run_traced(command: Sequence[str], environment: Mapping[str, str], mark: str
             preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0),  # noqa: PLW1509 (no threads)
         )
         guard.started(launcher.pid)
-        if asked:
+        if signals:
             end()
         status = launcher.wait()
         signal.alarm(0)
-        if status or asked:
+        if status or signals:
             remove_all(mark, begin, launcher.pid)
     finally:
         guard.ended()
         for number, handler in before.items():  # a second signal prints no traceback
-            signal.signal(number, signal.SIG_DFL if asked else handler)
-    return 130 if asked else status if status >= 0 else 128 - status
+            signal.signal(number, signal.SIG_DFL if signals else handler)
+    return 130 if signals else status if status >= 0 else 128 - status
 
 
 def arrivals(
@@ -188,14 +188,14 @@ def arrivals(
 
     if site and not export:
         raise UsageError("--site says which arrivals to export; add --export FILE")
-    found = find_arrivals(open_recording(trace, job, MOST))
+    recorded = find_arrivals(open_recording(trace, job, MOST))
     if phase is not None:
-        found = of_phase(found, phase)
-    times = baselines(found.sites, baseline) if baseline else None
+        recorded = of_phase(recorded, phase)
+    times = baselines(recorded.sites, baseline) if baseline else None
     if export:
-        write_export(found, (site or 1) - 1, export)
+        write_export(recorded, (site or 1) - 1, export)
     depth = Depth.PAGE if output or pictures else Depth.TEXT
-    view = arrivals_view(found, f"Arrivals: {trace.resolve().name}", times, depth)
+    view = arrivals_view(recorded, f"Arrivals: {trace.resolve().name}", times, depth)
     if pictures:
         write_pictures(pictures, view)
     if output:
@@ -204,7 +204,7 @@ def arrivals(
         write_record(view_record(view), json)
     if not (is_standard_output(output) or is_standard_output(json)):
         written = [Line(str(file), label="written") for file in (output, pictures, json, export) if file]
-        given = {"--phase": phase, "--job": job, "--baseline": baseline}
-        options = [str(trace), *(word for name, value in given.items() if value for word in (name, str(value)))]
-        blocks = [*written, *following(options, "" if baseline else baseline_command(found), output)]
+        kept = {"--phase": phase, "--job": job, "--baseline": baseline}
+        options = [str(trace), *(word for name, value in kept.items() if value for word in (name, str(value)))]
+        blocks = [*written, *following(options, "" if baseline else baseline_command(recorded), output)]
         print("\n".join([*view_lines(view), "", *block_lines(blocks)]).rstrip())

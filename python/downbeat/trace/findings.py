@@ -80,11 +80,13 @@ def waiting_verdict(arrivals: Arrivals, doubtful: frozenset[int] = frozenset()) 
 
 
 def named_ranks(arrivals: Arrivals) -> list[int]:
-    """The rows of late ranks that stand out, or that cause much beside one that does."""
-    wait = arrivals.sites.wait.sum()
-    shares = arrivals.late_ranks.wait / wait if wait > 0 else np.zeros(len(arrivals.late_ranks))
+    """The rows of late ranks that stand out, or that cause much beside one that does; none if ranks wait little."""
+    wait = float(arrivals.sites.wait.sum())
+    if wait / arrivals.ranks < MENTIONED * arrivals.run:
+        return []
+    shares = ratio(arrivals.late_ranks.wait, np.full(len(arrivals.late_ranks), wait), 0.0)
     stands_out = bool((shares >= max(LEAST_NAMED, STANDS_OUT / arrivals.ranks)).any())
-    return np.flatnonzero(stands_out & (shares >= LEAST_NAMED))[:MOST_NAMED].tolist()  # type: ignore[no-any-return]
+    return [int(at) for at in np.flatnonzero(stands_out & (shares >= LEAST_NAMED))[:MOST_NAMED]]
 
 
 def ways_before(arrivals: Arrivals) -> list[Fact]:

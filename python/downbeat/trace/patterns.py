@@ -20,9 +20,9 @@ SEED = 1
 Floats = NDArray[np.float64]
 
 
-def delays_of(found: Arrivals, site: int) -> Floats:
+def delays_of(arrivals: Arrivals, site: int) -> Floats:
     """The lateness of each process at each call of a site, shape (call, rank in the communicator), s."""
-    rows = found.rows[found.rows.site == site].frame("call", "comm_rank", "late")
+    rows = arrivals.rows[arrivals.rows.site == site].frame("call", "comm_rank", "late")
     return rows.pivot_table(index="call", columns="comm_rank", values="late", aggfunc="first").to_numpy(dtype=float)
 
 
@@ -45,10 +45,10 @@ def represent(delays: Floats, count: int = REPRESENTATIVES) -> tuple[Floats, NDA
     middles, group = k_means(features, count)
     chosen, weights = [], []
     for number in np.unique(group):
-        mine = np.flatnonzero(group == number)
-        apart = ((features[mine] - middles[number]) ** 2).sum(axis=1)
-        chosen.append(mine[apart.argmin()])
-        weights.append(len(mine))
+        members = np.flatnonzero(group == number)
+        apart = ((features[members] - middles[number]) ** 2).sum(axis=1)
+        chosen.append(members[apart.argmin()])
+        weights.append(len(members))
     order = np.argsort(weights)[::-1]
     return delays[np.array(chosen)[order]], np.array(weights)[order]
 
@@ -72,16 +72,16 @@ def k_means(features: Floats, count: int) -> tuple[Floats, NDArray[np.intp]]:
     return middles, apart(middles).argmin(axis=0)
 
 
-def export_text(found: Arrivals, site: int) -> str:
+def export_text(arrivals: Arrivals, site: int) -> str:
     """Returns the content of a file for `trace(file=...)`: a line per call, seconds, one per rank.
 
     Raises:
         UsageError: there is no such site, or it is not of all ranks.
     """
-    if not 0 <= site < len(found.sites):
-        raise UsageError(f"there is no call site {site + 1}; the table has 1 to {len(found.sites)}")
-    sites = found.sites
-    delays = delays_of(found, site)
+    if not 0 <= site < len(arrivals.sites):
+        raise UsageError(f"there is no call site {site + 1}; the table has 1 to {len(arrivals.sites)}")
+    sites = arrivals.sites
+    delays = delays_of(arrivals, site)
     lines = [
         f"# Arrivals at {sites.operation[site]}, {sites.name[site]}: "
         f"{len(delays)} calls of {sites.size[site]:.0f} ranks.",
@@ -108,18 +108,18 @@ def pattern_line(call: Floats) -> str:
     return " ".join(f"{delay:.9f}" for delay in call)
 
 
-def write_export(found: Arrivals, site: int, path: Path) -> None:
+def write_export(arrivals: Arrivals, site: int, path: Path) -> None:
     """Writes the arrivals at a site for `trace(file=...)`.
 
     Raises:
         UsageError: those of `export_text`.
     """
-    write_text(path, export_text(found, site))
+    write_text(path, export_text(arrivals, site))
 
 
-def patterns_frame(found: Arrivals, site: int) -> pd.DataFrame:
+def patterns_frame(arrivals: Arrivals, site: int) -> pd.DataFrame:
     """Returns the representatives of a site: `calls`, and the delay of each rank in us."""
-    chosen, weights = represent(delays_of(found, site))
+    chosen, weights = represent(delays_of(arrivals, site))
     frame = pd.DataFrame(chosen * MICROSECONDS, columns=[f"rank_{rank}_us" for rank in range(chosen.shape[1])])
     frame.insert(0, "calls", weights)
     return frame

@@ -27,17 +27,17 @@ MOST_DECADES = 1e5  # of a scale of colors
 SHAPE_LEVELS = (0.05, 0.5, 0.95)
 
 
-def site_pictures(found: Arrivals, number: int, title: str) -> tuple[Picture, ...]:
+def site_pictures(arrivals: Arrivals, number: int, title: str) -> tuple[Picture, ...]:
     """The pictures of a call site.
 
     Args:
-        found: arrivals.
+        arrivals: arrivals.
         number: of the site.
         title: of the site.
     """
-    of_site = found.calls.site == number
-    rows, calls = found.rows[found.rows.site == number], found.calls[of_site]
-    if found.sites.size[number] < 2 or not len(rows):
+    of_site = arrivals.calls.site == number
+    rows, calls = arrivals.rows[arrivals.rows.site == number], arrivals.calls[of_site]
+    if arrivals.sites.size[number] < 2 or not len(rows):
         return ()
     place = (np.cumsum(of_site) - 1)[rows.call]
     return (
@@ -57,10 +57,10 @@ PART_COLORS = {
 }
 
 
-def time_by_rank(found: Arrivals) -> Picture:
+def time_by_rank(arrivals: Arrivals) -> Picture:
     """Draws where the time of each rank went, a bar per rank."""
-    table = found.by_rank.frame()
-    only_collectives = not len(found.kinds)
+    table = arrivals.by_rank.frame()
+    only_collectives = not len(arrivals.kinds)
     each = int(np.ceil(len(table) / MOST_DRAWN))
     drawn = table.groupby(np.arange(len(table)) // each).mean() if each > 1 else table
     figure = new_figure(height=min(0.9 + 0.17 * len(drawn), 2.3))  # on the first screen, whole
@@ -77,7 +77,7 @@ def time_by_rank(found: Arrivals) -> Picture:
     finish(axes, "time [s]", "rank")
     axes.grid(visible=False, axis="y")
     ticks = evenly(places.tolist(), 9 if len(drawn) > 12 else 12)
-    axes.set_yticks(ticks, [str(found.by_rank.rank[tick * each]) for tick in ticks])
+    axes.set_yticks(ticks, [str(arrivals.by_rank.rank[tick * each]) for tick in ticks])
     figure.legend(loc="outside upper left", ncols=len(PARTS), frameon=False, fontsize=TEXT_POINTS, handlelength=1.5)
     groups = f" A bar is the mean of {each} ranks." if each > 1 else ""
     caption = (
