@@ -67,7 +67,7 @@ SECTIONS = {
 project = "Downbeat"
 copyright = "Downbeat developers"  # noqa: A001, Sphinx calls it so
 root_doc = FRONT
-include_patterns = ["docs/*.md", "docs/measured/*.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "conformance/README.md"]
+include_patterns = ["docs/*.md", "docs/measured/*.md", "*.md", "conformance/README.md"]
 exclude_patterns = [".*", "build", "python", "bench", "tests", "tools", "lib"]
 
 extensions = ["myst_parser"]
