@@ -136,7 +136,7 @@ def clock_view(data: xr.Dataset, depth: Depth = Depth.PAGE) -> View:
             *(Line(text, "warning") for text in bench_warnings([attributes])),
             *(picture for draw in drawn for picture in draw(data)),
             Heading("How it was measured", depth=Depth.PAGE),
-            Terms(tuple(measured(data, attributes))),
+            *([Terms(tuple(measured(data, attributes)))] if depth == Depth.PAGE else []),
             Command((attributes.get("command_line", ""),), depth=Depth.PAGE),
             Folded("The variables of the file", (sizes_table(data), variables_table(data)), depth=Depth.TEXT),
         ),
