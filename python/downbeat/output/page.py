@@ -169,14 +169,14 @@ def section_html(section: Section) -> Markup:
 
 
 def runs(blocks: Iterable[Block]) -> list[tuple[Block, ...]]:
-    """Blocks that become one element: lines of one role, a table of labelled ones."""
+    """Blocks that become one element: lines of one role, a table of labeled ones."""
     return [tuple(group) for _, group in itertools.groupby(blocks, key=run_key)]
 
 
 def run_key(block: Block) -> object:
     """Equal for blocks that become one element."""
     if isinstance(block, Line):
-        return "labelled" if block.label else block.role
+        return "labeled" if block.label else block.role
     return id(block)
 
 
@@ -208,7 +208,7 @@ def html_of(blocks: Sequence[Block]) -> Markup:
 
 
 def lines_html(lines: Sequence[Line]) -> Markup:
-    """Sentences of one role as paragraphs, or as a list; labelled ones as a table."""
+    """Sentences of one role as paragraphs, or as a list; labeled ones as a table."""
     if lines[0].label:
         row = Markup('<tr><th scope="row">{}</th><td>{}</td></tr>\n')
         rows = (row.format(text_of(line.label), text_of(line.text)) for line in lines)
@@ -405,7 +405,7 @@ def picture_svg(picture: Picture) -> Markup:
     # The page decides on the size, by the box that the picture was drawn in.
     del root.attrib["width"], root.attrib["height"]
     title, description = f"{name}.title", f"{name}.caption"
-    root.attrib |= {"role": "img", "aria-labelledby": title, "aria-describedby": description}
+    root.attrib |= {"role": "img", "aria-labeledby": title, "aria-describedby": description}
     texts = (("title", title, picture.title), ("desc", description, picture.caption))
     for position, (tag, identifier, text) in enumerate(texts):
         element = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": identifier})

@@ -108,7 +108,7 @@ def lead_blocks(
     """
     verdict, messages = waiting_verdict(arrivals, frozenset(doubtful)), message_facts(arrivals)
     candidates = [*([verdict] if verdict else []), *site_facts(arrivals)[:1], *messages, NothingAnalyzed()]
-    labelled = [
+    labeled = [
         *(("where", fact) for fact in ways_before(arrivals)[:1]),
         *(("messages", fact) for fact in messages),
         *(("also", NothingAnalyzed()) for _ in range(not len(arrivals.sites))),
@@ -118,7 +118,7 @@ def lead_blocks(
     return [
         Line(candidates[0], "answer"),
         *(Line(fact, "warning") for fact in (*caveats, *arrivals.warnings)),
-        *(Line(fact, label=label) for label, fact in labelled if fact != candidates[0]),
+        *(Line(fact, label=label) for label, fact in labeled if fact != candidates[0]),
     ]
 
 
