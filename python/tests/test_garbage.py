@@ -267,7 +267,7 @@ def harmless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             "downbeat_papers.perform.perform",
             "downbeat.run.bench.build_programs",
             "downbeat.run.trial.try_start",
-            "downbeat.report.assemble.make_report",
+            "downbeat.views.report.make_report",
             "downbeat.run.noise.measure",
         ):
             patch.setattr(name, stop)
