@@ -19,7 +19,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from downbeat.comparison.compare import compare as compare
     from downbeat.data.cell_summaries import summarize_cells as summarize_cells
     from downbeat.data.launch_file import open_launch as open_launch
     from downbeat.data.samples import sample_metrics as sample_metrics
@@ -27,13 +26,14 @@ if TYPE_CHECKING:
     from downbeat.report.pictures import open_experiment as open_experiment
     from downbeat.trace.trace import Trace as Trace
     from downbeat.trace.trace import open_trace as open_trace
+    from downbeat.views.comparison import compare as compare
 
 # Loaded on first use: the launcher wrapper is in this package too, and runs where nothing else is installed.
 _HOMES = {
     "open_launch": "downbeat.data.launch_file",
     "sample_metrics": "downbeat.data.samples",
     "summarize_cells": "downbeat.data.cell_summaries",
-    "compare": "downbeat.comparison.compare",
+    "compare": "downbeat.views.comparison",
     "Experiment": "downbeat.report.pictures",
     "open_experiment": "downbeat.report.pictures",
     "Trace": "downbeat.trace.trace",

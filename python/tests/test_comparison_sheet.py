@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -12,12 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.comparison.compared import Compared
-from downbeat.comparison.facts import conclusion, open_lines
-from downbeat.comparison.questions import against_start
-from downbeat.comparison.sheet import comparison_sheet
-from downbeat.report.findings import barrier_facts, headline
+from downbeat.comparison.facts import Conclusion, conclusion, open_cells, step_of
+from downbeat.output.blocks import Table
+from downbeat.output.markdown import markdown_lines
+from downbeat.output.terminal import layout, view_lines
+from downbeat.report.compared import contrast_of
+from downbeat.report.findings import comparison_facts
 from downbeat.statistics.verdicts import NOT_AMONG_MANY, NOT_SIGNIFICANT
+from downbeat.views.comparison import comparison_view
+from downbeat.views.words import long
 from report_data import barrier_cells, write_experiment
+from snapshots import check_snapshot
 from test_compare import rows
 
 ABOUT: dict[str, object] = {
@@ -83,41 +87,19 @@ def open_cell(reason: str, low: float, high: float, **values: object) -> dict[st
     )
 
 
-def test_the_text_and_the_markdown_say_the_same() -> None:
+def tables_of(frame: Compared) -> list[Table]:
+    return [block for block in comparison_view(frame).blocks if isinstance(block, Table)]
+
+
+def test_the_text_and_the_markdown_are_those_of_the_snapshots() -> None:
     frame = compared_of(
         cell(verdict="equivalent", slow_b=3, slow_p_value=0.25),
+        cell(synchronizer="mpi_barrier", verdict="slower", ratio=2.0),
         notes=["A and B differ in much"],
     )
-    sheet = comparison_sheet(frame)
-    assert sheet.text() == [
-        "new against old, 1 cell: 1 equivalent.",
-        "",
-        "  metric  latency_avg in us: time in the operation, mean over ranks (OSU's",
-        "          average latency, t_avg)",
-        "          median of a launch, the typical launch",
-        "  A       before, variant=old, 10 launches",
-        "  B       after, variant=new, 10 launches",
-        "  ratio   new / old",
-        "          pairs of launches, 95 % interval; Holm's correction for 3 cells;",
-        "          equivalent: within 2 % of 1",
-        "",
-        "operation  size     old    new  ratio     interval  new is",
-        "bcast         8   2.000  1.000  0.500  0.400-0.600  equivalent",
-        "",
-        "slow launches (1.3 times typical): bcast 8, new 3, old 0 of 10 (p = 0.25)",
-        "A and B differ in much",
-        "10 launches: other times may differ; up to 26 % of launches may be slow, unseen",
-        "  (docs/statistics.md)",
-    ]
-    markdown = sheet.markdown()
-    assert markdown[2:5] == [
-        "| operation | size | old | new | ratio | interval | new is |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-        "| bcast | 8 | 2.000 | 1.000 | 0.500 | 0.400-0.600 | equivalent |",
-    ]
-    # What lands in a pull request or a notebook has notes and the unseen share, too.
-    for said in ("A and B differ in much", "up to 26 % of launches"):
-        assert said in "\n".join(markdown) and said in sheet.html()
+    view = comparison_view(frame)
+    check_snapshot("comparison", view_lines(view))
+    check_snapshot("comparison-markdown", markdown_lines(view))
 
 
 def test_a_call_after_two_synchronizers_reads_lower_or_higher() -> None:
@@ -126,7 +108,6 @@ def test_a_call_after_two_synchronizers_reads_lower_or_higher() -> None:
     words = ["reads lower", "reads higher", "equivalent"]
     assert [frame.word(each) for each in ("faster", "slower", "equivalent")] == words
     assert compared_of(*cells).word("slower") == "slower"
-    assert comparison_sheet(frame).fields["verdict"].heading == "after mpi_barrier"
 
 
 def test_columns_are_headed_by_values_that_are_short() -> None:
@@ -145,28 +126,27 @@ def test_what_is_undecided_has_its_reason() -> None:
         open_cell("launches: 4, 5 are needed", 1.01, 1.1, size=256, detectable_ratio=math.nan),
         cell(verdict="unmatched", reason="only in A", size=512, detectable_ratio=math.nan),
     )
-    lines = open_lines(frame)
-    assert [line.rpartition(": ")[2] for line in lines[:-1]] == ["bcast 256", "bcast 512"]
-    assert [int(one) for one in re.findall(r"\d+", lines[-1])] == [3, 1, 40, 5, 2, 2, 30]  # 1 by Holm's correction
+    assert [each.cells for each in open_cells(frame)] == [("bcast 256",), ("bcast 512",)]
+    (step,) = step_of(frame)
+    assert (step.cells, step.by_holm, step.wanted, step.shown, step.equal) == (3, 1, 40, 2, 30)
 
 
-def test_synchronizers_are_side_by_side() -> None:
+def test_cells_from_a_common_start_are_first() -> None:
     frame = compared_of(
         cell(library="some"),
         cell(library="some", synchronizer="mpi_barrier", verdict="slower", ratio=2.0),
         cell(library="some", size=16),
     )
-    assert [line.split() for line in comparison_sheet(frame).table()[0]] == [
-        ["harmonize", "mpi_barrier"],
-        ["operation", "size", "old", "new", "ratio", "new", "is", "old", "new", "ratio", "new", "is"],
-        ["bcast", "8", "2.000", "1.000", "0.500", "faster", "2.000", "1.000", "2.000", "slower"],
-        ["bcast", "16", "2.000", "1.000", "0.500", "faster"],
-    ]
+    answer, others = tables_of(frame)
+    assert (list(answer.frame["size"]), list(others.frame["verdict"])) == ([8, 16], ["slower"])
+    (said,) = conclusion(frame)
+    assert isinstance(said, Conclusion)
+    assert (said.cells, said.count("faster")) == (2, 2)
 
 
 def test_a_single_block_keeps_its_columns_however_wide_its_labels() -> None:
     cells = [cell(operation="x" * 38, library=library) for library in ("openmpi", "mpich")]
-    lines = comparison_sheet(compared_of(*cells)).table()[0]
+    lines = layout(tables_of(compared_of(*cells))[0])[0]
     assert [line.split() for line in lines if "interval" in line] == [
         ["size", "old", "new", "ratio", "interval", "new", "is"]
     ]
@@ -174,23 +154,23 @@ def test_a_single_block_keeps_its_columns_however_wide_its_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "about", "key", "values"),
+    ("cells", "about", "values"),
     [
-        ([cell(), cell()], {}, "times_as_fast", {"a": "new", "b": "old", "ratio": 2.0, "cells": 2}),
-        ([cell(verdict="slower", ratio=2.0)], {"where_a": {}}, "times_as_fast", {"a": "before", "b": "after"}),
-        ([cell()], {"metric": "exit_skew"}, "times_that", {"ratio": 0.5}),
-        ([cell()], {"where_a": COMMON_START, "where_b": BARRIER}, "reads", {"ratio": 0.5, "b": "mpi_barrier"}),
-        ([cell(verdict="undecided", ratio=7.0)], {}, "verdicts", {"cells": 1}),
-        ([cell(), cell(verdict="undecided")], {}, "verdicts", {"cells": 2}),
-        ([cell(), cell(verdict="slower", ratio=2.0)], {}, "verdicts", {"cells": 2}),
+        ([cell(), cell()], {}, {"a": "old", "b": "new", "ratio": 0.5, "cells": 2}),
+        ([cell(verdict="slower", ratio=2.0)], {"where_a": {}}, {"a": "before", "b": "after", "ratio": 2.0}),
+        ([cell()], {"metric": "exit_skew"}, {"ratio": 0.5, "is_time": False}),
+        ([cell()], {"where_a": COMMON_START, "where_b": BARRIER}, {"ratio": 0.5, "b": "mpi_barrier", "readings": True}),
+        ([cell(verdict="undecided", ratio=7.0)], {}, {"cells": 1, "ratio": math.nan}),
+        ([cell(), cell(verdict="undecided")], {}, {"cells": 2, "ratio": math.nan}),
+        ([cell(), cell(verdict="slower", ratio=2.0)], {}, {"cells": 2, "ratio": math.nan}),
     ],
 )
 def test_a_ratio_over_cells_takes_one_verdict_on_all(
-    cells: list[dict[str, object]], about: dict[str, object], key: str, values: dict[str, object]
+    cells: list[dict[str, object]], about: dict[str, object], values: dict[str, object]
 ) -> None:
     (said,) = conclusion(compared_of(*cells, **about))
-    assert said.key == key
-    assert {name: said.values[name] for name in values} == pytest.approx(values)
+    assert {name: getattr(said, name) for name in values} == pytest.approx(values, nan_ok=True)
+    assert long(said)
     assert conclusion(compared_of(cell(verdict="unmatched"))) == []
 
 
@@ -211,17 +191,13 @@ def drawn_cells(random: np.random.Generator) -> pd.DataFrame:
 def test_the_first_sentence_claims_what_the_verdicts_say(seed: int) -> None:
     frame = downbeat.compare(drawn_cells(np.random.default_rng(seed)), where_a=COMMON_START, where_b=BARRIER)
     (said,) = conclusion(Compared.of(frame))
-    counts = Counter(frame["verdict"])
-    if said.key == "verdicts":
-        found = {one["verdict"]: one for one in said.values["found"]}
-        assert {verdict: one["cells"] for verdict, one in found.items()} == counts
-        assert all(one["ranged"] == (verdict in ("faster", "slower")) for verdict, one in found.items())
-        assert "faster" not in found or found["faster"]["high"] < 1
-        assert "slower" not in found or found["slower"]["low"] > 1
-    else:
-        assert counts == {"faster" if float(str(said.values["ratio"])) < 1 else "slower": len(frame)}
-        assert not float(str(said.values["low"])) <= 1 <= float(str(said.values["high"]))
-    assert comparison_sheet(frame).text()[0] in str(said)
+    assert isinstance(said, Conclusion)
+    assert {each.verdict: each.cells for each in said.counts} == Counter(frame["verdict"])
+    assert all(each.high < 1 for each in said.counts if each.verdict == "faster")
+    assert all(each.low > 1 for each in said.counts if each.verdict == "slower")
+    if not math.isnan(said.ratio):
+        assert set(frame["verdict"]) == {"faster" if said.ratio < 1 else "slower"}
+        assert not said.low <= 1 <= said.high
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -231,11 +207,9 @@ def test_the_report_and_compare_have_the_same_verdicts(tmp_path: Path, seed: int
     deltas = random.choice([0.8, 1.0, 1.3]) * np.exp(random.normal(0, random.choice([0.003, 0.1]), launches))
     experiment = write_experiment(tmp_path, [barrier_cells(1, delta) for delta in deltas])
     frame = downbeat.compare(experiment, where_a=COMMON_START, where_b=BARRIER)
-    judged = against_start(experiment)
-    assert [one.comparison.verdict for one in judged] == list(frame["verdict"])
-    assert [one.comparison.ratio.low for one in judged] == pytest.approx(list(frame["ratio_low"]), rel=1e-15)
-    counts = Counter(frame["verdict"]) if launches >= 5 else Counter()
-    for said in (headline(judged), *barrier_facts(judged)):
-        assert {name: said.values[name] for name in ("faster", "slower", "equivalent", "undecided")} == {
-            name: counts[name] for name in ("faster", "slower", "equivalent", "undecided")
-        }
+    (table,) = contrast_of(experiment).tables.values()
+    assert list(table.verdicts.verdict) == list(frame["verdict"])
+    assert table.verdicts.ratio_low == pytest.approx(frame["ratio_low"].to_numpy(), rel=1e-15)
+    (said,) = comparison_facts(contrast_of(experiment))
+    assert isinstance(said, Conclusion)
+    assert {each.verdict: each.cells for each in said.counts} == Counter(frame["verdict"])

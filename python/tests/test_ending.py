@@ -12,38 +12,44 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from downbeat.cli import app
 from downbeat.commands.options import PASSED
 from downbeat.comparison.compared import Compared
-from downbeat.comparison.ending import LINES, closing, contrast, next_steps, spread_lines
-from downbeat.comparison.facts import AFFORDABLE, conclusion, helpful_step, sizes_text, verdict_ranges
-from downbeat.comparison.sheet import comparison_sheet, shown_rows
-from downbeat.output.terminal import WIDTH
+from downbeat.comparison.facts import AFFORDABLE, TooFewLaunches, conclusion, operation_verdicts, step_of
+from downbeat.comparison.states import shown_rows
+from downbeat.data.cells import Cells, Factors
+from downbeat.output.blocks import Block, Command, Depth, Line, View
+from downbeat.output.terminal import WIDTH, block_lines, view_lines
 from downbeat.run.directory import write_plan, write_record
 from downbeat.run.estimates import Estimates
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Library, Measurement, Plan, Variant
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
 from downbeat.text import seconds_of
+from downbeat.views.comparison import comparison_view
+from downbeat.views.experiment import closing, contrast, next_steps, spread_lines
+from downbeat.views.facts import RunSummary
+from downbeat.views.words import long, sizes_text
 from downbeat_command import COMMAND, downbeat
 from launch_files import Cell, write_launch
+from snapshots import check_snapshot
 from test_comparison_sheet import BARRIER, COMMON_START, cell, compared_of, open_cell
 
 PLAN = Plan("e", Measurement(("bcast",)), (Library("some", "bench"),), launches=FEWEST_LAUNCHES)
 SYNCHRONIZERS = ("synchronizer", "harmonize", "mpi_barrier")
 COMMANDS = [
-    "  downbeat compare where synchronizer=harmonize synchronizer=mpi_barrier",
-    "  downbeat show where",
-    "  downbeat report where",
+    "downbeat compare where synchronizer=harmonize synchronizer=mpi_barrier",
+    "downbeat show where",
+    "downbeat report where",
 ]
 FAST, SLOW = 50e-9, 300e-9  # round trips of two states, s
 
 
-def synchronized(*names: str) -> pd.DataFrame:
+def synchronized(*names: str) -> Cells:
     """Returns cells with these synchronizers."""
-    return pd.DataFrame({"synchronizer": names})
+    factors = Factors.of_rows([{"operation": "bcast", "synchronizer": name, "pattern": "none"} for name in names])
+    return Cells.of(factors.frame().assign(status="ok"))
 
 
 def test_a_run_compares_what_launches_differ_in_else_two_synchronizers() -> None:
@@ -76,28 +82,36 @@ def needing(*needed: float, reason: str = NOT_SIGNIFICANT) -> Compared:
 def test_the_next_step_is_what_decides_half_of_those_that_launches_decide(
     frame: Compared, launches: int, decided: int
 ) -> None:
-    said = helpful_step(frame, 10)
-    numbers = [int(one) for one in re.findall(r"\d+", said)]
-    of = [len(frame)] if decided == len(frame) else [decided, len(frame)]
-    assert numbers == [launches, 5, *of, 2, 30]
+    (step,) = step_of(frame)
+    assert (step.cells, step.wanted, step.shown, step.equal) == (len(frame), launches, decided, 30)
+    assert str(launches) in long(step)
 
 
 def test_a_quieter_machine_only_where_most_need_it() -> None:
-    assert "quieter" in helpful_step(needing(AFFORDABLE + 1, AFFORDABLE + 1, 12), 10)
-    assert "quieter" not in helpful_step(needing(AFFORDABLE + 1, 12), 10)
-    assert helpful_step(compared_of(cell(), cell(verdict="equivalent")), 10) == ""
-    assert [int(one) for one in re.findall(r"\d+", helpful_step(needing(8), 10))] == [10, 5, 2, 30]
+    assert "quieter" in long(step_of(needing(AFFORDABLE + 1, AFFORDABLE + 1, 12))[0])
+    assert "quieter" not in long(step_of(needing(AFFORDABLE + 1, 12))[0])
+    assert step_of(compared_of(cell(), cell(verdict="equivalent"))) == []
+    (step,) = step_of(needing(8))
+    assert (step.launches, step.wanted, step.shown) == (10, 10, 1)
+
+
+def commands_of(blocks: list[Block]) -> list[str]:
+    return [line for block in blocks if isinstance(block, Command) for line in block.lines]
 
 
 def test_commands_can_be_typed() -> None:
-    assert next_steps(PLAN, Path("where"), SYNCHRONIZERS, None) == COMMANDS
-    assert next_steps(PLAN, Path("a b"), ("variant", "x", "y"), None)[0] == "  downbeat compare 'a b'"
+    assert commands_of(next_steps(PLAN, Path("where"), SYNCHRONIZERS, None)) == COMMANDS
+    assert commands_of(next_steps(PLAN, Path("a b"), ("variant", "x", "y"), None))[0] == "downbeat compare 'a b'"
     sides = ("synchronizer", "window(size=1ms)", "harmonize")
-    assert next_steps(PLAN, Path("a b"), sides, None)[0] == (
-        "  downbeat compare 'a b' 'synchronizer=window(size=1ms)' synchronizer=harmonize"
+    assert commands_of(next_steps(PLAN, Path("a b"), sides, None))[0] == (
+        "downbeat compare 'a b' 'synchronizer=window(size=1ms)' synchronizer=harmonize"
     )
     few = next_steps(replace(PLAN, launches=FEWEST_LAUNCHES - 1), Path("where"), SYNCHRONIZERS, needing(50.0))
-    assert f"--launches {FEWEST_LAUNCHES} " in few[0]
+    assert isinstance(few[0], Line) and few[0].said == TooFewLaunches(FEWEST_LAUNCHES)
+    more = next_steps(
+        PLAN, Path("where"), SYNCHRONIZERS, needing(50.0), (["bcast", "--launches", "7"], ["--late", "1"])
+    )
+    assert commands_of(more)[0] == "downbeat run bcast --launches 50 -- --late 1"
 
 
 def judged_sizes(*verdicts: tuple[str, float], **about: object) -> Compared:
@@ -116,15 +130,13 @@ def test_neighbors_with_one_verdict_are_a_range_that_an_open_size_ends() -> None
     frame = judged_sizes(
         ("slower", 1.14), ("slower", 1.19), ("undecided", 0), ("slower", 1.3), ("equivalent", 1), **readings
     )
-    assert verdict_ranges(frame) == [
-        "8 to 16: 14 to 19 % too high",
-        "64: 30 % too high",
-        "128: within 2 %",
-        "32: not decided",
+    frames = [
+        frame,
+        judged_sizes(("slower", 17.2), ("slower", 20.4)),
+        judged_sizes(("faster", 0.96), ("faster", 0.89)),
+        judged_sizes(("faster", 0.25)),
     ]
-    assert verdict_ranges(judged_sizes(("slower", 17.2), ("slower", 20.4))) == ["8 to 16: 17 to 20 times as long"]
-    assert verdict_ranges(judged_sizes(("faster", 0.96), ("faster", 0.89))) == ["8 to 16: 4.0 to 11 % shorter"]
-    assert verdict_ranges(judged_sizes(("faster", 0.25))) == ["8: 4.0 times as fast"]
+    check_snapshot("ranges", [long(operation_verdicts(each)) for each in frames])
     assert sizes_text([0, 1, 4], [1, 2, 4, 8, 1024]) == "1 to 2, 1K"
     assert sizes_text([0], [0]) == ""
 
@@ -134,10 +146,11 @@ def test_every_size_is_said_once_with_its_verdict(seed: int) -> None:
     random = np.random.default_rng(seed)
     ratios = {"slower": 1.5, "faster": 0.5, "equivalent": 1.0, "undecided": 1.0}
     drawn = [str(one) for one in random.choice(list(ratios), 4)]
-    said = verdict_ranges(judged_sizes(*((one, ratios[one]) for one in drawn)))
-    words = {"slower": "longer", "faster": "times as fast", "equivalent": "within", "undecided": "not decided"}
+    fact = operation_verdicts(judged_sizes(*((one, ratios[one]) for one in drawn)))
+    assert [[each.verdict for each in fact.ranges if i in each.indices] for i in range(4)] == [[one] for one in drawn]
+    words = {"slower": "longer", "faster": "times as fast", "equivalent": "within", "undecided": "undecided"}
     found = {}
-    for part in said:
+    for part in long(fact).split("; "):
         sizes, _, effect = part.partition(": ")
         verdict = next(one for one, text in words.items() if text in effect)
         for run in sizes.split(", "):
@@ -154,6 +167,7 @@ def in_two_states(few: int) -> Compared:
     return compared_of(
         *(cell(state="50ns", size=size) for size in (8, 16)),
         *(open_cell("few", 0.5, 2.0, state="300ns", size=size, **other) for size in (8, 16)),
+        main=((0, "50ns"),),
     )
 
 
@@ -161,11 +175,11 @@ def test_rows_of_a_state_with_few_launches_are_one_line() -> None:
     frame = in_two_states(FEWEST_LAUNCHES - 1)
     rows, lines = shown_rows(frame)
     assert set(rows.verdicts.state) == {"50ns"}
-    assert len(lines) == 1 and "300 ns, 4 of 14 launches" in lines[0]
-    assert conclusion(rows)[0].key == "times_as_fast"
-    text = comparison_sheet(frame).text()
+    assert [(one.state, one.launches, one.of) for one in lines] == [("300ns", 4, 14)]
+    assert not math.isnan(conclusion(rows)[0].ratio)  # type: ignore[union-attr]
+    text = view_lines(comparison_view(frame))
     assert "--states all" in "\n".join(text) and "300ns" not in "\n".join(text)
-    assert "300ns" in "\n".join(comparison_sheet(frame, every_state=True).text())
+    assert "300ns" in "\n".join(view_lines(comparison_view(frame, every_state=True)))
     assert [len(shown_rows(one, every)[0]) for one, every in ((frame, True), (in_two_states(5), False))] == [4, 4]
     # Where no state has enough, the most frequent one is shown.
     launches = np.array([3.0, 3.0, 1.0, 1.0])
@@ -195,25 +209,29 @@ def taking(latency: float, trip: float = FAST, **values: object) -> Cell:
 
 def ended(
     directory: Path, launches: int, cells: Callable[[int, str], list[Cell]], variants: tuple[str, ...] = ("default",)
-) -> list[str]:
-    """Returns the last lines of a run whose launches, by number and variant, have these cells."""
+) -> View:
+    """Returns the last screen of a run whose launches, by number and variant, have these cells."""
     plan = replace(PLAN, launches=launches, variants=tuple(map(Variant, variants)))
     write_plan(directory, plan)
     estimates = Written()
     for number in range(1, launches + 1):
         estimates.write(directory, plan, {name: cells(number, name) for name in variants}, number)
-    lines = closing(plan, directory, estimates)
+    view = closing(plan, directory, estimates)
+    lines = screen(view)
     assert max(map(len, lines)) <= max(WIDTH, len(str(directory)) + 70)
-    assert len(lines) <= LINES
-    return lines
+    return view
+
+
+def screen(view: View) -> list[str]:
+    return view_lines(view, Depth.SUMMARY)
 
 
 def test_a_run_without_cells_ends_without_a_screen() -> None:
-    assert closing(PLAN, Path("none"), Estimates()) == []
+    assert closing(PLAN, Path("none"), Estimates()).blocks == ()
 
 
 def test_one_launch_without_a_barrier_is_latencies_alone(tmp_path: Path) -> None:
-    lines = ended(tmp_path / "e", 1, lambda _number, _name: [taking(1.0), taking(12.0, size=1024)])
+    lines = screen(ended(tmp_path / "e", 1, lambda _number, _name: [taking(1.0), taking(12.0, size=1024)]))
     assert [line.split() for line in lines[3:5]] == [["bytes", "8", "1K"], ["bcast", "1.00", "12.0"]]
     assert not any("decided" in line for line in lines)
 
@@ -227,10 +245,8 @@ def test_a_barrier_is_said_by_ranges_of_sizes(tmp_path: Path) -> None:
             for name in ("harmonize", "mpi_barrier")
         ]
 
-    lines = ended(tmp_path / "e", 10, cells)
-    (said,) = (line for line in lines if line.startswith("  bcast"))
-    assert said.split(None, 1)[1] == "8 to 16: 20 to 25 % too high; 64: 10 % too low; 32: within 2 %"
-    assert lines[-3:] == [line.replace("where", str(tmp_path / "e")) for line in COMMANDS]
+    view = ended(tmp_path / "e", 10, cells)
+    check_snapshot("run", [line.replace(str(tmp_path), "") for line in screen(view)])
 
 
 def test_the_most_frequent_state_is_shown_and_the_other_is_a_line(tmp_path: Path) -> None:
@@ -240,9 +256,10 @@ def test_the_most_frequent_state_is_shown_and_the_other_is_a_line(tmp_path: Path
         ratios = {"harmonize": 1.0, "mpi_barrier": 0.5}
         return [taking(noise * ratio, SLOW if slow else FAST, synchronizer=name) for name, ratio in ratios.items()]
 
-    text = "\n".join(ended(tmp_path / "e", 12, cells))
-    assert "12 launches: 10 in state 50 ns, 2 in" in text.splitlines()[0]
-    assert "2 in state 300 ns (cache line)" in " ".join(text.split())
+    view = ended(tmp_path / "e", 12, cells)
+    (summary,) = (fact for fact in view.facts if isinstance(fact, RunSummary))
+    assert summary.states == ((2, "50ns", 10), (2, "300ns", 2))
+    text = "\n".join(screen(view))
     assert "state 300 ns, 2 of 12 launches" in text
     assert re.search(r"^bcast +1\.01 ", text, flags=re.MULTILINE)  # nothing of the slow one, which is 5
     # The command shows the same rows, and judges by them; the file has all.
@@ -262,11 +279,10 @@ def test_two_settings_far_apart_are_decided_though_their_states_differ(tmp_path:
         latency = (18.0 if name == "tcp" else 1.0) * (1 + 0.002 * number)
         return [taking(latency, SLOW if slow else FAST, size=8 << i) for i in range(3)]
 
-    lines = ended(tmp_path / "e", 7, cells, ("shm", "tcp"))
-    text = "\n".join(lines)
+    text = "\n".join(screen(ended(tmp_path / "e", 7, cells, ("shm", "tcp"))))
     assert "shm is 18.00 " in text and "over 3 cells" in text
     assert "8 to 32: 18 times as long" in text
-    assert "not decided" not in text
+    assert "undecided" not in text
 
 
 def test_settings_that_are_never_in_one_state_are_compared_over_all_launches(tmp_path: Path) -> None:
@@ -274,31 +290,31 @@ def test_settings_that_are_never_in_one_state_are_compared_over_all_launches(tmp
         slow = name == "tcp"
         return [taking((180.0 if slow else 1.0) * (1 + 0.002 * number), SLOW if slow else FAST)]
 
-    text = " ".join(" ".join(ended(tmp_path / "e", 6, cells, ("shm", "tcp"))).split())
+    text = " ".join(" ".join(screen(ended(tmp_path / "e", 6, cells, ("shm", "tcp")))).split())
     assert "0 of 6 launches of shm and 6 of 6 of tcp" in text
     assert re.search(r"over all launches tcp takes 180\.00 .* slower", text)
     assert re.search(r"bcast, shm +1\.01 ", text) and re.search(r"bcast, tcp, 300 ns +181 ", text)
 
 
 def test_a_sentence_needs_verdicts(tmp_path: Path) -> None:
-    lines = ended(
+    view = ended(
         tmp_path / "e", 4, lambda number, name: [taking((18.0 if name == "tcp" else 1.0) + number)], ("shm", "tcp")
     )
-    assert not any("times" in line for line in lines)
+    assert not any("times" in line for line in screen(view))
 
 
 def test_variants_with_nothing_in_common_end_in_latencies(tmp_path: Path) -> None:
     names = {"old": "harmonize", "new": "linear"}
-    lines = ended(
+    view = ended(
         tmp_path / "e",
         FEWEST_LAUNCHES,
         lambda _number, name: [taking(1.0, synchronizer=names[name])],
         ("old", "new"),
     )
-    assert not any(line.startswith("  downbeat compare") for line in lines)
+    assert not any(line.startswith("downbeat compare") for line in commands_of(list(view.blocks)))
 
 
-def test_many_operations_and_sizes_fit_one_screen(tmp_path: Path) -> None:
+def test_no_operation_is_hidden(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
 
     def cells(_number: int, _name: str) -> list[Cell]:
@@ -309,8 +325,8 @@ def test_many_operations_and_sizes_fit_one_screen(tmp_path: Path) -> None:
             for name in ("harmonize", "mpi_barrier")
         ]
 
-    lines = ended(tmp_path / "e", FEWEST_LAUNCHES, cells)
-    assert sum("more: downbeat" in line for line in lines) == 2
+    lines = screen(ended(tmp_path / "e", FEWEST_LAUNCHES, cells))
+    assert all(sum(f"operation{i}" in line for line in lines) == 2 for i in range(7))
 
 
 def launched(gap: float, took: float, launches: int = 10) -> Experiment:
@@ -341,7 +357,7 @@ def test_the_command_that_spreads_a_run_is_the_same_run(seed: int, tmp_path: Pat
     words = [word for i in random.permutation(len(parts)) for word in parts[i]]
     passed = ["--late-ranks", "0.1"] if seed % 2 else []
     lines = spread_lines(launched(0.3, 4.0), tmp_path / "it's here", (words, passed))
-    again = shlex.split(lines[-1])
+    again = shlex.split(block_lines(lines)[-1])
     assert again[:2] == ["downbeat", "run"]
     run = COMMAND(app).commands["run"]  # type: ignore[attr-defined]
     before, after = (run.make_context("run", list(one)) for one in ([*words, "--", *passed], again[2:]))

@@ -6,12 +6,13 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.sheet import comparison_sheet
 from downbeat.data.states import with_states
+from downbeat.output.terminal import view_lines
 from downbeat.run.experiment import FACTORS
 from downbeat.statistics.dependence import effective_launches, resemblance_p
 from downbeat.statistics.slow_launches import fisher_exact, mcnemar_exact
 from downbeat.statistics.two_samples import compare_paired
+from downbeat.views.comparison import comparison_view
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -69,7 +70,7 @@ def test_a_side_that_causes_the_slow_state_is_equivalent_within_a_state_only() -
     assert sorted(zip(shares["a"], shares["b"], strict=True)) == [(4, 22), (36, 18)]
     overall = found.attrs["overall"]
     assert (overall["slower"], overall["ratio_low"] > 1) == (1, True)
-    assert f"{overall['ratio']:.2f}" in " ".join(comparison_sheet(found).text())
+    assert f"{overall['ratio']:.2f}" in " ".join(view_lines(comparison_view(found)))
     same = compared(a, alike)
     assert "equivalent" in set(same["verdict"])
     assert "slower" not in same.attrs["overall"]
@@ -113,7 +114,7 @@ def test_sides_that_share_no_state_are_compared_over_all_launches() -> None:
     assert set(found["verdict"]) == {"unmatched"}
     assert found.attrs["overall"]["slower"] == 1
     assert [(one["a"], one["b"]) for one in found.attrs["shares"]] == [([12, 0], [0, 12])]
-    assert "over all launches" in " ".join(comparison_sheet(found).text())
+    assert "over all launches" in " ".join(view_lines(comparison_view(found)))
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=30), st.data())

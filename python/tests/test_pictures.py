@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import netCDF4
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
-from downbeat.comparison.summaries import MOST_OPERATIONS, describe, describe_each, synchronization
+from downbeat.comparison.summaries import MOST_OPERATIONS, described_cells, described_operations
 from downbeat.data import exit_patterns
+from downbeat.data.cells import Factors
 from downbeat.data.exit_patterns import exit_pattern
 from downbeat.report.clock_pictures import draw_drift, draw_edges, draw_pareto, draw_round_trips, pareto_front
 from downbeat.report.compared import contrast_of, state_lines
@@ -367,24 +367,20 @@ def test_what_takes_no_time_has_no_logarithm_and_no_point(tmp_path: Path) -> Non
 
 
 def test_names_of_cells() -> None:
-    frame = pd.DataFrame(
-        {
-            "operation": ["a", "a", "b"],
-            "synchronizer": ["mpi_barrier", "mpi_barrier", "harmonize"],
-            "barrier_algorithm": ["default", "tree", "default"],
-            "timing": ["per_call", "batch", "per_call"],
-            "size": [8, 65536, 0],
-            "ranks": [2, 4, 4],
-            "library": ["x", "x", "x"],
-        }
+    names = ("operation", "synchronizer", "barrier_algorithm", "timing", "size", "ranks", "library")
+    values = (
+        ("a", "mpi_barrier", "default", "per_call", 8, 2, "x"),
+        ("a", "mpi_barrier", "tree", "batch", 65536, 4, "x"),
+        ("b", "harmonize", "default", "per_call", 0, 4, "x"),
     )
-    assert synchronization(frame).tolist() == ["mpi_barrier", "mpi_barrier[tree], batch", "harmonize"]
-    assert describe(frame, ["library", "ranks", "size"]).tolist() == [
+    cells = Factors.of_rows([dict(zip(names, row, strict=True)) for row in values])
+    assert cells.started_by.tolist() == ["mpi_barrier", "mpi_barrier[tree], batch", "harmonize"]
+    assert described_cells(cells, ["library", "ranks", "size"]).tolist() == [
         "2 ranks, 8 bytes",
         "4 ranks, 64K bytes",
         "4 ranks, no message",
     ]
-    assert describe_each(frame, "operation", ["ranks"]).tolist() == ["a, 2 ranks", "a, 4 ranks", "b"]
+    assert described_operations(cells, ["ranks"]).tolist() == ["a, 2 ranks", "a, 4 ranks", "b"]
     assert [bytes_text(size) for size in (8, 1000, 1024, 1536, 1 << 20)] == ["8", "1000", "1K", "1536", "1M"]
 
 

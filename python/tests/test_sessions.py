@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.comparison.conditions import read_arguments
-from downbeat.comparison.sheet import comparison_sheet
-from downbeat.comparison.sides import history_cells
+from downbeat.comparison.sides import history_cells, measured_of
 from downbeat.errors import UsageError
+from downbeat.output.terminal import view_lines
 from downbeat.statistics import sessions
 from downbeat.statistics.distributions import satterthwaite
 from downbeat.statistics.power import VerdictRule
@@ -32,6 +32,7 @@ from downbeat.statistics.sessions import (
 from downbeat.statistics.slow_launches import unseen_share
 from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import judge_together
+from downbeat.views.comparison import comparison_view
 from downbeat_command import Run, command
 from launch_files import Cell, write_launch
 from numpy.typing import NDArray
@@ -206,7 +207,7 @@ def test_two_experiments_say_what_they_assume() -> None:
     )
     share = float(found.attrs["assumes"].split("deviated by 2 %, ")[1].partition("%")[0])
     assert 35 < share < 65
-    assert "of two times" in " ".join(" ".join(comparison_sheet(found).text()).split())
+    assert "of two times" in " ".join(" ".join(view_lines(comparison_view(found))).split())
     both = pd.concat([a, b.assign(synchronizer="linear")])
     paired = downbeat.compare(both, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "linear"})
     assert paired.attrs["assumes"] == ""
@@ -225,7 +226,7 @@ def test_a_history_takes_a_false_verdict_back() -> None:
     )
     assert 0.01 < found["session_deviation"].iloc[0] < 0.04
     assert found["launches_needed"].isna().all()
-    text = " ".join(" ".join(comparison_sheet(found).text()).split())
+    text = " ".join(" ".join(view_lines(comparison_view(found))).split())
     assert "history 12 experiments, which deviate by" in text
     b["latency_avg_median"] *= 1.3
     assert verdicts(downbeat.compare(a, b, history=history)) == {8: "slower"}
@@ -239,7 +240,7 @@ def test_a_history_alone_is_a() -> None:
     assert found["a"].iloc[0] == pytest.approx(stats.gmean(means))
     assert found["launches_a"].tolist() == [10]
     assert found.attrs["history_is_a"]
-    assert any("A       history, 10 sessions" in line for line in comparison_sheet(found).text())
+    assert any("A       history, 10 sessions" in line for line in view_lines(comparison_view(found)))
 
 
 def test_cells_that_the_history_lacks() -> None:
@@ -267,10 +268,11 @@ def test_clocks_of_a_history_count() -> None:
 
 
 def test_the_cells_of_a_history_have_numbers_of_their_own() -> None:
-    first, second = rows([1.0, 2.0]), rows([3.0])
-    found = history_cells({"one": first, "two": second, "none": rows([4.0], size=16)}, {"size": 8}, first)
-    assert found["session"].tolist() == ["one", "one", "two"]
-    assert found.index.tolist() == [0, 1, 2]
+    frames = {"one": rows([1.0, 2.0]), "two": rows([3.0]), "none": rows([4.0], size=16)}
+    tables = {name: measured_of(frame, "latency_avg", "median") for name, frame in frames.items()}
+    found = history_cells(tables, {"size": 8})
+    assert found is not None
+    assert found.session.tolist() == ["one", "one", "two"]
 
 
 def test_the_history_is_of_what_a_is() -> None:
@@ -367,7 +369,7 @@ def test_bad_histories_are_named_in_one_line(tmp_path: Path, run: Run) -> None:
     # The first night has no history yet, which is not an error.
     status, output, errors = run(a, "--history", tmp_path / "empty")
     assert (status, errors) == (0, "")
-    assert "undecided, sessions in the history: 0, 5 are needed" in output
+    assert output.startswith("Night 1 of 5")
 
 
 def seen_by_counting(means: NDArray[np.float64], difference: float, b: float | None) -> bool:

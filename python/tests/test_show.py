@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from downbeat.cli import main
-from downbeat.comparison.tables import typical_of_launches
+from downbeat.comparison.summaries import typical_of_launches
 from downbeat.output.terminal import WIDTH
 from downbeat.text import microseconds
 from launch_files import Cell, write_launch

@@ -8,10 +8,10 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.sheet import comparison_sheet
 from downbeat.comparison.tables import experiment_sheet
 from downbeat.data.cells import CHANGED
 from downbeat.data.states import states_line, with_states
+from downbeat.output.terminal import view_lines
 from downbeat.report.warnings import experiment_warnings
 from downbeat.run.estimates import Estimates
 from downbeat.run.experiment import FACTORS, launch_lines
@@ -19,6 +19,7 @@ from downbeat.run.plan import LaunchKey
 from downbeat.statistics.dependence import correlation, effective_launches
 from downbeat.statistics.location import typical_interval
 from downbeat.statistics.slow_launches import slow_launches, unseen_share, unseen_text
+from downbeat.views.comparison import comparison_view
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import factor_of
 from downbeat_papers.judgement import judge
@@ -37,6 +38,10 @@ def frame(*trips: tuple[float, float], ranks: int = 2, path: str = "cache line")
     )
 
 
+def line_of(cells: pd.DataFrame) -> str:
+    return states_line(cells["state"].to_numpy(dtype=object), cells["canary_path"].to_numpy(dtype=object))
+
+
 def test_states_are_divided_by_gaps_of_more_than_half() -> None:
     """The 40 launches whose round trips were measured: 75 to 80 ns, and 347 to 416 ns."""
     random = np.random.default_rng(1)
@@ -44,7 +49,7 @@ def test_states_are_divided_by_gaps_of_more_than_half() -> None:
     cells = with_states(frame(*zip(trips, 1.02 * trips, strict=True)))
     assert cells["state"].nunique() == 2
     assert set(cells["state"][:17]) & set(cells["state"][17:]) == set()
-    assert states_line(frame((1e-9, 1e-9)).pipe(with_states)) == ""
+    assert line_of(with_states(frame((1e-9, 1e-9)))) == ""
     drifting = with_states(frame(*((trip, trip) for trip in FAST * 1.4 ** np.arange(6))))
     assert set(drifting["state"]) == {""}  # no gap, no states
 
@@ -53,7 +58,7 @@ def test_a_cell_of_two_states_is_set_aside() -> None:
     cells = with_states(frame((FAST, 1.5 * FAST), (FAST, SLOW), (SLOW, SLOW), (np.nan, np.nan)))
     assert cells["status"].tolist() == ["ok", CHANGED, "ok", "ok"]
     assert cells["state"].tolist() == ["94ns", "94ns", "355ns", "unknown"]
-    assert "two states of the machine (cache line 94 and 355 ns; 1 cell of" in states_line(cells)
+    assert "two states of the machine (cache line 94 and 355 ns; 1 cell of" in line_of(cells)
     near = with_states(frame((FAST, 1.49 * FAST), (FAST, 1.51 * FAST), (SLOW, 2.2 * SLOW)))
     assert near["status"].tolist() == ["ok", "ok", CHANGED]
 
@@ -105,7 +110,7 @@ def test_numbers_and_verdicts_are_of_one_state(tmp_path: Path) -> None:
     compared = downbeat.compare(found, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "linear"})
     assert dict(zip(compared["state"], compared["verdict"], strict=True)) == {"77ns": "equivalent", "355ns": "slower"}
     assert compared["launches_a"].tolist() == [12, 12]
-    text = " ".join(" ".join(comparison_sheet(compared).text()).split())
+    text = " ".join(" ".join(view_lines(comparison_view(compared))).split())
     assert "measured in two states of the machine (cache line 77 and 355 ns); compared within each" in text
     assert f"A: {CHANGED} in launch 25, left out" in text
     shown = " ".join(" ".join(experiment_sheet(found, "latency_avg").text()).split())
@@ -125,7 +130,7 @@ def test_a_cell_without_a_reading_counts(tmp_path: Path, slow: float) -> None:
     compared = downbeat.compare(found, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "linear"})
     launches = dict(zip(compared["state"], compared["launches_a"], strict=True))
     assert launches == ({"": 24} if slow == FAST else {"77ns": 6, "355ns": 6, "unknown": 12})
-    text = " ".join(" ".join(comparison_sheet(compared).text()).split())
+    text = " ".join(" ".join(view_lines(comparison_view(compared))).split())
     assert ("24 cells of launches without a reading" in text) == (slow == SLOW)
 
 

@@ -193,7 +193,7 @@ def test_from_the_command_to_the_verdict(tmp_path: Path) -> None:
     done = run(*arguments(old, new), where=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "bcast: 12 launches, 6 of them complete" in done.stdout
-    assert "old is 1.10 " in done.stdout and "  bcast  8: 10 % longer" in done.stdout
+    assert "old is 1.10 " in done.stdout and "bcast: 8: 10 % longer" in done.stdout
     assert len(old.starts()) == len(new.starts()) == 6
     cells = open_experiment(tmp_path / "e").cells
     assert Counter(cells["variant"]) == {"old": 6, "new": 6}

@@ -18,6 +18,7 @@ from downbeat.data.cells import STEP
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION
 from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, Comparison, judge_together
+from downbeat.views.words import long
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
 from tests.statistics.findings import Findings, Table, show_progress, worst_of
@@ -163,7 +164,7 @@ def simulate_next_step(experiments: int) -> Findings:
             left = [each for each in drawn if each.reason in MORE_LAUNCHES]
             found = powers_of(left, CELLS)
             needed, alike = ([each[name] for each in found] for name in ("launches_needed", "launches_alike"))
-            step = SAID_STEP.search(next_step(needed, alike, MARGIN, launches))
+            step = SAID_STEP.search(long(next_step(needed, alike, MARGIN, launches)))
             if not step:  # these launches would have shown it, or the machine is too noisy
                 continue
             promised = int(step[2] or step[3] or 1)

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from downbeat.comparison.compare import compare
-from downbeat.comparison.sheet import comparison_sheet
-from downbeat.comparison.tables import experiment_sheet, summarize_launches
+from downbeat.comparison.summaries import summaries_of
+from downbeat.comparison.tables import experiment_sheet
 from downbeat.data.cells import HIGH, LOW, PATH
 from downbeat.data.states import LINE, with_states
 from downbeat.errors import UsageError
+from downbeat.output.terminal import view_lines
 from downbeat.run.experiment import FACTORS, Experiment, Launch
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
+from downbeat.views.comparison import compare, comparison_view
 
 METRIC = "latency_avg"
 CELL: Mapping[str, object] = {
@@ -86,7 +87,7 @@ def text_alone(text: str) -> Printed:
 
 def of_frame(frame: pd.DataFrame) -> Printed:
     """Returns what a frame of `compare` has, and prints."""
-    lines = [*comparison_sheet(frame).text(), *frame.attrs["notes"], frame.attrs["assumes"], *frame["reason"]]
+    lines = [*view_lines(comparison_view(frame)), *frame.attrs["notes"], frame.attrs["assumes"], *frame["reason"]]
     bounds = np.log(frame[["ratio_low", "ratio_high"]].to_numpy(dtype=float))
     return Printed(
         list(zip(frame["operation"], frame["size"], strict=True)),
@@ -119,9 +120,9 @@ def show(cells: pd.DataFrame) -> Printed:
     experiment = Experiment(Path("made-up"), "made-up", (launch,) * cells["launch"].nunique(), None, ())
     experiment.__dict__["cells"] = with_states(cells)
     sheet = experiment_sheet(experiment, METRIC)
-    rows = summarize_launches(experiment.cells, list(FACTORS), METRIC)
-    names = list(zip(rows["operation"], rows["size"], strict=True))
-    bounds = np.log(rows[["low", "high"]].to_numpy(dtype=float) / TIME)
+    rows = summaries_of(experiment.cell_table, FACTORS, METRIC)
+    names = list(zip(rows.operation, rows.size, strict=True))
+    bounds = np.log(np.column_stack([rows.low, rows.high]) / TIME)
     text = " ".join(" ".join(sheet.text()).split())
     return Printed(names, [], [(float(low), float(high)) for low, high in bounds], [], [], text)
 

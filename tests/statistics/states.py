@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from downbeat.comparison.compare import compare
 from downbeat.data.cells import HIGH, LOW, PATH
 from downbeat.data.states import with_states
 from downbeat.errors import UsageError
+from downbeat.views.comparison import compare
 
 from benchmarks.promises import at_least, at_most, by_chance
 from tests.statistics.findings import Findings, Table, show_progress

@@ -178,8 +178,11 @@ def compare(
     from downbeat.comparison.compare import Rule, comparison_of
     from downbeat.comparison.conditions import read_arguments
     from downbeat.comparison.marking import check_markable, mark_lines
-    from downbeat.comparison.sheet import comparison_sheet, shown_rows, write_comparison
+    from downbeat.comparison.states import shown_rows
     from downbeat.files import is_standard_output
+    from downbeat.output.markdown import markdown_lines
+    from downbeat.output.terminal import view_lines
+    from downbeat.views.comparison import comparison_view, write_comparison
 
     asked = read_arguments(what, history)
     compared = asked.b or asked.a
@@ -188,11 +191,11 @@ def compare(
     rule = Rule(metric, statistic, margin, confidence)
     result = comparison_of(asked.a, asked.b, history=asked.history, where=asked.where, rule=rule)
     result = dataclasses.replace(result, notes=[*asked.notes, *result.notes])
+    view = comparison_view(result, states is States.ALL)
     if not is_standard_output(json):
-        sheet = comparison_sheet(result, states is States.ALL)
-        print("\n".join(sheet.markdown() if output_format is Format.MARKDOWN else sheet.text()))
+        print("\n".join(markdown_lines(view) if output_format is Format.MARKDOWN else view_lines(view)))
     if json:
-        write_comparison(result, json)
+        write_comparison(view, json)
     if json and not is_standard_output(json):
         print(f"written: {json}")
     judged, _ = shown_rows(result, states is States.ALL)

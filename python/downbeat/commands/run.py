@@ -144,9 +144,12 @@ def run_plan(
     with resumable():
         outcome = execute(plan, directory, watcher(), any_seed)
     if outcome.estimates.medians:
-        from downbeat.comparison.ending import closing
+        from downbeat.output.blocks import Depth
+        from downbeat.output.terminal import view_lines
+        from downbeat.views.experiment import closing
 
-        print("", *closing(plan, directory, outcome.estimates, every_state, words), sep="\n")
+        view = closing(plan, directory, outcome.estimates, every_state, words)
+        print("", *view_lines(view, Depth.SUMMARY), sep="\n")
     tell(plan, directory, outcome)
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.comparison.conditions import SYNCHRONIZER
+from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
+from downbeat.data.cells import NO_PATTERN, PER_CALL, USUAL, Factors, start_names
 from downbeat.data.launch_file import IMPLIED
 from downbeat.output.fields import FACTOR_UNITS, word
 from downbeat.run.experiment import FACTORS
-from downbeat.tables import Floats, Ints, Table, Texts, column
+from downbeat.tables import Flags, Floats, Texts, column
 from downbeat.text import Units
 
 UNMATCHED = "unmatched"
@@ -27,24 +28,9 @@ LONGEST_NAME = 14  # of a value that heads a column: 80 columns hold two
 NUMBERS = ("launches", "sessions")  # units of whole numbers
 
 
-class Verdicts(Table):
+class Verdicts(Factors):
     """A row per cell of A or of B. Numbers are NaN where nothing was judged."""
 
-    library: Texts = column("MPI library, its name in the plan")
-    ranks: Ints = column("number of ranks")
-    environment: Texts = column("environment, its name in the plan")
-    variant: Texts = column("variant, its name in the plan")
-    operation: Texts = column("collective operation")
-    size: Ints = column("size of the message", "byte")
-    datatype: Texts = column("MPI datatype")
-    algorithm: Texts = column("algorithm of the operation")
-    synchronizer: Texts = column("synchronizer before each sample")
-    barrier_algorithm: Texts = column("algorithm of its barrier")
-    timing: Texts = column("whether calls are timed one by one")
-    pattern: Texts = column("arrival pattern")
-    largest_delay: Floats = column("largest planned delay of a rank", "s")
-    computation: Floats = column("computation beside the operation", "s")
-    state: Texts = column("state of the machine; empty where there is one")
     a: Floats = column("typical launch of A; with a history the mean", "s")
     b: Floats = column("typical launch of B; with a history the mean", "s")
     launches_a: Floats = column(
@@ -73,6 +59,21 @@ class Verdicts(Table):
     reason: Texts = column("reason of the verdict")
 
 
+# How an operation was started.
+SYNCHRONIZATION = (SYNCHRONIZER, "barrier_algorithm", "timing")
+
+
+def start_word(value: str) -> str:
+    """A synchronizer at the head of a column; any other value as it is."""
+    return {COMMON_START: "common start", BARRIER: "MPI_Barrier"}.get(value, value)
+
+
+def start_of(where: Mapping[str, object]) -> str:
+    """The start that conditions select, as `Factors.started_by` has it."""
+    values = [where.get(name, usual) for name, usual in zip(SYNCHRONIZATION, ("", USUAL, PER_CALL), strict=True)]
+    return str(start_names(*([str(value)] for value in values))[0])
+
+
 UNITS = Units(FACTOR_UNITS | {each.name: each.unit for each in Verdicts.columns() if each.unit == "s"})
 
 
@@ -99,6 +100,7 @@ class Compared:
         assumes: what the verdicts rest on beyond the launches; empty for pairs.
         history: names of its experiments.
         history_is_a: there is no other A.
+        main: the state of the machine that answers, for each number of ranks.
         notes: lines: exclusions, differences between the contexts of the launches.
     """
 
@@ -120,6 +122,7 @@ class Compared:
     assumes: str = ""
     history: Sequence[str] = ()
     history_is_a: bool = False
+    main: Sequence[tuple[int, str]] = ()
     notes: Sequence[str] = ()
 
     @classmethod
@@ -157,20 +160,42 @@ class Compared:
         names = [each.name for each in dataclasses.fields(self) if each.name not in ("verdicts", "factors")]
         return {name: getattr(self, name) for name in names}
 
-    def within(self, factor: str, value: object) -> Compared:
-        """The rows with a value of a factor; all where the factor is compared."""
-        return self[getattr(self.verdicts, factor) == value] if factor in self.factors else self
+    @property
+    def answers(self) -> Flags:
+        """The rows that answer: one family of tests, which every screen and page counts.
+
+        They are matched, without late ranks, from a common start (without one, from the first start that there
+        is), and of the main state. A condition that no row meets is none: an experiment of late ranks answers, too.
+        """
+        rows = self.verdicts
+        kept = rows.verdict != UNMATCHED
+        conditions = [rows.pattern == NO_PATTERN]
+        if SYNCHRONIZER in self.factors:
+            starts = rows.started_by
+            first = next((start for start in (COMMON_START, *starts[kept]) if (starts[kept] == start).any()), "")
+            conditions.append(starts == first)
+        if self.readings:
+            conditions.append(rows.ranks != 1)  # a single rank has nobody to be synchronized with
+        conditions.append(np.array([each in set(map(tuple, self.main)) for each in rows.values("ranks", "state")]))
+        for condition in conditions:
+            kept = kept & condition if (kept & condition).any() else kept
+        return np.asarray(kept)
+
+    @property
+    def answer(self) -> Compared:
+        """The rows that answer."""
+        return self[self.answers]
 
     @property
     def readings(self) -> bool:
-        """Whether synchronizers are compared."""
-        return set(self.where_a) == {SYNCHRONIZER}
+        """Whether starts are compared."""
+        return SYNCHRONIZER in self.where_a and set(self.where_a) <= set(SYNCHRONIZATION)
 
     @property
     def heads(self) -> tuple[str, str]:
         """The heads of the columns of A and B: the values that are compared, if they are short; else A and B."""
         if len(self.where_a) == 1:
-            (a,), (b,) = (map(word, where.values()) for where in (self.where_a, self.where_b))
+            (a,), (b,) = (map(start_word, map(word, where.values())) for where in (self.where_a, self.where_b))
             if max(len(a), len(b)) <= LONGEST_NAME:
                 return a, b
         return "A", "B"
@@ -178,7 +203,12 @@ class Compared:
     @property
     def sides(self) -> tuple[str, str]:
         """The names of A and B in a sentence."""
-        return self.heads if self.where_a else (self.name_a, self.name_b)
+        if not self.where_a:
+            return self.name_a, self.name_b
+        if self.readings:
+            a, b = (start_of(where) for where in (self.where_a, self.where_b))
+            return a, b
+        return self.heads
 
     @property
     def shown_factors(self) -> list[str]:
@@ -192,7 +222,6 @@ class Compared:
         verdicts = self.verdicts
         return verdicts.launches_b if self.history_is_a else np.fmin(verdicts.launches_a, verdicts.launches_b)
 
-    def word(self, verdict: str, cells: int = 1) -> str:
-        """A verdict in words, on so many cells."""
-        words = READINGS.get(verdict, verdict) if self.readings else verdict
-        return words if cells == 1 else words.replace("reads", "read")
+    def word(self, verdict: str) -> str:
+        """A verdict on a cell in words."""
+        return READINGS.get(verdict, verdict) if self.readings else verdict

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-import pandas as pd
+import numpy as np
 
+from downbeat.data.cells import Factors
 from downbeat.errors import UsageError
 from downbeat.files import in_use
 from downbeat.run import directory as places
@@ -17,6 +20,7 @@ from downbeat.text import counted, split_list
 
 SYNCHRONIZER = "synchronizer"
 BARRIER, COMMON_START = "mpi_barrier", "harmonize"
+F = TypeVar("F", bound=Factors)
 
 
 @dataclass(frozen=True)
@@ -78,9 +82,14 @@ def variants_of(experiment: Experiment) -> list[Mapping[str, object]]:
     Raises:
         UsageError: it has another number of variants.
     """
-    names = [one.name for one in experiment.plan.variants] if experiment.plan else []
+    names = [variant.name for variant in experiment.plan.variants] if experiment.plan else []
     if len(names) != 2:
         there = f"it has the variants {', '.join(names)}" if len(names) > 2 else "it has no variants"
+        starts = list(dict.fromkeys(experiment.cell_table.synchronizer.tolist()))
+        if len(names) < 2 and len(starts) == 2:  # nothing else can be meant
+            starts.sort(key=lambda start: start != COMMON_START)
+            words = ["downbeat", "compare", str(experiment.path), *(f"{SYNCHRONIZER}={start}" for start in starts)]
+            raise UsageError(f"'{experiment.path}' has one variant and two synchronizers: {shlex.join(words)}")
         raise UsageError(
             f"'{experiment.path}' alone: {there}; give A B, A factor=value factor=value, or A alone if it has two "
             "variants"
@@ -116,32 +125,32 @@ def check_factor(name: str) -> None:
         raise UsageError(f"unknown factor '{name}'; choose one of {', '.join(FACTORS)}")
 
 
-def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFrame:
-    """The rows of a frame of cells that meet all conditions.
+def select(cells: F, conditions: Mapping[str, object]) -> F:
+    """The rows that meet all conditions.
 
     Args:
-        cells: with the columns `FACTORS`.
+        cells: a table of cells.
         conditions: factor -> value; text for a number may have a suffix: bytes K, M or G, times ns, us, ms or s.
 
     Raises:
         UsageError: a factor is unknown, or no row has the value, or all of them together.
     """
-    kept = pd.Series(True, index=cells.index)
+    kept = np.ones(len(cells), dtype=bool)
     for name, value in conditions.items():
         check_factor(name)
-        column = cells[name]
-        wanted = factor_number(name, value) if pd.api.types.is_numeric_dtype(column) else str(value)
-        if isinstance(wanted, float):
-            matches = (column - wanted).abs() <= 1e-9 * abs(wanted)
+        column = getattr(cells, name)
+        if column.dtype == object:
+            matches = column == str(value)
         else:
-            matches = column.astype(object) == wanted  # Arrow's texts cannot be compared with what is no UTF-8
+            number = factor_number(name, value)
+            matches = np.abs(column - number) <= 1e-9 * abs(number)
         if not matches.any():
-            present = ", ".join(str(one) for one in column.unique())
+            present = ", ".join(map(str, dict.fromkeys(column.tolist())))
             raise UsageError(f"no cell has {name}={value}; choose one of {present}")
         kept &= matches
     if not kept.any():
-        both = ",".join(f"{name}={value}" for name, value in conditions.items())
-        raise UsageError(f"no cell has {both}")
+        together = ",".join(f"{name}={value}" for name, value in conditions.items())
+        raise UsageError(f"no cell has {together}")
     return cells[kept]
 
 

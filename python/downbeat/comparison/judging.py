@@ -3,7 +3,7 @@
 All matches of one question are judged together: that is the family over which Holm's procedure corrects.
 docs/statistics.md lists the families:
 
-    compare, the end of run, report    all cells of one pair of values that have enough launches
+    compare, the end of run, report    all cells of one pair of values from a common start; all others
     report: algorithms                 all pairs of algorithms, in all cases of one operation, from a common start
     tune: choice                   all algorithms in all cells, each against the default
     tune: gain, gain of rules      all cells; all rules
@@ -69,6 +69,7 @@ def verdicts_of(judged: Sequence[Judged]) -> Verdicts:
             {
                 **one.match.factors,
                 **({**numbers_of(one.match, one.comparison), **next(powers)} if one.comparison else {}),
+                **(numbers_of_b(one.match) if one.match.history_is_a and not one.comparison else {}),
                 "verdict": one.verdict,
                 "reason": one.reason,
             }
@@ -119,6 +120,11 @@ def numbers_of(match: Match, one: Comparison) -> dict[str, float]:
         **dict(zip(("slow_a", "slow_b", "slow_p_value"), slow, strict=True)),
         "unseen": unseen_share(min(one.launches[match.history_is_a :])),
     }
+
+
+def numbers_of_b(match: Match) -> dict[str, float]:
+    """What is known of a night that has nothing to be compared with."""
+    return {"b": typical(match.b, mean=False), "launches_b": match.b.size} if match.b.size else {}
 
 
 def typical(side: Floats, mean: bool) -> float:

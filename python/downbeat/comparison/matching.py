@@ -4,66 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
-from downbeat.comparison.sides import SESSION
+from downbeat.comparison.sides import Launches, SideCells
 from downbeat.data.cells import STATE, WRONG
 from downbeat.errors import UsageError
 from downbeat.statistics.sessions import compare_across_sessions
 from downbeat.statistics.slow_launches import fisher_exact, mcnemar_exact, slow_launches
 from downbeat.statistics.two_samples import compare_independent, compare_paired
 from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_LAUNCHES, FEWEST_SESSIONS, MARGIN, Comparison
-from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
+from downbeat.tables import Floats, Ints
 
 ONLY_IN = "only in "
 NO_HISTORY = f"sessions in the history: 0, {FEWEST_SESSIONS} are needed"
 NOTHING = np.empty(0)
 MOST_NAMES = 12  # of cells, in two lines of 80 columns
-Key = tuple[Hashable, ...]
-
-
-class Launches(Table):
-    """Cells of one side, a row per launch."""
-
-    launch: Ints = column("number of the launch")
-    status: Texts = column("of the cell in this launch")
-    counts: Flags = column("whether it counts")
-    value: Floats = column("the number that is compared", "s")
-    uncertainty: Floats = column("change of the value by the clocks, at most", "s")
-    session: Texts = column("name of its experiment, of a history; else empty")
-
-    @classmethod
-    def of(cls, cells: pd.DataFrame, name: str) -> Launches:
-        """The rows of a frame with `launch`, `status`, `counts`, `uncertainty` and a column of numbers, s."""
-        return cls(
-            launch=cells["launch"].to_numpy(dtype=np.int64),
-            status=cells["status"].to_numpy(dtype=object),
-            counts=cells["counts"].to_numpy(dtype=bool),
-            value=cells[name].to_numpy(dtype=float),
-            uncertainty=cells["uncertainty"].to_numpy(dtype=float),
-            session=np.array(cells[SESSION] if SESSION in cells else [""] * len(cells), dtype=object),
-        )
-
-    @classmethod
-    def by_cell(cls, cells: pd.DataFrame, key: Sequence[str], name: str) -> dict[Key, Launches]:
-        """The launches of each cell, by the values of the factors `key`, in the order of the frame."""
-        numbers = cells.groupby([cells[factor] for factor in key], sort=False).ngroup().to_numpy()
-        order = np.argsort(numbers, kind="stable")
-        every = cls.of(cells, name)[order]
-        borders = np.searchsorted(numbers[order], np.arange(numbers.max(initial=-1) + 2))
-        first = order[borders[:-1]]
-        values = zip(*(cells[factor].to_numpy()[first].tolist() for factor in key), strict=True)
-        return {each: every[start:end] for each, start, end in zip(values, borders[:-1], borders[1:], strict=True)}
-
-    @property
-    def hidden(self) -> float:
-        """Mean uncertainty, s; NaN where none is known."""
-        known = self.uncertainty[~np.isnan(self.uncertainty)]
-        return float(known.mean()) if known.size else math.nan
 
 
 @dataclass(frozen=True)
@@ -113,37 +71,32 @@ class Matcher:
     """Puts launches of A and B together, and notes what it leaves out.
 
     Attributes:
-        column: that holds the numbers, s.
         paired: whether launches of the same number are pairs.
         left_out: side and reason -> the launches, and the cells.
     """
 
-    column: str
     paired: bool = True
     left_out: dict[tuple[str, str], tuple[set[int], list[str]]] = field(default_factory=dict)
 
     def cells(
-        self, a: pd.DataFrame | None, b: pd.DataFrame, key: Sequence[str], history: pd.DataFrame | None = None
+        self, a: SideCells | None, b: SideCells, key: Sequence[str], history: SideCells | None = None
     ) -> list[Match]:
         """Matches cells, those of A in their order, then those that only B has.
 
         Args:
-            a: cells of launches: `key`, and the columns of `Launches.of`; None: the history is A.
+            a: of launches; None: the history is A.
             b: of B.
             key: factors that must be the same.
-            history: cells of the sessions of a history, with `session`; None: there is none.
+            history: cells of the sessions of a history; None: there is none.
 
         Raises:
             UsageError: a cell is twice in a launch, so that it has no one pair.
         """
         sides = [side for side in (history if a is None else a, b) if side is not None]
-        shown = [
-            name
-            for name in key
-            if name in ("operation", "size") or pd.concat([side[name] for side in sides]).nunique() > 1
-        ]
-        of_a, of_b = (Launches.by_cell(side, key, self.column) for side in sides)
-        past = {} if history is None else Launches.by_cell(history, key, self.column)
+        varying = [name for name in key if len({value for side in sides for value in getattr(side, name).tolist()}) > 1]
+        shown = [name for name in key if name in {"operation", "size", *varying}]
+        of_a, of_b = (side.by_cell(key) for side in sides)
+        past = {} if history is None else history.by_cell(key)
         matches = []
         for values in dict.fromkeys([*of_a, *of_b]):
             factors = dict(zip(map(str, key), values, strict=True))
@@ -154,15 +107,11 @@ class Matcher:
             elif a is None:
                 matches.append(self._against_history(factors, of_b[values], past.get(values), label))
             else:
-                match = self._match(factors, of_a[values], of_b[values], label)
+                match = self.match(factors, of_a[values], of_b[values], label)
                 if history is not None and not match.obstacle:
                     match = dataclasses.replace(match, history=self._sessions(past.get(values), label)[0])
                 matches.append(match)
         return matches
-
-    def launches(self, factors: Mapping[str, object], a: pd.DataFrame, b: pd.DataFrame, label: str) -> Match:
-        """Puts the launches of one cell together; `label` names it in notes."""
-        return self._match(factors, Launches.of(a, self.column), Launches.of(b, self.column), label)
 
     def notes(self) -> list[str]:
         """A line for each reason to leave launches out, with the launches and the cells, or their number."""
@@ -224,7 +173,8 @@ class Matcher:
             history_is_a=True,
         )
 
-    def _match(self, factors: Mapping[str, object], a: Launches, b: Launches, label: str) -> Match:
+    def match(self, factors: Mapping[str, object], a: Launches, b: Launches, label: str) -> Match:
+        """Puts the launches of one cell together; `label` names it in notes."""
         (a, why_a), (b, why_b) = (self._counted(rows, side, label) for side, rows in (("A", a), ("B", b)))
         obstacle = why_b if why_b.startswith("wrong") else why_a or why_b
         paired = self.paired

@@ -7,15 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import pandas as pd
 
-from downbeat.comparison.judging import Judged, judge_matches, rule_of
-from downbeat.comparison.matching import Match, Matcher
+from downbeat.comparison.judging import Judged, rule_of
+from downbeat.comparison.matching import Match
 from downbeat.comparison.settings import context_differences, value_of
-from downbeat.comparison.sides import SESSION, Side, Sides
+from downbeat.comparison.sides import Side, SideCells, Sides
 from downbeat.data.cells import STATE
 from downbeat.data.launch_file import IMPLIED
-from downbeat.data.states import UNKNOWN, states_line, trip_of
 from downbeat.run import trial
 from downbeat.run.experiment import Experiment, span_of
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -54,9 +52,8 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> l
     expected = {attribute for name in sides.compared for attribute in CONTEXT_OF.get(name, ())}
     if not sides.history_is_a and all(isinstance(of, Experiment) for of, _ in both):
         lines += [f"A and B differ in {line}" for line in context_differences(contexts[0], contexts[1], expected)]
-    metric = sides.column.rpartition("_")[0]
     for of in {id(of): of for of, _ in both}.values():
-        lines += of.lines_on_metric(metric) if isinstance(of, Experiment) else []
+        lines += of.lines_on_metric(sides.metric) if isinstance(of, Experiment) else []
     for (of, _), of_side in zip(both, contexts, strict=True):
         first = simulations(of_side)
         if "algorithm" in sides.compared and isinstance(of, Experiment):
@@ -64,7 +61,7 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> l
         lines = [*(line for line in first if line not in lines), *lines]
     if sides.past is not None:
         lines += history_notes(sides, contexts[sides.history_is_a], expected)
-    if states := states_line(pd.concat([sides.a, sides.b])):
+    if states := sides.states_line():
         lines.append(f"{states}; compared within each")
     alone = sum(not one.comparison.paired for one in judged if one.comparison)
     if alone and sides.paired:
@@ -79,12 +76,12 @@ def shorter_span(sides: Sides) -> float:
     return min(span_of(contexts_of(of, cells)) for of, cells in both)
 
 
-def contexts_of(side: Side, cells: pd.DataFrame) -> list[Mapping[str, object]]:
+def contexts_of(side: Side, cells: SideCells) -> list[Mapping[str, object]]:
     """The contexts of the launches that the cells are from; none of a frame."""
     if not isinstance(side, Experiment):
         return []
-    concerned = set(cells[[*LAUNCH_FACTORS, "launch"]].itertuples(index=False, name=None))
-    return [one.context for one in side.launches if (*one.configuration, one.number) in concerned]
+    concerned = set(zip(cells.values(*LAUNCH_FACTORS), cells.launch.tolist(), strict=True))
+    return [one.context for one in side.launches if (one.configuration, one.number) in concerned]
 
 
 def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expected: Iterable[str]) -> list[str]:
@@ -111,14 +108,10 @@ def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expec
     ]
 
 
-def sessions_with(past: pd.DataFrame, cells: pd.DataFrame, key: list[str]) -> set[str]:
+def sessions_with(past: SideCells, cells: SideCells, key: Sequence[str]) -> set[str]:
     """The names of the sessions that have a cell in common with others, by these factors."""
-    wanted = set(cells[key].itertuples(index=False, name=None))
-    return {
-        name
-        for name, *values in past[[SESSION, *key]].drop_duplicates().itertuples(index=False, name=None)
-        if tuple(values) in wanted
-    }
+    wanted = set(cells.values(*key))
+    return {str(name) for name, values in zip(past.session, past.values(*key), strict=True) if values in wanted}
 
 
 def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
@@ -209,54 +202,3 @@ def history_lines(judged: Sequence[Judged]) -> list[str]:
             "intervals may be too narrow"
         )
     return lines
-
-
-def shares_of_states(sides: Sides) -> list[dict[str, object]]:
-    """Launches of A and of B in each state, a dictionary for each configuration; none of the same launches.
-
-    Without a test: states last for many launches, so that equal shares would be called different in 22 to 50 %.
-    """
-    if sides.history_is_a or (sides.same and sides.compared.isdisjoint(LAUNCH_FACTORS)):
-        return []
-    common = [name for name in LAUNCH_FACTORS if name not in sides.compared and name in sides.key]
-    states_a, states_b = (launch_states(cells, common) for cells in (sides.a, sides.b))
-    shares: list[dict[str, object]] = []
-    for configuration in states_a:
-        a, b = (list(side.get(configuration, {}).values()) for side in (states_a, states_b))
-        states = sorted({*a, *b}, key=trip_of)
-        if len(states) > 1 and a and b:
-            shares.append({"states": states, "a": list(map(a.count, states)), "b": list(map(b.count, states))})
-    return shares
-
-
-def launch_states(cells: pd.DataFrame, common: Sequence[str]) -> dict[tuple[object, ...], dict[object, str]]:
-    """The state of each launch, that of most of its cells, by the values of factors of launches."""
-    known = cells[~cells[STATE].isin(("", UNKNOWN))]
-    launches: dict[tuple[object, ...], dict[object, str]] = {}
-    for key, states in known.groupby([*LAUNCH_FACTORS, "launch"], sort=False)[STATE]:
-        values = dict(zip(LAUNCH_FACTORS, key[:-1], strict=True))
-        launches.setdefault(tuple(values[name] for name in common), {})[key[-1]] = str(states.mode().iloc[0])
-    return launches
-
-
-def over_all_states(sides: Sides, margin: float, confidence: float) -> dict[str, float] | None:
-    """B / A over all launches, whatever their state; None where the machine was in one state.
-
-    A cell that is equivalent within a state is so only there: B may bring about the slow state.
-
-    Returns:
-        `ratio`, `ratio_low` and `ratio_high`, geometric means over cells; the number of cells with each verdict.
-    """
-    if sides.past is not None or pd.concat([sides.a[STATE], sides.b[STATE]]).nunique() < 2:
-        return None
-    key = [name for name in sides.key if name != STATE]
-    judged = judge_matches(Matcher(sides.column, sides.paired).cells(sides.a, sides.b, key), margin, confidence)
-    comparisons = [one.comparison for one in judged if one.comparison]
-    ratios = [(one.ratio.estimate, one.ratio.low, one.ratio.high) for one in comparisons if one.ratio.low > 0]
-    if not ratios:
-        return None
-    means = np.exp(np.log(np.array(ratios)).mean(axis=0))
-    return {
-        **dict(zip(("ratio", "ratio_low", "ratio_high"), map(float, means), strict=True)),
-        **Counter(one.verdict for one in comparisons),
-    }

@@ -6,24 +6,68 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from downbeat.comparison.conditions import select
-from downbeat.data.cell_summaries import hidden_by_step
-from downbeat.data.cells import HIGH, LOW, PATH, STATE, countable
-from downbeat.data.metrics import METRICS
-from downbeat.data.states import states_line, with_states
+from downbeat.data.cells import CHANGED, HIGH, LOW, OK, STATE, Cells, Factors
+from downbeat.data.states import states_line, states_of
 from downbeat.errors import UsageError
 from downbeat.run.experiment import FACTORS, Experiment, start_of
 from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
 
 Side = Experiment | pd.DataFrame
 Conditions = Mapping[str, object]
 # Names that people give; experiments of one library each are compared although the names differ.
 LABELS = ("library", "environment")
-SESSION = "session"  # column of a history: the name of the experiment
+
+
+class Launches(Table):
+    """A cell, or cells, of one side, a row per launch."""
+
+    launch: Ints = column("number of the launch")
+    status: Texts = column("of the cell in this launch")
+    counts: Flags = column("whether it counts")
+    value: Floats = column("the number that is compared", "s")
+    uncertainty: Floats = column("change of the value by the clocks, at most", "s")
+    session: Texts = column("name of its experiment, of a history; else empty")
+
+    @property
+    def hidden(self) -> float:
+        """Mean uncertainty, s; NaN where none is known."""
+        known = self.uncertainty[~np.isnan(self.uncertainty)]
+        return float(known.mean()) if known.size else math.nan
+
+
+class SideCells(Factors, Launches):
+    """The cells of one side, a row per launch and cell."""
+
+    canary_path: Texts = column("what the round trips around its blocks were of; empty without readings")
+    canary_low: Floats = column("smallest of these round trips", "s")
+    canary_high: Floats = column("largest", "s")
+
+    def once_per_launch(self, key: Sequence[str]) -> SideCells:
+        """The first row of each cell, by the values of some factors, in each launch."""
+        first: dict[object, int] = {}
+        for row, each in enumerate(zip(self.values(*key), self.launch.tolist(), strict=True)):
+            first.setdefault(each, row)
+        return self[np.array(list(first.values()), dtype=int)]
+
+    def by_cell(self, key: Sequence[str]) -> dict[tuple[object, ...], Launches]:
+        """The launches of each cell, by the values of some factors, in the order of the rows; none of NaN."""
+        names = [each.name for each in Launches.columns()]
+        rows_of: dict[tuple[object, ...], list[int]] = {}
+        for row, each in enumerate(self.values(*key)):
+            if all(value == value for value in each):
+                rows_of.setdefault(each, []).append(row)
+        columns = {name: getattr(self, name) for name in names}
+        return {
+            each: Launches(**{name: column[rows] for name, column in columns.items()}) for each, rows in rows_of.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -33,7 +77,7 @@ class Sides:
     Attributes:
         a: those of A; of the history where there is no other A.
         b: those of B.
-        past: those of the history, with `session`; None without one.
+        past: those of the history; None without one.
         of_a: the experiment or frame of A.
         of_b: likewise of B.
         history: its experiments, by name.
@@ -41,13 +85,13 @@ class Sides:
         same: both sides are of one experiment.
         paired: launches are compared in pairs.
         compared: the factors in which A and B differ.
-        column: that holds the numbers, s.
+        metric: of the numbers.
         names: of A and B.
     """
 
-    a: pd.DataFrame
-    b: pd.DataFrame
-    past: pd.DataFrame | None
+    a: SideCells
+    b: SideCells
+    past: SideCells | None
     of_a: Side
     of_b: Side
     history: Mapping[str, Side]
@@ -55,7 +99,7 @@ class Sides:
     same: bool
     paired: bool
     compared: set[str]
-    column: str
+    metric: str
     names: tuple[str, str]
 
     @property
@@ -66,18 +110,23 @@ class Sides:
         """
         return [name for name in FACTORS if name not in self.compared and name != "computation"]
 
-    def values(self, cells: pd.DataFrame) -> dict[str, object]:
+    def values(self, cells: SideCells) -> dict[str, object]:
         """The values of a side of the factors that are compared."""
-        return {name: cells[name].iloc[0] for name in FACTORS if name in self.compared}
+        return {name: getattr(cells, name).tolist()[0] for name in FACTORS if name in self.compared}
+
+    def states_line(self) -> str:
+        """The states of the machine that the cells of both sides were measured in."""
+        together = SideCells.joined([self.a, self.b])
+        return states_line(together.state, together.canary_path)
 
     def mismatch(self) -> str:
         """The first factor whose values differ between A and B, with the values."""
         for name in self.key:
-            values = [side[name].unique() for side in (self.a, self.b)]
-            if set(values[0]) & set(values[1]):
+            values = [dict.fromkeys(getattr(side, name).tolist()) for side in (self.a, self.b)]
+            if values[0].keys() & values[1].keys():
                 continue
             if name == STATE:
-                return f"{states_line(pd.concat([self.a, self.b]))}, and both in none of them"
+                return f"{self.states_line()}, and both in none of them"
             return f"{name} is {' / '.join(', '.join(map(str, each)) for each in values)}"
         return "they share values of each factor, but no combination of values"
 
@@ -103,21 +152,22 @@ def sides_of(
     named = names_of_history(history or ())
     past = None
     if history is not None:
-        frames = {name: measured_of(one, metric, statistic) for name, one in named.items() if has_metric(one, metric)}
-        past = history_cells(frames, conditions[0], cells_b)
+        tables = {name: measured_of(one, metric, statistic) for name, one in named.items() if has_metric(one, metric)}
+        past = history_cells(tables, conditions[0]) or cells_b[:0]
     if past is not None and history_is_a:
         cells_a, cells_b = in_common_states(past, cells_b)
         past = cells_a
     else:
         cells_a = select(measured_of(a, metric, statistic), conditions[0])
-        cells_a, cells_b, *rest = in_common_states(cells_a, cells_b, *([] if past is None else [past]))
-        past = rest[0] if rest else None
+        if not (same and isinstance(a, Experiment)):  # the states of one experiment are those of all its cells
+            cells_a, cells_b, *rest = in_common_states(cells_a, cells_b, *([] if past is None else [past]))
+            past = rest[0] if rest else None
     candidates = set(conditions[0]) if same else {*conditions[0], *LABELS}
-    compared = {name for name in candidates if differs(cells_a[name], cells_b[name])}
+    compared = {name for name in candidates if differs(getattr(cells_a, name), getattr(cells_b, name))}
     if past is not None and not history_is_a:
         past = alike(past, cells_a, compared)
     if same and not compared:  # with itself, nothing can differ
-        cells_a, cells_b = (cells.assign(uncertainty=0.0) for cells in (cells_a, cells_b))
+        cells_a, cells_b = (cells.replaced(uncertainty=np.zeros(len(cells))) for cells in (cells_a, cells_b))
     in_turn = compared.isdisjoint(LAUNCH_FACTORS) or (isinstance(a, Experiment) and a.plan is not None)
     return Sides(
         a=cells_a,
@@ -130,7 +180,7 @@ def sides_of(
         same=same,
         paired=same and in_turn,
         compared=compared,
-        column=f"{metric}_{statistic}",
+        metric=metric,
         names=("history", names_of_sides(a, other)[1]) if history_is_a else names_of_sides(a, other),
     )
 
@@ -185,22 +235,34 @@ def in_order_of_time(history: Sequence[Side]) -> Sequence[Side]:
     return [one for _, one in sorted(zip(starts, history, strict=True), key=lambda pair: pair[0])]
 
 
-def measured_of(side: Side, metric: str, statistic: str) -> pd.DataFrame:
-    """The cells of a side, with `uncertainty`: error bounds of the global clock, or the step of local clocks, s.
+def measured_of(side: Side, metric: str, statistic: str) -> SideCells:
+    """The cells of a side.
 
     Raises:
         UsageError: a frame lacks columns, or no launch of an experiment has the metric.
     """
-    needed = [*FACTORS, "launch", "status", "error_bound", f"{metric}_{statistic}"]
     if isinstance(side, Experiment):
         side.lines_on_metric(metric)
-    cells = side.cells if isinstance(side, Experiment) else side
-    cells = cells if STATE in cells else cells.assign(**{STATE: ""})
-    missing = [name for name in needed if name not in cells]
-    if missing:
+        return side_cells(side.cell_table, metric, statistic)
+    needed = [*FACTORS, "launch", "status", "error_bound", f"{metric}_{statistic}"]
+    if missing := [name for name in needed if name not in side and name != STATE]:
         raise UsageError(f"the frame lacks {', '.join(missing)}; give a frame like Experiment.cells")
-    trips = [name for name in (LOW, HIGH, PATH) if name in cells]
-    return cells[[*needed, *trips]].assign(uncertainty=uncertainty_of(cells, metric, statistic))
+    return side_cells(Cells.of(side), metric, statistic)
+
+
+def side_cells(cells: Cells, metric: str, statistic: str = "median") -> SideCells:
+    """Cells with a statistic of a metric as the number that is compared."""
+    unread = np.full(len(cells), np.nan)
+    low, high = (np.asarray(cells.source.get(name, unread), dtype=float) for name in (LOW, HIGH))
+    return SideCells(
+        **{name: getattr(cells, name) for name in (*FACTORS, "launch", "status", "canary_path")},
+        counts=cells.counts,
+        value=cells.source[f"{metric}_{statistic}"].to_numpy(dtype=float),
+        uncertainty=cells.uncertainty(metric, statistic),
+        session=np.full(len(cells), "", dtype=object),
+        canary_low=low,
+        canary_high=high,
+    )
 
 
 def has_metric(side: Side, metric: str) -> bool:
@@ -208,42 +270,38 @@ def has_metric(side: Side, metric: str) -> bool:
     return not isinstance(side, Experiment) or any(metric in launch.metrics for launch in side.launches)
 
 
-def uncertainty_of(cells: pd.DataFrame, metric: str, statistic: str) -> pd.Series[float]:
-    """The effect of clocks on a value of each cell, as `measured_of` has it, s."""
-    bounds = METRICS[metric].clock_bounds
-    return bounds * cells["error_bound"] if bounds else hidden_by_step(cells, metric, statistic)
-
-
-def differs(a: pd.Series, b: pd.Series) -> bool:
+def differs(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Whether a factor has one value on either side, and another one."""
-    return bool(a.nunique() == b.nunique() == 1 and a.iloc[0] != b.iloc[0])
+    values = [set(each.tolist()) for each in (a, b)]
+    return len(values[0]) == len(values[1]) == 1 and values[0] != values[1]
 
 
-def in_common_states(*sides: pd.DataFrame) -> list[pd.DataFrame]:
-    """Cells of several experiments with the states that these had together, and whether each cell `counts`."""
-    together = with_states(pd.concat(sides))
-    together = together.assign(counts=countable(together))
+def in_common_states(*sides: SideCells) -> list[SideCells]:
+    """Cells of several experiments with the states that these had together."""
+    together = SideCells.joined(sides)
+    if (together.canary_path != "").any():
+        state, mixed = states_of(together.ranks, together.canary_path, together.canary_low, together.canary_high)
+        status = np.where(mixed & (together.status == OK), CHANGED, together.status)
+        together = together.replaced(state=state, status=status, counts=status == OK)
+    else:
+        together = together.replaced(state=np.full(len(together), "", dtype=object))
     ends = np.cumsum([len(side) for side in sides])
-    return [together.iloc[end - len(side) : end] for side, end in zip(sides, ends, strict=True)]
+    return [together[end - len(side) : end] for side, end in zip(sides, ends, strict=True)]
 
 
-def history_cells(
-    frames: Mapping[str, pd.DataFrame], conditions: Mapping[str, object], like: pd.DataFrame
-) -> pd.DataFrame:
-    """The cells of all sessions, frames by name, that meet conditions, with `session`; `like`: with these columns.
-
-    An experiment without such cells is left out.
-    """
-    parts = []
-    for name, frame in frames.items():
+def history_cells(tables: Mapping[str, SideCells], conditions: Mapping[str, object]) -> SideCells | None:
+    """The cells of all sessions, tables by name, that meet conditions, with their session; None if there are none."""
+    kept = []
+    for name, table in tables.items():
         try:
-            parts.append(select(frame, conditions).assign(**{SESSION: name}))
+            cells = select(table, conditions)
         except UsageError:
             continue
-    return pd.concat(parts, ignore_index=True) if parts else like.iloc[:0].assign(**{SESSION: ""})
+        kept.append(cells.replaced(session=np.full(len(cells), name, dtype=object)))
+    return SideCells.joined(kept) if kept else None
 
 
-def alike(cells: pd.DataFrame, side: pd.DataFrame, compared: Iterable[str]) -> pd.DataFrame:
+def alike(cells: SideCells, side: SideCells, compared: Iterable[str]) -> SideCells:
     """The cells of a history with A's values of the factors that are compared.
 
     A name that the history has but once is that of A, whatever it is: `library` and `environment` are names that people
@@ -253,10 +311,10 @@ def alike(cells: pd.DataFrame, side: pd.DataFrame, compared: Iterable[str]) -> p
         UsageError: the history has several values of such a factor, and none is that of A.
     """
     for name in compared:
-        value = side[name].iloc[0]
-        if (cells[name] == value).any():
-            cells = cells[cells[name] == value]
-        elif cells[name].nunique() > 1:
-            values = ", ".join(str(one) for one in cells[name].unique())
+        value, present = getattr(side, name)[0], getattr(cells, name)
+        if (present == value).any():
+            cells = cells[present == value]
+        elif len(set(present.tolist())) > 1:
+            values = ", ".join(map(str, dict.fromkeys(present.tolist())))
             raise UsageError(f"the history has {name} {values}, but not {value}, which A has")
     return cells

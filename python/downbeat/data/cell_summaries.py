@@ -14,7 +14,7 @@ from downbeat.data.launch_file import metrics_of, open_samples, read_cells, reso
 from downbeat.data.metrics import METRICS
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.samples import Samples, read_samples
-from downbeat.statistics.series import LEFT_BY_INTERPOLATION, grouped_median, step_in
+from downbeat.statistics.series import grouped_median, step_in
 from downbeat.text import Units
 
 # Over the valid samples of a cell; percentiles by linear interpolation, as downbeat-bench.
@@ -87,16 +87,6 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
     summary = pd.concat([cells, pd.DataFrame(columns)], axis=1)
     summary.attrs["units"] = Units(units)
     return summary
-
-
-def hidden_by_step(cells: pd.DataFrame, metric: str, statistic: str = "median") -> pd.Series[float]:
-    """Returns how much the step of the clock may change a statistic of each cell, s; 0 where no step is known.
-
-    Nothing of a mean, for samples begin anywhere within a step; a whole step of other quantiles, which are not
-    interpolated.
-    """
-    step = cells[f"{metric}_{STEP}"] if f"{metric}_{STEP}" in cells else pd.Series(0.0, cells.index)
-    return step.fillna(0.0) * {"mean": 0.0, "median": LEFT_BY_INTERPOLATION}.get(statistic, 1.0)
 
 
 def step_in_samples(file: NetcdfFile, samples: Samples) -> float:

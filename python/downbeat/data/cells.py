@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from downbeat.data.metrics import METRICS
 from downbeat.statistics.series import LEFT_BY_INTERPOLATION
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, Wide, column
 
@@ -39,29 +41,43 @@ class Summaries(Table):
 
     @property
     def hidden_s(self) -> Floats:
-        """How much the step of the clock may change each median, s (`hidden_by_step`)."""
+        """How much the step of the clock may change each median, s (`Cells.uncertainty`)."""
         return self.step_s * LEFT_BY_INTERPOLATION
 
 
-class Cells(Wide):
-    """One row per launch and cell; of one launch, without its factors. `source` has all fields of the files."""
+class Factors(Table):
+    """What identifies a cell in all launches; on its own, a row per cell."""
 
-    library: Texts = column("MPI library, by its name in the plan", missing="")
-    ranks: Ints = column("processes of the launch", "1", missing=0)
-    environment: Texts = column("name of the environment in the plan", missing="")
-    variant: Texts = column("name of the variant in the plan", missing="")
-    launch: Ints = column("number among the launches of its configuration, from 1", missing=0)
-    operation: Texts = column("operation, with its parameters")
-    size: Ints = column("message size", "B")
+    library: Texts = column("MPI library, its name in the plan", missing="")
+    ranks: Ints = column("number of ranks", "1", missing=0)
+    environment: Texts = column("environment, its name in the plan", missing="")
+    variant: Texts = column("variant, its name in the plan", missing="")
+    operation: Texts = column("collective operation, with its parameters")
+    size: Ints = column("size of the message", "B")
     datatype: Texts = column("MPI datatype")
     algorithm: Texts = column("algorithm of the operation")
-    synchronizer: Texts = column("what puts processes at the start")
-    barrier_algorithm: Texts = column("algorithm of MPI_Barrier")
-    timing: Texts = column("timing scheme")
+    synchronizer: Texts = column("synchronizer before each sample")
+    barrier_algorithm: Texts = column("algorithm of its barrier")
+    timing: Texts = column("whether calls are timed one by one")
     pattern: Texts = column("arrival pattern")
-    largest_delay: Floats = column("largest planned delay of the pattern", "s")
+    largest_delay: Floats = column("largest planned delay of a rank", "s")
     computation: Floats = column("computation beside the operation", "s")
     state: Texts = column("state of the machine; empty where there is one, or none is known", missing="")
+
+    def values(self, *names: str) -> list[tuple[Any, ...]]:
+        """For each row its values of some factors, as values of Python."""
+        return list(zip(*(getattr(self, name).tolist() for name in names), strict=True)) if names else [()] * len(self)
+
+    @property
+    def started_by(self) -> Texts:
+        """How the start was made, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
+        return start_names(self.synchronizer, self.barrier_algorithm, self.timing)
+
+
+class Cells(Factors, Wide):
+    """One row per launch and cell; of one launch, without its factors. `source` has all fields of the files."""
+
+    launch: Ints = column("number among the launches of its configuration, from 1", missing=0)
     status: Texts = column("ok, incomplete, failed, wrong, cut short or state changed")
     error_bound: Floats = column("bound of the error of the global clock", "s", missing=np.nan)
     valid_count: Ints = column("valid samples", "1", missing=0)
@@ -86,9 +102,25 @@ class Cells(Wide):
             step_s=np.nan_to_num(self.source.get(f"{name}_{STEP}", zeros).to_numpy(dtype=float)),
         )
 
+    def uncertainty(self, metric: str, statistic: str = "median") -> Floats:
+        """How much clocks may change a statistic of each cell, s: error bounds of the global clock, or their step.
+
+        A step hides nothing of a mean, for samples begin anywhere within it; of quantiles that are not interpolated it
+        hides a whole step.
+        """
+        if bounds := METRICS[metric].clock_bounds:
+            return np.asarray(bounds * self.error_bound, dtype=float)
+        steps = self.source.get(f"{metric}_{STEP}", pd.Series(0.0, self.source.index)).to_numpy(dtype=float)
+        hidden = {"mean": 0.0, "median": LEFT_BY_INTERPOLATION}.get(statistic, 1.0)
+        return np.asarray(np.nan_to_num(steps) * hidden, dtype=float)
+
     @property
     def counts(self) -> Flags:
-        """The cells that verdicts may rest on (`countable`)."""
+        """The cells that verdicts may rest on.
+
+        A cell that is incomplete has fewer samples than the others, from those moments at which starts succeeded. In
+        pictures it is shown; a verdict does not rest on it.
+        """
         return np.asarray(self.status == OK)
 
     @property
@@ -102,11 +134,6 @@ class Cells(Wide):
         return (self.valid_count > 0) & ~np.isin(self.status, (WRONG, CHANGED))
 
     @property
-    def started_by(self) -> Texts:
-        """How the start was made, as downbeat-bench writes it: `mpi_barrier[tree], window`."""
-        return start_names(self.synchronizer, self.barrier_algorithm, self.timing)
-
-    @property
     def plain(self) -> Flags:
         """The measured cells of the operation alone."""
         return self.measured & self.alone
@@ -118,7 +145,7 @@ def start_names(synchronizers: Iterable[str], algorithms: Iterable[str], timings
         [
             synchronizer
             + (f"[{algorithm}]" if algorithm not in (USUAL, "") else "")
-            + (f", {timing}" if timing != PER_CALL else "")
+            + (f", {timing}" if timing not in (PER_CALL, "") else "")
             for synchronizer, algorithm, timing in zip(synchronizers, algorithms, timings, strict=True)
         ],
         dtype=object,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.data.cells import CHANGED, HIGH, LOW, OK, PATH, STATE
+from downbeat.data.cells import CHANGED, HIGH, LOW, OK, PATH
+from downbeat.tables import Flags, Floats, Texts, grouped
 from downbeat.text import NANOSECONDS, counted
 
 UNKNOWN = "unknown"  # value where there are several, and the cell has no reading
@@ -25,33 +28,44 @@ def path_of(hosts: str, ranks: int, configuration: str) -> str:
 def with_states(cells: pd.DataFrame) -> pd.DataFrame:
     """Returns cells of launches with `state`, and the status `CHANGED` for those that were measured in two states.
 
-    States are classes of round trips, sorted, divided by gaps of more than a factor of 1.5; a cell whose smallest and
-    largest are of two saw a change. On a busy machine all readings spread, without a gap; that does not count. The
-    readings compared are of equal numbers of ranks, and of one message where they are of messages. Beside several, a
-    cell without a reading is of `UNKNOWN`.
-
     Args:
         cells: with `ranks`, `status`, `canary_low`, `canary_high` in s and `canary_path`; without the latter there is
             one state.
     """
     if not {LOW, HIGH, PATH} <= set(cells):
         return cells.assign(state="")
-    low, high = cells[LOW].to_numpy(dtype=float), cells[HIGH].to_numpy(dtype=float)
-    mixed = np.zeros(len(cells), dtype=bool)
-    state = np.full(len(cells), "", dtype=object)
-    for group in cells.groupby(["ranks", PATH], sort=False).indices.values():
-        places = np.asarray(group)
-        read = places[low[places] > 0]
+    low, high = (cells[name].to_numpy(dtype=float) for name in (LOW, HIGH))
+    state, changed = states_of(cells["ranks"], cells[PATH], low, high)
+    return cells.assign(status=cells["status"].where(~changed | (cells["status"] != OK), CHANGED), state=state)
+
+
+def states_of(ranks: Iterable[int], paths: Iterable[str], low: Floats, high: Floats) -> tuple[Texts, Flags]:
+    """The state of each cell, and whether it was measured in two.
+
+    States are classes of round trips, sorted, divided by gaps of more than a factor of 1.5; a cell whose smallest and
+    largest are of two saw a change. On a busy machine all readings spread, without a gap; that does not count. The
+    readings compared are of equal numbers of ranks, and of one message where they are of messages. Beside several, a
+    cell without a reading is of `UNKNOWN`.
+
+    Args:
+        ranks: of the launch.
+        paths: as of `path_of`.
+        low: smallest round trip, s; 0 or NaN without a reading.
+        high: largest round trip, s.
+    """
+    mixed = np.zeros(len(low), dtype=bool)
+    state = np.full(len(low), "", dtype=object)
+    for _, group in grouped(ranks, paths):
+        read = group[low[group] > 0]
         first, last = classes_of(np.concatenate([low[read], high[read]])).reshape(2, -1)
         mixed[read] = first != last
-        mine = read[first == last]
-        state[mine] = names = names_of(np.sqrt(low[mine] * high[mine]), first[first == last])
+        steady = read[first == last]
+        state[steady] = names = names_of(np.sqrt(low[steady] * high[steady]), first[first == last])
         if (names != "").any():
-            state[places[~(low[places] > 0)]] = UNKNOWN
-        for place in read[first != last] if mine.size else ():  # is set aside beside those that it began like
-            state[place] = state[mine[np.abs(np.log(low[mine] / low[place])).argmin()]]
-    status = cells["status"].where(~mixed | (cells["status"] != OK), CHANGED)
-    return cells.assign(status=status, state=state)
+            state[group[~(low[group] > 0)]] = UNKNOWN
+        for row in read[first != last] if steady.size else ():  # is set aside beside those that it began like
+            state[row] = state[steady[np.abs(np.log(low[steady] / low[row])).argmin()]]
+    return state, mixed
 
 
 def classes_of(trips: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -87,15 +101,20 @@ def trip_of(state: str) -> float:
     return float(state.removesuffix("ns"))
 
 
-def states_line(cells: pd.DataFrame) -> str:
-    """Says in which states of the machine cells of `with_states` were measured; empty where it is one."""
-    named = cells[~cells[STATE].isin(("", UNKNOWN))]
-    unread = int((cells[STATE] == UNKNOWN).sum())
-    without = f"{counted(unread, 'cell')} of launches without a reading, {STATE} {UNKNOWN}" if unread else ""
-    if named.empty:
+def states_line(states: Texts, paths: Texts) -> str:
+    """The states of the machine in which cells were measured, in words; empty where it is one.
+
+    Args:
+        states: of `states_of`, a value per cell.
+        paths: what the round trips are of, likewise.
+    """
+    named = ~np.isin(states, ("", UNKNOWN))
+    unread = int((states == UNKNOWN).sum())
+    without = f"{counted(unread, 'cell')} of launches without a reading, state {UNKNOWN}" if unread else ""
+    if not named.any():
         return without
-    states = sorted(set(named[STATE]), key=trip_of)
-    what = LINE if (named[PATH] == LINE).all() else MESSAGE
-    count = {2: "two", 3: "three"}.get(len(states), str(len(states)))
-    numbers = " and ".join([", ".join(one.removesuffix("ns") for one in states[:-1]), states[-1].removesuffix("ns")])
+    trips = [state.removesuffix("ns") for state in sorted(set(states[named]), key=trip_of)]
+    what = LINE if (paths[named] == LINE).all() else MESSAGE
+    count = {2: "two", 3: "three"}.get(len(trips), str(len(trips)))
+    numbers = " and ".join([", ".join(trips[:-1]), trips[-1]])
     return f"measured in {count} states of the machine ({what} {numbers} ns{'; ' if without else ''}{without})"

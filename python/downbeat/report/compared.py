@@ -5,7 +5,6 @@ The first screen of a report, and its first pictures, are of this.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,22 +13,21 @@ from typing import NamedTuple
 import numpy as np
 
 from downbeat.comparison.compare import comparison_of
-from downbeat.comparison.compared import READINGS, UNMATCHED, Compared
-from downbeat.comparison.ending import main_states
-from downbeat.comparison.questions import AgainstStart, against_start
+from downbeat.comparison.compared import SYNCHRONIZATION, UNMATCHED, Compared, start_word
+from downbeat.comparison.states import main_states
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     REFERENCE,
-    SYNCHRONIZATION,
+    described_operations,
+    plain_cells,
     value_text,
 )
 from downbeat.data.cells import NO_PATTERN, STATE, Cells
 from downbeat.data.states import LINE, MESSAGE, state_text
 from downbeat.errors import UsageError
-from downbeat.report.rows import ShownCells, described_operations, shown
+from downbeat.report.rows import ShownCells, shown
 from downbeat.run.experiment import Experiment
 from downbeat.run.plan import LAUNCH_FACTORS
-from downbeat.statistics.location import Interval
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
 from downbeat.text import counted
@@ -67,8 +65,7 @@ class Contrast:
         start: what all sides start from; empty if starts are compared.
         cells: plain cells of the sides; `line`: their side.
         ratios: of each cell and side other than the first to the first.
-        tables: by side, the verdicts of the main state; empty if starts are compared.
-        judged: cells of the main state against the common start, if starts are compared.
+        tables: by side, the verdicts against the first one.
     """
 
     factor: str
@@ -77,14 +74,14 @@ class Contrast:
     cells: ShownCells
     ratios: Ratios
     tables: Mapping[str, Compared] = field(default_factory=dict)
-    judged: tuple[AgainstStart, ...] = ()
 
     @property
     def ratio_label(self) -> str:
         """What the ratios are of."""
         others = list(dict.fromkeys(self.ratios.line))
         first = COMMON if self.factor == STARTS else self.sides[0]
-        above = others[0] if len(others) == 1 else f"other {self.factor}" if self.factor != STARTS else "another start"
+        several = f"other {self.factor}" if self.factor != STARTS else "another start"
+        above = start_word(others[0]) if len(others) == 1 else several
         return f"{f'after {above}' if self.factor == STARTS and len(others) == 1 else above} / {first}"
 
     @property
@@ -96,7 +93,7 @@ class Contrast:
         if self.factor == "algorithm":
             return counted(len(self.sides), "algorithm")
         first = COMMON if self.sides[0] == REFERENCE else self.sides[0]
-        more = f"{len(others)} {self.factor}s" if len(others) > 2 else " and ".join(others)
+        more = f"{len(others)} {self.factor}s" if len(others) > 2 else " and ".join(map(start_word, others))
         return f"{more} against {first}"
 
 
@@ -125,51 +122,32 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
         sides = tuple(dict.fromkeys(lines))
     rest = [name for name in CONFIGURATION if name not in (factor, STATE)]
     named = shown(cells, lines, described_operations(cells, rest), in_main_state(cells))
-    among = {name: getattr(cells, name)[0] for name in SYNCHRONIZATION} if factor != STARTS else {}
-    found = Contrast(factor, sides, "" if factor == STARTS else first, named, Ratios.of_tuples([]))
     place = places_of(named, rest)
-    if factor == STARTS:
-        judged = [one for one in against_start(experiment) if place(one.factors)]
-        rows = [
-            ratio_row(
-                one.synchronizer,
-                place(one.factors),
-                one.comparison.ratio,
-                min(one.comparison.launches),
-                READINGS.get(one.comparison.verdict, one.comparison.verdict),
-                one.comparison.reason,
-            )
-            for one in judged
-        ]
-        kept = tuple(
-            dataclasses.replace(one, cell=cell_name(where.panel, where.size))  # of one state, which needs no name
-            for one in judged
-            for where in [place(one.factors)]
-            if where and where.main
-        )
-        return dataclasses.replace(found, ratios=Ratios.of_tuples(rows), judged=kept)
     rows, tables = [], {}
-    for side in sides[1 : 1 + MOST_SIDES]:
+    for side in sides[1 : None if factor == STARTS else 1 + MOST_SIDES]:
         try:
-            table = comparison_of(experiment, where=({factor: sides[0]}, {factor: side}))  # judged as elsewhere
+            table = comparison_of(experiment, where=conditions_of(cells, factor, lines, (sides[0], side)))
         except UsageError:  # they share no cell
             continue
-        for name, value in among.items():
-            table = table.within(name, value)
+        table = table if factor == STARTS else table[table.verdicts.started_by == first]
         table = table[table.verdicts.verdict != UNMATCHED]
-        cells_of_table = [{str(name): value for name, value in row.items()} for row in table.frame().to_dict("records")]
-        kept_rows = [place(row) for row in cells_of_table]
-        for row, where in zip(cells_of_table, kept_rows, strict=True):
+        for row, where in enumerate(map(place, *table_factors(table, rest))):
             if where:
-                ratio, low, high = (float(str(row[name])) for name in ("ratio", "ratio_low", "ratio_high"))
-                launches = min(row["launches_a"], row["launches_b"])
-                rows.append(
-                    ratio_row(side, where, Interval(ratio, low, high, 0), launches, row["verdict"], row["reason"])
-                )
-        main = [where is not None and where.main for where in kept_rows]
-        if any(main):
-            tables[side] = table[np.array(main)]
-    return dataclasses.replace(found, ratios=Ratios.of_tuples(rows), tables=tables)
+                rows.append(ratio_row(side, where, table, row))
+        if len(table):
+            tables[side] = table
+    return Contrast(factor, sides, "" if factor == STARTS else first, named, Ratios.of_tuples(rows), tables)
+
+
+def conditions_of(
+    cells: Cells, factor: str, lines: Texts, pair: tuple[str, str]
+) -> tuple[Mapping[str, object], Mapping[str, object]]:
+    """The conditions that select two sides, as `comparison_of` has them."""
+    if factor != STARTS:
+        return {factor: pair[0]}, {factor: pair[1]}
+    rows = [int(np.flatnonzero(lines == side)[0]) for side in pair]
+    a, b = ({name: getattr(cells, name)[row] for name in SYNCHRONIZATION} for row in rows)
+    return a, b
 
 
 class Where(NamedTuple):
@@ -182,12 +160,20 @@ class Where(NamedTuple):
     main: bool
 
 
-def ratio_row(
-    line: str, where: Where | None, ratio: Interval, launches: object, verdict: object, reason: object
-) -> tuple[object, ...]:
+def ratio_row(side: str, where: Where, table: Compared, row: int) -> tuple[object, ...]:
     """A row of `Ratios`."""
-    where = where or Where("", "", 0, "", False)
-    return (line, *where, ratio.estimate, ratio.low, ratio.high, launches, verdict, reason)
+    cells = table.verdicts
+    launches = min(cells.launches_a[row], cells.launches_b[row])
+    launches = 0 if np.isnan(launches) else int(launches)
+    ratio = (cells.ratio[row], cells.ratio_low[row], cells.ratio_high[row])
+    return (side, *where, *ratio, launches, table.word(str(cells.verdict[row])), cells.reason[row])
+
+
+def table_factors(table: Compared, rest: Sequence[str]) -> tuple[list[tuple[object, ...]], list[bool]]:
+    """What identifies each cell of a table, and whether it has no arrival pattern."""
+    cells = table.verdicts
+    patterned = (cells.pattern != NO_PATTERN) if "pattern" in table.factors else np.zeros(len(cells), dtype=bool)
+    return cells.values("operation", "size", *rest, STATE), (~patterned).tolist()
 
 
 def cell_name(panel: object, size: object) -> str:
@@ -195,30 +181,21 @@ def cell_name(panel: object, size: object) -> str:
     return f"{panel}, {value_text('size', size)}" if size else str(panel)
 
 
-def places_of(cells: ShownCells, rest: Sequence[str]) -> Callable[[Mapping[str, object]], Where | None]:
-    """Returns a function that finds what the cell with given factors is called; None for cells that are not shown."""
-    names = ["operation", "size", *rest, STATE]
-    places = zip(cells.panel, cells.operation, cells.size, cells.state, cells.main, strict=True)
-    found = dict(zip(zip(*(getattr(cells, name) for name in names), strict=True), places, strict=True))
+def places_of(cells: ShownCells, rest: Sequence[str]) -> Callable[[tuple[object, ...], bool], Where | None]:
+    """A function that finds what a cell is called by its factors; None for cells that are not shown."""
+    names = zip(cells.panel, cells.operation, cells.size, cells.state, cells.main, strict=True)
+    found = dict(zip(cells.values("operation", "size", *rest, STATE), names, strict=True))
 
-    def place(factors: Mapping[str, object]) -> Where | None:
-        plain = factors.get("pattern", NO_PATTERN) == NO_PATTERN and not factors.get("computation", 0)
-        where = found.get(tuple(factors[name] for name in names)) if plain else None
-        return Where(*where) if where else None
+    def place(factors: tuple[object, ...], plain: bool) -> Where | None:
+        return Where(*found[factors]) if plain and factors in found else None
 
     return place
 
 
 def in_main_state(cells: Cells) -> Flags:
     """The cells of the main state of the machine, as the end of a run has it."""
-    main = main_states(cells.frame())
-    return np.array([pair in main for pair in zip(cells.ranks, cells.state, strict=True)], dtype=bool)
-
-
-def plain_cells(experiment: Experiment) -> Cells:
-    """The plain cells of an experiment."""
-    cells = experiment.cell_table
-    return cells[cells.plain]
+    main = main_states(cells)
+    return np.array([pair in main for pair in cells.values("ranks", STATE)], dtype=bool)
 
 
 def state_lines(cells: Cells) -> list[str]:

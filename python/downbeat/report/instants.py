@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.summaries import described, mean_interval, value_text
+from downbeat.comparison.summaries import described, described_cells, mean_interval, value_text
 from downbeat.data.clock_files import SynchronizerSkews
 from downbeat.data.exit_patterns import exit_pattern
 from downbeat.data.launch_file import open_samples
@@ -20,7 +20,7 @@ from downbeat.output.blocks import Picture
 from downbeat.report.drawing import PHASES, make_picture
 from downbeat.report.export import STAMPS
 from downbeat.report.panel import MOST_RANKS, Box, Panel, Timeline, lines_of, rank_step
-from downbeat.report.rows import by_operation, described_cells
+from downbeat.report.rows import by_operation
 from downbeat.report.style import FIXED, positions
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS

@@ -14,7 +14,9 @@ from downbeat.comparison.summaries import (
     PANELS,
     REFERENCE,
     described,
+    described_cells,
     mean_interval,
+    plain_cells,
     positive_interval,
 )
 from downbeat.data.cells import STATE, Cells
@@ -27,7 +29,6 @@ from downbeat.report.compared import (
     cell_name,
     contrast_of,
     in_main_state,
-    plain_cells,
     starts_of,
 )
 from downbeat.report.drawing import make_picture
@@ -37,7 +38,6 @@ from downbeat.report.rows import (
     Latencies,
     ShownCells,
     by_operation,
-    described_cells,
     late_cells,
     latencies,
     overlapping,

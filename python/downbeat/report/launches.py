@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from downbeat.comparison.summaries import CONFIGURATION, described, value_text
+from downbeat.comparison.summaries import CONFIGURATION, described, described_operations, value_text
 from downbeat.data.cells import Cells
 from downbeat.data.samples import read_samples
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import NO_MARKER, Band, Line, Panel
-from downbeat.report.rows import described_operations
 from downbeat.report.style import GRAY, positions
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.plan import LAUNCH_FACTORS

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
+from downbeat.comparison.compared import SYNCHRONIZATION
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     MOST_OPERATIONS,
-    SYNCHRONIZATION,
     described,
     positive_interval,
 )
@@ -18,20 +18,6 @@ from downbeat.data.cells import NO_PATTERN, Cells, Summaries
 from downbeat.statistics.location import Interval
 from downbeat.tables import Flags, Floats, Ints, Table, Texts, column, grouped
 from downbeat.text import MICROSECONDS
-
-
-def described_cells(cells: Table, factors: Sequence[str]) -> Texts:
-    """For each cell the values of the factors, columns of it, that vary."""
-    return described({name: getattr(cells, name) for name in factors})
-
-
-def described_operations(cells: Cells, factors: Sequence[str]) -> Texts:
-    """For each cell its operation, and the values of the factors that vary among cells of that."""
-    texts = np.array([""] * len(cells), dtype=object)
-    for operation, rows in grouped(cells.operation):
-        rest = described_cells(cells[rows], factors)
-        texts[rows] = [f"{operation}, {one}" if one else operation for one in rest]
-    return texts
 
 
 def by_operation(operations: Texts) -> Iterator[tuple[str, Flags]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from downbeat.comparison.questions import sizes
 from downbeat.comparison.settings import values_among
-from downbeat.comparison.summaries import describe_each, synchronization
+from downbeat.comparison.summaries import sizes_after
 from downbeat.data.cells import CHANGED
 from downbeat.data.launch_file import CUT_SHORT
 from downbeat.data.states import states_line
@@ -63,14 +62,15 @@ def failed_launches(experiment: Experiment) -> list[str]:
 
 def changing_states(experiment: Experiment) -> list[str]:
     """Warns where launches found the machine in several states."""
-    states = states_line(experiment.cells)
+    cells = experiment.cell_table
+    states = states_line(cells.state, cells.canary_path)
     advice = "numbers and verdicts are of one state each, named by that time; more launches fill both"
     return [f"{states}: {advice}."] if states else []
 
 
 def bad_cells(experiment: Experiment) -> list[str]:
     """Warns of cells that lack samples or computed something wrong."""
-    cells = experiment.cells
+    cells = experiment.cell_table
     reasons = {
         "wrong": "had wrong results, and are left out: the MPI library or the operation is in error",
         "failed": "have no valid sample, and are left out: synchronization failed in every attempt; "
@@ -84,10 +84,10 @@ def bad_cells(experiment: Experiment) -> list[str]:
     }
     warnings = []
     for status, reason in reasons.items():
-        found = cells[cells["status"] == status]
-        if len(found):
-            named = describe_each(found, "operation", ()) + sizes(found) + " after " + synchronization(found)
-            warnings.append(f"{counted(len(found), 'cell')} of launches {reason}: {listed(dict.fromkeys(named))}.")
+        bad = cells[cells.status == status]
+        if len(bad):
+            named = bad.operation + sizes_after(bad) + " after " + bad.started_by
+            warnings.append(f"{counted(len(bad), 'cell')} of launches {reason}: {listed(dict.fromkeys(named))}.")
     return warnings
 
 

@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.cell_summaries import summarize_cells
-from downbeat.data.cells import HIGH, PATH, STATE, Cells, countable
+from downbeat.data.cells import HIGH, PATH, Cells, Factors, countable
 from downbeat.data.launch_file import (
-    CELL_FACTORS,
     FIRST_METRICS,
     IMPLIED,
     context_of,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 # Everything that distinguishes cells. The number of a launch is not a factor: it is a repetition.
-FACTORS = (*LAUNCH_FACTORS, *CELL_FACTORS, STATE)
+FACTORS = tuple(each.name for each in Factors.columns())
 SHOWN_METRIC = "latency_avg_median"
 MOST_HTML_ROWS = 60  # of a table in a notebook
 

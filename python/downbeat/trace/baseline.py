@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from downbeat.comparison.summaries import plain_cells
+from downbeat.comparison.summaries import median_of, plain_cells
 from downbeat.data.collectives import REDUCTIONS
 from downbeat.run.experiment import open_experiment
 from downbeat.tables import Floats
@@ -18,7 +18,7 @@ from downbeat.tune.sweep import HARMONIZE
 
 ELEMENT = 4  # bytes, of what reductions of downbeat-bench reduce by default: their sizes are whole elements
 LARGEST = 2**31 - 1  # bytes of all ranks together, which a count can hold
-BASELINE_METRIC = "after_last_entry_median"
+BASELINE_METRIC = "after_last_entry"
 FACTOR = 2.0  # sizes that differ by more are other cells
 
 
@@ -40,12 +40,12 @@ def baselines(sites: Sites, path: Path) -> Floats:
     times = np.full(len(sites), np.nan)
     for at in range(len(sites)):
         same = cells[(cells.operation == sites.operation[at]) & (cells.ranks == sites.size[at])]
-        if sites.kind[at] in LATER or same.empty:
+        if sites.kind[at] in LATER or not len(same):
             continue
         size = 0 if np.isnan(sites.bytes[at]) else whole_elements(float(sites.bytes[at]))
-        apart = (np.log2(same["size"].clip(lower=1)) - np.log2(max(1, size))).abs()
+        apart = np.abs(np.log2(np.maximum(same.size, 1)) - np.log2(max(1, size)))
         if apart.min() <= np.log2(FACTOR):
-            times[at] = same[apart == apart.min()][BASELINE_METRIC].median()
+            times[at] = median_of(same[apart == apart.min()].metric(BASELINE_METRIC).median_s)
     return times
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 from downbeat.comparison.judging import judge_matches, typical
 from downbeat.comparison.matching import Match, Matcher, launches_text
 from downbeat.comparison.notes import notes_on_kinds
+from downbeat.comparison.sides import Launches
 from downbeat.data.cells import OK, WRONG
 from downbeat.output.facts import UncountedCells
 from downbeat.run.plan import Plan
@@ -77,8 +78,10 @@ class Decision:
 
 def match_algorithms(medians: LaunchMedians, a: str, b: str) -> Match:
     """Matches the launches of one cell that have a value by both algorithms."""
-    of_a, of_b = (medians.counted(name).frame().assign(counts=True) for name in (a, b))
-    return Matcher("value").launches({}, of_a, of_b, "algorithm")
+    of_a, of_b = (
+        Launches.of_frame(medians.counted(name).frame().assign(counts=True, session="")) for name in (a, b)
+    )
+    return Matcher().match({}, of_a, of_b, "algorithm")
 
 
 def judge_by_key(matches: Mapping[K, Match], margin: float, confidence: float) -> dict[K, TimedComparison]:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from downbeat.comparison.sides import uncertainty_of
 from downbeat.data.cells import NO_PATTERN, WRONG, Cells
 from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.errors import DownbeatError, UsageError
@@ -194,7 +193,7 @@ class LaunchMedians(Table):
             launch=cells.launch,
             status=cells.status,
             value=np.where(cells.counts, cells.metric(metric).median_s, np.nan),
-            uncertainty=np.asarray(uncertainty_of(cells.frame(), metric, "median"), dtype=float),
+            uncertainty=cells.uncertainty(metric),
         )
 
     def by_cell(self) -> dict[Cell, LaunchMedians]:

@@ -13,13 +13,14 @@ from downbeat.comparison.sides import names_of_history
 from downbeat.comparison.tables import place_of
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
-from downbeat.output.blocks import Block, Heading, Line, Numbers, Picture, Terms, View, anchor
+from downbeat.output.blocks import Block, Depth, Heading, Line, Numbers, Picture, Terms, View, anchor
 from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
 from downbeat.report.conditions import launches_section, machine_section, measured_section
 from downbeat.report.findings import answer_of, start_text
 from downbeat.report.glossary import GLOSSARY
 from downbeat.report.latency import draw_contrast, draw_starts, latency_pictures, ratio_pictures
-from downbeat.report.page import Fact, Page, PageSection
+from downbeat.report.nights import nights_pictures
+from downbeat.report.page import PageSection
 from downbeat.report.pictures import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.warnings import experiment_warnings
 from downbeat.run.directory import PLAN
@@ -28,6 +29,7 @@ from downbeat.run.libraries import short_version
 from downbeat.text import counted, listed
 from downbeat.tune.record import TuningRecord, open_record
 from downbeat.tune.tuning import PROBE, RECORD_FILE
+from downbeat.views import words as words  # the wordings of facts
 from downbeat.views.clocks import clock_view
 from downbeat.views.tuning import tuning_view
 
@@ -49,19 +51,34 @@ def make_report(paths: Sequence[Path]) -> View:
     Raises:
         UsageError: one of them is nothing of the kind, or of an experiment that has no report.
     """
-    sources = [source for path in paths for source in open_sources(path)]
+    sources = with_names(source for path in paths for source in open_sources(path))
     views = [(name, view_of(source, name)) for name, source in sources]
     end = (Heading("Terms"), Terms(GLOSSARY))
     if len(views) == 1:
         view = views[0][1]
         title = f"{view.title}{where_and_when(sources[0][1])}"
         return dataclasses.replace(view, title=title, blocks=(*unique_pictures(view.blocks), *end))
-    lead = [line for name, view in views for line in lead_of(name, view)]
-    differences = tuple(differences_between([source for _, source in sources if isinstance(source, Experiment)]))
+    experiments = {name: source for name, source in sources if isinstance(source, Experiment)}
+    shared = {f"{view.title}; {view.byline}" for _, view in views}
+    lead = [line for name, view in views for line in lead_of(name, view, alone=len(shared) > 1)]
+    lead = [*(Line(text, label="each") for text in shared if len(shared) == 1), *lead]
+    over_time = nights_pictures(experiments) if len(experiments) == len(sources) else []
+    nights = [Heading("Over time"), *over_time] if over_time else []
+    differences = tuple(differences_between([*experiments.values()]))
     differ = [Heading("How the experiments differ"), *(Line(text, "warning") for text in differences)]
     sections = [block for name, view in views for block in sections_of(name, view)]
-    blocks = (*lead, *(differ if differences else []), *unique_pictures(sections))
-    return View(listed(name for name, _ in views), (*blocks, *end))
+    blocks = (*lead, *nights, *(differ if differences else []), *unique_pictures(sections))
+    what = "experiment" if len(experiments) == len(views) else "source"
+    return View(f"{counted(len(views), what)}: {listed(name for name, _ in views)}", (*blocks, *end))
+
+
+def with_names(sources: Iterable[tuple[str, Source]]) -> list[tuple[str, Source]]:
+    """Sources with names of their own: experiments of one name by their directories."""
+    every = list(sources)
+    repeated = {name for name, count in Counter(name for name, _ in every).items() if count > 1}
+    experiments = names_of_history([source for _, source in every if isinstance(source, Experiment)])
+    names = {id(experiment): name for name, experiment in experiments.items()}
+    return [(names.get(id(source), name) if name in repeated else name, source) for name, source in every]
 
 
 def first_heading(view: View) -> int:
@@ -69,12 +86,12 @@ def first_heading(view: View) -> int:
     return next((i for i, block in enumerate(view.blocks) if isinstance(block, Heading)), len(view.blocks))
 
 
-def lead_of(name: str, view: View) -> Iterator[Line]:
-    """The sentences before the first heading of a view, with the name of its source."""
+def lead_of(name: str, view: View, alone: bool) -> Iterator[Line]:
+    """The sentences before the first heading of a view, with the name of its source; `alone`: with its title."""
     lines = [block for block in view.blocks[: first_heading(view)] if isinstance(block, Line)]
-    yield from (Line(f"{name}: {line.text}", line.role) for line in lines if line.role == "answer")
-    if view.byline:
+    if view.byline and alone:
         yield Line(f"{view.title}; {view.byline}", label=name)
+    yield from (Line(line.said, label=name) for line in lines if line.role == "answer")
     yield from (Line(line.said, label=f"{name}: {line.label}") for line in lines if line.label)
 
 
@@ -101,7 +118,7 @@ def view_of(source: Source, name: str) -> View:
     if isinstance(source, TuningRecord):
         return tuning_view(source)
     if isinstance(source, Experiment):
-        return experiment_page(source).view()
+        return experiment_page(source)
     return dataclasses.replace(clock_view(source), title=name)
 
 
@@ -162,7 +179,7 @@ def open_source(path: Path) -> Source:
     return open_launch(path)
 
 
-def experiment_page(experiment: Experiment) -> Page:
+def experiment_page(experiment: Experiment) -> View:
     """The page of an experiment: the news first, conditions last."""
     contrast = contrast_of(experiment)
     starts = contrast if contrast.factor == STARTS else starts_of(experiment)
@@ -171,22 +188,26 @@ def experiment_page(experiment: Experiment) -> Page:
     first = (*latency_pictures(contrast), *ratio_pictures(contrast))
     barrier = ratio_pictures(starts) if starts is not contrast else []
     rest = tuple(picture for draw in OF_EXPERIMENTS if draw not in FIRST for picture in draw(experiment))
-    number, states = counted(len(warnings), "warning"), state_lines(experiment.cell_table)
-    before = [*states[1:], *([f"{number}, below the pictures."] if warnings else [])]
-    lines = (Fact("before you rely on it", "; ".join(before)),) if before else ()
-    definitions = tuple((fact.about, fact.text) for fact in answer.found)
+    states = state_lines(experiment.cell_table)
+    before = [*states[1:], *([f"{counted(len(warnings), 'warning')}, below the pictures."] if warnings else [])]
     sections = (
-        PageSection("", pictures=first),
-        PageSection("Also found", definitions=definitions, pictures=tuple(barrier)),
         PageSection("Warnings", warnings=warnings),
         PageSection("More pictures", pictures=rest),
         measured_section(experiment),
         machine_section(experiment),
         launches_section(experiment),
     )
-    kept = tuple(one for one in sections if one != PageSection(one.title))
-    title = f"{listed(dict.fromkeys(experiment.cells['operation']))}: {contrast.said or 'latency'}"
-    return Page(title, (), kept, (*answer.news, *lines), byline(experiment, contrast, states[:1]), answer.numbers)
+    blocks: list[Block] = [Line(fact, "answer") for fact in answer.news]
+    blocks += [Numbers(answer.numbers)] if answer.numbers else []
+    blocks += [Line("; ".join(before), label="before you rely on it")] if before else []
+    blocks += first
+    if answer.found or barrier:
+        blocks.append(Heading("Also found"))
+        blocks += [Line(fact, label=about, depth=Depth.PAGE) for about, fact in answer.found]
+        blocks += barrier
+    blocks += [block for section in sections if section != PageSection(section.title) for block in section.blocks()]
+    title = f"{listed(dict.fromkeys(experiment.cell_table.operation))}: {contrast.said or 'latency'}"
+    return View(title, tuple(blocks), byline(experiment, contrast, states[:1]))
 
 
 def byline(experiment: Experiment, contrast: Contrast, state: Sequence[str]) -> str:

@@ -1,0 +1,74 @@
+"""Cells over time: the latency of each cell in experiments of the same kind, such as those of a nightly gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from downbeat.comparison.sides import in_order_of_time
+from downbeat.comparison.states import main_states
+from downbeat.comparison.summaries import METRIC, REFERENCE, plain_cells, row_names, summaries_of
+from downbeat.output.blocks import Picture
+from downbeat.report.drawing import make_picture
+from downbeat.report.panel import Line, Panel
+from downbeat.run.experiment import FACTORS, Experiment
+from downbeat.tables import Floats, Ints, Table, Texts, column
+from downbeat.text import MICROSECONDS, bytes_text
+
+FEWEST_NIGHTS = 3
+MOST_LINES = 6  # sizes of a panel; more hide each other
+NIGHTS_CAPTION = (
+    "Latency of the typical launch {}, us, with its 95 % interval; experiments in the order in which they were "
+    "measured. Lines are sizes, in bytes."
+)
+
+
+class NightCells(Table):
+    """A cell in each experiment."""
+
+    experiment: Texts = column("name of the experiment")
+    night: Ints = column("its number in the order of time, from 1")
+    cell: Texts = column("operation and what else varies, without size")
+    size_bytes: Ints = column("message size", "B")
+    median_us: Floats = column("typical launch's median", "us")
+    low_us: Floats = column("lower end of its interval", "us")
+    high_us: Floats = column("upper end of its interval", "us")
+
+
+def nights_pictures(experiments: Mapping[str, Experiment]) -> list[Picture]:
+    """Draws cells over experiments, in the order of time, where three or more have cells in common."""
+    rows: list[tuple[object, ...]] = []
+    names = {id(experiment): name for name, experiment in experiments.items()}
+    every = in_order_of_time(list(experiments.values()))
+    common = all(
+        len(plain_cells(each)) and (plain_cells(each).synchronizer == REFERENCE).any() for each in experiments.values()
+    )
+    for night, experiment in enumerate(every, 1):
+        assert isinstance(experiment, Experiment)
+        cells = plain_cells(experiment)
+        start = REFERENCE if common else str(cells.synchronizer[0]) if len(cells) else ""
+        main = main_states(cells)
+        kept = np.array([pair in main for pair in cells.values("ranks", "state")], dtype=bool)
+        cells = cells[kept & (cells.synchronizer == start)]
+        table = summaries_of(cells, [name for name in FACTORS if name != "state"], METRIC)
+        values = zip(row_names(table), table.size, table.median, table.low, table.high, strict=True)
+        rows += [
+            (names[id(experiment)], night, cell, int(size), *(float(each) * MICROSECONDS for each in times))
+            for cell, size, *times in values
+        ]
+    numbers = NightCells.of_tuples(rows)
+    panels = []
+    for cell, of_cell in numbers.groups(numbers.cell):
+        sizes = sorted(set(of_cell.size_bytes.tolist()))
+        chosen = [sizes[round(i)] for i in np.linspace(0, len(sizes) - 1, min(MOST_LINES, len(sizes)))]
+        lines = [
+            Line(bytes_text(size), group.night, group.median_us, group.low_us, group.high_us, place)
+            for place, size in enumerate(chosen)
+            for group in [of_cell[of_cell.size_bytes == size]]
+            if len(group) >= FEWEST_NIGHTS
+        ]
+        if lines:
+            panels.append(Panel(lines, "experiment", "latency [us]", str(cell), "whole", "log"))
+    caption = NIGHTS_CAPTION.format("from a common start" if common else "after the first synchronizer")
+    return [make_picture("nights", "Latency over time", caption, panels, numbers.frame())] if panels else []

@@ -1,0 +1,328 @@
+"""The view of an experiment: the end of `downbeat run`, which is its first depth.
+
+The first answer and its uncertainty; all numbers are one command away. They are the medians that downbeat-bench stored,
+so that no samples have to be read.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import textwrap
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from downbeat.comparison.compare import comparison_of
+from downbeat.comparison.compared import Compared
+from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
+from downbeat.comparison.facts import (
+    NextStep,
+    TooFewLaunches,
+    by_row,
+    conclusion,
+    operation_verdicts,
+    other_cells,
+    step_of,
+    within_states,
+)
+from downbeat.comparison.states import main_states, shown_rows
+from downbeat.comparison.summaries import METRIC, CellSummaries, row_names, summaries_of
+from downbeat.comparison.tables import place_of
+from downbeat.data.cells import CHANGED, STATE, Cells
+from downbeat.data.states import LINE, MESSAGE, state_text
+from downbeat.errors import UsageError
+from downbeat.output.blocks import Block, Command, Line, Table, View
+from downbeat.output.facts import Fact
+from downbeat.output.fields import Field
+from downbeat.output.terminal import WIDTH, layout
+from downbeat.run.estimates import LATENCY, Estimates
+from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment, span_of
+from downbeat.run.libraries import short_version
+from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
+from downbeat.statistics.kinds import is_kind_line
+from downbeat.statistics.location import FEWEST_SHOWN
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.tables import grouped
+from downbeat.text import MICROSECONDS, PERCENT, bytes_text, duration_word, evenly, printable
+from downbeat.views import words
+from downbeat.views.facts import Described, LeftOut, Resemble, RunSummary
+
+MOST_SIZES = 6  # fit in 80 columns
+MOST_ROWS = 24  # of latencies: operations, times what else varies
+MOST_WARNINGS = 5  # lines
+LONGEST_NAME = 44  # of a row
+# Times over which the last line spreads launches, s: the first that is so much longer than they took in a row.
+SPREAD_OVER, LONGER = (1800.0, 7200.0, 6 * 3600.0, 24 * 3600.0, 7 * 24 * 3600.0), 5
+REPLACED = ("-o", "--output", "--over", "--interval")  # options of a run
+
+Sides = tuple[str, str, str]  # a factor, and its values A and B
+States = frozenset[tuple[int, str]]  # of the machine, each for a number of ranks
+
+
+@dataclass(frozen=True)
+class Medians(Experiment):
+    """An experiment known by the medians of its cells, without samples."""
+
+    medians: Cells
+
+    @cached_property
+    def cell_table(self) -> Cells:
+        """As `Estimates.frame`."""
+        return self.medians
+
+
+def closing(
+    plan: Plan,
+    directory: Path,
+    estimates: Estimates,
+    every_state: bool = False,
+    given: tuple[Sequence[str], Sequence[str]] = ((), ()),
+) -> View:
+    """The view with which a run ends; without blocks if nothing was measured.
+
+    Args:
+        plan: of the run.
+        directory: of the run.
+        estimates: of its launches.
+        every_state: whether to show verdicts of all states of the machine.
+        given: words of its command, before and after `--`.
+    """
+    frame = estimates.frame(plan)
+    if not len(frame):
+        return View(plan.name, ())
+    opened, cells = open_experiment(directory), Cells.of(frame)
+    experiment = Medians(opened.path, opened.name, opened.launches, opened.plan, opened.failures, cells)
+    sides = contrast(plan, cells)
+    compared = None
+    if sides:
+        factor, a, b = sides
+        try:
+            compared = comparison_of(experiment, where=({factor: a}, {factor: b}))
+        except UsageError:  # nothing has both, for example because all launches of one variant failed
+            compared = None
+    main = main_states(cells)
+    blocks = [
+        Line(summary_of(experiment, estimates.states())),
+        *latency_table(cells, sides, main),
+        *(verdict_lines(compared, every_state) if compared else []),
+        *warning_lines(cells, compared),
+        *next_steps(plan, directory, sides if compared else None, compared, given),
+        *spread_lines(experiment, directory, given),
+    ]
+    return View(plan.name, tuple(blocks))
+
+
+def contrast(plan: Plan, cells: Cells) -> Sides | None:
+    """The factor that the run was made to compare, with its values A and B; None where there is no such pair.
+
+    What launches differ in, if it has two values; else mpi_barrier against the common start; else two synchronizers.
+    """
+    for factor, values in (("variant", plan.variants), ("library", plan.libraries), ("environment", plan.environments)):
+        if len(values) == 2:
+            return factor, values[0].name, values[1].name
+    names = list(dict.fromkeys(cells.synchronizer.tolist()))
+    if {COMMON_START, BARRIER} <= set(names):
+        return SYNCHRONIZER, COMMON_START, BARRIER
+    if len(names) != 2:
+        return None
+    a, b = names if names[0] != BARRIER else names[::-1]
+    return SYNCHRONIZER, a, b
+
+
+def of_all_configurations(cells: Cells, states: States) -> Cells:
+    """The rows of these states; of a configuration without any, those of its most frequent state."""
+    kept = np.zeros(len(cells), dtype=bool)
+    in_states = np.array([each in states for each in cells.values("ranks", STATE)], dtype=bool)
+    for _, rows in grouped(*(getattr(cells, name) for name in LAUNCH_FACTORS)):
+        if in_states[rows].any():
+            kept[rows] = in_states[rows]
+        else:
+            counts = Counter(cells.state[rows].tolist())
+            kept[rows] = cells.state[rows] == min(counts, key=lambda state: (-counts[state], state))
+    return cells[kept]
+
+
+def summary_of(experiment: Medians, states: Mapping[LaunchKey, str]) -> RunSummary:
+    """The fact, of an experiment and the state of each launch."""
+    contexts = [launch.context for launch in experiment.launches]
+    where, hosts = place_of(contexts[0])
+    every = sorted({launch.ranks for launch in experiment.launches})
+    counts = {ranks: Counter(state for key, state in states.items() if key.ranks == ranks) for ranks in every}
+    return RunSummary(
+        tuple(every),
+        hosts if where == "simulated" else "",
+        tuple(dict.fromkeys(short_version(str(each["mpi_library"])) for each in contexts)),
+        len(states),
+        len({launch.configuration for launch in experiment.launches}),
+        span_of(contexts),
+        tuple(
+            (ranks, state, count)
+            for ranks, of_ranks in counts.items()
+            if len(of_ranks) > 1
+            for state, count in of_ranks.most_common()
+        ),
+        LINE if (experiment.medians.canary_path == LINE).all() else MESSAGE,
+    )
+
+
+def latency_table(cells: Cells, sides: Sides | None, main: States) -> list[Block]:
+    """The latencies from a common start, by operation and a few sizes."""
+    names = list(dict.fromkeys(cells.synchronizer.tolist()))
+    start = COMMON_START if COMMON_START in names else sides[1] if sides and sides[0] == SYNCHRONIZER else names[0]
+    rows = of_all_configurations(cells[cells.synchronizer == start], main)
+    factors = [name for name in FACTORS if name != SYNCHRONIZER]
+    table = summaries_of(rows, factors, LATENCY)
+    table = table[~np.isnan(table.median)]
+    labels = [
+        short_name(name if (ranks, state) in main else f"{name}, {state_text(state)}")
+        for name, ranks, state in zip(row_names(table, factors), table.ranks, table.state, strict=True)
+    ]
+    texts = {(name, int(table.size[i])): latency_text(table, i) for i, name in enumerate(labels)}
+    states = {str(state) for _, state in main}
+    in_state = f", state {state_text(min(states))}" if len(states) == 1 and min(states) else ""
+    interval = "; +-: half the 95 % interval" if (table.launches >= FEWEST_SHOWN).any() else ""
+    title = f"latency {words.start_text(start)}{in_state} [us]{interval}"
+    block = size_table(title, texts, list(dict.fromkeys(labels)))
+    return [block] if block else []
+
+
+def size_table(title: str, texts: Mapping[tuple[str, int], str], rows: Sequence[str]) -> Table | None:
+    """Rows of latencies at as many sizes as fit, evenly spread; one without a size is in the first column."""
+    sizes = sorted({size for _, size in texts if size})
+    table = None
+    for count in range(min(MOST_SIZES, max(len(sizes), 1)), 0, -1):
+        chosen = evenly(sizes, count) if sizes else [0]
+        frame = pd.DataFrame({"bytes": rows})
+        for i, size in enumerate(chosen):
+            frame[str(size)] = [texts.get((row, size), texts.get((row, 0), "") if not i else "") for row in rows]
+        fields = {"bytes": Field("bytes" if sizes else "")}
+        fields |= {str(size): Field(bytes_text(size) if size else "", "number") for size in chosen}
+        table = Table(title, frame, fields, more="downbeat show", most=MOST_ROWS)
+        if max(map(len, layout(table)[0]), default=0) <= WIDTH:
+            break
+    return table
+
+
+def short_name(name: str) -> str:
+    return textwrap.shorten(printable(name), LONGEST_NAME, placeholder="...")
+
+
+def latency_text(cells: CellSummaries, row: int) -> str:
+    """A latency in us with three digits, and half of its interval in percent."""
+    median, low, high = float(cells.median[row]), float(cells.low[row]), float(cells.high[row])
+    value = median * MICROSECONDS
+    text = f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}" if value >= 0.01 else f"{value:.3g}"
+    if cells.launches[row] < FEWEST_SHOWN or math.isnan(low):
+        return text
+    half = PERCENT * (high - low) / (2 * median)
+    return f"{text} +-{f'{half:.0f}' if half >= 0.95 else f'{half:.1f}'}%"
+
+
+def verdict_lines(compared: Compared, every_state: bool) -> list[Block]:
+    """The verdicts in a sentence, then by operation and ranges of sizes."""
+    shown, hidden = shown_rows(compared, every_state)
+    facts: list[Fact] = [*conclusion(compared), *within_states(compared)]
+    verdicts = [operation_verdicts(rows, name) for name, rows in by_row(compared.answer)]
+    return [
+        *(Line(fact, "answer") for fact in facts),
+        *(Line(fact, label=short_name(fact.operation), brief=len(verdicts) > BRIEF) for fact in verdicts),
+        *(Line(fact) for fact in (*other_cells(shown), *hidden)),
+    ]
+
+
+BRIEF = 4  # operations; of more a line has no reasons of open sizes
+
+
+def warning_lines(cells: Cells, compared: Compared | None) -> list[Block]:
+    """Reasons to doubt numbers, each with what to do."""
+    facts: list[Fact] = []
+    for status, rows in sorted(cells[~cells.counts].groups(cells.status[~cells.counts]), key=lambda pair: str(pair[0])):
+        if status == CHANGED and 10 * len(rows) <= len(cells):
+            continue
+        names = dict.fromkeys(
+            f"{name} {bytes_text(size)}" if size else name for name, size in rows.values("operation", "size")
+        )
+        facts.append(LeftOut(status, tuple(names), len(set(rows.launch.tolist()))))
+    kinds = launch_lines(cells.frame(), f"{METRIC}_median") if compared is None else compared.notes
+    facts += [Resemble(line) for line in kinds if is_kind_line(line)]
+    return [Line(fact, "warning") for fact in facts[:MOST_WARNINGS]]
+
+
+def next_steps(
+    plan: Plan,
+    directory: Path,
+    sides: Sides | None,
+    compared: Compared | None,
+    given: tuple[Sequence[str], Sequence[str]] = ((), ()),
+) -> list[Block]:
+    """What to do next, and commands."""
+    step: list[Fact] = []
+    if plan.launches < FEWEST_LAUNCHES:
+        step = [TooFewLaunches(FEWEST_LAUNCHES)]
+    elif compared is not None and len(compared.answer) and (compared.answer.fewest < FEWEST_LAUNCHES).all():
+        step = [TooFewLaunches(2 * plan.launches, in_one_state=True)]
+    elif compared is not None:
+        step = [*step_of(compared)]
+    where = shlex.quote(str(directory))
+    commands = [f"downbeat show {where}", f"downbeat report {where}"]
+    if sides:
+        factor, a, b = sides
+        conditions = [] if factor == "variant" else [shlex.quote(f"{factor}={value}") for value in (a, b)]
+        commands.insert(0, " ".join(["downbeat compare", where, *conditions]))
+    launches = next((each.wanted for each in step if isinstance(each, NextStep) and each.wanted > plan.launches), 0)
+    if launches and given[0]:
+        commands.insert(0, run_command(given, ("--launches",), ["--launches", str(launches)]))
+    return [*(Line(fact, label="next") for fact in step), Command(tuple(commands), "" if step else "next")]
+
+
+def run_command(given: tuple[Sequence[str], Sequence[str]], without: Collection[str], options: Sequence[str]) -> str:
+    """The command of a run, `given` as in `closing`, with some options replaced."""
+    return shlex.join(
+        ["downbeat", "run", *without_options(given[0], without), *options, *(["--", *given[1]] if given[1] else [])]
+    )
+
+
+def spread_lines(experiment: Experiment, directory: Path, given: tuple[Sequence[str], Sequence[str]]) -> list[Block]:
+    """The time that launches in a row describe, and the command that spreads them over a longer one.
+
+    None where they were spread: for more than half of the time, none was running. `given`: the words of `closing`.
+    """
+    simulated = experiment.plan is not None and any(one.simulate for one in experiment.plan.libraries)
+    if simulated or not given[0] or len(experiment.launches) < 2:
+        return []
+    try:
+        busy = sum(
+            (datetime.fromisoformat(str(one.record["ended"])) - datetime.fromisoformat(str(one.record["started"])))
+            / timedelta(seconds=1)
+            for one in experiment.launches
+        )
+    except (KeyError, ValueError):
+        return []
+    span, count = span_of(one.context for one in experiment.launches), len(experiment.launches)
+    if not 2 * busy * (count - 1) / count > span:  # which ends at the start of the last launch
+        return []
+    time = duration_word(next((one for one in SPREAD_OVER if one >= LONGER * span), SPREAD_OVER[-1]))
+    target = next(
+        path for path in (f"{directory}-{time}{again}" for again in ("", *range(2, 1000))) if not Path(path).exists()
+    )
+    command = run_command(given, REPLACED, ["--over", time, "-o", target])
+    return [Line(Described(count, span)), Command((command,))]
+
+
+def without_options(words: Sequence[str], names: Collection[str]) -> list[str]:
+    """The words of a command without some options, `-o DIR`, `-oDIR`, `--output DIR` or `--output=DIR`."""
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in names:
+            next(rest, None)
+        elif not any(word.startswith(f"{name}=" if name.startswith("--") else name) for name in names):
+            kept.append(word)
+    return kept
