@@ -36,11 +36,11 @@ struct Spec {
     std::map<std::string, std::string> words; // the values as they are written
 
     double at(const std::string &key) const {
-        const auto found = values.find(key);
-        if (found == values.end()) {
+        const auto value = values.find(key);
+        if (value == values.end()) {
             throw std::invalid_argument(std::string(variable) + " '" + text + "' has no " + key);
         }
-        return found->second;
+        return value->second;
     }
     unsigned count(const std::string &key) const { return static_cast<unsigned>(std::lround(at(key))); }
 };

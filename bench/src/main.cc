@@ -23,9 +23,9 @@ std::string command_line(int argc, char **argv) { return fmt::format("{}", fmt::
 /// Arguments are written to files and tables.
 void check_words(int argc, char **argv) {
     for (int i = 1; i < argc; ++i) {
-        if (const std::optional<std::size_t> place = find_unprintable(argv[i])) {
+        if (const std::optional<std::size_t> position = find_unprintable(argv[i])) {
             throw Error::usage(fmt::format("'{}' is not text at byte {}; use UTF-8 without control characters",
-                                           printable(argv[i]), *place + 1));
+                                           printable(argv[i]), *position + 1));
         }
     }
 }

@@ -35,9 +35,9 @@ void work_until(long time, const std::function<void()> &) {
 std::string platform_model() {
     const simgrid::s4u::Engine &engine = *simgrid::s4u::Engine::get_instance();
     const simgrid::s4u::NetZone &zone = *engine.get_netzone_root();
-    const char *own = zone.get_property("simulated"); // of bench/smpi/platform.cc
-    return own != nullptr ? own
-                          : fmt::format("SimGrid platform {}, {} hosts", zone.get_name(), engine.get_host_count());
+    const char *text = zone.get_property("simulated"); // of bench/smpi/platform.cc
+    return text != nullptr ? text
+                           : fmt::format("SimGrid platform {}, {} hosts", zone.get_name(), engine.get_host_count());
 }
 
 } // namespace bench

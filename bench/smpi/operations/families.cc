@@ -33,7 +33,7 @@ struct SimulatedCollective {
 
 /// Open MPI's, by its names, and what MVAPICH2 would select.
 const std::vector<SimulatedCollective> &simulated_collectives() {
-    static const std::vector<SimulatedCollective> all = {
+    static const std::vector<SimulatedCollective> entries = {
         {"allreduce",
          colls::set_allreduce,
          "ompi",
@@ -66,17 +66,17 @@ const std::vector<SimulatedCollective> &simulated_collectives() {
           {"in_order_binary", "ompi_in_order_binary"},
           {"mvapich2", "mvapich2"}}},
     };
-    return all;
+    return entries;
 }
 
 /// Waits until all ranks are here. They are in one process, so one object serves all, and it takes no simulated time.
 void meet(int ranks) {
-    static std::map<int, sg_bar_t> places;
-    sg_bar_t &place = places[ranks];
-    if (place == nullptr) {
-        place = sg_barrier_init(static_cast<unsigned>(ranks));
+    static std::map<int, sg_bar_t> barriers;
+    sg_bar_t &here = barriers[ranks];
+    if (here == nullptr) {
+        here = sg_barrier_init(static_cast<unsigned>(ranks));
     }
-    sg_barrier_wait(place);
+    sg_barrier_wait(here);
 }
 
 /// The ranks share the choice, so it changes when all have made their calls under the old one.
@@ -105,9 +105,9 @@ private:
 class SimGrid : public AlgorithmFamily {
 public:
     SimGrid() {
-        for (const SimulatedCollective &one : simulated_collectives()) {
-            SelectableCollective collective{one.name, fmt::format("smpi/{}", one.name), {}};
-            for (const Simulated &algorithm : one.algorithms) {
+        for (const SimulatedCollective &entry : simulated_collectives()) {
+            SelectableCollective collective{entry.name, fmt::format("smpi/{}", entry.name), {}};
+            for (const Simulated &algorithm : entry.algorithms) {
                 const int number = static_cast<int>(collective.algorithms.size());
                 collective.algorithms.push_back({algorithm.name, number});
             }
@@ -120,21 +120,21 @@ public:
 
     std::unique_ptr<AlgorithmInForce> choose(const Communicator &comm, const SelectableCollective &collective,
                                              const Algorithm &algorithm) const override {
-        const auto &all = simulated_collectives();
-        const auto found =
-            std::ranges::find_if(all, [&](const SimulatedCollective &one) { return one.name == collective.name; });
-        return std::make_unique<SharedChoice>(comm, *found,
-                                              found->algorithms.at(static_cast<std::size_t>(algorithm.number)));
+        const auto &entries = simulated_collectives();
+        const auto entry = std::ranges::find_if(
+            entries, [&](const SimulatedCollective &candidate) { return candidate.name == collective.name; });
+        return std::make_unique<SharedChoice>(comm, *entry,
+                                              entry->algorithms.at(static_cast<std::size_t>(algorithm.number)));
     }
 };
 
 } // namespace
 
 const std::vector<AlgorithmFamilyInfo> &all_algorithm_families() {
-    static const std::vector<AlgorithmFamilyInfo> all = {
+    static const std::vector<AlgorithmFamilyInfo> entries = {
         {[](const AlgorithmRequests &) {},
          []() -> std::unique_ptr<AlgorithmFamily> { return std::make_unique<SimGrid>(); }}};
-    return all;
+    return entries;
 }
 
 // SMPI counts no messages.

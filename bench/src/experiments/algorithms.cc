@@ -89,15 +89,15 @@ constexpr std::uint64_t largest_size = std::uint64_t{1} << 30U; // bytes
 /// The first refusal of any rank, on all ranks; "" if none refused. Collective. A rank that continues alone when others
 /// refuse would wait for them forever; libraries refuse on the basis of facts that all ranks know.
 std::string refusal_of(const Communicator &comm, const std::function<void()> &work) {
-    std::string own;
+    std::string local;
     try {
         work();
     } catch (const Error &error) {
-        own = error.what();
+        local = error.what();
     }
     std::string text;
-    for (const std::string &one : comm.gather(own)) {
-        text = text.empty() ? one : text;
+    for (const std::string &reason : comm.gather(local)) {
+        text = text.empty() ? reason : text;
     }
     // Rank 0 writes what was found; the others need to know that there is something.
     const long refused = comm.on_root([&] { return text.empty() ? 0 : 1; });
@@ -107,9 +107,10 @@ std::string refusal_of(const Communicator &comm, const std::function<void()> &wo
 /// The rows of all ranks, in order, at rank 0.
 std::vector<std::int64_t> gather_rows(const Communicator &comm, const std::vector<std::int64_t> &row) {
     const int length = static_cast<int>(row.size());
-    std::vector<std::int64_t> all(comm.is_root() ? row.size() * static_cast<std::size_t>(comm.size()) : 0);
-    check(MPI_Gather(row.data(), length, MPI_INT64_T, all.data(), length, MPI_INT64_T, 0, comm.handle()), "MPI_Gather");
-    return all;
+    std::vector<std::int64_t> gathered(comm.is_root() ? row.size() * static_cast<std::size_t>(comm.size()) : 0);
+    check(MPI_Gather(row.data(), length, MPI_INT64_T, gathered.data(), length, MPI_INT64_T, 0, comm.handle()),
+          "MPI_Gather");
+    return gathered;
 }
 
 std::vector<std::int64_t> difference(const std::vector<std::int64_t> &after, const std::vector<std::int64_t> &before) {
@@ -212,14 +213,14 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Algor
                const AlgorithmsOptions &options, const CommonOptions &common) {
     Session session(comm, common, command);
     std::optional<Trials> attempts(std::in_place, comm, family, options);
-    std::vector<AlgorithmTrial> all;
+    std::vector<AlgorithmTrial> all_trials;
     std::vector<std::string> fixed; // in this launch
     for (const std::string &operation : options.operations) {
         const SelectableCollective &collective = *find_collective(family, operation);
         std::vector<AlgorithmTrial> trials = {attempts->attempt(collective, nullptr)};
         if (!family.switchable(collective)) {
             judge_trials(trials, static_cast<std::size_t>(comm.size()));
-            all.push_back(trials.front());
+            all_trials.push_back(trials.front());
             fixed.push_back(collective.name);
             continue;
         }
@@ -227,11 +228,11 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Algor
             trials.push_back(attempts->attempt(collective, &algorithm));
         }
         judge_trials(trials, static_cast<std::size_t>(comm.size()));
-        all.insert(all.end(), trials.begin(), trials.end());
+        all_trials.insert(all_trials.end(), trials.begin(), trials.end());
     }
     attempts.reset(); // stops counting messages
     return session.finish([&]() -> Findings {
-        return {algorithms_dataset(session.context(), options, all), "", find_warnings(all, fixed)};
+        return {algorithms_dataset(session.context(), options, all_trials), "", find_warnings(all_trials, fixed)};
     });
 }
 

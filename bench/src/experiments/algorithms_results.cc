@@ -35,7 +35,7 @@ std::string to_string(AlgorithmVerdict verdict) {
 }
 
 void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks) {
-    const auto own =
+    const auto usual =
         std::ranges::find_if(trials, [](const AlgorithmTrial &trial) { return trial.algorithm == default_algorithm; });
     long chosen = 0;
     long different = 0;
@@ -49,16 +49,16 @@ void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks) {
                 trial.same_as.push_back(other.algorithm);
             }
         }
-        chosen += &trial != &*own ? 1 : 0;
-        if (!same_traces(trial, *own)) {
+        chosen += &trial != &*usual ? 1 : 0;
+        if (!same_traces(trial, *usual)) {
             ++different;
             trial.verdict = AlgorithmVerdict::in_force;
         }
     }
-    own->verdict = AlgorithmVerdict::in_force; // nothing was asked of the library
-    if (different == 0 && chosen > 1 && ranks >= fewest_ranks && !own->messages.empty()) {
+    usual->verdict = AlgorithmVerdict::in_force; // nothing was asked of the library
+    if (different == 0 && chosen > 1 && ranks >= fewest_ranks && !usual->messages.empty()) {
         for (AlgorithmTrial &trial : trials) {
-            if (&trial != &*own && trial.refusal.empty()) {
+            if (&trial != &*usual && trial.refusal.empty()) {
                 trial.verdict = AlgorithmVerdict::ignored;
             }
         }

@@ -76,31 +76,32 @@ int SchemeClock::domains() const { return stats_of(comm_).clock_domains; }
 
 ClockEdges SchemeClock::edges(const Communicator &comm) const {
     constexpr std::size_t most = 32; // of one rank
-    std::array<Downbeat_edge, most> own{};
+    std::array<Downbeat_edge, most> local{};
     int count = 0;
     double scatter = 0.0;
-    check(Downbeat_get_edges(comm_, static_cast<int>(own.size()), own.data(), &count, &scatter), "Downbeat_get_edges");
+    check(Downbeat_get_edges(comm_, static_cast<int>(local.size()), local.data(), &count, &scatter),
+          "Downbeat_get_edges");
     std::vector<double> words = {static_cast<double>(count), scatter};
-    for (const Downbeat_edge &edge : own) {
+    for (const Downbeat_edge &edge : local) {
         words.push_back(edge.partner);
         words.push_back(edge.residual);
     }
-    const std::vector<double> all = gather_quietly(comm, words);
-    ClockEdges found;
+    const std::vector<double> gathered = gather_quietly(comm, words);
+    ClockEdges collected;
     std::vector<double> scatters;
-    for (std::size_t rank = 0; (rank + 1) * words.size() <= all.size(); ++rank) {
-        const double *theirs = &all[rank * words.size()];
-        for (std::size_t i = 0; i < std::min(most, static_cast<std::size_t>(theirs[0])); ++i) {
-            found.edges.push_back({static_cast<int>(rank), static_cast<int>(theirs[2 + 2 * i]), theirs[3 + 2 * i]});
+    for (std::size_t rank = 0; (rank + 1) * words.size() <= gathered.size(); ++rank) {
+        const double *values = &gathered[rank * words.size()];
+        for (std::size_t i = 0; i < std::min(most, static_cast<std::size_t>(values[0])); ++i) {
+            collected.edges.push_back({static_cast<int>(rank), static_cast<int>(values[2 + 2 * i]), values[3 + 2 * i]});
         }
-        if (theirs[0] > 0.0) {
-            scatters.push_back(theirs[1]);
+        if (values[0] > 0.0) {
+            scatters.push_back(values[1]);
         }
     }
     if (!scatters.empty()) {
-        found.scatter = summarize(scatters).median;
+        collected.scatter = summarize(scatters).median;
     }
-    return found;
+    return collected;
 }
 
 bool SchemeClock::knows_truth() const {
@@ -216,14 +217,14 @@ void ClockMeasurement::synchronize(std::size_t scheme, long repetition, std::siz
         }
     }
 
-    const std::vector<double> all = gather_quietly(comm_, {duration, clock.messages() - messages});
+    const std::vector<double> gathered = gather_quietly(comm_, {duration, clock.messages() - messages});
     ClockRun &run = run_of(scheme, repetition);
     run.position = static_cast<long>(position);
     const double lasted = steady_time() - begin;
     longest_[scheme] = repetition == first ? lasted : std::max(longest_[scheme], lasted);
-    for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
-        run.duration = std::max(run.duration, all[i]);
-        run.messages = std::max(run.messages, all[i + 1]);
+    for (std::size_t i = 0; i + 1 < gathered.size(); i += 2) {
+        run.duration = std::max(run.duration, gathered[i]);
+        run.messages = std::max(run.messages, gathered[i + 1]);
     }
 }
 
@@ -242,18 +243,18 @@ void ClockMeasurement::look(std::size_t scheme, long repetition, std::size_t wai
     const double error = results_.truth ? clock.true_error() : unknown;
     const ClockError reported = clock.error();
     take_turns(comm_, pairs_, [&](std::size_t, const Pair &pair) {
-        const Downbeat_offset found = measure_smallest_offset(
+        const Downbeat_offset measured = measure_smallest_offset(
             clock.handle(), pair, DOWNBEAT_GLOBAL, options.estimator.c_str(), static_cast<int>(options.rounds));
         const auto rank = static_cast<std::size_t>(pair.answerer);
-        event.offset[rank] = found.offset;
-        event.offset_bound[rank] = found.bound;
+        event.offset[rank] = measured.offset;
+        event.offset_bound[rank] = measured.bound;
         event.measured_at[rank] = steady_time() - synced_at_[scheme];
     });
-    const std::vector<double> all = gather_quietly(comm_, {error, reported.bound, reported.expected});
-    for (std::size_t i = 0; i + 2 < all.size(); i += 3) {
-        event.true_error.push_back(all[i]);
-        event.error_bound.push_back(all[i + 1]);
-        event.expected_error.push_back(all[i + 2]);
+    const std::vector<double> gathered = gather_quietly(comm_, {error, reported.bound, reported.expected});
+    for (std::size_t i = 0; i + 2 < gathered.size(); i += 3) {
+        event.true_error.push_back(gathered[i]);
+        event.error_bound.push_back(gathered[i + 1]);
+        event.expected_error.push_back(gathered[i + 2]);
     }
     run_of(scheme, repetition).events[wait] = event;
     if (comm_.is_root()) {

@@ -14,11 +14,11 @@ namespace {
 constexpr auto us = ColumnKind::microseconds;
 
 const std::vector<FieldOf<ClockRun>> &run_fields() {
-    static const std::vector<FieldOf<ClockRun>> all = {
+    static const std::vector<FieldOf<ClockRun>> declared = {
         {"position", "", "position of the scheme in the random order of the repetition", &ClockRun::position},
         {"duration", "s", "duration of the synchronization, largest over ranks", &ClockRun::duration},
         {"messages", "", "messages sent or received in the synchronization, largest over ranks", &ClockRun::messages}};
-    return all;
+    return declared;
 }
 
 const std::vector<FieldOf<ClockEvent>> event_fields = {
@@ -47,7 +47,7 @@ const FieldOf<SchemeSummary> name_field = {"scheme", "", "synchronization scheme
 
 const std::vector<FieldOf<SchemeSummary>> &scheme_fields() {
     using Summary = SchemeSummary;
-    static const std::vector<FieldOf<Summary>> all = {
+    static const std::vector<FieldOf<Summary>> declared = {
         {"duration_median", "s", "duration of a synchronization, largest over ranks, median over repetitions",
          &Summary::duration, Column{"duration", "median", us}},
         {"on_front", "",
@@ -58,7 +58,7 @@ const std::vector<FieldOf<SchemeSummary>> &scheme_fields() {
          &Summary::first_duration, Column{"duration", "first", us}},
         {"messages_median", "", "messages that a rank sends or receives, largest over ranks, median over repetitions",
          &Summary::messages, Column{"", "messages", ColumnKind::whole}}};
-    return all;
+    return declared;
 }
 
 /// A scheme some time after a synchronization, and after the first one, when nothing was known of the clocks.

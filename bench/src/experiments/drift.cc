@@ -38,8 +38,8 @@ void measure(const Communicator &comm, const DriftOptions &options, std::vector<
 Findings study(const Context &context, const DriftOptions &options, const std::vector<double> &started,
                std::vector<DriftSeries> series) {
     std::vector<DriftPair> pairs;
-    for (DriftSeries &one : series) {
-        pairs.push_back(study_drift(std::move(one)));
+    for (DriftSeries &of_pair : series) {
+        pairs.push_back(study_drift(std::move(of_pair)));
     }
     std::vector<std::string> warnings;
     if (started.back() > options.duration + options.interval) {

@@ -95,7 +95,7 @@ const FieldOf<P> name_field = {"pair", "", "the two ranks, asker first",
                                Column{"", "pair", ColumnKind::name}};
 
 const Fields &whole_fields() {
-    static const Fields all = {
+    static const Fields declared = {
         {"asker", "", "rank that asked; times are on its clock", [](const P &pair) { return pair.series.pair.asker; }},
         {"answerer", "", "rank that answered", [](const P &pair) { return pair.series.pair.answerer; }},
         {"duration", "s", "time from the first measurement to the last", &P::duration},
@@ -128,12 +128,12 @@ const Fields &whole_fields() {
         {"uncorrected_error", "s", "last offset - last offset of the first half", &P::uncorrected_error,
          Column{"predicted", "no line", us}},
     };
-    return all;
+    return declared;
 }
 
 /// Series, each with its element of every round of measurements.
 const Fields &fields_over_time() {
-    static const Fields all = {
+    static const Fields declared = {
         {"at", "s", "time at which the offset holds, on the asker's local clock", series(&DriftSeries::at)},
         {"offset", "s", "lead of the answerer's local clock over the asker's", series(&DriftSeries::offset)},
         {"offset_bound", "s", "bound of the error of offset", series(&DriftSeries::bound)},
@@ -142,7 +142,7 @@ const Fields &fields_over_time() {
         {"residual", "s", "offset - least squares line, weighted by bounds", &P::residual,
          Column{"over time", "residual", us}},
     };
-    return all;
+    return declared;
 }
 
 } // namespace

@@ -93,7 +93,7 @@ struct Kind {
 };
 
 const std::array<Kind, 17> &all_kinds() {
-    static const std::array<Kind, 17> all = {{
+    static const std::array<Kind, 17> table = {{
         {"scheme", "clock synchronization schemes (setting sync)", [] { return library_components("scheme"); }},
         {"offset", "estimators of the offset between two clocks", [] { return library_components("offset"); }},
         {"clock", "local clocks (setting clock)", [] { return library_components("clock"); }},
@@ -121,7 +121,7 @@ const std::array<Kind, 17> &all_kinds() {
         {"format", "formats of standard output and files (--format, --output)",
          [] { return own_names(all_formats()); }},
     }};
-    return all;
+    return table;
 }
 
 ExitStatus run(const Communicator &comm, const std::vector<std::string> &kinds, bool json) {

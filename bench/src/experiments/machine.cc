@@ -45,11 +45,11 @@ std::set<int> read_affinity() {
 
 std::string to_list(const std::set<int> &processors) {
     std::string text;
-    for (auto one = processors.begin(); one != processors.end();) {
-        const int first = *one;
+    for (auto next = processors.begin(); next != processors.end();) {
+        const int first = *next;
         int last = first;
-        for (++one; one != processors.end() && *one == last + 1; ++one) {
-            last = *one;
+        for (++next; next != processors.end() && *next == last + 1; ++next) {
+            last = *next;
         }
         text += fmt::format("{}{}{}", text.empty() ? "" : ",", first, last > first ? fmt::format("-{}", last) : "");
     }
@@ -123,11 +123,11 @@ Binding read_binding() {
 }
 
 int count_processors(const std::vector<std::string> &cpusets) {
-    std::set<int> all;
+    std::set<int> united;
     for (const std::string &cpuset : cpusets) {
-        all.merge(parse_list(cpuset));
+        united.merge(parse_list(cpuset));
     }
-    return static_cast<int>(all.size());
+    return static_cast<int>(united.size());
 }
 
 double read_load() {

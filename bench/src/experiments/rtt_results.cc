@@ -122,23 +122,23 @@ Dataset rtt_dataset(const Context &context, const RttOptions &options, const std
          by_rule(&StopRule::quality), Column{"stop rule", "excess%", ColumnKind::percent}},
         {"stop_rule_cost", "", "mean over resamples of the round trips until the rule stopped",
          by_rule(&StopRule::cost), Column{"stop rule", "cost", ColumnKind::ratio}}};
-    Fields whole = {
+    Fields of_pairs = {
         {"asker", "", "rank that asked; times are on its clock", [](const P &pair) { return pair.pair.asker; }},
         {"answerer", "", "rank that answered", [](const P &pair) { return pair.pair.answerer; }},
         {"histogram_width", "s", "width of a bin", in_histogram(&Histogram::width)},
         {"histogram_overflow", "", "round trips beyond the last bin", in_histogram(&Histogram::overflow)}};
     if (!std::isnan(pairs.front().trips.true_before)) {
-        whole.push_back({"true_offset_before", "s",
-                         "lead of the answerer's local clock over the asker's before the first round trip, "
-                         "known from the validation clock",
-                         [](const P &pair) { return pair.trips.true_before; }});
-        whole.push_back({"true_offset_after", "s", "lead after the last round trip",
-                         [](const P &pair) { return pair.trips.true_after; }});
+        of_pairs.push_back({"true_offset_before", "s",
+                            "lead of the answerer's local clock over the asker's before the first round trip, "
+                            "known from the validation clock",
+                            [](const P &pair) { return pair.trips.true_before; }});
+        of_pairs.push_back({"true_offset_after", "s", "lead after the last round trip",
+                            [](const P &pair) { return pair.trips.true_after; }});
     }
     for (const Statistic &statistic : statistics()) {
-        whole.push_back(statistic_field(statistic));
+        of_pairs.push_back(statistic_field(statistic));
     }
-    whole.push_back({"rtt_p999", "s", "99.9th percentile of the round trip times", &P::p999, in_table("p99.9")});
+    of_pairs.push_back({"rtt_p999", "s", "99.9th percentile of the round trip times", &P::p999, in_table("p99.9")});
     const auto count = static_cast<std::size_t>(options.count);
     Dataset data;
     data.title = "Round trips between pairs of ranks, recorded by downbeat-bench rtt";
@@ -156,7 +156,7 @@ Dataset rtt_dataset(const Context &context, const RttOptions &options, const std
     data.add(
         {"n", "", "N of the stop rule: stop after N consecutive round trips that were no shorter", FieldType::count},
         {"n"}, std::vector<std::int64_t>(stop_rule_ns().begin(), stop_rule_ns().end()));
-    data.add(whole, {"pair"}, pairs);
+    data.add(of_pairs, {"pair"}, pairs);
     data.add(of_samples, {"pair"}, pairs, {"sample"});
     data.add(of_bins, {"pair"}, pairs, {"bin"});
     data.add(of_rules, {"pair"}, pairs, {"n"});

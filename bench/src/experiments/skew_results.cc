@@ -120,9 +120,9 @@ Fields skew_statistics() {
 }
 
 const Fields &whole_fields() {
-    static const Fields all = [] {
+    static const Fields declared = [] {
         Fields fields = skew_statistics();
-        const Fields others = {
+        const Fields of_cells = {
             {"error_bound", "s", "largest error bound of the global clock over ranks",
              of_cell(&CellResult::error_bound),
              Column{"", "bound", us, "of the clock's error: either end of a skew may be off by this much"}},
@@ -134,10 +134,10 @@ const Fields &whole_fields() {
              of_cell(&CellResult::expected_error)},
             {"histogram_width", "s", "width of a bin", in_histogram(&Histogram::width)},
             {"histogram_overflow", "", "valid attempts beyond the last bin", in_histogram(&Histogram::overflow)}};
-        fields.insert(fields.end(), others.begin(), others.end());
+        fields.insert(fields.end(), of_cells.begin(), of_cells.end());
         return fields;
     }();
-    return all;
+    return declared;
 }
 
 } // namespace

@@ -76,18 +76,18 @@ long Communicator::on_root(const std::function<long()> &work) const {
 }
 
 std::vector<std::string> Communicator::gather_texts(std::span<const std::string> texts) const {
-    std::string mine; // each text ends with a null byte
+    std::string joined; // each text ends with a null byte
     for (const std::string &text : texts) {
-        mine.append(text.c_str(), std::strlen(text.c_str()) + 1);
+        joined.append(text.c_str(), std::strlen(text.c_str()) + 1);
     }
     // As long as the longest: all MPI libraries gather equal blocks in a tree, unequal ones one by one.
-    int length = static_cast<int>(mine.size());
+    int length = static_cast<int>(joined.size());
     check(MPI_Allreduce(MPI_IN_PLACE, &length, 1, MPI_INT, MPI_MAX, comm_), "MPI_Allreduce");
     const auto block = static_cast<std::size_t>(length);
-    mine.resize(block, '\0');
+    joined.resize(block, '\0');
     const auto ranks = static_cast<std::size_t>(is_root() ? size_ : 0);
     std::string all(ranks * block, '\0');
-    check(MPI_Gather(mine.data(), length, MPI_CHAR, all.data(), length, MPI_CHAR, 0, comm_), "MPI_Gather");
+    check(MPI_Gather(joined.data(), length, MPI_CHAR, all.data(), length, MPI_CHAR, 0, comm_), "MPI_Gather");
 
     std::vector<std::string> all_texts;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -156,8 +156,8 @@ std::vector<int> number_nodes(const Communicator &comm) {
     return numbers;
 }
 
-std::uint64_t choose_seed(const Communicator &comm, const std::optional<std::uint64_t> &given) {
-    return given ? *given : static_cast<std::uint64_t>(comm.on_root([] {
+std::uint64_t choose_seed(const Communicator &comm, const std::optional<std::uint64_t> &seed) {
+    return seed ? *seed : static_cast<std::uint64_t>(comm.on_root([] {
         return static_cast<long>(std::random_device{}() % 1'000'000);
     }));
 }

@@ -83,7 +83,7 @@ std::string read_everywhere(const Communicator &comm, const std::string &path);
 std::vector<int> number_nodes(const Communicator &comm);
 
 /// Collective. The seed given, else one that rank 0 draws; short, so that people can type it again.
-std::uint64_t choose_seed(const Communicator &comm, const std::optional<std::uint64_t> &given);
+std::uint64_t choose_seed(const Communicator &comm, const std::optional<std::uint64_t> &seed);
 
 /// An info object that is freed with its scope; MPI_INFO_NULL until it is filled.
 class Info {

@@ -122,11 +122,11 @@ void GlobalClock::refresh() const {
 }
 
 ClockError GlobalClock::largest(const ClockError &error) const {
-    const std::array<double, 2> mine = {error.bound, error.expected};
+    const std::array<double, 2> local = {error.bound, error.expected};
     std::array<double, 2> largest{};
-    check(
-        MPI_Reduce(mine.data(), largest.data(), static_cast<int>(mine.size()), MPI_DOUBLE, MPI_MAX, 0, comm_.handle()),
-        "MPI_Reduce");
+    check(MPI_Reduce(local.data(), largest.data(), static_cast<int>(local.size()), MPI_DOUBLE, MPI_MAX, 0,
+                     comm_.handle()),
+          "MPI_Reduce");
     return {largest[0], largest[1]};
 }
 

@@ -50,12 +50,12 @@ long broadcast_quietly(const Communicator &comm, long value) {
 
 std::vector<double> gather_quietly(const Communicator &comm, const std::vector<double> &values) {
     const int count = static_cast<int>(values.size());
-    std::vector<double> all(comm.is_root() ? values.size() * static_cast<std::size_t>(comm.size()) : 0);
+    std::vector<double> gathered(comm.is_root() ? values.size() * static_cast<std::size_t>(comm.size()) : 0);
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Igather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm.handle(), &request),
+    check(MPI_Igather(values.data(), count, MPI_DOUBLE, gathered.data(), count, MPI_DOUBLE, 0, comm.handle(), &request),
           "MPI_Igather");
     wait_quietly(&request);
-    return all;
+    return gathered;
 }
 
 void bring_to_root(const Communicator &comm, int source, std::vector<double> &values) {
@@ -101,20 +101,20 @@ void take_turns(const Communicator &comm, const std::vector<Pair> &pairs,
                 const std::function<void(std::size_t, const Pair &)> &work) {
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         const Pair &pair = pairs[i];
-        const bool mine = comm.rank() == pair.asker || comm.rank() == pair.answerer;
+        const bool takes_part = comm.rank() == pair.asker || comm.rank() == pair.answerer;
         if (comm.is_root()) {
             tell(comm, pair.asker, begin_tag);
             tell(comm, pair.answerer, begin_tag);
-        } else if (mine) {
+        } else if (takes_part) {
             hear(comm, 0, begin_tag);
         }
-        if (mine) {
+        if (takes_part) {
             work(i, pair);
         }
         if (comm.is_root()) {
             hear(comm, pair.asker, done_tag);
             hear(comm, pair.answerer, done_tag);
-        } else if (mine) {
+        } else if (takes_part) {
             tell(comm, 0, done_tag);
         }
     }
@@ -162,12 +162,12 @@ std::vector<RankOffset> measure_agreement(const Communicator &comm, const Global
     MPIX_Harmonize_stats stats{};
     check(MPIX_Harmonize_get_stats(comm.handle(), &stats), "MPIX_Harmonize_get_stats");
     constexpr std::size_t width = 5;
-    const std::vector<double> all =
+    const std::vector<double> gathered =
         gather_quietly(comm, {static_cast<double>(stats.contradictions), clock.share_unsure(stats), stats.sync_error,
                               stats.flag_error, stats.tolerance});
     std::vector<RankOffset> offsets;
     for (std::size_t rank = 1; rank < bounds.size(); ++rank) {
-        const double *one = &all[width * rank];
+        const double *one = &gathered[width * rank];
         offsets.push_back({found[rank], bounds[rank], std::llround(one[0]), one[1], one[2], one[3], one[4]});
     }
     return offsets;

@@ -23,9 +23,9 @@ std::unique_ptr<AlgorithmFamily> find_algorithm_family() {
 }
 
 const SelectableCollective *find_collective(const AlgorithmFamily &family, const std::string &name) {
-    const auto &all = family.collectives();
-    const auto found = std::ranges::find(all, name, &SelectableCollective::name);
-    return found == all.end() ? nullptr : &*found;
+    const auto &selectable = family.collectives();
+    const auto match = std::ranges::find(selectable, name, &SelectableCollective::name);
+    return match == selectable.end() ? nullptr : &*match;
 }
 
 std::vector<std::string> algorithm_names(const SelectableCollective &collective) {

@@ -138,12 +138,12 @@ Layout Collective::bring(std::uint64_t brought, bool stays, std::uint64_t at) co
 }
 
 Blocks Collective::share(std::uint64_t total) const {
-    const auto all = static_cast<std::uint64_t>(ranks);
+    const auto group_size = static_cast<std::uint64_t>(ranks);
     const auto begin = [&](std::uint64_t of) {
-        return rising ? total * (of * (of + 1) / 2) / (all * (all + 1) / 2) : total * of / all;
+        return rising ? total * (of * (of + 1) / 2) / (group_size * (group_size + 1) / 2) : total * of / group_size;
     };
     Blocks blocks;
-    for (std::uint64_t of = 0; of < all; ++of) {
+    for (std::uint64_t of = 0; of < group_size; ++of) {
         blocks.add(begin(of + 1) - begin(of));
     }
     return blocks;
@@ -159,14 +159,14 @@ void share_messages(Collective &collective) {
 }
 
 const std::vector<CollectiveInfo> &all_collectives() {
-    static const std::vector<CollectiveInfo> all = [] {
-        std::vector<CollectiveInfo> found = collectives::data_movement();
-        for (const auto &others : {collectives::reductions(), collectives::neighborhood()}) {
-            found.insert(found.end(), others.begin(), others.end());
+    static const std::vector<CollectiveInfo> registry = [] {
+        std::vector<CollectiveInfo> entries = collectives::data_movement();
+        for (const auto &more : {collectives::reductions(), collectives::neighborhood()}) {
+            entries.insert(entries.end(), more.begin(), more.end());
         }
-        return found;
+        return entries;
     }();
-    return all;
+    return registry;
 }
 
 } // namespace bench

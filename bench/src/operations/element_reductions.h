@@ -37,13 +37,13 @@ template <typename T> struct Parts {
 template <typename F> struct Parts<std::complex<F>> {
     using Number = F;
     static constexpr int count = 2;
-    static F &of(std::complex<F> &element, int part) { return reinterpret_cast<F(&)[2]>(element)[part]; }
+    static F &of(std::complex<F> &element, int component) { return reinterpret_cast<F(&)[2]>(element)[component]; }
 };
 
 template <> struct Parts<Gapped> {
     using Number = double;
     static constexpr int count = 2;
-    static double &of(Gapped &element, int part) { return part == 0 ? element.first : element.second; }
+    static double &of(Gapped &element, int component) { return component == 0 ? element.first : element.second; }
 };
 
 // Gaps and padding do not belong to an element.
@@ -208,17 +208,17 @@ template <typename N> N chain(N a, N b) {
 
 /// Part by part.
 template <typename T, auto Combine> T combine_parts(T a, T b) {
-    for (int part = 0; part < Parts<T>::count; ++part) {
-        Parts<T>::of(b, part) = Combine(Parts<T>::of(a, part), Parts<T>::of(b, part));
+    for (int component = 0; component < Parts<T>::count; ++component) {
+        Parts<T>::of(b, component) = Combine(Parts<T>::of(a, component), Parts<T>::of(b, component));
     }
     return b;
 }
 template <typename T, auto Contribute> T draw_parts(const Draw &draw) {
     T element{};
-    for (int part = 0; part < Parts<T>::count; ++part) {
+    for (int component = 0; component < Parts<T>::count; ++component) {
         Draw own = draw;
-        own.index = draw.index * Parts<T>::count + static_cast<std::uint64_t>(part);
-        Parts<T>::of(element, part) = Contribute(own);
+        own.index = draw.index * Parts<T>::count + static_cast<std::uint64_t>(component);
+        Parts<T>::of(element, component) = Contribute(own);
     }
     return element;
 }

@@ -28,13 +28,13 @@ Traffic &recorded() {
 
 void record(int rank, std::size_t bytes) {
     Traffic &all = recorded();
-    const auto place = static_cast<std::size_t>(rank);
-    if (all.messages.size() <= place) {
-        all.messages.resize(place + 1);
-        all.bytes.resize(place + 1);
+    const auto receiver = static_cast<std::size_t>(rank);
+    if (all.messages.size() <= receiver) {
+        all.messages.resize(receiver + 1);
+        all.bytes.resize(receiver + 1);
     }
-    ++all.messages[place];
-    all.bytes[place] += static_cast<std::int64_t>(bytes);
+    ++all.messages[receiver];
+    all.bytes[receiver] += static_cast<std::int64_t>(bytes);
 }
 
 int world_size() {

@@ -44,11 +44,11 @@ std::vector<std::string> described_values(const ControlVariable &variable) {
 
 int number_of(const ControlVariable &variable, const std::string &value) {
     const std::vector<std::string> values = described_values(variable);
-    const auto found = std::ranges::find(values, value);
-    if (found == values.end()) {
+    const auto match = std::ranges::find(values, value);
+    if (match == values.end()) {
         throw Error::here(fmt::format("the description of {} lists no value {}", variable.name(), value));
     }
-    return static_cast<int>(found - values.begin());
+    return static_cast<int>(match - values.begin());
 }
 
 bool has_nodes_of_several(const Communicator &comm) {

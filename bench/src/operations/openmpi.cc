@@ -55,9 +55,9 @@ bool has_rules(const std::string &path, const std::string &collective, long rank
     const auto number = std::distance(std::begin(collectives), std::ranges::find(collectives, collective));
     Numbers numbers(file);
     try {
-        bool found = false;
+        bool is_known = false;
         for (long left = numbers.next(); left > 0; --left) {
-            const bool wanted = numbers.next() == number;
+            const bool is_number = numbers.next() == number;
             const long sizes = numbers.next();
             for (long size = 0; size < sizes; ++size) {
                 // Each replaces the one before. The first is for fewer ranks as well.
@@ -69,10 +69,10 @@ bool has_rules(const std::string &path, const std::string &collective, long rank
                     numbers.next(); // fan in or out
                     numbers.next(); // segment
                 }
-                found = wanted && reaches ? any : found;
+                is_known = is_number && reaches ? any : is_known;
             }
         }
-        return found;
+        return is_known;
     } catch (const std::invalid_argument &) {
         return true;
     }

@@ -68,7 +68,7 @@ constexpr int filler = 0x3f;
 
 } // namespace
 
-Buffer::Buffer(std::uint64_t size, std::size_t place) : offset_(place % (page / line) * line) {
+Buffer::Buffer(std::uint64_t size, std::size_t shift) : offset_(shift % (page / line) * line) {
     const std::uint64_t rounded = (offset_ + size + page - 1) / page * page; // as aligned_alloc demands
     data_.reset(static_cast<char *>(std::aligned_alloc(page, rounded)));
     if (!data_) {

@@ -110,9 +110,9 @@ OperationInfo unsized_operation(ComponentInfo info,
 /// Memory with every byte written, so that a measurement has no page faults.
 class Buffer {
 public:
-    /// Begins `place` cache lines (modulo those of a page) after the beginning of a page, so that many buffers do not
+    /// Begins `shift` cache lines (modulo those of a page) after the beginning of a page, so that many buffers do not
     /// share the same few places of a cache.
-    explicit Buffer(std::uint64_t size, std::size_t place = 0);
+    explicit Buffer(std::uint64_t size, std::size_t shift = 0);
     void *data() const { return data_.get() + offset_; }
 
 private:

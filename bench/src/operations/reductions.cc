@@ -30,10 +30,10 @@ Layout reduced_before_own(const Collective &c, int) {
 void share_vector(Collective &c) { c.receive = c.share(c.count); }
 
 Layout reduced_and_scattered(const Collective &c, int) {
-    const auto own = static_cast<std::size_t>(c.rank);
+    const auto local_rank = static_cast<std::size_t>(c.rank);
     Layout layout = c.bring(c.receive.end(), c.in_place);
-    layout.receive = c.in_place ? c.receive.end() : c.receive.count(own);
-    layout.result = {{0, c.receive.count(own), c.receive.at(own), 0, c.ranks - 1}};
+    layout.receive = c.in_place ? c.receive.end() : c.receive.count(local_rank);
+    layout.result = {{0, c.receive.count(local_rank), c.receive.at(local_rank), 0, c.ranks - 1}};
     return layout;
 }
 

@@ -40,8 +40,9 @@ struct CellColumn : Column {
 
 /// A field of the cell by its name.
 CellColumn field(const char *name) {
-    const CellField &found = find_by_name(cell_columns(), name);
-    return {column_of(found), [&found](const Row &row) { return entry_of(value_of(found, row.result), found); }};
+    const CellField &described = find_by_name(cell_columns(), name);
+    return {column_of(described),
+            [&described](const Row &row) { return entry_of(value_of(described, row.result), described); }};
 }
 
 /// A field with another heading, of the cell or of the reference.
@@ -122,12 +123,12 @@ std::vector<CellColumn> side_by_side() {
 const CellResult *find_reference(const std::vector<CellResult> &results, const Cell &cell) {
     // Timing window is of single calls, too.
     const std::string timing = cell.timing == "window" ? "per_call" : cell.timing;
-    const auto found = std::ranges::find_if(results, [&](const CellResult &other) {
+    const auto match = std::ranges::find_if(results, [&](const CellResult &other) {
         return describe_operation(other.cell) == describe_operation(cell) && other.cell.size == cell.size &&
                other.cell.pattern == cell.pattern && other.cell.delay == cell.delay && other.cell.timing == timing &&
                other.cell.synchronizer == harmonize;
     });
-    return found == results.end() ? nullptr : &*found;
+    return match == results.end() ? nullptr : &*match;
 }
 
 std::string cell_rows(const std::vector<CellResult> &results, std::string &head) {

@@ -33,7 +33,7 @@ template <typename Type> std::optional<Type> value_if(bool condition, const Type
 
 const std::vector<AttributeOf<Context>> &machine_attributes() {
     using C = Context;
-    static const std::vector<AttributeOf<C>> all = {
+    static const std::vector<AttributeOf<C>> declared = {
         {property, "downbeat_version", "", "version of downbeat-bench", &C::version, "downbeat-bench",
          "versions of downbeat-bench"},
         {property, "git_revision", "", "revision of its source", &C::revision, "its revision",
@@ -55,12 +55,12 @@ const std::vector<AttributeOf<Context>> &machine_attributes() {
         {property, model_attribute, "", "simulated platform; not on a machine",
          [](const C &c) { return value_if(!c.platform_model.empty(), c.platform_model); }, "simulated platform"},
     };
-    return all;
+    return declared;
 }
 
 const std::vector<AttributeOf<SamplingContext>> &sampling_attributes() {
     using S = SamplingContext;
-    static const std::vector<AttributeOf<S>> all = {
+    static const std::vector<AttributeOf<S>> declared = {
         {setting, "user_operations", "", "operations of shared objects, and their files, one per line",
          [](const S &s) { return value_if(!s.user_operations.empty(), join(s.user_operations, "\n")); },
          "files of operations"},
@@ -84,7 +84,7 @@ const std::vector<AttributeOf<SamplingContext>> &sampling_attributes() {
          [](const S &s) { return value_if(s.starts.late_ranks > 0.0, s.starts.late_ranks); },
          "share of ranks that may be late", "shares of ranks that may be late"},
     };
-    return all;
+    return declared;
 }
 
 /// Files have these as texts, JSON as objects and lists.
@@ -108,7 +108,7 @@ std::vector<Attribute> text_attributes() {
 
 const std::vector<AttributeOf<ClockAgreement>> &agreement_attributes() {
     using A = ClockAgreement;
-    static const std::vector<AttributeOf<A>> all = {
+    static const std::vector<AttributeOf<A>> declared = {
         {measured, "clock_check", "", "whether the clocks still agreed at the end", describe_agreement},
         {measured, "clock_check_offset_s", "s", "offset to rank 0 of the rank farthest off", &A::offset},
         {measured, "clock_check_allowed_s", "s", "offset of that rank that bounds allow", &A::allowed},
@@ -116,17 +116,17 @@ const std::vector<AttributeOf<ClockAgreement>> &agreement_attributes() {
         {measured, "clock_check_contradictions", "", "times that a clock did what the settings exclude",
          &A::contradictions},
     };
-    return all;
+    return declared;
 }
 
 std::vector<Attribute> context_attributes() {
-    std::vector<Attribute> all;
-    const auto add = [&](const auto &rows) { all.insert(all.end(), rows.begin(), rows.end()); };
+    std::vector<Attribute> declared;
+    const auto add = [&](const auto &rows) { declared.insert(declared.end(), rows.begin(), rows.end()); };
     add(machine_attributes());
     add(sampling_attributes());
     add(agreement_attributes());
     add(text_attributes());
-    return all;
+    return declared;
 }
 
 ContextValues context_values(const Context &context) { return values_of(machine_attributes(), context); }
@@ -134,11 +134,11 @@ ContextValues context_values(const Context &context) { return values_of(machine_
 ContextValues sampling_values(const SamplingContext &context) { return values_of(sampling_attributes(), context); }
 
 ContextValues context_values(const SamplingContext &context) {
-    ContextValues all = context_values(static_cast<const Context &>(context));
+    ContextValues values = context_values(static_cast<const Context &>(context));
     const ContextValues sampling = sampling_values(context);
-    all.insert(all.end(), sampling.begin(), sampling.end());
-    all.insert(all.end(), context.settings.begin(), context.settings.end());
-    return all;
+    values.insert(values.end(), sampling.begin(), sampling.end());
+    values.insert(values.end(), context.settings.begin(), context.settings.end());
+    return values;
 }
 
 std::optional<double> busy_processors(double seconds, double period, double processors) {

@@ -36,14 +36,8 @@ public:
             text = "\n" + heading(mapped(rows.columns, [](const auto &column) { return column.first; }));
         }
         for (std::size_t i = 0; i < size_of(rows.columns.front().second); ++i) {
-            std::vector<std::size_t> place = described_->unravel(along, i);
-            place[0] += rows.first;
-            std::vector<std::string> fields;
-            for (std::size_t d = 0; d < along.size(); ++d) {
-                const Variable *const names = described_->coordinates(along[d]);
-                fields.push_back(names == nullptr ? fmt::format("{}", place[d])
-                                                  : csv_value(element(names->values, place[d]), *names));
-            }
+            std::vector<std::string> fields = mapped(described_->labels(along, i, rows.first),
+                                                     [](const Value &label) { return csv_value(label, {}); });
             for (const auto &[index, values] : rows.columns) {
                 fields.push_back(csv_value(element(values, i), described_->variables[index]));
             }

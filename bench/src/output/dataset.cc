@@ -20,9 +20,9 @@ std::size_t Dataset::size(const std::vector<std::string> &along) const {
 }
 
 const Variable *Dataset::coordinates(const std::string &dimension) const {
-    const auto found = std::ranges::find_if(
+    const auto match = std::ranges::find_if(
         variables, [&](const Variable &variable) { return variable.name == dimension && is_coordinate(variable); });
-    return found == variables.end() ? nullptr : &*found;
+    return match == variables.end() ? nullptr : &*match;
 }
 
 std::vector<std::vector<std::size_t>> Dataset::tables(Variable::In kind) const {
@@ -51,6 +51,19 @@ std::vector<std::size_t> Dataset::unravel(const std::vector<std::string> &along,
         element /= count;
     }
     return indices;
+}
+
+std::vector<Value> Dataset::labels(const std::vector<std::string> &along, std::size_t element,
+                                   std::size_t first) const {
+    std::vector<std::size_t> indices = unravel(along, element);
+    indices[0] += first;
+    std::vector<Value> values;
+    for (std::size_t d = 0; d < along.size(); ++d) {
+        const Variable *const names = coordinates(along[d]);
+        values.push_back(names == nullptr ? Value(static_cast<std::int64_t>(indices[d]))
+                                          : bench::element(names->values, indices[d]));
+    }
+    return values;
 }
 
 bool is_coordinate(const Variable &variable) {

@@ -60,6 +60,9 @@ struct Dataset {
 
     /// Indices of an element along each of the dimensions.
     std::vector<std::size_t> unravel(const std::vector<std::string> &along, std::size_t element) const;
+    /// The coordinates of an element, or its indices along dimensions without coordinates. The first index is `first`
+    /// higher.
+    std::vector<Value> labels(const std::vector<std::string> &along, std::size_t element, std::size_t first) const;
 };
 
 /// Whether the variable holds the coordinates of a dimension.
@@ -80,24 +83,24 @@ void Dataset::add(const std::vector<FieldOf<Row>> &fields, const std::vector<std
     for (const FieldOf<Row> &field : fields) {
         std::vector<std::string> all_along = along;
         all_along.insert(all_along.end(), inner.begin(), inner.end());
-        Values all;
+        Values joined;
         for (const Row &row : rows) {
             std::visit(
-                [&](const auto &found) {
-                    using Element = std::decay_t<decltype(found[0])>;
-                    if (!std::holds_alternative<std::vector<Element>>(all)) {
-                        all = std::vector<Element>();
+                [&](const auto &values_of_row) {
+                    using Element = std::decay_t<decltype(values_of_row[0])>;
+                    if (!std::holds_alternative<std::vector<Element>>(joined)) {
+                        joined = std::vector<Element>();
                     }
-                    auto &values = std::get<std::vector<Element>>(all);
-                    values.insert(values.end(), found.begin(), found.end());
+                    auto &values = std::get<std::vector<Element>>(joined);
+                    values.insert(values.end(), values_of_row.begin(), values_of_row.end());
                     if constexpr (std::is_arithmetic_v<Element>) {
                         const auto filler = std::is_floating_point_v<Element> ? static_cast<Element>(std::nan("")) : -1;
-                        values.insert(values.end(), size(inner) - std::min(size(inner), found.size()), filler);
+                        values.insert(values.end(), size(inner) - std::min(size(inner), values_of_row.size()), filler);
                     }
                 },
                 field.values(row));
         }
-        add(field, all_along, std::move(all));
+        add(field, all_along, std::move(joined));
         variables.back().in = in;
     }
 }

@@ -72,7 +72,7 @@ auto array(std::vector<double> Batch::*series) {
 
 const std::vector<CellField> &cell_fields() {
     using Result = CellResult;
-    static const std::vector<CellField> all = {
+    static const std::vector<CellField> declared = {
         field("operation", "", "MPI operation", &Cell::operation),
         field("algorithm", "", "algorithm of the MPI library for the operation", &Cell::algorithm),
         field("size", "byte", "message size; 0 if the operation has none", &Cell::size),
@@ -151,17 +151,17 @@ const std::vector<CellField> &cell_fields() {
               {"overlap", "window", ColumnKind::ratio,
                "the same of makespan, not cut off: 1 where the shorter of the two is hidden completely"}),
     };
-    return all;
+    return declared;
 }
 
 const std::vector<CellField> &cell_columns() {
-    static const std::vector<CellField> all = [] {
+    static const std::vector<CellField> declared = [] {
         std::vector<CellField> columns = cell_fields();
         const std::vector<CellField> summaries = summary_fields();
         columns.insert(columns.end(), summaries.begin(), summaries.end());
         return columns;
     }();
-    return all;
+    return declared;
 }
 
 const std::vector<SampleField> &sample_fields() {
@@ -170,7 +170,7 @@ const std::vector<SampleField> &sample_fields() {
     constexpr auto count = FieldType::count;
     constexpr auto flag = FieldType::flag;
     constexpr auto number = FieldType::number;
-    static const std::vector<SampleField> all = [] {
+    static const std::vector<SampleField> declared = [] {
         std::vector<SampleField> fields = {
             {{{"cell_index", "", "cell that the sample belongs to", count},
               per_sample([](const Report &r, Index) { return r.cell; })}},
@@ -209,7 +209,7 @@ const std::vector<SampleField> &sample_fields() {
         }
         return fields;
     }();
-    return all;
+    return declared;
 }
 
 } // namespace bench

@@ -89,12 +89,9 @@ public:
         for (std::size_t i = 0; i < size_of(rows.columns.front().second); ++i) {
             Json json = json_record(along == std::vector<std::string>{"cell"} ? "cell" : "row");
             json["dimensions"] = along;
-            std::vector<std::size_t> place = described_->unravel(along, i);
-            place[0] += rows.first;
+            const std::vector<Value> labels = described_->labels(along, i, rows.first);
             for (std::size_t d = 0; d < along.size(); ++d) {
-                const Variable *const names = described_->coordinates(along[d]);
-                json[along[d]] =
-                    names == nullptr ? Json(place[d]) : json_value(element(names->values, place[d]), *names);
+                json[along[d]] = json_value(labels[d], {});
             }
             for (const auto &[index, values] : rows.columns) {
                 const Variable &variable = described_->variables[index];

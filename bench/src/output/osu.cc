@@ -24,9 +24,9 @@ std::string title(const Cell &cell) {
         {"alltoallw", "All-to-Allw Personalized Exchange"},
     };
     const std::string name = cell.operation.substr(0, cell.operation.find('('));
-    const auto found = titles.find(name);
-    if (found != titles.end()) {
-        return found->second;
+    const auto match = titles.find(name);
+    if (match != titles.end()) {
+        return match->second;
     }
     const std::size_t persistent = name.rfind("_init");
     if (persistent != std::string::npos) {

@@ -28,21 +28,21 @@ const Format &find_format(const std::string &path, bool of_cells) {
     }
     const std::string file = std::filesystem::path(path).filename();
     std::vector<std::string> valid;
-    const Format *found = nullptr;
+    const Format *match = nullptr;
     for (const Format &entry : all_formats()) {
         if (entry.suffix.empty() || (!of_cells && entry.of_cells_alone)) {
             continue;
         }
         valid.push_back(entry.suffix);
         if (file.size() > entry.suffix.size() && file.ends_with(entry.suffix)) {
-            found = &entry;
+            match = &entry;
         }
     }
-    if (found == nullptr) {
+    if (match == nullptr) {
         throw Error::usage(
             fmt::format("the file type of '{}' is unknown; use one of the suffixes {}", path, join(valid)));
     }
-    return *found;
+    return *match;
 }
 
 std::vector<std::string> printed_formats(bool of_cells) {

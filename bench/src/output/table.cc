@@ -98,7 +98,7 @@ std::vector<std::string> ColumnTable::format(std::size_t column) const {
 
 std::vector<ColumnTable::Block> ColumnTable::blocks(const std::vector<std::size_t> &widths, std::size_t space) const {
     Block block;
-    std::vector<Block> all;
+    std::vector<Block> result;
     for (std::size_t first = 0; first < columns_.size();) {
         std::size_t end = first + 1; // of the columns that stay together
         while (end < columns_.size() &&
@@ -112,14 +112,14 @@ std::vector<ColumnTable::Block> ColumnTable::blocks(const std::vector<std::size_
             }
         }
         if (block.size() > keys_ && total(longer, widths, space) > terminal_width) {
-            all.push_back(block);
+            result.push_back(block);
             longer.erase(longer.begin() + static_cast<std::ptrdiff_t>(keys_),
                          longer.begin() + static_cast<std::ptrdiff_t>(block.size()));
         }
         block = std::move(longer);
     }
-    all.push_back(block);
-    return all;
+    result.push_back(block);
+    return result;
 }
 
 std::string ColumnTable::block_text(const Block &block, const std::vector<std::vector<std::string>> &texts,
@@ -300,14 +300,14 @@ std::string dataset_tables(const Dataset &data) {
         for (std::size_t row = 0; row < data.size(along) / inner * rows; ++row) {
             const std::size_t i = row % rows;
             const std::size_t at = row / rows * inner + (rows == 1 ? 0 : i * (inner - 1) / (rows - 1));
-            const std::vector<std::size_t> indices = data.unravel(along, at);
+            const std::vector<Value> labels = data.labels(along, at, 0);
             std::vector<ColumnEntry> entries;
             for (const std::size_t d : key_dimensions) {
-                const Value name = element(data.coordinates(along[d])->values, indices[d]);
-                const double *const number = std::get_if<double>(&name);
+                const double *const number = std::get_if<double>(&labels[d]);
                 entries.emplace_back(
-                    number != nullptr ? fmt::format("{}", std::round(*number * 1e4) / 1e4)
-                                      : std::visit([](const auto &typed) { return fmt::format("{}", typed); }, name));
+                    number != nullptr
+                        ? fmt::format("{}", std::round(*number * 1e4) / 1e4)
+                        : std::visit([](const auto &typed) { return fmt::format("{}", typed); }, labels[d]));
             }
             for (const std::size_t index : shown) {
                 entries.push_back(entry_of(element(data.variables[index].values, at), data.variables[index]));

@@ -23,10 +23,10 @@ public:
             largest_ = std::max(largest_, *std::ranges::max_element(call));
         }
     }
-    double share(int place, long call) const override {
+    double share(int position, long call) const override {
         const auto calls = static_cast<long>(delays_.size());
         const long line = (call % calls + calls) % calls;
-        return delays_[static_cast<std::size_t>(line)][static_cast<std::size_t>(place)] / largest_;
+        return delays_[static_cast<std::size_t>(line)][static_cast<std::size_t>(position)] / largest_;
     }
     std::optional<double> own_delay() const override { return largest_; }
 
@@ -112,9 +112,9 @@ public:
         : component_(arguments.component), calls_(arguments.component.whole("calls")), seed_(arguments.seed),
           ranks_(static_cast<std::uint64_t>(arguments.ranks)), distribution_(distribution) {}
 
-    double share(int place, long call) const override {
+    double share(int position, long call) const override {
         const auto round = static_cast<std::uint64_t>(calls_ == 0 ? 0 : call / calls_);
-        const std::uint64_t index = 2 * (round * ranks_ + static_cast<std::uint64_t>(place));
+        const std::uint64_t index = 2 * (round * ranks_ + static_cast<std::uint64_t>(position));
         return distribution_(component_, draw(seed_, index), draw(seed_, index + 1));
     }
 
@@ -171,7 +171,7 @@ namespace {
 template <typename Share> class Shape : public ArrivalPattern {
 public:
     explicit Shape(Share share) : share_(std::move(share)) {}
-    double share(int place, long) const override { return share_(place); }
+    double share(int position, long) const override { return share_(position); }
 
 private:
     Share share_;
@@ -196,13 +196,13 @@ int single_rank(const PatternArguments &arguments) {
 }
 
 /// A normal density over the ranks, three standard deviations to either end, moved and scaled to reach 0 and 1.
-double bell_share(int ranks, int place) {
+double bell_share(int ranks, int position) {
     const auto density = [middle = (ranks - 1) / 2.0](int at) {
         const double deviations = 3.0 * (at - middle) / middle;
         return std::exp(-0.5 * deviations * deviations);
     };
     const double end = density(0);
-    return (density(place) - end) / (density(ranks / 2) - end);
+    return (density(position) - end) / (density(ranks / 2) - end);
 }
 
 /// `arguments.ranks`, enough for a bell.
@@ -226,21 +226,23 @@ std::vector<PatternInfo> patterns::shapes() {
           "Niethammer 2016, section III.D",
           {single_rank_parameter("the late rank")}},
          [](const PatternArguments &arguments) {
-             return make_shape([late = single_rank(arguments)](int place) { return place == late ? 1.0 : 0.0; });
+             return make_shape([late = single_rank(arguments)](int position) { return position == late ? 1.0 : 0.0; });
          }},
         {{"one_early", "one rank on time, all others late together", "", {single_rank_parameter("the early rank")}},
          [](const PatternArguments &arguments) {
-             return make_shape([early = single_rank(arguments)](int place) { return place == early ? 0.0 : 1.0; });
+             return make_shape(
+                 [early = single_rank(arguments)](int position) { return position == early ? 0.0 : 1.0; });
          }},
         {{"ascending", "each rank later than the one before, in equal steps"},
          [](const PatternArguments &arguments) {
-             return make_shape(
-                 [last = std::max(arguments.ranks - 1, 1)](int place) { return static_cast<double>(place) / last; });
+             return make_shape([last = std::max(arguments.ranks - 1, 1)](int position) {
+                 return static_cast<double>(position) / last;
+             });
          }},
         {{"descending", "each rank earlier than the one before, in equal steps"},
          [](const PatternArguments &arguments) {
-             return make_shape([last = std::max(arguments.ranks - 1, 1)](int place) {
-                 return static_cast<double>(last - place) / last;
+             return make_shape([last = std::max(arguments.ranks - 1, 1)](int position) {
+                 return static_cast<double>(last - position) / last;
              });
          }},
         {{"half_late",
@@ -250,17 +252,18 @@ std::vector<PatternInfo> patterns::shapes() {
             ComponentValues::choice({"blocked", "alternating"})}}},
          [](const PatternArguments &arguments) {
              const bool alternating = arguments.component.word("layout") == "alternating";
-             return make_shape([alternating, early = (arguments.ranks + 1) / 2](int place) {
-                 return (alternating ? place % 2 == 1 : place >= early) ? 1.0 : 0.0;
+             return make_shape([alternating, early = (arguments.ranks + 1) / 2](int position) {
+                 return (alternating ? position % 2 == 1 : position >= early) ? 1.0 : 0.0;
              });
          }},
         {{"bell", "ranks in the middle late, those at both ends on time, following a normal density"},
          [](const PatternArguments &arguments) {
-             return make_shape([ranks = bell_ranks(arguments)](int place) { return bell_share(ranks, place); });
+             return make_shape([ranks = bell_ranks(arguments)](int position) { return bell_share(ranks, position); });
          }},
         {{"inverse_bell", "ranks at both ends late, those in the middle on time"},
          [](const PatternArguments &arguments) {
-             return make_shape([ranks = bell_ranks(arguments)](int place) { return 1.0 - bell_share(ranks, place); });
+             return make_shape(
+                 [ranks = bell_ranks(arguments)](int position) { return 1.0 - bell_share(ranks, position); });
          }},
         {{"node_steps", "the ranks of a node together, each node later than the one before"},
          [](const PatternArguments &arguments) {
@@ -268,26 +271,26 @@ std::vector<PatternInfo> patterns::shapes() {
                  throw Error::usage("arrival pattern node_steps needs ranks on at least 2 nodes, but all are on one");
              }
              const int last = *std::ranges::max_element(arguments.nodes);
-             return make_shape([nodes = arguments.nodes, last](int place) {
-                 return static_cast<double>(nodes[static_cast<std::size_t>(place)]) / last;
+             return make_shape([nodes = arguments.nodes, last](int position) {
+                 return static_cast<double>(nodes[static_cast<std::size_t>(position)]) / last;
              });
          }},
     };
 }
 
 const std::vector<PatternInfo> &all_patterns() {
-    static const std::vector<PatternInfo> all = [] {
-        std::vector<PatternInfo> found = patterns::shapes();
+    static const std::vector<PatternInfo> registry = [] {
+        std::vector<PatternInfo> entries = patterns::shapes();
         const std::vector<PatternInfo> drawn = patterns::random();
-        found.insert(found.end(), drawn.begin(), drawn.end());
-        found.push_back(patterns::trace());
-        return found;
+        entries.insert(entries.end(), drawn.begin(), drawn.end());
+        entries.push_back(patterns::trace());
+        return entries;
     }();
-    return all;
+    return registry;
 }
 
-PlannedDelays::PlannedDelays(std::shared_ptr<const ArrivalPattern> pattern, double delay, int place)
-    : pattern_(std::move(pattern)), delay_(delay), place_(place) {}
+PlannedDelays::PlannedDelays(std::shared_ptr<const ArrivalPattern> pattern, double delay, int position)
+    : pattern_(std::move(pattern)), delay_(delay), place_(position) {}
 
 std::vector<double> PlannedDelays::of_calls(long first, long count) const {
     std::vector<double> delays(static_cast<std::size_t>(count));

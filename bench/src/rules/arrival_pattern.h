@@ -16,9 +16,9 @@ class ArrivalPattern {
 public:
     virtual ~ArrivalPattern() = default;
 
-    /// The share of the largest delay, 0 to 1, by which the process at `place` starts late in call `call`, both counted
-    /// from 0; calls before are warm-up. A place is a rank, unless the pattern is permuted over the ranks.
-    virtual double share(int place, long call) const = 0;
+    /// The share of the largest delay, 0 to 1, by which the process at `position` starts late in call `call`, both
+    /// counted from 0; calls before are warm-up. A place is a rank, unless the pattern is permuted over the ranks.
+    virtual double share(int position, long call) const = 0;
 
     /// Seconds of the largest delay where the pattern knows it itself.
     virtual std::optional<double> own_delay() const { return std::nullopt; }
@@ -53,7 +53,7 @@ constexpr const char *no_pattern = "none";
 class PlannedDelays {
 public:
     /// `delay` in seconds.
-    PlannedDelays(std::shared_ptr<const ArrivalPattern> pattern, double delay, int place);
+    PlannedDelays(std::shared_ptr<const ArrivalPattern> pattern, double delay, int position);
 
     /// Seconds after the common start, for `count` calls from `first` on.
     std::vector<double> of_calls(long first, long count) const;

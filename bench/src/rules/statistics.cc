@@ -124,8 +124,8 @@ double worth_of(std::span<const double> values, std::span<const double> deviatio
 /// The point with `below` of the sorted values below it, each value spread evenly over a step around it.
 double spread_value(std::span<const double> sorted, double below, double step) {
     const double little = 1e-9 * static_cast<double>(sorted.size());
-    const auto first_with = [&](double wanted) {
-        double place = sorted.front() - step / 2.0;
+    const auto first_with = [&](double weight) {
+        double border = sorted.front() - step / 2.0;
         double reached = 0.0;
         std::size_t begun = 0;
         std::size_t ended = 0;
@@ -133,18 +133,18 @@ double spread_value(std::span<const double> sorted, double below, double step) {
             const double end = sorted[ended] + step / 2.0;
             const double next = begun < sorted.size() ? std::min(sorted[begun] - step / 2.0, end) : end;
             const double slope = static_cast<double>(begun - ended) / step;
-            if (reached + slope * (next - place) >= wanted) {
-                return place + (wanted - reached) / slope;
+            if (reached + slope * (next - border) >= weight) {
+                return border + (weight - reached) / slope;
             }
-            reached += slope * (next - place);
-            place = next;
+            reached += slope * (next - border);
+            border = next;
             if (next == end) {
                 ++ended;
             } else {
                 ++begun;
             }
         }
-        return place;
+        return border;
     };
     return std::midpoint(first_with(below - little), first_with(below + little)); // the middle of a gap
 }

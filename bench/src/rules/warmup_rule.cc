@@ -65,8 +65,8 @@ public:
     }
 
     bool settled(std::span<const double> times) const override {
-        const auto wanted = static_cast<std::size_t>(2 * window_);
-        return times.size() >= wanted && is_stationary(times.last(wanted));
+        const auto needed = static_cast<std::size_t>(2 * window_);
+        return times.size() >= needed && is_stationary(times.last(needed));
     }
 
 private:

@@ -44,9 +44,9 @@ const SelectableCollective &need_collective(const AlgorithmFamily &family, const
 }
 
 /// The library's names; numbers are converted to names.
-std::vector<std::string> resolve(const SelectableCollective &collective, const std::vector<std::string> &asked) {
+std::vector<std::string> resolve(const SelectableCollective &collective, const std::vector<std::string> &requested) {
     std::vector<std::string> names;
-    for (std::string name : asked) {
+    for (std::string name : requested) {
         for (const Algorithm &algorithm : collective.algorithms) {
             if (name == fmt::format("{}", algorithm.number)) {
                 name = algorithm.name;
@@ -102,8 +102,8 @@ std::vector<std::string> words_behind(int argc, char **argv, const std::string &
 } // namespace
 
 std::vector<std::string> AlgorithmChoices::of(const std::string &operation) const {
-    const auto found = operations.find(operation);
-    return found == operations.end() ? std::vector<std::string>{default_algorithm} : found->second;
+    const auto match = operations.find(operation);
+    return match == operations.end() ? std::vector<std::string>{default_algorithm} : match->second;
 }
 
 AlgorithmRequests split_algorithms(const std::vector<std::string> &options) {
@@ -132,7 +132,7 @@ AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const
         return choices;
     }
     choices.family = need_family(options.empty() ? barrier_option : operation_option);
-    for (const auto &[name, asked] : split_algorithms(options)) {
+    for (const auto &[name, requested] : split_algorithms(options)) {
         check_names("operation", {name}, names_of(all_operations()));
         if (!contains(operations, name)) {
             throw Error::usage(
@@ -140,7 +140,7 @@ AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const
                             operation_option, name, name));
         }
         const SelectableCollective &collective = need_collective(*choices.family, name);
-        choices.operations[name] = resolve(collective, asked);
+        choices.operations[name] = resolve(collective, requested);
         check_switchable(*choices.family, collective, choices.operations[name]);
     }
     if (!barrier.empty()) {

@@ -28,7 +28,7 @@ std::vector<std::string> other_operations() {
 /// The operation with those parameters of --with that it has and does not name itself. Marks what it takes in `used`.
 std::string with_parameters(const std::string &operation, const OperationInfo &info,
                             const std::vector<std::string> &parameters, std::vector<bool> &used) {
-    std::string own = operation.substr(component_name(operation).size());
+    std::string suffix = operation.substr(component_name(operation).size());
     std::vector<std::string> added;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const std::string name = parameters[i].substr(0, parameters[i].find('='));
@@ -38,16 +38,16 @@ std::string with_parameters(const std::string &operation, const OperationInfo &i
             continue;
         }
         used[i] = true;
-        if (own.find("(" + name + "=") == std::string::npos && own.find("," + name + "=") == std::string::npos) {
+        if (suffix.find("(" + name + "=") == std::string::npos && suffix.find("," + name + "=") == std::string::npos) {
             added.push_back(parameters[i]);
         }
     }
     if (added.empty()) {
         return operation;
     }
-    if (own.ends_with(')')) {
-        own.pop_back();
-        return info.name + own + (own == "(" ? "" : ",") + join(added, ",") + ")";
+    if (suffix.ends_with(')')) {
+        suffix.pop_back();
+        return info.name + suffix + (suffix == "(" ? "" : ",") + join(added, ",") + ")";
     }
     return info.name + "(" + join(added, ",") + ")";
 }

@@ -33,12 +33,12 @@ std::vector<std::string> option_names(const CLI::App &app) {
 }
 
 /// Whether two paths are of one file, which need not exist.
-bool is_same_file(const std::filesystem::path &one, const std::filesystem::path &other) {
+bool is_same_file(const std::filesystem::path &first, const std::filesystem::path &second) {
     std::error_code error; // ignored: opening the files reports it
-    const auto whole = [&](const std::filesystem::path &path) {
+    const auto resolved = [&](const std::filesystem::path &path) {
         return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
     };
-    return whole(one) == whole(other) || std::filesystem::equivalent(one, other, error);
+    return resolved(first) == resolved(second) || std::filesystem::equivalent(first, second, error);
 }
 
 } // namespace
@@ -73,8 +73,8 @@ void CommandLine::words(const std::string &names, const std::string &type, std::
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-void CommandLine::flag(const std::string &names, bool &given, const std::string &meaning) {
-    app_->add_flag(names, given, meaning);
+void CommandLine::flag(const std::string &names, bool &is_set, const std::string &meaning) {
+    app_->add_flag(names, is_set, meaning);
 }
 
 void CommandLine::positional(const std::string &name, std::vector<std::string> &words, const std::string &meaning) {
@@ -102,7 +102,8 @@ std::optional<std::string> CommandLine::parse(int argc, char **argv) {
     } catch (const CLI::ExtrasError &error) {
         const std::vector<std::string> valid = option_names(*app_);
         const std::vector<std::string> unknown = app_->remaining();
-        const auto option = std::ranges::find_if(unknown, [](const std::string &one) { return one.starts_with('-'); });
+        const auto option =
+            std::ranges::find_if(unknown, [](const std::string &word) { return word.starts_with('-'); });
         const std::string word = option != unknown.end() ? *option : unknown.front();
         throw Error::usage(fmt::format("{}; {}", error.what(), suggestion(word, valid, join(valid))));
     } catch (const CLI::ParseError &error) {
@@ -116,7 +117,7 @@ std::optional<std::string> CommandLine::parse(int argc, char **argv) {
     return std::nullopt;
 }
 
-bool CommandLine::given(const std::string &option) const { return app_->count(option) > 0; }
+bool CommandLine::is_set(const std::string &option) const { return app_->count(option) > 0; }
 
 void CommonOptions::declare(CommandLine &line, const std::string &seed_meaning) {
     if (!seed_meaning.empty()) {
@@ -130,7 +131,7 @@ void CommonOptions::declare(CommandLine &line, const std::string &seed_meaning) 
 
 void CommonOptions::check(bool of_cells) const {
     for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-        const auto same = [&](const std::string &other) { return is_same_file(*output, other); };
+        const auto same = [&](const std::string &path) { return is_same_file(*output, path); };
         if (std::find_if(outputs.begin(), output, same) != output) {
             throw Error::usage(fmt::format("file '{}' is given twice; give it once", *output));
         }

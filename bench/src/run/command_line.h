@@ -64,7 +64,7 @@ public:
             },
             meaning);
     }
-    void flag(const std::string &names, bool &given, const std::string &meaning);
+    void flag(const std::string &names, bool &is_set, const std::string &meaning);
     /// The words without an option.
     void positional(const std::string &name, std::vector<std::string> &words, const std::string &meaning);
     void version(const std::string &text);
@@ -75,7 +75,7 @@ public:
     std::optional<std::string> parse(int argc, char **argv);
 
     /// Whether the option, e.g. "--root", was on the line.
-    bool given(const std::string &option) const;
+    bool is_set(const std::string &option) const;
 
 private:
     struct Taken {

@@ -206,21 +206,21 @@ void Launch::measure_block(CellRun &run) {
 }
 
 void Launch::validate(CellRun &run) {
-    const std::optional<Validation> own = run.planned.operation->validate();
-    if (!own) {
+    const std::optional<Validation> local = run.planned.operation->validate();
+    if (!local) {
         return;
     }
-    long wrong = own->wrong;
+    long wrong = local->wrong;
     check(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG, MPI_MAX, comm_.handle()), "MPI_Allreduce");
     if (wrong == 0) {
-        run.record.add_validation(own->calls, 0, "");
+        run.record.add_validation(local->calls, 0, "");
         return;
     }
-    const std::vector<std::string> errors = comm_.gather(own->error);
+    const std::vector<std::string> errors = comm_.gather(local->error);
     const auto first = std::ranges::find_if(errors, [](const std::string &e) { return !e.empty(); });
     const std::string error =
         first == errors.end() ? "" : fmt::format("rank {}: {}", std::distance(errors.begin(), first), *first);
-    run.record.add_validation(own->calls, wrong, error);
+    run.record.add_validation(local->calls, wrong, error);
 }
 
 long Launch::warm_up(CellRun &run) {

@@ -70,7 +70,7 @@ std::string version_text() {
 /// Defaults from a paper for options that were not given. Throws Error::usage for an unknown paper.
 void follow_paper(const CommandLine &line, const std::string &name,
                   const std::map<std::string, std::string *> &options) {
-    if (!line.given("--published")) {
+    if (!line.is_set("--published")) {
         return;
     }
     check_names("paper", {name}, component_names("published"));
@@ -78,10 +78,10 @@ void follow_paper(const CommandLine &line, const std::string &name,
     while ((*paper)->name != name) {
         ++paper;
     }
-    for (const Downbeat_parameter *one = (*paper)->parameters; one->name != nullptr; ++one) {
-        const auto option = options.find(one->name);
-        if (option != options.end() && !line.given(one->name)) {
-            *option->second = one->value;
+    for (const Downbeat_parameter *parameter = (*paper)->parameters; parameter->name != nullptr; ++parameter) {
+        const auto option = options.find(parameter->name);
+        if (option != options.end() && !line.is_set(parameter->name)) {
+            *option->second = parameter->value;
         }
     }
 }
@@ -100,7 +100,7 @@ std::vector<AskedStart> pair_timings(const CommandLine &line, std::vector<Compon
     const bool windows = std::ranges::any_of(timings, is_window);
     if (windows && timings.size() == 1) {
         const auto other = std::ranges::find_if_not(synchronizers, is_window);
-        if (line.given("--sync") && other != synchronizers.end()) {
+        if (line.is_set("--sync") && other != synchronizers.end()) {
             throw Error::usage(fmt::format("timing scheme window needs synchronizer window, not {}; use --sync window",
                                            other->text()));
         }
@@ -147,7 +147,7 @@ void check_delays(const CommandLine &line, const std::string &list, Options &opt
     const auto delaying = std::ranges::find_if_not(options.patterns, is_none);
     if (delaying == options.patterns.end()) {
         for (const char *option : {"--delay", "--permute"}) {
-            if (line.given(option)) {
+            if (line.is_set(option)) {
                 throw Error::usage(
                     fmt::format("{} needs an arrival pattern that delays ranks; add --pattern with one of {}", option,
                                 join(delaying_patterns())));
@@ -159,7 +159,7 @@ void check_delays(const CommandLine &line, const std::string &list, Options &opt
         options.patterns.insert(options.patterns.begin(),
                                 parse_component("arrival pattern", no_pattern, all_patterns()));
     }
-    if (!line.given("--delay")) {
+    if (!line.is_set("--delay")) {
         for (const Component &pattern : options.patterns) {
             if (!is_none(pattern) && !find_by_name(all_patterns(), pattern.name()).knows_delay) {
                 throw Error::usage(fmt::format(
@@ -279,11 +279,11 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
         return *text;
     }
 
-    if (line.given("--stop") && line.given("--repetitions")) {
+    if (line.is_set("--stop") && line.is_set("--repetitions")) {
         throw Error::usage("--repetitions and --stop exclude each other; use one of them (--repetitions N is short for "
                            "--stop 'fixed(samples=N)')");
     }
-    if (line.given("--barrier-algorithm") && barrier_algorithm.empty()) {
+    if (line.is_set("--barrier-algorithm") && barrier_algorithm.empty()) {
         throw Error::usage("--barrier-algorithm is empty; name at least one algorithm");
     }
     follow_paper(line, options.published, {{"--sync", &synchronizers}, {"--timing", &timings}, {"--late", &late}});
@@ -293,10 +293,10 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
                                                          : parse_number("--late", late, 0.0, 1.0, "flags, or seconds");
     }
     options.operations = parse_operations(
-        operations, line.given("--with") ? split(parameters) : std::vector<std::string>{}, names_of(subcommands));
+        operations, line.is_set("--with") ? split(parameters) : std::vector<std::string>{}, names_of(subcommands));
     if (any_sized(options.operations)) {
         options.sizes = parse_sizes(sizes);
-    } else if (line.given("--sizes")) {
+    } else if (line.is_set("--sizes")) {
         throw Error::usage("--sizes needs an operation that has a message size; remove it, or add e.g. bcast");
     }
     check_sizes(options.operations, options.sizes, ranks);

@@ -67,9 +67,9 @@ public:
 
 private:
     MPIX_Harmonize_stats stats() const {
-        MPIX_Harmonize_stats found;
-        check(MPIX_Harmonize_get_stats(comm_, &found), "MPIX_Harmonize_get_stats");
-        return found;
+        MPIX_Harmonize_stats counts;
+        check(MPIX_Harmonize_get_stats(comm_, &counts), "MPIX_Harmonize_get_stats");
+        return counts;
     }
 
     MPI_Comm comm_;

@@ -29,12 +29,12 @@ double measure_broadcast_lag(const Communicator &comm, const GlobalClock &clock,
 
 const std::vector<SynchronizerInfo> &all_synchronizers() {
     static const std::vector<SynchronizerInfo> all = [] {
-        std::vector<SynchronizerInfo> found = {synchronizers::none()};
-        found.insert(found.end(), all_barriers().begin(), all_barriers().end());
+        std::vector<SynchronizerInfo> registry = {synchronizers::none()};
+        registry.insert(registry.end(), all_barriers().begin(), all_barriers().end());
         for (const auto info : {synchronizers::window, synchronizers::roundtime, synchronizers::harmonize}) {
-            found.push_back(info());
+            registry.push_back(info());
         }
-        return found;
+        return registry;
     }();
     return all;
 }

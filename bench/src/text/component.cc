@@ -118,9 +118,9 @@ std::string describe_valid(const ComponentParameter &parameter) {
 
 std::string ComponentValues::describe() const {
     if (!word.empty()) {
-        ComponentValues others = *this;
-        others.word.clear();
-        return fmt::format("{}, or {}", word, others.describe());
+        ComponentValues without_auto = *this;
+        without_auto.word.clear();
+        return fmt::format("{}, or {}", word, without_auto.describe());
     }
     switch (kind) {
     case Kind::whole:
@@ -178,21 +178,21 @@ Component::Component(std::string_view kind, std::string_view text, const Compone
         values_[parameter.name] = canonical(parameter, value);
     }
     std::vector<std::string> written;
-    std::vector<std::string> all;
+    std::vector<std::string> texts;
     for (const ComponentParameter &parameter : info.parameters) {
-        const auto found = values_.find(parameter.name);
-        if (found == values_.end()) {
+        const auto match = values_.find(parameter.name);
+        if (match == values_.end()) {
             if (parameter.value.empty()) {
                 throw refuse(
                     fmt::format("parameter {} is required; use {}", parameter.name, describe_valid(parameter)));
             }
             values_[parameter.name] = canonical(parameter, parameter.value);
-        } else if (parameter.value.empty() || found->second != canonical(parameter, parameter.value)) {
-            written.push_back(parameter.name + "=" + found->second);
+        } else if (parameter.value.empty() || match->second != canonical(parameter, parameter.value)) {
+            written.push_back(parameter.name + "=" + match->second);
         }
-        all.push_back(parameter.name + "=" + values_.at(parameter.name));
+        texts.push_back(parameter.name + "=" + values_.at(parameter.name));
     }
-    full_text_ = all.empty() ? name_ : fmt::format("{}({})", name_, join(all, ","));
+    full_text_ = texts.empty() ? name_ : fmt::format("{}({})", name_, join(texts, ","));
     text_ = written.empty() ? name_ : fmt::format("{}({})", name_, join(written, ","));
 }
 

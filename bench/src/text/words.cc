@@ -36,8 +36,8 @@ std::vector<std::string> split(std::string_view list, char separator) {
 
 std::vector<std::string> split_outside_parentheses(std::string_view list) {
     std::vector<std::string> components;
-    db_part rest = db_part_of(list.data(), list.size());
-    for (db_part word{}; db_next_word(&rest, &word) != 0;) {
+    db_part remaining = db_part_of(list.data(), list.size());
+    for (db_part word{}; db_next_word(&remaining, &word) != 0;) {
         components.emplace_back(word.text, word.length);
     }
     return components;
@@ -115,19 +115,19 @@ std::string as_here(std::string form) {
 }
 
 /// How many characters are added, left out, replaced or swapped with the next one.
-std::size_t distance(std::string_view one, std::string_view other) {
-    const std::size_t width = other.size() + 1;
-    std::vector<std::size_t> steps((one.size() + 1) * width);
-    for (std::size_t i = 0; i <= one.size(); ++i) {
-        for (std::size_t j = 0; j <= other.size(); ++j) {
+std::size_t distance(std::string_view a, std::string_view b) {
+    const std::size_t width = b.size() + 1;
+    std::vector<std::size_t> steps((a.size() + 1) * width);
+    for (std::size_t i = 0; i <= a.size(); ++i) {
+        for (std::size_t j = 0; j <= b.size(); ++j) {
             std::size_t &here = steps[i * width + j];
             if (i == 0 || j == 0) {
                 here = i + j;
                 continue;
             }
-            const std::size_t replaced = steps[(i - 1) * width + j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+            const std::size_t replaced = steps[(i - 1) * width + j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
             here = std::min({steps[(i - 1) * width + j] + 1, steps[i * width + j - 1] + 1, replaced});
-            if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1]) {
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
                 here = std::min(here, steps[(i - 2) * width + j - 2] + 1);
             }
         }
@@ -140,8 +140,8 @@ std::size_t distance(std::string_view one, std::string_view other) {
 std::string nearest(std::string_view word, const std::vector<std::string> &valid) {
     std::string best;
     std::size_t least = std::numeric_limits<std::size_t>::max();
-    const std::string whole = form_of(word);
-    for (const std::string &meant : {whole, as_here(whole)}) {
+    const std::string typed_form = form_of(word);
+    for (const std::string &meant : {typed_form, as_here(typed_form)}) {
         for (const std::string &name : valid) {
             const std::string form = form_of(name);
             // The beginning of a name is meant rather than its end, and that rather than a name with two slips.
@@ -157,9 +157,9 @@ std::string nearest(std::string_view word, const std::vector<std::string> &valid
     return best;
 }
 
-std::string suggestion(std::string_view word, const std::vector<std::string> &valid, const std::string &all) {
+std::string suggestion(std::string_view word, const std::vector<std::string> &valid, const std::string &choices) {
     const std::string meant = nearest(word, valid);
-    return meant.empty() ? fmt::format("choose one of {}", all) : fmt::format("did you mean '{}'?", meant);
+    return meant.empty() ? fmt::format("choose one of {}", choices) : fmt::format("did you mean '{}'?", meant);
 }
 
 std::string from_elsewhere(std::string_view word) {
@@ -188,23 +188,23 @@ bool continues(char c) { return (byte(c) & 0xc0U) == 0x80U; }
 } // namespace
 
 std::optional<std::size_t> find_unprintable(std::string_view text) {
-    for (std::size_t place = 0; place < text.size();) {
-        const std::size_t length = utf8_length(text.data() + place, text.size() - place);
+    for (std::size_t position = 0; position < text.size();) {
+        const std::size_t length = utf8_length(text.data() + position, text.size() - position);
         if (length == 0) {
-            return place;
+            return position;
         }
-        place += length;
+        position += length;
     }
     return std::nullopt;
 }
 
 std::string printable(std::string_view text) {
     std::string result;
-    while (const std::optional<std::size_t> place = find_unprintable(text)) {
-        const char bad = text[*place];
-        result += text.substr(0, *place);
+    while (const std::optional<std::size_t> position = find_unprintable(text)) {
+        const char bad = text[*position];
+        result += text.substr(0, *position);
         result += bad == '\n' ? "\n" : fmt::format("\\x{:02x}", byte(bad));
-        text.remove_prefix(*place + 1);
+        text.remove_prefix(*position + 1);
     }
     return result.append(text);
 }
@@ -219,10 +219,10 @@ std::string_view cut_off(std::string_view text, std::size_t bytes) {
     return text.substr(0, bytes);
 }
 
-std::string csv_field(const std::string &given) {
+std::string csv_field(const std::string &raw) {
     // Spreadsheets would take it for a formula (OWASP, "CSV Injection").
-    const bool formula = !given.empty() && std::string_view("=+-@\t\r").find(given.front()) != std::string_view::npos;
-    const std::string text = formula ? "'" + given : given;
+    const bool formula = !raw.empty() && std::string_view("=+-@\t\r").find(raw.front()) != std::string_view::npos;
+    const std::string text = formula ? "'" + raw : raw;
     if (text.find_first_of(",\"\r\n") == std::string::npos) {
         return text;
     }

@@ -81,7 +81,7 @@ std::string fill(const std::string &text, std::size_t indent);
 std::string nearest(std::string_view word, const std::vector<std::string> &valid);
 
 /// How an error about an unknown name ends: "did you mean 'allreduce'?", else "choose one of ", and all of them.
-std::string suggestion(std::string_view word, const std::vector<std::string> &valid, const std::string &all);
+std::string suggestion(std::string_view word, const std::vector<std::string> &valid, const std::string &choices);
 
 /// The error about a word that is an option of another benchmark, "OSU's -i is -r here"; "" for other words.
 std::string from_elsewhere(std::string_view word);
@@ -98,7 +98,7 @@ std::string_view cut_off(std::string_view text, std::size_t bytes);
 
 /// A text, quoted if it contains characters that would end the field (RFC 4180), after an apostrophe if a spreadsheet
 /// would take it for a formula.
-std::string csv_field(const std::string &given);
+std::string csv_field(const std::string &raw);
 /// A missing value (NaN) is an empty field, which R and pandas understand.
 std::string csv_field(double number);
 std::string csv_field(std::int64_t number);
