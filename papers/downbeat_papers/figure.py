@@ -12,8 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 from downbeat.errors import UsageError
-from downbeat.output.blocks import Picture
-from downbeat.report.page import Table
+from downbeat.output.blocks import Depth, Picture, Table
 
 from downbeat_papers.claims import Claim, Facts, Finding
 from downbeat_papers.results import Results, SeriesError
@@ -240,7 +239,7 @@ def figures_of(paper: str, folder: Path = FOLDER) -> Iterator[Figure]:
 
 def table_of(title: str, columns: list[str], rows: list[list[str]]) -> Table:
     """A table of the paper."""
-    return Table(title, pd.DataFrame(rows, columns=columns))
+    return Table(title, pd.DataFrame(rows, columns=columns), depth=Depth.PAGE)
 
 
 # A network and processors that are not quiet; clocks are within 10 ppm, which is the default of all platforms.

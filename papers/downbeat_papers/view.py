@@ -107,7 +107,7 @@ def laid_out(
         *pictures[:1],
         *([Table("Claims", table, depth=PAGE)] if judged else []),
         *(Line(text, depth=PAGE) for text in (setup, here)),
-        *(Table(table.title, table.frame, depth=PAGE) for table in figure.tables),
+        *figure.tables,
         *pictures[1:],
     ]
     if results:

@@ -23,7 +23,6 @@ import numpy as np
 import pytest
 from damage import flipped, other_shape, other_text, other_words, replaced_fields
 from downbeat.comparison.conditions import open_history
-from downbeat.comparison.tables import experiment_sheet
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json, write_json
 from downbeat.output.records import plain, view_record
@@ -42,6 +41,7 @@ from downbeat.tune import mpich
 from downbeat.tune import sweep as probing
 from downbeat.tune.late_arrivals import read_traces
 from downbeat.views.clocks import clock_file_view
+from downbeat.views.results import results_view
 from downbeat.views.trace import arrivals_view, recording_view
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import script
@@ -81,7 +81,7 @@ def make_samples(directory: Path) -> Path:
 
 def read_launch(path: Path) -> None:
     experiment = open_experiment(path)
-    experiment_sheet(experiment, "latency_avg").text()
+    view_lines(results_view(experiment, "latency_avg"))
     for rows in ROWS.values():
         list(rows(experiment.launches[0]))
 

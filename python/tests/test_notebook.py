@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.comparison.compared import Compared
-from downbeat.comparison.tables import experiment_record
 from downbeat.errors import UsageError
 from downbeat.report.compared import starts_of
 from downbeat.report.rows import typical_median
 from downbeat.run.experiment import Launch
 from downbeat.statistics.location import typical_interval
+from downbeat.views.results import results_record
 from downbeat_command import Run, command
 from launch_files import Cell, write_launch
 
@@ -187,7 +187,7 @@ def test_one_estimator(experiment: downbeat.Experiment) -> None:
     expected = float(np.exp(kinds.pseudo_median(np.log(TIMES)))) * 1e-6
     (shown,) = [
         cell["median"]
-        for cell in experiment_record(experiment, "latency_avg")["cells"]  # type: ignore[attr-defined]
+        for cell in results_record(experiment, "latency_avg")["cells"]  # type: ignore[attr-defined]
         if cell["synchronizer"] == "harmonize"
     ]
     cells = experiment.cell_table

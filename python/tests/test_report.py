@@ -23,7 +23,7 @@ from downbeat.output.blocks import Heading, Line, Number, Numbers, View
 from downbeat.output.page import write_page
 from downbeat.output.terminal import view_lines
 from downbeat.report.compared import contrast_of
-from downbeat.report.conditions import commands, machine_section, measured_section, variables
+from downbeat.report.conditions import commands, machine_terms, measured_terms, variables
 from downbeat.report.facts import Algorithms, Lowest
 from downbeat.report.findings import (
     algorithm_facts,
@@ -297,7 +297,7 @@ def test_warnings_that_differ_in_numbers_alone_are_one() -> None:
 
 def test_conditions(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path, [[cell(5)]] * 2)
-    told = dict(machine_section(experiment).definitions)
+    told = dict(machine_terms(experiment).pairs)
     assert told["MPI"] == "Some MPI 1.0: Some MPI 1.0, MPI 3.1"
     assert told["machine"].endswith("virtual machine no, load 0")
     assert told["environment"] == "DOWNBEAT_CLOCK=tsc"
@@ -312,13 +312,13 @@ def test_conditions(tmp_path: Path) -> None:
 
 def test_conditions_have_each_setting_with_its_label_and_unit(tmp_path: Path) -> None:
     late = ("late_s", "late_by", "late_ranks")
-    plain = dict(measured_section(write_experiment(tmp_path / "plain", [[cell(5)]])).definitions)
+    plain = dict(measured_terms(write_experiment(tmp_path / "plain", [[cell(5)]])).pairs)
     assert not {ATTRIBUTES[name].label for name in late} & set(plain)
     assert plain[ATTRIBUTES["stopping_rule"].label].startswith("fixed(")
     given = write_experiment(tmp_path / "late", [[cell(5)]], late_s="5e-06", late_ranks="0.01")
-    measured = dict(measured_section(given).definitions)
+    measured = dict(measured_terms(given).pairs)
     assert [measured.get(ATTRIBUTES[name].label) for name in late] == ["5.000 us", None, "0.01"]
-    flags = dict(measured_section(write_experiment(tmp_path / "flags", [[cell(5)]], late_by="flags")).definitions)
+    flags = dict(measured_terms(write_experiment(tmp_path / "flags", [[cell(5)]], late_by="flags")).pairs)
     assert [flags.get(ATTRIBUTES[name].label) for name in late] == [None, "flags", None]
 
 
@@ -331,7 +331,7 @@ def test_commands_and_what_doctor_saw_are_told_of_a_run(tmp_path: Path) -> None:
     failure = {"library": "mpich", "directory": "failed/one", "exit_status": 1}
     experiment = Experiment(tmp_path, "e", (launch,), None, (failure,))
     assert commands(experiment) == ["env X=1 mpirun 'a b'"]
-    assert ("clock", "it is slow (problem)") in machine_section(experiment).definitions
+    assert ("clock", "it is slow (problem)") in machine_terms(experiment).pairs
     assert "when the experiment began: it is slow (another)." in experiment_warnings(experiment)
     assert any("1 launch failed" in warning and "failed/one" in warning for warning in experiment_warnings(experiment))
 

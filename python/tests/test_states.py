@@ -8,7 +8,6 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.tables import experiment_sheet
 from downbeat.data.cells import CHANGED
 from downbeat.data.states import states_line, with_states
 from downbeat.output.terminal import view_lines
@@ -20,6 +19,7 @@ from downbeat.statistics.dependence import correlation, effective_launches
 from downbeat.statistics.location import typical_interval
 from downbeat.statistics.slow_launches import slow_launches, unseen_share, unseen_text
 from downbeat.views.comparison import comparison_view
+from downbeat.views.results import results_view
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import factor_of
 from downbeat_papers.judgement import judge
@@ -113,7 +113,7 @@ def test_numbers_and_verdicts_are_of_one_state(tmp_path: Path) -> None:
     text = " ".join(" ".join(view_lines(comparison_view(compared))).split())
     assert "measured in two states of the machine (cache line 77 and 355 ns); compared within each" in text
     assert f"A: {CHANGED} in launch 25, left out" in text
-    shown = " ".join(" ".join(experiment_sheet(found, "latency_avg").text()).split())
+    shown = " ".join(" ".join(view_lines(results_view(found, "latency_avg"))).split())
     assert "state: measured in two states of the machine (cache line 77 and 355 ns)" in shown
     assert "0.200" in shown
     assert "0.750" in shown

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from downbeat.comparison.summaries import summaries_of
-from downbeat.comparison.tables import experiment_sheet
 from downbeat.data.cells import HIGH, LOW, PATH
 from downbeat.data.states import LINE, with_states
 from downbeat.errors import UsageError
@@ -19,6 +18,7 @@ from downbeat.output.terminal import view_lines
 from downbeat.run.experiment import FACTORS, Experiment, Launch
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
 from downbeat.views.comparison import compare, comparison_view
+from downbeat.views.results import results_view
 
 METRIC = "latency_avg"
 CELL: Mapping[str, object] = {
@@ -119,11 +119,11 @@ def show(cells: pd.DataFrame) -> Printed:
     launch.__dict__["context"] = CONTEXT  # both are read from files when they are first asked for
     experiment = Experiment(Path("made-up"), "made-up", (launch,) * cells["launch"].nunique(), None, ())
     experiment.__dict__["cells"] = with_states(cells)
-    sheet = experiment_sheet(experiment, METRIC)
+    view = results_view(experiment, METRIC)
     rows = summaries_of(experiment.cell_table, FACTORS, METRIC)
     names = list(zip(rows.operation, rows.size, strict=True))
     bounds = np.log(np.column_stack([rows.low, rows.high]) / TIME)
-    text = " ".join(" ".join(sheet.text()).split())
+    text = " ".join(" ".join(view_lines(view)).split())
     return Printed(names, [], [(float(low), float(high)) for low, high in bounds], [], [], text)
 
 

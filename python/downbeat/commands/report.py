@@ -65,31 +65,21 @@ def show(
     A row per operation and size, synchronizers side by side. For files of the experiments on clocks and synchronizers:
     their variables.
     """
-    from downbeat.comparison.tables import (
-        experiment_record,
-        experiment_sheet,
-    )
     from downbeat.data.metrics import METRICS
     from downbeat.files import is_standard_output
     from downbeat.output.records import view_record, write_record
     from downbeat.output.terminal import view_lines
     from downbeat.run.experiment import open_experiment
     from downbeat.views.clocks import clock_file_view, is_clock_file
+    from downbeat.views.results import results_view
 
     if metric not in METRICS:
         raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
-    if is_clock_file(path):
-        view = clock_file_view(path)
-        lines = view_lines(view)
-        record = view_record(view) if json else {}
-    else:
-        experiment = open_experiment(path)
-        lines = experiment_sheet(experiment, metric).text()
-        record = experiment_record(experiment, metric) if json else {}
+    view = clock_file_view(path) if is_clock_file(path) else results_view(open_experiment(path), metric)
     if not is_standard_output(json):
-        print("\n".join(lines))
+        print("\n".join(view_lines(view)))
     if json:
-        write_record(record, json)
+        write_record(view_record(view), json)
     if json and not is_standard_output(json):
         print(f"written: {json}")
 

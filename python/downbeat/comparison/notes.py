@@ -10,13 +10,14 @@ import numpy as np
 
 from downbeat.comparison.judging import Judged, rule_of
 from downbeat.comparison.matching import Match
-from downbeat.comparison.settings import context_differences, value_of
+from downbeat.comparison.settings import context_differences
 from downbeat.comparison.sides import Side, SideCells, Sides
 from downbeat.data.cells import STATE
 from downbeat.data.launch_file import IMPLIED
 from downbeat.run import trial
 from downbeat.run.experiment import Experiment, span_of
 from downbeat.run.plan import LAUNCH_FACTORS
+from downbeat.run.simulation import platforms_of
 from downbeat.statistics.dependence import correlation
 from downbeat.statistics.kinds import Series, resemblance_lines
 from downbeat.statistics.sessions import LOOKED_AT, false_verdicts, last_shift, sessions_of, since, trend
@@ -55,7 +56,7 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> l
     for of in {id(of): of for of, _ in both}.values():
         lines += of.lines_on_metric(sides.metric) if isinstance(of, Experiment) else []
     for (of, _), of_side in zip(both, contexts, strict=True):
-        first = simulations(of_side)
+        first = [f"simulated, not measured: {platform}" for platform in platforms_of(of_side)]
         if "algorithm" in sides.compared and isinstance(of, Experiment):
             first += [one.seen for one in of.machine if one.check == trial.CHECK]
         lines = [*(line for line in first if line not in lines), *lines]
@@ -136,12 +137,6 @@ def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
             f" called faster or slower ({assumed} is assumed: --history has this machine's)"
         )
     return f"the machine did not change between A and B{price} (docs/compare.md)"
-
-
-def simulations(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """A line for each simulated platform: its numbers are of no machine."""
-    platforms = dict.fromkeys(value_of("simulated", one) for one in contexts if "simulated" in one)
-    return [f"simulated, not measured: {platform.replace(',', ', ')}" for platform in platforms]
 
 
 def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[str]:

@@ -11,8 +11,8 @@ import pandas as pd
 
 from downbeat.comparison.settings import ENVIRONMENT, LIBRARY_SETTING, value_of
 from downbeat.data.attributes import ATTRIBUTES, Origin
+from downbeat.output.blocks import Depth, Table, Terms
 from downbeat.output.fields import span
-from downbeat.report.page import PageSection, Table
 from downbeat.report.warnings import first_line
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.machine import settings_of
@@ -27,8 +27,8 @@ def distinct(values: Iterable[object]) -> list[str]:
     return list(dict.fromkeys(str(value) for value in values))
 
 
-def measured_section(experiment: Experiment) -> PageSection:
-    """Describes the measurements and the method."""
+def measured_terms(experiment: Experiment) -> Terms:
+    """The measurements and the method."""
     cells, contexts = experiment.cell_table, [launch.context for launch in experiment.launches]
     valid, rejected = int(cells.valid_count.sum()), int(cells.rejected.sum())
     most_cells = max(len(launch.cells) for launch in experiment.launches)
@@ -49,7 +49,7 @@ def measured_section(experiment: Experiment) -> PageSection:
         ),
         *settings_of_bench(contexts),
     )
-    return PageSection("What was measured, and how", definitions=definitions)
+    return Terms(definitions)
 
 
 def settings_of_bench(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
@@ -93,8 +93,8 @@ def order_text(experiment: Experiment) -> str:
     return f"in rounds of every configuration once, in random order (seed {experiment.plan.seed})"
 
 
-def machine_section(experiment: Experiment) -> PageSection:
-    """Says on which machine and software it was measured, and which commands repeat it."""
+def machine_terms(experiment: Experiment) -> Terms:
+    """The machine and the software of the measurement."""
     launches = experiment.launches
     contexts = [launch.context for launch in launches]
     bounds = experiment.cells["error_bound"].dropna() * MICROSECONDS
@@ -116,7 +116,7 @@ def machine_section(experiment: Experiment) -> PageSection:
         ("environment", "\n".join(variables(contexts)) or "no variable that concerns MPI or Downbeat"),
         *findings(experiment),
     )
-    return PageSection("Machine and software", definitions=definitions, commands=tuple(commands(experiment)))
+    return Terms(definitions)
 
 
 def range_text(errors: pd.Series) -> str:
@@ -191,8 +191,8 @@ def command(launch: Launch) -> str:
     return shlex.join([*(["env", *settings] if settings else []), *map(str, words)])
 
 
-def launches_section(experiment: Experiment) -> PageSection:
-    """Lists the launches, and those that failed."""
+def launches_tables(experiment: Experiment) -> list[Table]:
+    """The launches, and those that failed."""
     rows = []
     for launch in experiment.launches:
         context, cells = launch.context, launch.cells
@@ -216,7 +216,7 @@ def launches_section(experiment: Experiment) -> PageSection:
                 "status": listed(distinct(cells["status"])),
             }
         )
-    tables = [Table("Launches", pd.DataFrame(rows).sort_values("date", kind="stable"))]
+    tables = [Table("Launches", pd.DataFrame(rows).sort_values("date", kind="stable"), depth=Depth.PAGE)]
     if experiment.failures:
         failed = [
             {
@@ -231,5 +231,5 @@ def launches_section(experiment: Experiment) -> PageSection:
             }
             for failure in experiment.failures
         ]
-        tables.append(Table("Launches that failed", pd.DataFrame(failed)))
-    return PageSection("Every launch", tables=tuple(tables))
+        tables.append(Table("Launches that failed", pd.DataFrame(failed), depth=Depth.PAGE))
+    return tables

@@ -319,3 +319,10 @@ def nonblocking_seconds(ranks: int, operations: Sequence[str]) -> float:
     """The processor time of a sample beside that of its messages, mean over the operations."""
     slow = [one for one in operations if one.startswith(("iall", "ireduce_scatter"))]
     return NONBLOCKING_SECONDS * ranks**4 * len(slow) / max(1, len(operations))
+
+
+def place_of(context: Mapping[str, object]) -> tuple[str, str]:
+    """The hosts of a launch, or the platform that it was simulated on."""
+    if "simulated" in context:
+        return "simulated", without_seed(str(context["simulated"])).replace(",", ", ")
+    return "hosts", str(context["hosts"])

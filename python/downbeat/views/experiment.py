@@ -34,7 +34,6 @@ from downbeat.comparison.facts import (
 )
 from downbeat.comparison.states import main_states, shown_rows
 from downbeat.comparison.summaries import METRIC, CellSummaries, row_names, summaries_of
-from downbeat.comparison.tables import place_of
 from downbeat.data.cells import CHANGED, STATE, Cells
 from downbeat.data.states import LINE, MESSAGE, state_text
 from downbeat.errors import UsageError
@@ -46,6 +45,7 @@ from downbeat.run.estimates import LATENCY, Estimates
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
+from downbeat.run.simulation import place_of
 from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES

@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from downbeat.comparison.settings import context_differences
 from downbeat.comparison.sides import names_of_history
-from downbeat.comparison.tables import place_of
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
-from downbeat.output.blocks import Block, Depth, Heading, Line, Numbers, Picture, Terms, View, anchor
+from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Numbers, Picture, Terms, View, anchor
 from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
-from downbeat.report.conditions import launches_section, machine_section, measured_section
+from downbeat.report.conditions import commands, launches_tables, machine_terms, measured_terms
 from downbeat.report.findings import answer_of, start_text
 from downbeat.report.glossary import GLOSSARY
 from downbeat.report.latency import draw_contrast, draw_starts, latency_pictures, ratio_pictures
 from downbeat.report.nights import nights_pictures
-from downbeat.report.page import PageSection
 from downbeat.report.pictures import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.warnings import experiment_warnings
 from downbeat.run.directory import PLAN
 from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.run.libraries import short_version
+from downbeat.run.simulation import place_of
 from downbeat.text import counted, listed
 from downbeat.tune.record import TuningRecord, open_record
 from downbeat.tune.tuning import PROBE, RECORD_FILE
@@ -190,13 +189,6 @@ def experiment_page(experiment: Experiment) -> View:
     rest = tuple(picture for draw in OF_EXPERIMENTS if draw not in FIRST for picture in draw(experiment))
     states = state_lines(experiment.cell_table)
     before = [*states[1:], *([f"{counted(len(warnings), 'warning')}, below the pictures."] if warnings else [])]
-    sections = (
-        PageSection("Warnings", warnings=warnings),
-        PageSection("More pictures", pictures=rest),
-        measured_section(experiment),
-        machine_section(experiment),
-        launches_section(experiment),
-    )
     blocks: list[Block] = [Line(fact, "answer") for fact in answer.news]
     blocks += [Numbers(answer.numbers)] if answer.numbers else []
     blocks += [Line("; ".join(before), label="before you rely on it")] if before else []
@@ -205,7 +197,11 @@ def experiment_page(experiment: Experiment) -> View:
         blocks.append(Heading("Also found"))
         blocks += [Line(fact, label=about, depth=Depth.PAGE) for about, fact in answer.found]
         blocks += barrier
-    blocks += [block for section in sections if section != PageSection(section.title) for block in section.blocks()]
+    blocks += [Heading("Warnings"), *(Line(text, "warning") for text in warnings)]
+    blocks += [Heading("More pictures"), *rest]
+    blocks += [Heading("What was measured, and how"), measured_terms(experiment)]
+    blocks += [Heading("Machine and software"), machine_terms(experiment), Command(tuple(commands(experiment)))]
+    blocks += [Heading("Every launch"), *launches_tables(experiment)]
     title = f"{listed(dict.fromkeys(experiment.cell_table.operation))}: {contrast.said or 'latency'}"
     return View(title, tuple(blocks), byline(experiment, contrast, states[:1]))
 

@@ -1,8 +1,8 @@
-"""What `downbeat show` prints of experiments, launches and files: what was measured on what, then rows."""
+"""The view of `downbeat show`: what was measured on what, a row per operation and size, and what limits the numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,11 +10,11 @@ from downbeat.comparison.summaries import QUANTILES, SUMMARY_COLUMNS, CellSummar
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.data.states import states_line
+from downbeat.output.blocks import Depth, Line, Table, Terms, View
 from downbeat.output.fields import Field, factor_field, percent, word
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, span_of
 from downbeat.run.libraries import short_version
-from downbeat.run.simulation import without_seed
-from downbeat.show import Sheet
+from downbeat.run.simulation import place_of
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.text import counted
@@ -33,8 +33,8 @@ TABLE_COLUMNS = (
 )
 
 
-def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
-    """The sheet of an experiment: a row per operation and size, synchronizers side by side."""
+def results_view(experiment: Experiment, metric: str) -> View:
+    """The view of the results of an experiment, synchronizers side by side."""
     without, cells = experiment.lines_on_metric(metric), experiment.cell_table
     first = experiment.launches[0].context
     count = len(experiment.launches)
@@ -51,28 +51,30 @@ def experiment_sheet(experiment: Experiment, metric: str) -> Sheet:
     choices = [[name for name in each if name in fields] for each in TABLE_COLUMNS]
     states = states_line(cells.state, cells.canary_path)
     failed = f"{counted(len(experiment.failures), 'launch')} failed; see {experiment.path / 'failed'}"
-    return Sheet(
-        summaries.frame().assign(half=half),
-        fields,
-        len(factors),
-        SIDE_BY_SIDE,
-        choices,
+    head = (
+        ("MPI", "; ".join(sorted(libraries))),
+        ("ranks", ", ".join(str(ranks) for ranks in sorted({launch.ranks for launch in experiment.launches}))),
+        place_of(first),
+        ("clock", f"{first['clock_clock']}, synchronized by {first['clock_sync']}"),
+        ("metric", f"{metric} in us: {METRICS[metric].meaning}"),
+        *([("failed", failed)] if experiment.failures else []),
+    )
+    notes = (
+        unseen_text(int(summaries.launches.min()), span),
+        *without,
+        *([f"state: {states}"] if states else []),
+        *sample_notes(summaries, factors),
+        *launch_lines(experiment.cells, f"{metric}_median"),
+    )
+    rows = summaries.frame().assign(half=half)
+    return View(
         f"{experiment.name}: {counted(count, 'launch')}, {first['date']}",
-        [
-            ("MPI", "; ".join(sorted(libraries))),
-            ("ranks", ", ".join(str(ranks) for ranks in sorted({launch.ranks for launch in experiment.launches}))),
-            place_of(first),
-            ("clock", f"{first['clock_clock']}, synchronized by {first['clock_sync']}"),
-            ("metric", f"{metric} in us: {METRICS[metric].meaning}"),
-            *([("failed", failed)] if experiment.failures else []),
-        ],
-        [
-            unseen_text(int(summaries.launches.min()), span),
-            *without,
-            *([f"state: {states}"] if states else []),
-            *sample_notes(summaries, factors),
-            *launch_lines(experiment.cells, f"{metric}_median"),
-        ],
+        (
+            Terms(head, depth=Depth.TEXT),
+            Table("", rows, fields, len(factors), SIDE_BY_SIDE, choices),
+            *(Line(note, "note") for note in notes),
+        ),
+        record=results_record(experiment, metric),
     )
 
 
@@ -89,14 +91,7 @@ def number_fields(launches: int, lone: bool) -> dict[str, Field]:
     }
 
 
-def place_of(context: Mapping[str, object]) -> tuple[str, str]:
-    """The hosts of a launch, or the platform that it was simulated on."""
-    if "simulated" in context:
-        return "simulated", without_seed(str(context["simulated"])).replace(",", ", ")
-    return "hosts", str(context["hosts"])
-
-
-def experiment_record(experiment: Experiment, metric: str) -> dict[str, object]:
+def results_record(experiment: Experiment, metric: str) -> dict[str, object]:
     """The numbers of `downbeat show` for programs: a cell for each combination of factors, times in s."""
     experiment.lines_on_metric(metric)
     factors = [name for name in FACTORS if name not in IMPLIED]
