@@ -102,7 +102,7 @@ def test_the_command_lists_and_refuses(tmp_path: Path) -> None:
     assert "hunold2015-fig2 is not simulated: it is about what benchmarks report" in refused.stderr
     both = downbeat("reproduce", "schuchart2023-fig3", "--simulate", "--mpi", "openmpi", where=tmp_path)
     assert both.returncode == 2
-    assert "--simulate: what is simulated runs under no MPI library" in both.stderr
+    assert "--simulate: a simulation uses no MPI library" in both.stderr
 
 
 @pytest.mark.nightly
@@ -202,7 +202,7 @@ def test_what_the_simulator_says_of_a_failure_becomes_a_line() -> None:
     messages, target = SimulatorsMessages(), io.BytesIO()
     messages.forward(io.BytesIO(said), target)
     assert target.getvalue() == b"downbeat-bench: a line of a program\n"
-    assert messages.failed.startswith("the ranks wait for each other")
+    assert messages.failed.startswith("deadlock")
     crashed = SimulatorsMessages()
     crashed.forward(io.BytesIO(b"Floating point exception\nExecution failed with code 136.\n"), target)
     assert crashed.failed == "a rank failed, with exit status 136"

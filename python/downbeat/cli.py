@@ -26,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-# What is needed most often comes first.
+# The most frequently used commands come first.
 app.command(cls=PassingCommand)(run.run)
 app.command(cls=HelpCommand)(report.compare)
 app.command(cls=HelpCommand)(report.report)
@@ -63,7 +63,7 @@ def options(
 
 def main() -> None:
     """Runs the command; an error is one line on standard error."""
-    # Nothing is drawn on a screen. matplotlib does not load if Jupyter has set it and is not installed here.
+    # Jupyter sets MPLBACKEND, with which matplotlib fails to load without Jupyter's packages; no display is needed.
     os.environ.pop("MPLBACKEND", None)
     with shown():
         try:
@@ -78,22 +78,25 @@ def main() -> None:
         except ModuleNotFoundError as error:
             if (error.name or "downbeat").startswith("downbeat"):
                 raise
-            end(f"this needs the Python package {error.name}; run: pip install {error.name}", DownbeatError.status)
-        except OSError as error:  # a directory that cannot be made
+            end(
+                f"this command needs the Python package {error.name}; run: pip install {error.name}",
+                DownbeatError.status,
+            )
+        except OSError as error:  # e.g. a directory cannot be created
             where = f"'{error.filename}': " if error.filename else ""
             end(f"{where}{error.strerror or error}", DownbeatError.status)
     sys.exit(status)
 
 
 def usage_error(error: typer.BadParameter) -> str:
-    """Returns a line for an error of the parser of the command line."""
-    # The parser lacks an option's argument where there is no context.
+    """The line for an error of the command line parser."""
+    # Without a context, an option lacks its argument.
     context = error.ctx
     path = context.command_path if context else " ".join([NAME, *sys.argv[1:2]])
     return usage_line(error, path, context is not None and isinstance(context.command, PassingCommand))
 
 
 def end(line: str, status: int) -> NoReturn:
-    """Ends the command with one line that says what is wrong."""
+    """Ends the command with one line of error."""
     print(f"downbeat: {with_suggestion(one_line(line))}", file=sys.stderr)
     sys.exit(status)

@@ -1,4 +1,4 @@
-"""Errors: each is one line that names the mistake and what to do instead."""
+"""Errors: one line each, with the mistake and the remedy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UsageError(DownbeatError):
     status = 2
 
 
-# Errors that Python and its libraries raise if the content of a file does not follow its format.
+# Errors that Python and its libraries raise for files with invalid content.
 WRONG_CONTENT = (
     ArithmeticError,
     AttributeError,
@@ -33,21 +33,21 @@ WRONG_CONTENT = (
 
 
 def refuse_pipe(path: Path) -> None:
-    """Looks whether there is something else than a file: a pipe keeps its reader waiting, a device has no end.
+    """Refuses pipes and devices: a pipe blocks its reader, and a device has no end.
 
     Raises:
-        UsageError: there is.
+        UsageError: the path exists and is neither file nor directory.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise UsageError(f"'{path}' is not a regular file")
+        raise UsageError(f"'{path}' is not a regular file; give a file or a directory")
 
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Makes an error of whatever fails because a file is damaged, within a block that reads the file and nothing else.
+    """Turns errors caused by a damaged file into one line, within a block that only reads that file.
 
     Raises:
-        UsageError: the file is damaged; the line says what is missing. Or it is a pipe, which keeps its reader waiting.
+        UsageError: the file is damaged, or is a pipe.
     """
     refuse_pipe(path)
     try:

@@ -1,4 +1,4 @@
-"""Files: written as a whole, with a checksum in them, and read again."""
+"""Files: atomic writing, checksums, and locks of directories."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from typing import IO, Any
 
 from downbeat.errors import DownbeatError, UsageError, reading
 
-# At the end of a .nc file: the checksum of all before it.
+# At the end of a .nc file: the checksum of all preceding bytes.
 SEAL = re.compile(rb"DOWNBEAT-CRC32:([0-9a-f]{8})\n")
 SEAL_BYTES = 24
 READ_BYTES = 1 << 20
-# In an object of JSON, the last field.
+# Field of a JSON object with the checksum of the other fields.
 FIELD = "crc32"
 
 
 class DamageError(ValueError):
-    """The content differs from the written one."""
+    """The content of a file does not match its checksum."""
 
     def __init__(self) -> None:
-        super().__init__("its checksum is that of another content")
+        super().__init__("its checksum does not match its content")
 
 
 @functools.lru_cache
 def check_sealed(path: Path, size: int, changed: int) -> None:
-    """Checks a file against the checksum at its end; one that has none is taken as it is.
+    """Checks a file against the checksum at its end; a file without checksum is accepted.
 
     Args:
         path: the file.
         size: in bytes.
-        changed: time of its last change, ns. A file is opened many times, and read whole once per change.
+        changed: time of the last change, ns; part of the cache key, so that a file is read once per change.
 
     Raises:
-        DamageError: the content is another one.
+        DamageError: the content does not match the checksum.
     """
     del changed
     with path.open("rb") as file:
@@ -55,54 +55,54 @@ def check_sealed(path: Path, size: int, changed: int) -> None:
         if not seal:
             return
         file.seek(0)
-        left, found = size - SEAL_BYTES, 0
+        left, checksum = size - SEAL_BYTES, 0
         while left > 0:
-            part = file.read(min(left, READ_BYTES))
-            if not part:
+            chunk = file.read(min(left, READ_BYTES))
+            if not chunk:
                 break
-            found = zlib.crc32(part, found)
-            left -= len(part)
-    if left or found != int(seal[1], 16):
+            checksum = zlib.crc32(chunk, checksum)
+            left -= len(chunk)
+    if left or checksum != int(seal[1], 16):
         raise DamageError
 
 
 def checksum_of(content: Mapping[str, object]) -> str:
-    """Returns the checksum of an object of JSON, whatever the order of its fields and its spaces."""
+    """The checksum of an object of JSON, independent of the order of fields and of white space."""
     return f"{zlib.crc32(json.dumps(content, sort_keys=True).encode()):08x}"
 
 
 def with_checksum(content: Mapping[str, object]) -> dict[str, object]:
-    """Returns an object of JSON with its checksum."""
-    whole: dict[str, object] = json.loads(json.dumps(content))  # as it will be read: keys are texts, tuples are lists
-    return whole | {FIELD: checksum_of(whole)}
+    """An object of JSON with its checksum."""
+    as_read: dict[str, object] = json.loads(json.dumps(content))  # as read back: keys are texts, tuples are lists
+    return as_read | {FIELD: checksum_of(as_read)}
 
 
 def without_checksum(content: Mapping[str, object]) -> dict[str, object]:
-    """Returns an object of JSON without its checksum; one that has none is taken as it is.
+    """An object of JSON without its checksum, after a check; an object without checksum is accepted.
 
     Raises:
-        DamageError: the content is another one.
+        DamageError: the content does not match the checksum.
     """
-    rest = {name: value for name, value in content.items() if name != FIELD}
-    if FIELD in content and content[FIELD] != checksum_of(rest):
+    fields = {name: value for name, value in content.items() if name != FIELD}
+    if FIELD in content and content[FIELD] != checksum_of(fields):
         raise DamageError
-    return rest
+    return fields
 
 
-# Errors of file systems without fsync, for files or for directories.
+# Errors of fsync on file systems that do not support it for files or directories.
 NO_FSYNC = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 @contextlib.contextmanager
 def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
-    """Opens a file, text in UTF-8 by default, to be written in place of what it held before.
+    """Opens a file, text in UTF-8 by default, to replace its content atomically.
 
-    The new content goes to a new file beside it, which takes the name once all is on disk; if writing fails, the old
-    file stays. Your own link stays, and its target is replaced. `-` is standard output. A pipe or a device cannot be
-    replaced and is written directly.
+    The new content goes to a new file in the same directory, which is renamed once it is on disk; if writing fails, the
+    old file stays. If the path is the user's own link, its target is replaced. `-` is standard output. A pipe or a
+    device is written directly.
 
     Raises:
-        DownbeatError: the file cannot be written, or is a link that another user has made.
+        DownbeatError: the file cannot be written, or is a link of another user.
     """
     if is_standard_output(path):
         yield sys.stdout.buffer if binary else sys.stdout
@@ -132,7 +132,7 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
 
 @contextlib.contextmanager
 def zipped(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
-    """Gives an open file to be written, gzip if its name ends in .gz."""
+    """Yields a stream that writes to an open file, compressed if the path ends in .gz."""
     if path.suffix != ".gz":
         yield file
         return
@@ -148,10 +148,10 @@ def write_text(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Names the file if writing, synchronizing or closing it fails: errors of the system do not.
+    """Adds the path to system errors of writing, synchronizing or closing a file.
 
     Raises:
-        DownbeatError: it failed.
+        DownbeatError: the block failed with an OSError.
     """
     try:
         yield
@@ -162,32 +162,32 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def open_device(path: str, _flags: int) -> int:
-    """Opens a device; creates no file if it has gone meanwhile."""
+    """Opens a device for writing without creating a file if the device has disappeared."""
     return os.open(path, os.O_WRONLY)
 
 
 def target_of(path: Path) -> Path:
-    """Returns the file that a path names, the target if it is your own link.
+    """The path of the file to write: the target if the path is the user's own link.
 
     Raises:
-        UsageError: it is a link that another user has made.
+        UsageError: the path is a link of another user.
     """
     refuse_link_of_another(path)
     return path.resolve() if path.is_symlink() else path
 
 
 def refuse_link_of_another(path: Path) -> None:
-    """Refuses a link that another user has made; your own links are followed.
+    """Refuses a link made by another user; the user's own links are accepted.
 
     Raises:
-        UsageError: it is such a link.
+        UsageError: the path is a link of another user.
     """
     if path.is_symlink() and path.parent != Path("/dev") and path.lstat().st_uid != os.geteuid():
         raise UsageError(f"'{path}' is a link that another user has made; remove it, or give another path (-o)")
 
 
 def is_standard_output(path: Path | None) -> bool:
-    """Whether a path given on a command line means standard output."""
+    """Whether a path of a command line means standard output."""
     return path in (Path("-"), Path("/dev/stdout"))
 
 
@@ -195,11 +195,11 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32 begins like one of
 
 
 def read_own_text(path: Path) -> str:
-    """Returns a text that a user wrote, in UTF-8, without its byte order mark.
+    """The text of a file written by a user, in UTF-8, without byte order mark.
 
     Raises:
-        OSError, UnicodeDecodeError: it cannot be read.
-        UsageError: it is in UTF-16 or UTF-32.
+        OSError, UnicodeDecodeError: the file cannot be read.
+        UsageError: the file is in UTF-16 or UTF-32.
     """
     content = path.read_bytes()
     if content.startswith((*UTF_16, codecs.BOM_UTF32_BE)):
@@ -208,7 +208,7 @@ def read_own_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Returns the object in a JSON file.
+    """The object in a JSON file, without its checksum.
 
     Raises:
         UsageError: the file is damaged.
@@ -231,7 +231,7 @@ def write_json(path: Path, content: object) -> None:
 
 
 def synchronize(path: Path) -> None:
-    """Writes a file, or the names in a directory, to disk."""
+    """Flushes a file or a directory to disk."""
     with writing(path):
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -241,7 +241,7 @@ def synchronize(path: Path) -> None:
 
 
 def to_disk(descriptor: int) -> None:
-    """Writes an open file to disk, if the file system supports it."""
+    """Flushes an open file to disk, if the file system supports it."""
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -250,7 +250,7 @@ def to_disk(descriptor: int) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Moves a directory; all of its files are on disk before it appears under its new name."""
+    """Moves a directory atomically, after flushing all its files to disk."""
     for path in [*source.iterdir(), source]:
         synchronize(path)
     target.parent.mkdir(exist_ok=True)
@@ -259,11 +259,11 @@ def move(source: Path, target: Path) -> None:
 
 
 LOCK = "lock"
-# Where the file system has no locks (Lustre without the mount option flock, NFS without its lock service): a file that
-# names its maker.
+# On file systems without locks (Lustre without the mount option flock, NFS without lock service): a file that names the
+# process that holds the directory.
 HOLDER = "lock.holder"
 NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL)
-# A run that was killed leaves the directory once its launch has been ended, which takes some seconds.
+# A killed run releases the directory once its launch has ended, which takes some seconds.
 PATIENCE_SECONDS = 15.0
 
 
@@ -271,22 +271,22 @@ PATIENCE_SECONDS = 15.0
 def locked(directory: Path, who: str = "run", patience: float | None = None) -> Iterator[int]:
     """Creates a directory and holds its lock; yields the file descriptor.
 
-    A process that inherits the descriptor holds the lock too, so that no other run begins while a launch is ended.
+    A process that inherits the descriptor holds the lock too, so that no other run begins before a launch has ended.
 
     Args:
-        directory: of an experiment, of a build.
-        who: holds it, for the error.
-        patience: seconds to wait for it, `PATIENCE_SECONDS` by default.
+        directory: of an experiment or a build.
+        who: kind of holder, for the error.
+        patience: seconds to wait for the lock; None: `PATIENCE_SECONDS`.
 
     Raises:
-        UsageError: it is a link that another user has made.
-        DownbeatError: another one holds it.
+        UsageError: the lock file is a link of another user.
+        DownbeatError: another process holds the lock.
     """
     deadline = time.monotonic() + (PATIENCE_SECONDS if patience is None else patience)
     while True:
         directory.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as held:
-            # Nothing is written: another user of the directory could have put a link to another file there.
+            # Do not write: another user of the directory could have made the lock file a link.
             file = os.open(target_of(directory / LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
             held.callback(os.close, file)
             try:
@@ -297,7 +297,7 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
                     raise DownbeatError(f"another {who} is using '{directory}'{remedy(directory / HOLDER)}") from error
                 time.sleep(0.1)
                 continue
-            # The last holder may have removed it meanwhile, and another run may hold a new one.
+            # The previous holder may have removed the lock file, and another run may hold a new one.
             if os.fstat(file).st_nlink == 0:
                 continue
             yield file
@@ -305,7 +305,7 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
 
 
 def in_use(directory: Path) -> bool:
-    """Whether another process holds the lock of a directory, as `locked` takes it; nothing is written."""
+    """Whether another process holds the lock (`locked`) of a directory; does not write."""
     if (directory / HOLDER).exists():
         return True
     try:
@@ -316,7 +316,7 @@ def in_use(directory: Path) -> bool:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # no locks there, or no file that can be locked
+    except OSError:  # no locks on this file system, or the file cannot be locked
         return False
     finally:
         os.close(file)
@@ -324,7 +324,7 @@ def in_use(directory: Path) -> bool:
 
 
 def take(file: int) -> bool:
-    """Locks an open file; returns whether its file system can.
+    """Locks an open file; returns whether its file system supports locks.
 
     Raises:
         BlockingIOError: another process holds the lock.
@@ -340,10 +340,10 @@ def take(file: int) -> bool:
 
 @contextlib.contextmanager
 def holder(path: Path) -> Iterator[None]:
-    """Makes a file that says who made it, and removes it.
+    """Creates a file that names this process, and removes it at the end of the block.
 
     Raises:
-        FileExistsError: another one is there.
+        FileExistsError: the file exists.
     """
     with path.open("x", encoding="utf-8") as file:
         file.write(f"process {os.getpid()} on {socket.gethostname()}")
@@ -354,7 +354,7 @@ def holder(path: Path) -> Iterator[None]:
 
 
 def remedy(path: Path) -> str:
-    """Returns what to do about a file that a holder left, if there is one: it stays when its maker is killed."""
+    """Text for an error: the holder, and the file to remove if the holder was killed; "" without such a file."""
     with contextlib.suppress(OSError):
         return f": {path.read_text(encoding='utf-8', errors='replace')}; if it has ended, remove '{path}'"
     return ""

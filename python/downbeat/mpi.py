@@ -8,9 +8,9 @@
     comm.Reduce(data, result)
     time = MPI.Wtime() - begin           # use it if flag was True on every process
 
-docs/languages.md is the reference. Times are seconds. Needs mpi4py (`pip install 'downbeat[mpi]'`) and a libdownbeat
-for the MPI library that mpi4py has loaded. If there is none, the import raises `LibraryError`, which is an ImportError.
-Errors of MPI are `mpi4py.MPI.Exception`.
+docs/languages.md is the reference. Times are in seconds. The module needs mpi4py (`pip install 'downbeat[mpi]'`) and a
+libdownbeat for the MPI library that mpi4py has loaded; without these, the import raises `LibraryError`, an ImportError.
+Errors of MPI raise `mpi4py.MPI.Exception`.
 """
 
 from __future__ import annotations
@@ -24,30 +24,31 @@ from downbeat.run.libdownbeat import MAPS, LibraryError, find_library, loaded_mp
 
 
 class Stats(NamedTuple):
-    """Statistics of a communicator since it was prepared; the counts are of this process if nothing else is said.
+    """Statistics of a communicator since it was prepared; counts are those of this process unless noted.
 
     Attributes:
         calls: harmonized starts; the same on all processes.
         late_arrivals: flag False: the deadline had passed when this process received it.
         late_exits: flag False: left later than the tolerance, the wait was interrupted.
-        unsure_clocks: flag False: late or not, the clock's expected error was too large, or it was refuted.
-        contradictions: times that this process's clock did what max_skew and max_wander exclude.
-        unflagged_exits: flag True, but left later than the tolerance: only with slack=published.
-        invalid_calls: calls in which any process's flag was False, without the last call; the same on all processes.
+        unsure_clocks: flag False: the clock's expected error was too large, or observations contradicted it.
+        contradictions: number of times that this process's clock exceeded max_skew or max_wander.
+        unflagged_exits: flag True although this process left later than the tolerance; only with slack=published.
+        invalid_calls: calls in which any process's flag was False, except the last call; the same on all processes.
         syncs: clock synchronizations.
         sync_seconds: time spent in clock synchronizations, s.
-        sync_share: the same as a share of the time since the communicator was prepared.
-        sync_messages: messages that this process sent or received for them, without collective operations.
+        sync_share: sync_seconds as a share of the time since the communicator was prepared.
+        sync_messages: messages of this process for clock synchronizations, without collective operations.
         slack: from the decision of process 0 to the deadline, last call, s; the same on all processes.
         lag: from the decision to the moment this process was ready, last call, s.
-        error_bound: how far this process's global clock can be from process 0's now, s.
-        expected_error: how far it is likely to be, one standard deviation, s.
-        sync_error: the same directly after the last synchronization, without what no exchange shows, s: while it is
-        flag_error: larger than this, s, flags are False here.
-        tolerance: in force, s; it changes with the setting tolerance=auto.
-        clock_domains: groups of processes verified to share a clock; one of each is synchronized.
-        memory_domains: groups of processes that agree through shared memory; as many as processes: by messages.
-        oversubscribed: a node has more processes than processors.
+        error_bound: largest possible difference of this process's global clock to process 0's now, s.
+        expected_error: standard deviation of that difference, s.
+        sync_error: expected error directly after the last synchronization, without path asymmetry, s.
+        flag_error: while sync_error exceeds this, s, flags are False on this process.
+        tolerance: current tolerance, s; it varies with tolerance=auto.
+        clock_domains: number of groups of processes verified to share a clock; one process of each is synchronized.
+        memory_domains: number of groups of processes that agree through shared memory; equal to the number of processes
+            if they agree by messages.
+        oversubscribed: whether a node has more processes than processors.
     """
 
     calls: int
@@ -85,19 +86,13 @@ class CStats(ctypes.Structure):
     ]
 
 
-def from_c(found: CStats) -> Stats:
-    """Returns statistics as Python has them."""
-    values = {name: getattr(found, name) for name in Stats._fields}
-    return Stats(**{**values, "oversubscribed": bool(found.oversubscribed)})
-
-
 try:
     from mpi4py import MPI
 except ModuleNotFoundError as missing:
     if missing.name != "mpi4py":
         raise
     raise LibraryError("downbeat.mpi needs mpi4py; run: pip install 'downbeat[mpi]'") from None
-except RuntimeError as error:  # its wheel chooses an MPI library when it is imported
+except RuntimeError as error:  # mpi4py's wheel chooses an MPI library at import
     raise LibraryError(f"mpi4py has found no MPI library: {' '.join(str(error).split())}") from None
 
 LOADED = loaded_mpi(MAPS.read_text(encoding="utf-8"))
@@ -106,15 +101,19 @@ make_visible(LOADED[0])
 
 
 def load(loader: Callable[[str], ctypes.CDLL]) -> ctypes.CDLL:
-    """Loads the library, which must have symbols for all that this MPI library lacks."""
+    """Loads libdownbeat.
+
+    Raises:
+        LibraryError: the library cannot be loaded, e.g. because it needs symbols that the MPI library lacks.
+    """
     try:
         return loader(str(LIBRARY_PATH))
     except OSError as error:
         raise LibraryError(f"cannot load {LIBRARY_PATH}: {error}") from None
 
 
-# Calls that wait let other threads of Python run. Those that do not wait keep the interpreter: letting it go and taking
-# it again would cost more than the call.
+# Blocking calls release Python's interpreter lock for other threads. Local calls keep it: releasing and acquiring it
+# would cost more than the call.
 WAITING = load(ctypes.CDLL)
 LOCAL = load(ctypes.PyDLL)
 
@@ -123,30 +122,30 @@ HANDLE: Any = ctypes.c_int if MPI._sizeof(MPI.Comm) == ctypes.sizeof(ctypes.c_in
 
 
 def function(name: str, *arguments: Any, waits: bool = False) -> Callable[..., int]:  # noqa: ANN401
-    """Returns a function of the library, which returns an error code.
+    """A function of the library that returns an MPI error code.
 
     Args:
-        name: in C.
-        arguments: their types.
-        waits: whether other threads of Python run meanwhile.
+        name: name in C.
+        arguments: types of the arguments.
+        waits: whether the function blocks and releases Python's interpreter lock.
 
     Raises:
         LibraryError: the library has no such function.
     """
     try:
-        found = getattr(WAITING if waits else LOCAL, name)
+        entry = getattr(WAITING if waits else LOCAL, name)
     except AttributeError:
-        raise LibraryError(f"{LIBRARY_PATH} has no {name}: it is of another version; build it again") from None
-    found.argtypes = arguments
-    found.restype = ctypes.c_int
-    return found  # type: ignore[no-any-return]
+        raise LibraryError(f"{LIBRARY_PATH} has no {name}: the library is of another version; build it again") from None
+    entry.argtypes = arguments
+    entry.restype = ctypes.c_int
+    return entry  # type: ignore[no-any-return]
 
 
 def handle(comm: MPI.Comm) -> Any:  # noqa: ANN401
-    """Returns a communicator as the library's functions take it.
+    """A communicator as an argument for functions of the library.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: the object is no communicator of mpi4py.
     """
     if not isinstance(comm, MPI.Comm):
         raise TypeError(f"comm is a {type(comm).__name__}; give a communicator of mpi4py")
@@ -154,7 +153,7 @@ def handle(comm: MPI.Comm) -> Any:  # noqa: ANN401
 
 
 def check(code: int) -> None:
-    """Raises what an error code of MPI is in mpi4py.
+    """Raises an exception of mpi4py for an MPI error code.
 
     Raises:
         MPI.Exception: the code is an error.
@@ -164,15 +163,15 @@ def check(code: int) -> None:
 
 
 def library() -> Path:
-    """Returns the file of the libdownbeat in use."""
+    """Path of the loaded libdownbeat."""
     return LIBRARY_PATH
 
 
 def version() -> str:
-    """Returns the version of that libdownbeat, e.g. "0.1.0"."""
-    found = LOCAL.Downbeat_version
-    found.restype = ctypes.c_char_p
-    return str(found().decode())
+    """Version of the loaded libdownbeat, e.g. "0.1.0"."""
+    entry = LOCAL.Downbeat_version
+    entry.restype = ctypes.c_char_p
+    return str(entry().decode())
 
 
 INT_OUT = ctypes.POINTER(ctypes.c_int)
@@ -196,10 +195,10 @@ _stats = function("MPIX_Harmonize_get_stats", HANDLE, ctypes.POINTER(CStats))
 
 
 def read_number(call: Callable[..., int], comm: MPI.Comm) -> float:
-    """Returns the number that a function of the library sets."""
-    found = DOUBLE()
-    check(call(handle(comm), found))
-    return found.value
+    """The number that a function of the library returns through a pointer."""
+    number = DOUBLE()
+    check(call(handle(comm), number))
+    return number.value
 
 
 def harmonize(comm: MPI.Comm) -> bool:
@@ -208,7 +207,7 @@ def harmonize(comm: MPI.Comm) -> bool:
     Collective. Other threads of Python run while it waits; if they keep the interpreter, they delay the return.
 
     Returns:
-        Whether this process arrived in time, left at the deadline, and knows its clock well enough.
+        Whether this process arrived in time, left at the deadline, and has a sufficiently accurate clock.
     """
     flag = ctypes.c_int()
     check(_harmonize(handle(comm), flag))
@@ -233,24 +232,24 @@ def harmonize_delayed(comm: MPI.Comm, delay: float) -> bool:
 
 
 def deadline(comm: MPI.Comm) -> float:
-    """Returns the common deadline of the last start, s on the global clock; the same on all processes."""
+    """The common deadline of the last start, s on the global clock; the same on all processes."""
     return read_number(_deadline, comm)
 
 
 def verdict(comm: MPI.Comm) -> bool | None:
-    """Returns whether every process's flag was True in the start before the last; None if there was none."""
-    found = ctypes.c_int()
-    check(_verdict(handle(comm), found))
-    return None if found.value == MPI.UNDEFINED else found.value != 0
+    """Whether every process's flag was True in the start before the last; None without such a start."""
+    flag = ctypes.c_int()
+    check(_verdict(handle(comm), flag))
+    return None if flag.value == MPI.UNDEFINED else flag.value != 0
 
 
 def lateness(comm: MPI.Comm) -> float:
-    """Returns how late the latest process left in the start before the last, s; the same on all processes."""
+    """The lateness of the last process to leave in the start before the last, s; the same on all processes."""
     return read_number(_lateness, comm)
 
 
 def time(comm: MPI.Comm) -> float:
-    """Returns the current time of comm's global clock, s since comm was prepared."""
+    """The current time of comm's global clock, s since comm was prepared."""
     return read_number(_time, comm)
 
 
@@ -259,10 +258,10 @@ def wait_until(comm: MPI.Comm, time: float) -> bool:
 
     Args:
         comm: communicator.
-        time: on the global clock, s, e.g. time(comm) + 1e-3. If it has passed, the function returns at once.
+        time: on the global clock, s, e.g. time(comm) + 1e-3. If the time has passed, the function returns at once.
 
     Returns:
-        Whether this process left within the tolerance of it.
+        Whether this process left within the tolerance of the time.
     """
     flag = ctypes.c_int()
     check(_wait_until(handle(comm), time, flag))
@@ -270,12 +269,12 @@ def wait_until(comm: MPI.Comm, time: float) -> bool:
 
 
 def error_bound(comm: MPI.Comm) -> float:
-    """Returns how far this process's global clock can be from process 0's now, s; 0 on process 0."""
+    """The largest possible difference of this process's global clock to process 0's now, s; 0 on process 0."""
     return read_number(_error_bound, comm)
 
 
 def expected_error(comm: MPI.Comm) -> float:
-    """Returns how far this process's global clock is likely to be from process 0's now, s, one standard deviation."""
+    """The standard deviation of the difference of this process's global clock to process 0's now, s."""
     return read_number(_expected_error, comm)
 
 
@@ -285,15 +284,16 @@ def sync(comm: MPI.Comm) -> None:
 
 
 def true_error(comm: MPI.Comm) -> float:
-    """Returns the true error of this process's global clock, s; known only with the validation clock. Collective."""
+    """The true error of this process's global clock, s; known only with the validation clock. Collective."""
     return read_number(_true_error, comm)
 
 
 def stats(comm: MPI.Comm) -> Stats:
-    """Returns the statistics of a communicator since it was prepared."""
-    found = CStats()
-    check(_stats(handle(comm), found))
-    return from_c(found)
+    """The statistics of a communicator since it was prepared."""
+    c_stats = CStats()
+    check(_stats(handle(comm), c_stats))
+    values = {name: getattr(c_stats, name) for name in Stats._fields}
+    return Stats(**{**values, "oversubscribed": bool(c_stats.oversubscribed)})
 
 
 def set_info(comm: MPI.Comm, settings: Mapping[str, object] | MPI.Info) -> None:
@@ -304,24 +304,19 @@ def set_info(comm: MPI.Comm, settings: Mapping[str, object] | MPI.Info) -> None:
         settings: e.g. {"slack": 50e-6, "sync": "hca3"}, the same on all processes; mpix_harmonize.h lists them.
     """
     if isinstance(settings, MPI.Info):
-        check(_set_info(handle(comm), info_handle(settings)))
+        check(_set_info(handle(comm), HANDLE.from_address(MPI._addressof(settings))))
         return
     info = MPI.Info.Create()
     try:
         for key, value in settings.items():
             info.Set(key, str(value))
-        check(_set_info(handle(comm), info_handle(info)))
+        check(_set_info(handle(comm), HANDLE.from_address(MPI._addressof(info))))
     finally:
         info.Free()
 
 
-def info_handle(info: MPI.Info) -> object:
-    """Returns an info object as the library's functions take it."""
-    return HANDLE.from_address(MPI._addressof(info))
-
-
 def get_info(comm: MPI.Comm) -> dict[str, str]:
-    """Returns all settings in force."""
+    """All current settings by name."""
     info = MPI.Info()
     check(_get_info(handle(comm), MPI._addressof(info)))
     try:

@@ -1,4 +1,4 @@
-"""Standard output and standard error: others' control codes are shown and never obeyed, and lost output is an error."""
+"""Standard output and standard error: control codes are made visible, and lost output is an error."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import TextIO, cast
 from downbeat.errors import DownbeatError
 from downbeat.text import printable
 
-EXIT_NO_READER = 1  # as Python's own commands
+EXIT_NO_READER = 1  # as Python's own tools
 
 
 class Shown:
-    """A stream whose text is `printable`. All that it does not define is the stream's own."""
+    """A stream that makes text `printable`; all other attributes are those of the wrapped stream."""
 
     def __init__(self, stream: TextIO, name: str) -> None:
         self.stream = stream
-        self.name = name  # "" if what cannot be written is not missed
-        self.lost: OSError | None = None  # why something was not written
+        self.name = name  # for errors; "": lost output is ignored
+        self.lost: OSError | None = None  # the error if output was lost
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.stream, name)
 
     def write(self, text: str) -> int:
-        said = printable(text)
-        if said:  # typer tries whether a stream takes no text, and no bytes
-            self.attempt(lambda: self.stream.write(said))
+        shown = printable(text)
+        if shown:  # typer probes streams with empty text
+            self.attempt(lambda: self.stream.write(shown))
         return len(text)
 
     def flush(self) -> None:
@@ -42,7 +42,7 @@ class Shown:
         """Writes; if that fails, ends the command, quietly if the reader has gone. Later output goes to /dev/null.
 
         Raises:
-            DownbeatError: there is no room, or no stream.
+            DownbeatError: the output cannot be written.
         """
         try:
             action()
@@ -56,7 +56,7 @@ class Shown:
 
 @contextlib.contextmanager
 def shown() -> Iterator[None]:
-    """Prints within a block through `Shown`."""
+    """Sends prints within a block through `Shown`."""
     output = cast(TextIO, Shown(sys.stdout, "standard output"))
     errors = cast(TextIO, Shown(sys.stderr, ""))
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
@@ -64,10 +64,10 @@ def shown() -> Iterator[None]:
 
 
 def open_closed() -> None:
-    """Gives streams that the caller has closed to /dev/null, so that writing fails, and no file gets their number."""
+    """Opens /dev/null for streams closed by the caller, so that writing fails and no other file gets their numbers."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free
+            os.open(os.devnull, os.O_RDONLY)  # gets the lowest free number
             setattr(sys, name, open(number, "w" if number else "r", buffering=1, closefd=False))  # noqa: SIM115

@@ -24,10 +24,10 @@ class Column:
     """The declaration of a column.
 
     Attributes:
-        name: the field's, in a table and in everything that is written from it.
-        meaning: in docs and lists.
-        unit: "s", "B", "1"; empty where the values have none, like words and flags.
-        dtype: that the values are stored with, of Words that of their numbers; empty: that of the annotation.
+        name: name of the field, in tables and in files.
+        meaning: description, for docs and lists.
+        unit: "s", "B", "1"; empty for values without unit, e.g. words and flags.
+        dtype: dtype of stored values, for Words that of their codes; empty: that of the annotation.
     """
 
     name: str
@@ -40,9 +40,9 @@ def column(meaning: str, unit: str = "", missing: object = None, dtype: str = ""
     """Declares a column of a Table; the annotation beside it is its type.
 
     Args:
-        meaning: in docs and lists.
-        unit: "s", "B", "1"; empty where the values have none.
-        missing: the value of all rows of a frame without the column, for `Wide.of`; None: it must have the column.
+        meaning: description, for docs and lists.
+        unit: "s", "B", "1"; empty for values without unit.
+        missing: value for `Wide.of` if a frame lacks the column; None: the column is required.
         dtype: as in Column.
     """
     return dataclasses.field(metadata={"meaning": meaning, "unit": unit, "missing": missing, "dtype": dtype})
@@ -55,8 +55,7 @@ T = TypeVar("T", bound="Table")
 class Table:
     """Rows of one kind as arrays, shape (rows,) each.
 
-    A subclass is a frozen dataclass without being decorated. Fields that `column` declares are columns; it has no
-    others.
+    Subclasses become frozen dataclasses without a decorator. All their fields are columns, declared by `column`.
 
         class Sites(Table):
             calls: Ints = column("calls at this site", "1")
@@ -76,7 +75,7 @@ class Table:
         return len(getattr(self, self.columns()[0].name))
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
-        """The rows that a slice, an array of numbers or one of flags selects, in its order."""
+        """The rows selected by a slice, an array of indices or an array of flags."""
         return type(self)(**{each.name: getattr(self, each.name)[rows] for each in self.columns()})
 
     @classmethod
@@ -93,7 +92,7 @@ class Table:
     @classmethod
     @functools.cache
     def types(cls) -> dict[str, type]:
-        """The types of the values in each column, of numpy, or Words."""
+        """Name of a column -> type of its values: a numpy type or Words."""
         hints = typing.get_type_hints(cls)
         return {
             each.name: Words if hints[each.name] is Words else typing.get_args(typing.get_args(hints[each.name])[1])[0]
@@ -102,7 +101,7 @@ class Table:
 
     @classmethod
     def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Self:
-        """The table of dictionaries; a value that a row lacks is NaN, 0, false or empty, by the type of its column."""
+        """A table from dictionaries; missing values are NaN, 0, false or empty, by the type of the column."""
         values, columns = list(rows), {}
         for name, kind in cls.types().items():
             missing = np.nan if issubclass(kind, np.floating) else "" if kind in (np.object_, Words) else 0
@@ -111,7 +110,7 @@ class Table:
 
     @classmethod
     def of_tuples(cls, rows: Iterable[Sequence[object]]) -> Self:
-        """The table of rows, values in the order of the columns."""
+        """A table from rows with values in the order of the columns."""
         values = list(zip(*rows, strict=True)) or [()] * len(cls.columns())
         return cls(
             **{name: array_of(each, kind) for (name, kind), each in zip(cls.types().items(), values, strict=True)}
@@ -119,23 +118,25 @@ class Table:
 
     @classmethod
     def of_frame(cls, frame: pd.DataFrame) -> Self:
-        """The table of a frame that has its columns, and may have others."""
+        """A table from a frame that has its columns; further columns are ignored."""
         return cls(**{each.name: values_in(frame[each.name]) for each in cls.columns()})
 
     @classmethod
     def joined(cls, tables: Iterable[Self]) -> Self:
         """All rows of several tables, at least one, in their order."""
         chunks = list(tables)
-        return cls(**{each.name: concatenated([getattr(one, each.name) for one in chunks]) for each in cls.columns()})
+        return cls(
+            **{each.name: concatenated([getattr(chunk, each.name) for chunk in chunks]) for each in cls.columns()}
+        )
 
     def groups(self, *keys: Iterable[Any]) -> Iterator[tuple[Any, Self]]:
-        """The rows with equal keys, by the first occurrence of these.
+        """Groups of rows with equal keys, in order of first occurrence.
 
         Args:
             keys: arrays with a value for each row, columns or others; two NaN are equal.
 
         Yields:
-            The key, of several keys a tuple of them, and its rows.
+            The key (a tuple for several keys) and its rows.
         """
         for key, rows in grouped(*keys):
             yield key, self[rows]
@@ -145,53 +146,55 @@ class Table:
         return dataclasses.replace(self, **columns)  # type: ignore[type-var]
 
     def extended(self, to: type[T], **columns: Any) -> T:  # noqa: ANN401, a column each
-        """The same rows as a table of more columns, which declares or inherits those of this one."""
+        """The same rows as a table type with more columns, including those of this type."""
         return to(**{each.name: getattr(self, each.name) for each in self.columns()}, **columns)
 
     def frame(self, *names: str) -> pd.DataFrame:
-        """The table for users of pandas, or some of its columns; arrays are not copied where pandas can share them."""
+        """The table or some of its columns for users of pandas; arrays are not copied where pandas can share them."""
         chosen = names or tuple(each.name for each in self.columns())
         return pd.DataFrame({name: getattr(self, name) for name in chosen}, copy=False)
 
 
 class Wide(Table):
-    """A table made of a frame that has more columns than are declared, as files of other versions do.
+    """A table from a frame with more columns than declared, e.g. from files of other versions.
 
     Attributes:
-        source: the frame: rows and columns in its order, `attrs` too.
+        source: the frame, with all columns and `attrs`.
     """
 
     source: pd.DataFrame = dataclasses.field()
 
     @classmethod
     def of(cls, frame: pd.DataFrame) -> Self:
-        """The table of a frame.
+        """A table from a frame.
 
         Raises:
-            KeyError: it lacks a column that has no value for `missing`.
+            KeyError: the frame lacks a column without a value for `missing`.
         """
-        return cls(source=frame, **{one.name: values_of(frame, one) for one in dataclasses.fields(cls) if one.metadata})
+        return cls(
+            source=frame, **{field.name: values_of(frame, field) for field in dataclasses.fields(cls) if field.metadata}
+        )
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
-        """The rows that a slice, an array of numbers or one of flags selects, in its order."""
+        """The rows selected by a slice, an array of indices or an array of flags."""
         return type(self)(
             source=self.source.iloc[rows], **{each.name: getattr(self, each.name)[rows] for each in self.columns()}
         )
 
     def frame(self, *names: str) -> pd.DataFrame:
-        """The frame for users of pandas, or some of its columns."""
+        """The frame or some of its columns for users of pandas."""
         return self.source[list(names)] if names else self.source
 
 
 def grouped(*keys: Iterable[Any]) -> Iterator[tuple[Any, Ints]]:
-    """The numbers of the rows with equal keys, as `Table.groups` has them."""
+    """Groups of row indices with equal keys, as in `Table.groups`."""
     frame = pd.DataFrame({i: pd.Series(key, dtype=getattr(key, "dtype", object)) for i, key in enumerate(keys)})
     for key, rows in frame.groupby(list(frame), sort=False, dropna=False).indices.items():
         yield key, np.asarray(rows)
 
 
 def values_of(frame: pd.DataFrame, declared: dataclasses.Field[Any]) -> NDArray[Any]:
-    """The values of a declared column in a frame."""
+    """The values of a declared column in a frame, or its value for missing columns."""
     missing = declared.metadata["missing"]
     if declared.name not in frame and missing is not None:
         return np.full(len(frame), missing, dtype=object if isinstance(missing, str) else None)
@@ -199,7 +202,7 @@ def values_of(frame: pd.DataFrame, declared: dataclasses.Field[Any]) -> NDArray[
 
 
 def array_of(values: Sequence[Any], kind: type) -> Any:  # noqa: ANN401, an array, or Words
-    """Values as a column of a type of `Table.types`."""
+    """Values as a column of a type from `Table.types`."""
     return Words(values) if kind is Words else np.array(values, dtype=kind)
 
 
@@ -209,7 +212,7 @@ def values_in(series: pd.Series) -> Any:  # noqa: ANN401, an array, or Words
 
 
 def concatenated(columns: Sequence[Any]) -> Any:  # noqa: ANN401, arrays, or Words
-    """The values of several columns of one type, at least one, in their order."""
+    """The concatenated values of columns of the same type, at least one column."""
     if isinstance(columns[0], Words):
         return pd.api.types.union_categoricals(list(columns))
     return np.concatenate(columns)

@@ -12,7 +12,7 @@ from downbeat.data.launch_file import CELL_FACTORS
 from downbeat.errors import UsageError
 from downbeat.report.pictures import OF_FILES
 from downbeat.run.bench import check_arguments
-from downbeat.run.bench_options import OWN, SUBCOMMANDS, passed_options
+from downbeat.run.bench_options import SET_BY_RUN, SUBCOMMANDS, passed_options
 from downbeat.run.plan import CALLS_BARRIER, DEFAULT_SYNC
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,7 +67,7 @@ def test_the_subcommands_are_those_that_help_shows(help_text: str) -> None:
 
 
 def test_what_downbeat_run_sets_itself_are_options_of_the_bench(help_text: str) -> None:
-    assert {f"--{name}" for name in OWN} <= set(re.findall(r"--[a-z-]+", help_text))
+    assert {f"--{name}" for name in SET_BY_RUN} <= set(re.findall(r"--[a-z-]+", help_text))
     (default,) = re.findall(r"--sync NAMES[^\[]*\[default ([^\]]*)\]", help_text)
     assert default == DEFAULT_SYNC
 

@@ -320,7 +320,7 @@ def test_a_file_that_changes_is_looked_at_again(tmp_path: Path) -> None:
     content[-200] ^= 1
     path.write_bytes(content)
     os.utime(path, ns=(10**18, 10**18))
-    with pytest.raises(UsageError, match=r"a.nc' is damaged: its checksum is that of another content"):
+    with pytest.raises(UsageError, match=r"a.nc' is damaged: its checksum"):
         downbeat.open_launch(path)
 
 
@@ -329,5 +329,5 @@ def test_a_plan_that_was_edited_is_refused(tmp_path: Path) -> None:
     path = tmp_path / places.PLAN
     write_checked_json(path, {"launches": 10})
     path.write_text(path.read_text(encoding="utf-8").replace("10", "90"), encoding="utf-8")
-    with pytest.raises(UsageError, match=r"plan.json' is damaged: its checksum is that of another content"):
+    with pytest.raises(UsageError, match=r"plan.json' is damaged: its checksum"):
         read_json(path)

@@ -264,5 +264,5 @@ def test_a_package_that_is_missing_is_named(place: Path, monkeypatch: pytest.Mon
     for name in ("clock_pictures", "drawing", "instants", "latency", "launches", "panel", "pictures", "style"):
         monkeypatch.delitem(sys.modules, f"downbeat.report.{name}", raising=False)
     done = downbeat("report", "results", where=place)
-    line = "downbeat: this needs the Python package matplotlib; run: pip install matplotlib\n"
+    line = "downbeat: this command needs the Python package matplotlib; run: pip install matplotlib\n"
     assert (done.returncode, done.stderr) == (1, line)

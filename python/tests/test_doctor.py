@@ -307,7 +307,7 @@ def test_a_library_that_does_not_start_says_why(tmp_path: Path) -> None:
             "libraries",
             "x does not start: exit status 1: no slots",
             "problem",
-            "start it by hand to see all that it says: tools/launch -n 2 downbeat-bench nothing",
+            "run it by hand to see its full output: tools/launch -n 2 downbeat-bench nothing",
         )
     ]
 

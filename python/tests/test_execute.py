@@ -589,7 +589,7 @@ def test_rounds_that_are_added_keep_a_distance(where: Path, monkeypatch: pytest.
             return max(execution.rounds, 14 if len(watcher.order) >= known_from else 10)
 
         monkeypatch.setattr(Execution, "expected", wanted)
-        monkeypatch.setattr(Execution, "wanted", lambda _execution: 14)
+        monkeypatch.setattr(Execution, "needed", lambda _execution: 14)
         watcher.runs(plan, where)
         times = np.array(list(watcher.begun.values()))
         assert len(times) == 14

@@ -15,7 +15,7 @@ from downbeat.run.bench_options import launcher_at
 from downbeat.run.durations import LEAST_LIMIT
 from downbeat.run.execute import ranks_here
 from downbeat.run.job import Job, job_of
-from downbeat.run.libraries import LIBRARIES, Places
+from downbeat.run.libraries import LIBRARIES, Placement
 from downbeat.run.plan import LaunchKey, Library, Measurement, Plan
 from downbeat.run.planning import check_placing, default_ranks
 
@@ -86,13 +86,13 @@ def test_without_ranks_those_of_the_job_run(job: Job, per_node: int, ranks: int)
 
 
 def test_ranks_per_node_reach_the_launchers_of_all_libraries() -> None:
-    places = Places(8, [[cpu] for cpu in range(os.cpu_count() or 1)], nodes=4, per_node=2)
-    if places.crowded:
+    placement = Placement(8, [[cpu] for cpu in range(os.cpu_count() or 1)], nodes=4, per_node=2)
+    if placement.crowded:
         pytest.skip("two ranks share the only processor")
     for name, library in LIBRARIES.items():
         expected = ["--map-by", "ppr:2:node", "--bind-to", "core"] if "openmpi" in library.abis else ["-ppn", "2"]
-        assert library.arguments(places)[: len(expected)] == expected, name
-    assert LIBRARIES["intelmpi"].environment(places)["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
+        assert library.arguments(placement)[: len(expected)] == expected, name
+    assert LIBRARIES["intelmpi"].environment(placement)["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
 
 
 def launch(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -114,7 +114,7 @@ def test_numbers_come_to_their_places(ranks: str, per_node: str, said: str) -> N
     ("arguments", "said"),
     [
         (["--launcher", PLACED.replace("srun", "echo"), "-n", "2"], "needs --ranks-per-node"),
-        (["--launcher", "echo -n {ranks}", "--ranks-per-node", "2", "-n", "2"], "so --ranks-per-node does nothing"),
+        (["--launcher", "echo -n {ranks}", "--ranks-per-node", "2", "-n", "2"], "leave --ranks-per-node out"),
         (["--mpi", "openmpi", "--ranks-per-node", "2", "-n", "4"], "4 ranks at 2 per node need 2 nodes, and there is"),
         *(
             (["--launcher", text, "-n", "1"], f"launch: --launcher: {text!r} is not a command")

@@ -15,7 +15,7 @@ from downbeat.run import planning
 from downbeat.run.bench import srun_launcher
 from downbeat.run.bench_options import operations_of, passed_options
 from downbeat.run.job import given_hosts
-from downbeat.run.libraries import LIBRARIES, Places
+from downbeat.run.libraries import LIBRARIES, Placement
 from downbeat.run.plan import Environment, Measurement, Plan, portions_of
 from downbeat.run.planning import libraries_of, planned
 from downbeat.run.request import KEYS, Request, overridden, read_environments, read_ranks, read_request, request_of
@@ -275,13 +275,14 @@ def test_on_several_nodes_ranks_beyond_those_of_this_one_are_no_crowd() -> None:
     cores = [[cpu] for cpu in range(os.cpu_count() or 1)]
     pinned = {"I_MPI_PIN_PROCESSOR_LIST": ",".join(str(cpu) for (cpu,) in cores)}
     intel, openmpi = LIBRARIES["intelmpi"], LIBRARIES["openmpi"]
-    full = Places(2 * len(cores), cores, nodes=2)
+    full = Placement(2 * len(cores), cores, nodes=2)
     assert intel.environment(full) == pinned
     assert openmpi.arguments(full) == ["--bind-to", "core"]
     # Whether both of two ranks come to one node is the launcher's choice.
-    assert intel.environment(Places(2, cores, nodes=2)) == pinned
-    assert intel.environment(Places(2 * len(cores) + 1, cores, nodes=2)) == {"I_MPI_PIN": "0", "I_MPI_WAIT_MODE": "1"}
-    assert intel.environment(Places(1, [[0], [1]])) == {"I_MPI_PIN_PROCESSOR_LIST": "0"}
+    assert intel.environment(Placement(2, cores, nodes=2)) == pinned
+    crowded = Placement(2 * len(cores) + 1, cores, nodes=2)
+    assert intel.environment(crowded) == {"I_MPI_PIN": "0", "I_MPI_WAIT_MODE": "1"}
+    assert intel.environment(Placement(1, [[0], [1]])) == {"I_MPI_PIN_PROCESSOR_LIST": "0"}
 
 
 def portions(operations: tuple[str, ...], fixed: tuple[str, ...], **options: str) -> list[str]:

@@ -93,7 +93,7 @@ def test_an_experiment_is_simulated_and_says_so(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["--simulate", "cluster(nodes=2)", "-n", "4"], "ranks: 4 do not fit on 2 simulated nodes of 1"),
-        (["--simulate", "cluster(nodes=2)", "--mpi", "openmpi"], "under no MPI library and no launcher"),
+        (["--simulate", "cluster(nodes=2)", "--mpi", "openmpi"], "no MPI library and no launcher"),
         (["--simulate", "cloud(nodes=2)"], "'cloud(nodes=2)' is not a platform"),
     ],
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.cli import app
-from downbeat.run.launch import choose_launcher, environment, places_of
+from downbeat.run.launch import choose_launcher, environment, placement_of
 
 pytestmark = pytest.mark.alone
 
@@ -45,7 +45,7 @@ BENCH = {
 
 
 def run(library: str, where: Path, *command: object, statuses: Sequence[int] = (0,)) -> str:
-    variables = environment(*choose_launcher(library, None), None, places_of(2))
+    variables = environment(*choose_launcher(library, None), None, placement_of(2))
     variables |= {"PYTHONPATH": str(ROOT / "python"), "XDG_CACHE_HOME": str(where / "cache")}
     words = [str(word) for word in command]
     done = subprocess.run(words, cwd=where, env=variables, capture_output=True, text=True, check=False, timeout=300)
@@ -63,7 +63,7 @@ def results(library: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("commands")
     downbeat(library, where, "run", "bcast", "-m", 8, "-n", 2, "--launches", 2, "--mpi", library, "-o", "results")
     chosen, launcher = choose_launcher(library, None)
-    launch = [launcher, "-n", 2, *chosen.arguments(places_of(2))]
+    launch = [launcher, "-n", 2, *chosen.arguments(placement_of(2))]
     program = ROOT / "build" / library / "bin" / "preload-planned"
     downbeat(library, where, "trace", "-o", "trace", "--", *launch, program, 20, 100000)
     return where

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from downbeat.align.timebase import open_timebase
-from downbeat.run.launch import choose_launcher, environment, places_of
+from downbeat.run.launch import choose_launcher, environment, placement_of
 from downbeat.trace.file import SYSTEM_CLOCKS as CLOCKS
 
 pytestmark = pytest.mark.alone
@@ -36,7 +36,7 @@ def run(where: Path, variables: Mapping[str, str], *words: object) -> subprocess
 
 @pytest.mark.parametrize(("command", "status"), [("sleep 0.6", 0), ("exit 3", 3)])
 def test_a_command_is_sampled_to_its_end(tmp_path: Path, command: str, status: int, library: str) -> None:
-    variables = environment(*choose_launcher(library, None), None, places_of(1))
+    variables = environment(*choose_launcher(library, None), None, placement_of(1))
     done = run(tmp_path, variables, *DOWNBEAT, "--mpi", library, "--interval", 0.1, "--", "sh", "-c", command)
     assert done.returncode == status, done.stderr
     base = open_timebase(tmp_path / "timebase")
@@ -49,10 +49,10 @@ def test_a_command_is_sampled_to_its_end(tmp_path: Path, command: str, status: i
 
 def test_processes_of_a_launcher_find_each_other(tmp_path: Path, library: str) -> None:
     chosen, launcher = choose_launcher(library, None)
-    places = places_of(2)
-    variables = environment(chosen, launcher, None, places)
+    placement = placement_of(2)
+    variables = environment(chosen, launcher, None, placement)
     known = {"DOWNBEAT_VALIDATION": "offset=1,skew=300e-6,wander=0.05e-6,seed=5"}
-    words = [launcher, "-n", 2, *chosen.arguments(places), *DOWNBEAT, "--mpi", library]
+    words = [launcher, "-n", 2, *chosen.arguments(placement), *DOWNBEAT, "--mpi", library]
     done = run(tmp_path, variables | known, *words, "--interval", 0.2, "--seconds", 1.5)
     assert done.returncode == 0, done.stderr
     base = open_timebase(tmp_path / "timebase")

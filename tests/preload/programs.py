@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from downbeat.run.launch import choose_launcher, environment, places_of
+from downbeat.run.launch import choose_launcher, environment, placement_of
 from downbeat.trace.command import Setter
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,9 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def launcher_words(mpi: str, ranks: int) -> tuple[list[str], dict[str, str]]:
     """Returns a launcher's command without the program, and its environment."""
     library, launcher = choose_launcher(mpi, None)
-    places = places_of(ranks)
-    words = [launcher, "-n", str(ranks), *library.arguments(places)]
-    return words, environment(library, launcher, None, places)
+    placement = placement_of(ranks)
+    words = [launcher, "-n", str(ranks), *library.arguments(placement)]
+    return words, environment(library, launcher, None, placement)
 
 
 def program(mpi: str, name: str) -> str:

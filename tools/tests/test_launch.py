@@ -204,8 +204,8 @@ print(launch.run_launcher(["sh", "-c", {script!r}], {{}}, {timeout}, None, start
 @pytest.mark.parametrize(
     ("script", "timeout", "status", "said"),
     [
-        ("sleep 0.5; exec sleep 100", None, 1, "launch: the ranks ended, but the launcher did not: it was ended\n"),
-        ("sleep 0.5; exec sleep 100", 60, 1, "launch: the ranks ended, but the launcher did not: it was ended\n"),
+        ("sleep 0.5; exec sleep 100", None, 1, "launch: the ranks ended; the hanging launcher was killed\n"),
+        ("sleep 0.5; exec sleep 100", 60, 1, "launch: the ranks ended; the hanging launcher was killed\n"),
         ("sleep 0.5; exec sleep 100", 0.6, 124, "launch: stopped after 0.6 s: sh -c sleep 0.5; exec sleep 100\n"),
         ("sleep 1.5; exit 7", None, 7, ""),
         (f"exec {sys.executable} -c 'import time; time.sleep(1.5); raise SystemExit(8)'", 60, 8, ""),
@@ -277,5 +277,5 @@ def test_a_system_without_processes_is_one_line(tmp_path: Path) -> None:
     ldd.write_text("#!/bin/sh\necho 'ldd: fork: Resource temporarily unavailable' >&2\nexit 254\n", encoding="ascii")
     ldd.chmod(0o755)
     done = launch("-n", "1", "/bin/true", env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
-    said = "launch: cannot look at '/bin/true' with ldd: ldd: fork: Resource temporarily unavailable\n"
+    said = "launch: cannot read the libraries of '/bin/true' with ldd: ldd: fork: Resource temporarily unavailable\n"
     assert (done.returncode, done.stderr) == (1, said)

@@ -16,7 +16,7 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.run.bench import find_any_bench, find_bench, srun_launcher
 from downbeat.run.job import job_of, split_command, with_numbers
 from downbeat.run.launch import environment
-from downbeat.run.libraries import LIBRARIES, Places
+from downbeat.run.libraries import LIBRARIES, Placement
 from downbeat.trace.file import read_sections
 from downbeat.trace.start import PreloadedStart, preloaded
 
@@ -99,10 +99,10 @@ def launcher_command(name: str, given: str | None) -> tuple[list[str], dict[str,
     launcher = library.find_launcher()
     if not launcher:
         raise UsageError(f"found no launcher of {name}; load its module, or give one with --launcher")
-    places = Places(nodes, [], nodes, 1)  # no cores: bound to none
+    placement = Placement(nodes, [], nodes, 1)  # no cores: bound to none
     return (
-        [str(launcher), "-n", str(nodes), *library.arguments(places)],
-        environment(library, str(launcher), None, places),
+        [str(launcher), "-n", str(nodes), *library.arguments(placement)],
+        environment(library, str(launcher), None, placement),
     )
 
 

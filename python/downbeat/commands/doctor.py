@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXIT_NO_START = 3
 STYLES = {"good": "green", "notice": "yellow", "problem": "bold red"}
 SCHEMA_VERSION = 1
-WIDEST_LINE = 100  # columns that are read with ease
+WIDEST_LINE = 100  # columns; longer lines are hard to read
 
 
 def doctor(
@@ -70,12 +70,12 @@ def doctor(
     chosen = chosen_libraries(mpi, bench or [], launcher)
     machine = Machine()
     job = job_of()
-    # In a job of several nodes it looks at one of them.
-    each = ranks_on_a_node(job.ranks, 0, job.nodes) if job.nodes > 1 else 0
-    ranks = ranks or each or max(2, len(machine.cores))
+    # In a job of several nodes, this node is checked.
+    on_this_node = ranks_on_a_node(job.ranks, 0, job.nodes) if job.nodes > 1 else 0
+    ranks = ranks or on_this_node or max(2, len(machine.cores))
     shown = Findings(None if is_standard_output(json_file) else Screen())
     shown.add(*examine(ranks, machine))
-    # Before anything is started, which would be noise.
+    # Measure noise before starting any ranks.
     with shown.waiting(f"interruptions of a busy loop, {seconds:g} s"):
         noises = noise.measure(sorted(min(core) for core in machine.cores), seconds) if seconds else []
     if noises:
@@ -103,7 +103,7 @@ def doctor(
 
 
 def chosen_libraries(mpi: str | None, benches: list[str], launcher: str | None) -> list[Library]:
-    """Returns the libraries that are to be started: those named, else all that there is a downbeat-bench for."""
+    """The libraries to start: the named ones, else all with a downbeat-bench."""
     from downbeat.run.bench import built, find_any_bench
     from downbeat.run.libraries import LIBRARIES
     from downbeat.run.planning import libraries_of
@@ -111,23 +111,23 @@ def chosen_libraries(mpi: str | None, benches: list[str], launcher: str | None) 
 
     request = request_by_options({"libraries": mpi, "bench": benches, "launcher": launcher})
     if not (request.libraries or request.bench):
-        there = tuple(Program(name) for name in LIBRARIES if built(name))
-        request = dataclasses.replace(request, libraries=there)
+        available = tuple(Program(name) for name in LIBRARIES if built(name))
+        request = dataclasses.replace(request, libraries=available)
         try:
-            return list(libraries_of(request)) if there or find_any_bench() else []
+            return list(libraries_of(request)) if available or find_any_bench() else []
         except UsageError:
-            if there:
+            if available:
                 raise
             return []
     return list(libraries_of(request))
 
 
-CHECK_COLUMN = len("virtualization") + 2  # the longest name
+CHECK_COLUMN = len("virtualization") + 2  # the longest name of a check
 VERDICT_COLUMN = len("problem") + 2
 
 
 class Findings:
-    """Findings, printed as they come."""
+    """Collects findings and prints each as it is added."""
 
     def __init__(self, console: Console | None) -> None:
         self.console = console  # None: nothing is printed
@@ -135,7 +135,7 @@ class Findings:
 
     @contextlib.contextmanager
     def waiting(self, what: str) -> Iterator[None]:
-        """Says on a terminal what is done until the end of the scope; nothing moves, for that would be noise."""
+        """Shows the current step on a terminal within the scope; not animated, because that would be noise."""
         if not self.console or not self.console.is_terminal:
             yield
             return
@@ -146,28 +146,28 @@ class Findings:
         with Live(text, console=self.console, auto_refresh=False, transient=True):
             yield
 
-    def add(self, *found: Finding) -> None:
-        """Prints a paragraph for each finding: verdict, check, what was seen, and advice below."""
+    def add(self, *findings: Finding) -> None:
+        """Prints a paragraph per finding: verdict, check, observation, and advice below."""
         import textwrap
 
         from rich.text import Text
 
-        self.findings += found
+        self.findings += findings
         if not self.console:
             return
         width = min(self.console.width, WIDEST_LINE) if self.console.is_terminal else 80
         space = " " * (VERDICT_COLUMN + CHECK_COLUMN)
         look: dict[str, Any] = {"width": width - len(space), "break_long_words": False}
-        for one in found:
-            head, *rest = textwrap.wrap(one.seen, **look)
-            rest += textwrap.wrap(one.advice, **look, initial_indent="-> ", subsequent_indent="   ")
-            verdict = Text(f"{one.verdict:<{VERDICT_COLUMN}}", style=STYLES[one.verdict])
-            self.console.print(verdict + Text(f"{one.check:<{CHECK_COLUMN}}{head}"), soft_wrap=True)
-            for line in rest:
+        for finding in findings:
+            head, *lines = textwrap.wrap(finding.seen, **look)
+            lines += textwrap.wrap(finding.advice, **look, initial_indent="-> ", subsequent_indent="   ")
+            verdict = Text(f"{finding.verdict:<{VERDICT_COLUMN}}", style=STYLES[finding.verdict])
+            self.console.print(verdict + Text(f"{finding.check:<{CHECK_COLUMN}}{head}"), soft_wrap=True)
+            for line in lines:
                 self.console.print(Text(space + line), soft_wrap=True)
 
     def ends(self, noises: list[Noise], seconds: float) -> None:
-        """Prints the noise, how many findings there are, and what the machine is fit for."""
+        """Prints the noise, the number of findings, and the fitness of the machine."""
         from downbeat.output.terminal import wrapped
         from downbeat.run.doctor import fitness
 
@@ -183,7 +183,7 @@ class Findings:
 
 
 def print_noise(noises: list[Noise], seconds: float) -> None:
-    """Prints how each core was interrupted."""
+    """Prints the interruptions of each core."""
     resolution = max(noise.resolution for noise in noises) * 1e9
     limits = list(noises[0].per_second)
     print(f"\ninterruptions of a busy loop on all cores at once, {seconds:g} s, resolution {resolution:.0f} ns")
@@ -195,7 +195,7 @@ def print_noise(noises: list[Noise], seconds: float) -> None:
 
 
 def write(path: Path, ranks: int, findings: list[Finding], noises: list[Noise]) -> None:
-    """Writes findings and noise as JSON; times are in seconds."""
+    """Writes findings and noise as JSON; times in s."""
     import datetime
     import socket
 

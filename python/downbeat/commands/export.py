@@ -1,4 +1,4 @@
-"""`downbeat export`: the numbers of a launch or an experiment, or a recording, for other programs."""
+"""`downbeat export`: writes a launch, an experiment or a recording in formats of other programs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def export(
         check_viewer_output(path, to, output)
         export_spans(spans_of_recording(open_recording(path, job)), to, output)
     elif to in CLOCK_WRITERS:
-        raise UsageError(f"{to} is a format of recordings, and '{path}' is none")
+        raise UsageError(f"{to} is for recordings, and '{path}' is no recording; give a directory of downbeat trace")
     elif to in WRITERS:
         refuse_rows(rows)
         export_launch_spans(path, to, output, samples)
@@ -85,7 +85,7 @@ def export(
 
 
 def refuse_rows(rows: str) -> None:
-    """Refuses rows where there are none."""
+    """Refuses --rows for formats without rows."""
     if rows != "cells":
         raise UsageError(f"--rows {rows} is for csv, parquet and json; timelines and clocks are exported whole")
 
@@ -111,7 +111,7 @@ def export_rows(path: Path, to: str, rows: str, output: Path) -> None:
 
 
 def counted_rows(content: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """Frames as they are, with the number of rows so far on a terminal: millions of stamps take a minute."""
+    """Yields the frames unchanged and shows the number of rows on a terminal: millions of stamps take a minute."""
     shown, rows = sys.stderr.isatty(), 0
     for frame in content:
         yield frame
@@ -123,7 +123,7 @@ def counted_rows(content: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
 
 
 def check_viewer_output(path: Path, to: str, output: Path | None) -> None:
-    """Refuses an output that a format of a viewer cannot go to."""
+    """Refuses an output that does not suit a format of viewers."""
     if output is None or (is_standard_output(output) and to != "perfetto"):
         raise UsageError(f"give the {'file' if to == 'perfetto' else 'directory'} to write with --output")
     if output.exists() and path.exists() and output.samefile(path):
@@ -131,7 +131,7 @@ def check_viewer_output(path: Path, to: str, output: Path | None) -> None:
 
 
 def export_launch_spans(path: Path, to: str, output: Path | None, samples: int) -> None:
-    """Writes what the ranks of a launch did in the first samples of each cell."""
+    """Writes the timelines of a launch's ranks for the first samples of each cell."""
     from downbeat.run.experiment import open_experiment
     from downbeat.trace.spans import spans_of_launch
 
@@ -147,7 +147,7 @@ def export_launch_spans(path: Path, to: str, output: Path | None, samples: int) 
 
 
 def export_spans(spans: Spans, to: str, output: Path | None) -> None:
-    """Writes spans in a format of viewers; says what they lack."""
+    """Writes spans in a format of viewers; prints notes on missing data."""
     from downbeat.trace.viewers import WRITERS
 
     assert output is not None

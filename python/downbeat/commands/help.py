@@ -1,4 +1,4 @@
-"""The layout of --help, and mistakes on the command line: what was probably meant."""
+"""The layout of --help, and suggestions for mistakes on the command line."""
 
 from __future__ import annotations
 
@@ -52,19 +52,21 @@ EXAMPLES = {
 }
 
 PATHS = ("DIR", "FILE", "PATH")  # metavars of options
-FIRST_EXAMPLES = ("run", "report", "trace")  # commands whose first example is in the help on all
+FIRST_EXAMPLES = ("run", "report", "trace")  # commands whose first example is in `downbeat --help`
 
 
 class HelpGroup(TyperGroup):
-    """The commands, each with its whole summary: click would cut it at 45 characters."""
+    """The commands with full summaries: click would cut these at 45 characters."""
 
     def format_commands(self, _ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
         """Writes names and summaries."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, (one.help or "").partition("\n\n")[0]) for name, one in self.commands.items()])
+            formatter.write_dl(
+                [(name, (command.help or "").partition("\n\n")[0]) for name, command in self.commands.items()]
+            )
 
     def format_epilog(self, _ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
-        """Writes examples, as they can be pasted."""
+        """Writes examples to paste."""
         write_examples(formatter, [EXAMPLES[name][0] for name in FIRST_EXAMPLES])
 
 
@@ -76,11 +78,13 @@ def write_examples(formatter: HelpFormatter, examples: Iterable[str]) -> None:
 
 
 class HelpCommand(TyperCommand):
-    """A command whose --help has panels and examples, and that takes no empty path for the working directory."""
+    """A command with panels and examples in --help, which refuses empty paths."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parses arguments; refuses a path that is empty, as an unset variable of a shell makes it."""
-        options = {name for one in self.get_params(ctx) if getattr(one, "metavar", None) in PATHS for name in one.opts}
+        """Parses arguments; refuses empty paths, e.g. from an unset shell variable."""
+        options = {
+            name for each in self.get_params(ctx) if getattr(each, "metavar", None) in PATHS for name in each.opts
+        }
         words = args[: args.index("--")] if "--" in args else args
         for before, word in pairwise(["", *words]):
             option = before if not word else word.removesuffix("=")
@@ -91,50 +95,50 @@ class HelpCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """Writes arguments as other programs do: `PATH...`."""
+        """The usage line, with arguments in the form `PATH...`."""
         return [re.sub("[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
-        """Writes arguments, then options by their panels."""
+        """Writes arguments, then options by panel."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
-        for one in self.get_params(ctx):
-            record = one.get_help_record(ctx)
-            if record and one.param_type_name == "argument":
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record and parameter.param_type_name == "argument":
                 groups["Arguments"].append((record[0].partition(" <")[0], record[1].replace("[required]", "")))
             elif record:
-                groups.setdefault(getattr(one, "rich_help_panel", None) or "Options", []).append(record)
-        groups["Options"] = groups.pop("Options")  # come last
+                groups.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(record)
+        groups["Options"] = groups.pop("Options")  # listed last
         for title, records in groups.items():
             if any(text for _, text in records):
                 with formatter.section(title):
                     formatter.write_dl(records)
 
     def format_epilog(self, _ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
-        """Writes examples, as they can be pasted."""
+        """Writes examples to paste."""
         write_examples(formatter, EXAMPLES.get(self.name or "", ()))
 
 
 class PassingCommand(HelpCommand):
-    """A command that hands what follows `--` to downbeat-bench."""
+    """A command that passes words after `--` to downbeat-bench."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parses what precedes `--`; keeps the rest in the context."""
-        if wrong := from_elsewhere(args):
+        """Parses words before `--`; stores both lists of words in the context."""
+        if wrong := option_elsewhere(args):
             raise UsageError(wrong)
         end = args.index("--") if "--" in args else len(args)
         ctx.meta[PASSED], ctx.meta[WORDS] = args[end + 1 :], args[:end]
         return super().parse_args(ctx, args[:end])
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """Adds what may follow to the line of usage."""
+        """The usage line, with the options of downbeat-bench."""
         return [*super().collect_usage_pieces(ctx), "[-- BENCH_OPTIONS]"]
 
 
 LIST = "; choose one of "
 
 
-def from_elsewhere(words: Sequence[str]) -> str:
-    """Returns what is wrong with the words of a command if one is an option of another program, else ""."""
+def option_elsewhere(words: Sequence[str]) -> str:
+    """An error if a word is an option of another benchmark that has another name here, else ""."""
     from downbeat.run.bench import find_source
 
     source = find_source() if any(word.startswith("-") for word in words) else None
@@ -142,34 +146,34 @@ def from_elsewhere(words: Sequence[str]) -> str:
         return ""
     text = (source / "shared/options_elsewhere.h").read_text(encoding="utf-8")  # downbeat-bench has the same table
     known = {
-        option: rest for option, *rest in re.findall(r'^ELSEWHERE\("(.*?)", "(.*?)", "(.*?)"\)', text, re.MULTILINE)
+        option: names for option, *names in re.findall(r'^ELSEWHERE\("(.*?)", "(.*?)", "(.*?)"\)', text, re.MULTILINE)
     }
     for word in words:
         if word in known:
-            program, own = known[word]
-            here = "-n" if own == "RANKS" else f"'-- {own}'" if own.startswith("--") else own
+            program, ours = known[word]
+            here = "-n" if ours == "RANKS" else f"'-- {ours}'" if ours.startswith("--") else ours
             return f"{program}'s {word} is {here} here"
     return ""
 
 
 def nearest_word(word: str, valid: Iterable[str]) -> str:
-    """Returns the valid word that was probably meant, "" if none is near."""
+    """The valid word closest to a misspelled one, "" if none is close."""
     plain = word.lower().strip("-").replace("-", "_")
-    forms = {one.lower().strip("-").replace("-", "_"): one for one in valid if one != word}
+    forms = {name.lower().strip("-").replace("-", "_"): name for name in valid if name != word}
     begun = [form for form in forms if len(plain) > 1 and form.startswith(plain)]
-    found = begun or difflib.get_close_matches(plain, forms, 1)
-    return forms[found[0]] if found else ""
+    near = begun or difflib.get_close_matches(plain, forms, 1)
+    return forms[near[0]] if near else ""
 
 
-# Directories that have a file of such a name, and the command that reads them.
+# Pattern of a file name -> description of a directory with such a file, and the command that reads it.
 OTHER_FILES = {
     "rules.json": "is that of a tuning; run: downbeat report {}",
     "*.trace": "has a trace; run: downbeat arrivals {}",
 }
 
 
-def what_is(directory: Path) -> str:
-    """Returns what a directory is that is not of an experiment, "" if that is not known."""
+def kind_of_directory(directory: Path) -> str:
+    """Text: the kind of a directory that is no experiment, and the command that reads it; "" if unknown."""
     for pattern, text in OTHER_FILES.items():
         if any(directory.glob(pattern)):
             return text.format(shlex.quote(str(directory)))
@@ -184,39 +188,41 @@ def what_is(directory: Path) -> str:
 
 
 def with_suggestion(line: str) -> str:
-    """Returns an error with what was probably meant in place of a list of all that is valid."""
+    """An error line with the closest valid word in place of the list of all valid words."""
     line = line.removeprefix("downbeat-bench: ")
-    if found := re.match("'(.*)' is not the directory of an experiment: ", line):
-        known = what_is(Path(found[1]))
-        return f"'{found[1]}' is not the directory of an experiment: it {known}" if known else line
-    if found := re.fullmatch("there is no experiment '(.*)'", line):
-        path = Path(found[1])
-        meant = nearest_word(path.name, (one.name for one in path.parent.glob("*/")))
+    if match := re.match("'(.*)' is not the directory of an experiment: ", line):
+        known = kind_of_directory(Path(match[1]))
+        return f"'{match[1]}' is not the directory of an experiment: it {known}" if known else line
+    if match := re.fullmatch("there is no experiment '(.*)'", line):
+        path = Path(match[1])
+        meant = nearest_word(path.name, (directory.name for directory in path.parent.glob("*/")))
         return f"{line}; did you mean '{path.with_name(meant)}'?" if meant else f"{line}; 'downbeat run' makes one"
     wrong, _, valid = line.partition(LIST)
-    if valid and (found := re.search(r".*'([^']+)'|no cell has \w+=(\S+)$", wrong)):
-        meant = nearest_word(found[1] or found[2], re.findall(r"[\w.+-]+", valid))
+    if valid and (match := re.search(r".*'([^']+)'|no cell has \w+=(\S+)$", wrong)):
+        meant = nearest_word(match[1] or match[2], re.findall(r"[\w.+-]+", valid))
         return f"{wrong}; did you mean '{meant}'?" if meant else line
     return line
 
 
 def usage_line(error: typer.BadParameter, command: str, passes: bool) -> str:
-    """Returns an error of the parser of the command line.
+    """The line for an error of the command line parser.
 
     Args:
-        error: with its own words, and what was probably meant.
+        error: error of typer, possibly with suggestions.
         command: e.g. `downbeat run`.
-        passes: whether the command hands options on to downbeat-bench.
+        passes: whether the command passes options to downbeat-bench.
     """
-    said = error.format_message().rstrip(".").replace(". Did you mean", "; did you mean").replace("Value error, ", "")
-    if said.startswith("No such option"):
+    message = (
+        error.format_message().rstrip(".").replace(". Did you mean", "; did you mean").replace("Value error, ", "")
+    )
+    if message.startswith("No such option"):
         option = str(getattr(error, "option_name", ""))
-        # Of an option of downbeat-bench the parser finds one that is as far off as any.
+        # The parser suggests unrelated options for options of downbeat-bench, so demand more similarity.
         meant = difflib.get_close_matches(
             option, getattr(error, "possibilities", None) or (), 1, 0.8 if passes else 0.6
         )
         more = "; options of downbeat-bench go after --" if passes else ""
         advice = f"did you mean '{meant[0]}'?" if meant else f"{command} -h lists all"
         return f"{command} has no option '{option}'{more}; {advice}"
-    said = f"{said[:1].lower()}{said[1:]}"
-    return said if "; did you mean" in said else f"{said}; {command} -h has examples"
+    message = f"{message[:1].lower()}{message[1:]}"
+    return message if "; did you mean" in message else f"{message}; {command} -h has examples"

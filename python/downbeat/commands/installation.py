@@ -1,4 +1,4 @@
-"""`downbeat --version`, `config` and `build`: what is installed, and what builds from source."""
+"""`downbeat --version`, `config` and `build`: installed versions, compiler options, builds from source."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import typer
 
 
 def print_versions() -> None:
-    """Prints the versions of the command and of Python, and what each downbeat-bench says of itself."""
+    """Prints the versions of the command, of Python, and of each downbeat-bench."""
     from downbeat.run.bench import built, find_any_bench, installed
     from downbeat.run.libraries import LIBRARIES, packaged_bench
 
     print(f"downbeat {importlib.metadata.version('downbeat')}, Python {platform.python_version()}")
-    benches = [found for name in LIBRARIES if (found := built(name))]
-    benches = benches or list(dict.fromkeys(found for name in LIBRARIES if (found := installed(name))))
+    benches = [path for name in LIBRARIES if (path := built(name))]
+    benches = benches or list(dict.fromkeys(path for name in LIBRARIES if (path := installed(name))))
     if not benches and (wheel := packaged_bench()):
         benches = [wheel]
     if not benches:
@@ -38,10 +38,10 @@ def print_versions() -> None:
             done = subprocess.run(
                 [bench, "--version"], capture_output=True, text=True, errors="replace", check=False, timeout=60
             )
-            said = done.stdout.strip() if done.returncode == 0 else ""
+            answer = done.stdout.strip() if done.returncode == 0 else ""
         except (OSError, subprocess.TimeoutExpired):
-            said = ""
-        print(said or "does not start without its launcher here")
+            answer = ""
+        print(answer or "does not start without its launcher here")
 
 
 def config(
@@ -64,18 +64,18 @@ def config(
 
     kind = find_wrappers(mpi).kind
     names = ("downbeat-uninstalled.pc", "lib*/pkgconfig/downbeat.pc", f"lib/*/pkgconfig/downbeat-{kind}.pc")
-    file = next((found for prefix in prefixes(kind) for name in names for found in prefix.glob(name)), None)
+    file = next((path for prefix in prefixes(kind) for name in names for path in prefix.glob(name)), None)
     if file is None:
         raise UsageError(f"found no libdownbeat for {kind}; run {how_to_build(kind)}")
     values = values_of(file)
-    asked = [*flags_of(file, "Cflags") * cflags, *flags_of(file, "Libs") * libs]
-    if asked and not fits_flags(file):
+    flags = [*flags_of(file, "Cflags") * cflags, *flags_of(file, "Libs") * libs]
+    if flags and not fits_flags(file):
         raise UsageError(
-            f"'{file.parent}' has characters that flags within $(...) cannot have; paste {shlex.join(asked)}, or build "
+            f"'{file.parent}' has characters that flags within $(...) cannot have; paste {shlex.join(flags)}, or build "
             "into another $XDG_CACHE_HOME"
         )
-    if asked:
-        print(*asked)
+    if flags:
+        print(*flags)
         return
     for title, value in (
         ("version", values["Version"]),
@@ -87,25 +87,25 @@ def config(
         print(f"{title:15}  {value}")
 
 
-# pkg-config puts a backslash before other characters, and a shell keeps it within the words of $(pkg-config ...). A
-# comma parts the words of -Wl, and a colon the directories of PKG_CONFIG_PATH.
+# Characters that pkg-config does not escape: a shell would keep the backslashes of $(pkg-config ...). A comma separates
+# words of -Wl, a colon the directories of PKG_CONFIG_PATH.
 PLAIN_PATH = re.compile(r"[A-Za-z0-9/._+=@~-]+")
 
 
 def fits_flags(file: Path) -> bool:
-    """Whether flags of a file of pkg-config can be inserted by a shell, from pkg-config or from us."""
+    """Whether the flags of a pkg-config file work within $(...) of a shell."""
     return PLAIN_PATH.fullmatch(str(file.parent)) is not None
 
 
 def flags_of(file: Path, name: str) -> list[str]:
-    """Returns the flags of a field of a file of pkg-config, a word each, which may have any character."""
+    """The words of a field of a pkg-config file, with variables expanded."""
     values = values_of(file)
     raw = re.search(rf"^{name} *: *(.*?) *$", file.read_text(encoding="utf-8"), re.MULTILINE)
-    words = [re.sub(r"\$\{(\w+)\}", lambda each: values[each[1]], word) for word in (raw[1] if raw else "").split()]
+    words = [re.sub(r"\$\{(\w+)\}", lambda match: values[match[1]], word) for word in (raw[1] if raw else "").split()]
     return [
-        part
+        flag
         for word in words
-        for part in (
+        for flag in (
             ["-Xlinker", "-rpath", "-Xlinker", word.removeprefix(RPATH)]
             if word.startswith(RPATH) and not fits_flags(file)
             else [word]
@@ -117,10 +117,10 @@ RPATH = "-Wl,-rpath,"
 
 
 def values_of(file: Path) -> dict[str, str]:
-    """Returns the variables and fields of a file of pkg-config."""
+    """The variables and fields of a pkg-config file."""
     values = {"pcfiledir": str(file.parent)}
     for name, value in re.findall(r"^([\w.]+) *[=:] *(.*?) *$", file.read_text(encoding="utf-8"), re.MULTILINE):
-        values[name] = re.sub(r"\$\{(\w+)\}", lambda found: values[found[1]], value)
+        values[name] = re.sub(r"\$\{(\w+)\}", lambda match: values[match[1]], value)
         if name == "prefix":
             values[name] = os.path.normpath(values[name])
     return values
@@ -148,7 +148,7 @@ def build(
     from downbeat.errors import UsageError
     from downbeat.run.bench import build_programs, cache_directory
 
-    if set(":\n") & set(str(cache_directory())):  # a colon parts the directories that a loader looks into
+    if set(":\n") & set(str(cache_directory())):  # a colon separates directories of a loader's search path
         raise UsageError(
             f"no program finds a library in '{cache_directory()}': the path has a colon or a line break; set "
             "XDG_CACHE_HOME to another directory"
@@ -163,7 +163,7 @@ def build(
 
 
 def how_to_compile(file: Path, wrapper: str) -> str:
-    """Returns a line for a shell: that lets pkg-config find a file, or where that cannot work, compiles a program."""
+    """A shell command that sets PKG_CONFIG_PATH for a pkg-config file, or compiles a program if that cannot work."""
     if fits_flags(file):
         return f"export PKG_CONFIG_PATH={file.parent}"
     return shlex.join([wrapper, "program.c", *flags_of(file, "Cflags"), *flags_of(file, "Libs")])

@@ -1,4 +1,4 @@
-"""Options that commands share, what completes them, and how a command ends that can be continued."""
+"""Shared options of commands, their shell completion, and the end of interrupted commands."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from downbeat.errors import UsageError
 from downbeat.run.launch import INTERRUPTIONS, heeded
 from downbeat.run.request import SETTINGS, Request, request_of
 
-LISTING_SECONDS = 5.0  # a shell waits no longer for downbeat-bench
+LISTING_SECONDS = 5.0  # time limit of downbeat-bench during shell completion
 
 Completion = Callable[[str], list[str]]
 
 
 class States(StrEnum):
-    """States of the machine whose verdicts are shown."""
+    """The states of the machine to show verdicts for."""
 
     ENOUGH = "enough"  # those with enough launches for verdicts
     ALL = "all"
 
 
 def after_commas(valid: Callable[[], Iterable[str]]) -> Completion:
-    """Returns what completes the last name of a list; names are made when a shell asks for them."""
+    """A completion for the last name of a comma-separated list; `valid` is called on completion."""
 
     def complete(incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",")
@@ -43,7 +43,7 @@ def after_commas(valid: Callable[[], Iterable[str]]) -> Completion:
 
 
 def components(kind: str) -> Completion:
-    """Returns what completes names of a kind of component, as `downbeat-bench list` has them; none without a build."""
+    """A completion for names of `downbeat-bench list KIND`; no names without a build."""
 
     def names() -> list[str]:
         from downbeat.run.bench import find_any_bench
@@ -59,12 +59,12 @@ def components(kind: str) -> Completion:
 
 
 def names_in(module: str, table: str) -> Completion:
-    """Returns what completes the names in a table of a module, which is loaded when a shell asks."""
+    """A completion for the names in a table of a module, which is loaded on completion."""
     return after_commas(lambda: getattr(importlib.import_module(module), table))
 
 
 def export_formats() -> Iterable[str]:
-    """Returns the formats of launches and recordings."""
+    """The export formats of launches and recordings."""
     from downbeat.align.timebase import CLOCK_WRITERS
     from downbeat.report.export import FILE_KINDS
     from downbeat.trace.viewers import WRITERS
@@ -82,53 +82,55 @@ ROW_NAMES = names_in("downbeat.report.export", "ROWS")
 PASSED = "downbeat-bench"  # key of `typer.Context.meta`: the words after `--`
 
 
-WORDS = "words"  # key of `typer.Context.meta`: those before `--`
+WORDS = "words"  # key of `typer.Context.meta`: the words before `--`
 
 
 def option(field: str, panel: str = "Options", least: int | None = None) -> Any:  # noqa: ANN401 (as typer.Option)
-    """Returns the option of a field of `Request`; `least` is for a command that takes it as a number."""
-    of = SETTINGS[field]
-    completion = components(of.completes) if of.completes else None
+    """The option for a field of `Request`; `least`: minimum, for commands that declare the option as a number."""
+    declaration = SETTINGS[field]
+    completion = components(declaration.completes) if declaration.completes else None
     return typer.Option(
-        *(of.flags or (f"--{field.replace('_', '-')}",)),
-        metavar=of.metavar,
-        help=of.help,
+        *(declaration.flags or (f"--{field.replace('_', '-')}",)),
+        metavar=declaration.metavar,
+        help=declaration.help,
         rich_help_panel=panel,
         min=least,
-        autocompletion=LIBRARY_NAMES if of.completes == "library" else completion,
+        autocompletion=LIBRARY_NAMES if declaration.completes == "library" else completion,
     )
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command, in place of its `**` parameter, the option of each field of `Request` that has one."""
-    own = inspect.signature(command, eval_str=True)
-    parameters = [one for one in own.parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
-    for field, of in SETTINGS.items():
-        if of.help:
-            text: Any = list[str] | None if of.many else str | None
-            kind: Any = Annotated[text, option(field, of.panel)]
+    """Replaces the `**` parameter of a command by the options of all fields of `Request` that have one."""
+    signature = inspect.signature(command, eval_str=True)
+    parameters = [
+        parameter for parameter in signature.parameters.values() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    for field, declaration in SETTINGS.items():
+        if declaration.help:
+            text: Any = list[str] | None if declaration.many else str | None
+            kind: Any = Annotated[text, option(field, declaration.panel)]
             parameters.append(inspect.Parameter(field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind))
-    parameters += [one for one in own.parameters.values() if one.kind is one.KEYWORD_ONLY]
-    command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    parameters += [parameter for parameter in signature.parameters.values() if parameter.kind is parameter.KEYWORD_ONLY]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return command
 
 
-def request_by_options(given: dict[str, object]) -> Request:
-    """Returns the request of options, by the names of its fields; of those that are given.
+def request_by_options(values: dict[str, object]) -> Request:
+    """The request for options by field name; None and [] are unset.
 
     Raises:
-        UsageError: one is not valid.
+        UsageError: an option is not valid.
     """
-    named = {field.replace("_", "-"): value for field, value in given.items() if value not in (None, [])}
+    named = {field.replace("_", "-"): value for field, value in values.items() if value not in (None, [])}
     return request_of(named, Path())
 
 
 @contextlib.contextmanager
 def resumable() -> Iterator[None]:
-    """Ends the command with status 130 and says how to continue, after Ctrl-C and the signals of batch systems.
+    """After Ctrl-C or a signal of a batch system, prints how to continue and ends the command with status 130.
 
-    Each of them raises KeyboardInterrupt: running launches are ended, complete ones are kept. Further signals change
-    nothing from then on.
+    Signals raise KeyboardInterrupt: running launches are ended, complete launches are kept. Further ones are
+    ignored.
     """
 
     def stop(_number: int, _frame: object) -> NoReturn:

@@ -1,4 +1,4 @@
-"""`downbeat run`: an experiment, measured or continued; `downbeat tune`, which measures to choose algorithms."""
+"""`downbeat run`: runs or continues an experiment; `downbeat tune`: measures to choose algorithms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from downbeat.run.plan import Plan
 
 EXIT_LACKING = 3
-FEW = 5  # launches; with fewer no verdict can rest on them
+FEW = 5  # launches; fewer give no verdict
 
 
 @with_settings
@@ -62,7 +62,7 @@ def run(
     interrupted.
     """
     from downbeat.files import is_standard_output
-    from downbeat.run import directory as places
+    from downbeat.run import directory as layout
     from downbeat.run.bench import check_arguments
     from downbeat.run.planning import planned
     from downbeat.run.request import overridden, read_request
@@ -75,23 +75,21 @@ def run(
     if files:
         request = overridden(read_request(Path(files[0])), request)
     if is_standard_output(output):
-        raise UsageError("--output: an experiment is a directory, and cannot go to standard output")
-
-    def place(name: str) -> Path:
-        return output or Path(name)
+        raise UsageError("--output: an experiment cannot go to standard output; give a directory")
 
     def stored(name: str) -> Plan | None:
-        return places.read_plan(place(name)) if (place(name) / places.PLAN).is_file() else None
+        directory = output or Path(name)
+        return layout.read_plan(directory) if (directory / layout.PLAN).is_file() else None
 
     plan = planned(request, stored)
-    if all(one.runs for one in plan.libraries):
+    if all(library.runs for library in plan.libraries):
         for program, *arguments in dict.fromkeys(map(plan.program_of, plan.round_order(1))):
             check_arguments(program, arguments)
     if dry_run:
         print_launches(plan)
         return
     words_given = (context.meta[WORDS], context.meta[PASSED])
-    run_plan(plan, place(plan.name), request.seed is None, states is States.ALL, words_given)
+    run_plan(plan, output or Path(plan.name), request.seed is None, states is States.ALL, words_given)
 
 
 def print_launches(plan: Plan) -> None:
@@ -125,9 +123,9 @@ def run_plan(
     Args:
         plan: the experiment.
         directory: of the experiment.
-        any_seed: the user gave none.
+        any_seed: the user gave no seed.
         every_state: whether to show verdicts of all states of the machine.
-        words: of the command, before and after `--`.
+        words: words of the command line before and after `--`.
     """
     import sys
 
@@ -150,21 +148,21 @@ def run_plan(
 
         view = closing(plan, directory, outcome.estimates, every_state, words)
         print("", *view_lines(view, Depth.SUMMARY), sep="\n")
-    tell(plan, directory, outcome)
+    report_outcome(plan, directory, outcome)
 
 
 def crowding(plan: Plan) -> list[str]:
-    """Returns a line if ranks share processors; how many a launcher of the user's own has is not always known."""
+    """A line if ranks share processors, as far as the launcher's processors are known."""
     from downbeat.run.job import job_of, ranks_on_a_node
 
     ranks = max(plan.ranks)
-    for one in plan.libraries:
-        if not one.runs:
+    for library in plan.libraries:
+        if not library.runs:
             continue
-        launchers = {variant.launcher or one.launcher for variant in plan.variants}
+        launchers = {variant.launcher or library.launcher for variant in plan.variants}
         for job in map(job_of, sorted(launchers)):
-            if job.crowded(ranks, one.ranks_per_node):
-                share = ranks_on_a_node(ranks, one.ranks_per_node, job.nodes)
+            if job.crowded(ranks, library.ranks_per_node):
+                share = ranks_on_a_node(ranks, library.ranks_per_node, job.nodes)
                 per_node = f" on a node, of {ranks}," if job.nodes > 1 else ""
                 most = f"-n {job.cpus}" if job.nodes == 1 else f"{job.cpus} on each of {job.nodes} nodes"
                 return [
@@ -174,7 +172,7 @@ def crowding(plan: Plan) -> list[str]:
     return []
 
 
-def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:
+def report_outcome(plan: Plan, directory: Path, outcome: Outcome) -> None:
     """Reports failed and missing launches; ends with the exit status for them."""
     import sys
 
@@ -190,8 +188,8 @@ def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:
             else f"but launches resemble the one before (correlation {resemblance:.1f}), and it may not hold; measure "
             "over a longer time"
         )
-        found = f"the widest interval is {outcome.too_wide:.3g} x estimate"
-        print(f"downbeat: after {plan.max_launches} launches {found}, {why}", file=sys.stderr)
+        widest = f"the widest interval is {outcome.too_wide:.3g} x estimate"
+        print(f"downbeat: after {plan.max_launches} launches {widest}, {why}", file=sys.stderr)
     print(f"written: {directory}")
     if outcome.lacking:
         lacking = "; ".join(f"{name}: {count}" for name, count in outcome.lacking.items())
@@ -200,7 +198,7 @@ def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:
         raise typer.Exit(EXIT_LACKING)
 
 
-OBJECTIONS = 3  # a check of the rules failed
+OBJECTIONS = 3  # exit status: a check of the rules failed
 
 
 def tune(

@@ -1,4 +1,5 @@
 """Experiments: the machine, MPI libraries and their launchers, the plan, its launches in random order, their results.
 
-What tools/launch loads, launch.py and below, needs no more than Python: it runs before all else.
+launch.py and the modules that it imports need only Python's standard library: tools/launch runs before anything is
+installed.
 """

@@ -1,4 +1,4 @@
-"""One launch of an experiment: started in a directory of its own, judged, filed. And runs outside of experiments."""
+"""Runs one launch of an experiment in its directory, checks and files it; also runs downbeat-bench alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from typing import IO
 from downbeat.data.launch_file import open_netcdf
 from downbeat.errors import UsageError
 from downbeat.files import move, writing
-from downbeat.run import directory as places
+from downbeat.run import directory as layout
 from downbeat.run.bench import EXIT_BAD_ARGUMENTS
 from downbeat.run.job import MARK, end_marked, remove_segments
 from downbeat.run.launch import EXIT_TIMEOUT, INTERRUPTIONS, wait_for_launcher
@@ -32,7 +32,7 @@ from downbeat.run.machine import Machine
 from downbeat.run.plan import LaunchKey, Library, Plan
 from downbeat.text import counted
 
-# Variables that MPI libraries, their launchers, batch systems and libdownbeat heed.
+# Variables that MPI libraries, their launchers, batch systems and libdownbeat read.
 HEEDED = re.compile(
     r"(OMPI|OPAL|PRTE|PMIX|PMI|MPIR|MPICH|HYDRA|I_MPI|FI|UCX|UCC|HCOLL|MV2|SLURM|PBS|LSB|DOWNBEAT|OMP)_|LD_LIBRARY_PATH$|LD_PRELOAD$"
 )
@@ -41,23 +41,23 @@ SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY$|CREDENTIAL|COOKIE|JWT", re.IGN
 
 
 def mpi_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables that can change what an MPI program does, in alphabetical order."""
+    """The variables that can change the behavior of an MPI program, sorted by name."""
     return {
         name: value for name, value in sorted(environment.items()) if HEEDED.match(name) and not SECRET.search(name)
     }
 
 
 def cpu_model(machine: Machine) -> str:
-    """Returns what the first processor calls itself; "unknown" where it does not."""
-    found = re.search(r"^model name\s*:\s*(.+)$", machine.process("cpuinfo") or "", re.MULTILINE)
-    return found[1].strip() if found else "unknown"
+    """The model name of the first processor, or "unknown"."""
+    line = re.search(r"^model name\s*:\s*(.+)$", machine.process("cpuinfo") or "", re.MULTILINE)
+    return line[1].strip() if line else "unknown"
 
 
 def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
     """Returns the conditions of a launch, for its record.
 
     Args:
-        variables: that are set for the launch, beside those of this process.
+        variables: set for the launch in addition to those of this process.
     """
     machine = Machine()
     return {
@@ -71,11 +71,11 @@ def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-# Shows how a launch proceeds; returns the seconds until the next call, None if there is none.
+# Shows the progress of a launch; returns the seconds until the next call, None for no more calls.
 Tick = Callable[[], float | None]
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
-# 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
+# 0: complete; 3: a cell lacks valid samples; 4: a cell has wrong results. The other cells were measured.
 MEASURED_STATUS = (0, 3, 4)
 
 
@@ -84,24 +84,24 @@ class Ended:
     """How a launch ended."""
 
     key: LaunchKey
-    failure: str  # why it does not count, one line; "" if it is complete
+    failure: str  # reason in one line; "" if the launch is complete
     exit_status: int
     seconds: float
     directory: Path
 
     @property
     def refused(self) -> bool:
-        """Whether the program refused what it was asked for, as it would again."""
+        """Whether the program refused its arguments, so that a retry is pointless."""
         return self.exit_status == EXIT_BAD_ARGUMENTS
 
 
 def start_ranks(library: Library, ranks: int, timeout: float, launcher: str = "") -> list[str]:
-    """Returns the command that starts ranks under a library, or another launcher; the program and its words follow."""
+    """The command that starts ranks under a library or another launcher; the caller appends the program."""
     start = [sys.executable, "-m", "downbeat.run.launch"]
-    how = library.start(launcher)
-    if not how and library.bench == packaged_bench():  # which is of all libraries
-        how = ["--mpi", library.name]
-    start += how
+    options = library.start(launcher)
+    if not options and library.bench == packaged_bench():  # the wheel's program runs under every library
+        options = ["--mpi", library.name]
+    start += options
     if library.ranks_per_node:
         start += ["--ranks-per-node", str(library.ranks_per_node)]
     return [*start, "-n", str(ranks), "--timeout", f"{timeout:g}"]
@@ -111,7 +111,7 @@ def launch_command(plan: Plan, key: LaunchKey) -> list[str]:
     """The command that starts a launch in its directory."""
     library = plan.library(key.library).of_launch(key.number)
     start = start_ranks(library, key.ranks, plan.time_limit(key), plan.variant(key.variant).launcher)
-    return [*start, *plan.program_of(key), "-o", places.SAMPLES]
+    return [*start, *plan.program_of(key), "-o", layout.SAMPLES]
 
 
 def launch(
@@ -121,16 +121,16 @@ def launch(
     lock: int | None = None,
     tick: Tick | None = None,
 ) -> Ended:
-    """Starts a launch, waits for it, and files what it left, among the complete or the failed.
+    """Starts a launch, waits for it, and moves its directory to the complete or the failed launches.
 
     Args:
         plan: the experiment.
-        key: which launch of it.
+        key: the launch.
         directory: of the experiment.
-        lock: file descriptor that the launch inherits, so that it holds the directory until all of it has ended.
-        tick: called while it runs.
+        lock: file descriptor that the launch inherits, so that the directory stays locked until all its processes end.
+        tick: called while the launch runs.
     """
-    partial = directory / places.PARTIAL / str(key)
+    partial = directory / layout.PARTIAL / str(key)
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     command = launch_command(plan, key)
@@ -140,7 +140,7 @@ def launch(
     status = run_in_directory(command, partial, variables, lock, tick)
     ended = datetime.datetime.now(datetime.UTC)
     failure = failure_of(status, partial, plan.time_limit(key), key.ranks)
-    places.write_record(
+    layout.write_record(
         partial,
         {
             **dataclasses.asdict(key),
@@ -154,24 +154,24 @@ def launch(
         },
     )
     if failure:
-        target = next_failure(directory / places.FAILED, key)
+        target = next_failure(directory / layout.FAILED, key)
     else:
-        target = directory / places.LAUNCHES / str(key)
-        shutil.rmtree(target, ignore_errors=True)  # an incomplete launch keeps nothing
+        target = directory / layout.LAUNCHES / str(key)
+        shutil.rmtree(target, ignore_errors=True)  # left by an incomplete launch of the same key
     move(partial, target)
     return Ended(key, failure, status, (ended - started).total_seconds(), target)
 
 
 def next_failure(failed: Path, key: LaunchKey) -> Path:
-    """Returns the directory for the next failed attempt, numbered after the last that exists."""
+    """The directory for the next failed attempt: the last number plus one."""
     attempts = [path.name.removeprefix(f"{key}-") for path in failed.glob(f"{glob.escape(str(key))}-*")]
-    return failed / f"{key}-{max((int(one) for one in attempts if one.isdecimal()), default=0) + 1}"
+    return failed / f"{key}-{max((int(attempt) for attempt in attempts if attempt.isdecimal()), default=0) + 1}"
 
 
 def run_in_directory(
     command: list[str], where: Path, variables: Mapping[str, str], lock: int | None = None, tick: Tick | None = None
 ) -> int:
-    """Runs a command as `run_watched` does, in a directory that gets what it prints: `OUTPUT` and `ERRORS`."""
+    """Runs a command like `run_watched`, with its output in the files `OUTPUT` and `ERRORS` of a directory."""
     with (
         writing(where / OUTPUT),
         (where / OUTPUT).open("xb") as output,
@@ -190,21 +190,24 @@ def run_watched(
     lock: int | None = None,
     tick: Tick | None = None,
 ) -> int:
-    """Runs a command to its end; whatever ends this process ends the command, its launcher and its ranks.
+    """Runs a command to its end. If this process ends, the command, its launcher and its ranks end too.
 
     Args:
-        command: that of `downbeat.run.launch`.
-        where: the directory in which it runs.
-        variables: set in its environment.
+        command: contains `-m downbeat.run.launch`.
+        where: working directory.
+        variables: set in the command's environment.
         streams: standard output and standard error.
-        mark: of the processes, `MARK` in their environment.
-        lock: file descriptor that it inherits.
-        tick: called while it runs.
+        mark: value of `MARK` in the environment, which identifies the processes.
+        lock: file descriptor that the command inherits.
+        tick: called while the command runs.
+
+    Returns:
+        The exit status, 128 + N after signal N.
     """
     at = command.index("downbeat.run.launch") + 1
     watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
     begin = time.time()
-    # Signals wait until there is a process to end, which unblocks them once it can end its ranks.
+    # Block signals until the command has started; the command unblocks them once it can end its ranks.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
     try:
         process = subprocess.Popen(
@@ -214,13 +217,13 @@ def run_watched(
             stdin=subprocess.DEVNULL,
             stdout=streams[0],
             stderr=streams[1],
-            start_new_session=True,  # a Ctrl-C reaches us alone
+            start_new_session=True,  # Ctrl-C reaches this process only
             pass_fds=() if lock is None else (lock,),
         )
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             status = attend(process, tick)
-            if status < 0:  # killed, so that it could not end the ranks: the next launch would run beside them
+            if status < 0:  # killed: its ranks may still run and would disturb the next launch
                 end_marked(mark)
                 remove_segments(begin)
             return status if status >= 0 else 128 - status
@@ -242,13 +245,13 @@ def attend(process: subprocess.Popen[bytes], tick: Tick | None) -> int:
 
 
 def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
-    """Returns why a launch that ended with this status does not count, in one line; "" if it does.
+    """The reason why a launch does not count, in one line; "" if it counts.
 
     Args:
-        status: of the command.
+        status: exit status of the command.
         where: the directory of the launch.
-        timeout: that it had, in s.
-        ranks: that were asked for.
+        timeout: of the launch, s.
+        ranks: planned number of ranks.
     """
     if status == EXIT_TIMEOUT:
         return f"ended after {timeout:g} s, the timeout"
@@ -256,15 +259,15 @@ def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
         reason = last_line(where / ERRORS)
         return f"exit status {status}{': ' if reason else ''}{reason}"
     try:
-        with open_netcdf(where / places.SAMPLES) as file:
-            found = file.dimensions["rank"]
+        with open_netcdf(where / layout.SAMPLES) as file:
+            started = file.dimensions["rank"]
     except UsageError as error:
         return str(error).replace(f"{where}{os.sep}", "")
-    if found == ranks:
+    if started == ranks:
         return ""
-    # A launcher that the MPI library does not know starts programs of one rank each, every one of which succeeds.
+    # A launcher of another MPI library starts singletons of one rank, and each of them succeeds.
     return (
-        f"the program ran with {counted(found, 'rank')}, not {ranks}: the launcher belongs to another "
+        f"the program ran with {counted(started, 'rank')}, not {ranks}: the launcher belongs to another "
         "MPI library, or lacks an option (srun needs --mpi=)"
     )
 
@@ -279,7 +282,7 @@ class BenchRun:
 
     @property
     def reason(self) -> str:
-        """Why it failed, in a line."""
+        """The reason of the failure, in one line."""
         if self.status == EXIT_TIMEOUT:
             return "did not end in time"
         lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
@@ -303,17 +306,17 @@ def run_bench(
         arguments: of downbeat-bench.
         variables: set in its environment.
         timeout: s, after which all ranks are ended.
-        directory: in which it runs.
+        directory: working directory.
     """
     command = [*start_ranks(library, ranks, timeout), library.bench, *arguments]
     mark = f"{os.getpid()} {time.monotonic_ns()}"
-    # Files without names: nothing of them stays, however this process ends.
+    # Files without names: the kernel removes them however this process ends.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         status = run_watched(command, directory or Path(), variables, (output, errors), mark)
         return BenchRun(status, read_whole(output), read_whole(errors))
 
 
 def read_whole(file: IO[bytes]) -> str:
-    """Returns the content of a file."""
+    """The content of a file from its beginning."""
     file.seek(0)
     return file.read().decode(errors="replace")

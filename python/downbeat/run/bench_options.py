@@ -1,4 +1,4 @@
-"""Programs, operations and options that an experiment hands to downbeat-bench."""
+"""Checks of programs, operations and options that an experiment passes to downbeat-bench."""
 
 from __future__ import annotations
 
@@ -16,15 +16,23 @@ HERE = Path()
 
 
 def bench_at(text: str, base: Path) -> str:
-    """Returns the absolute path of the downbeat-bench that a user names."""
-    found = shutil.which(str(base.absolute() / text) if "/" in text else text)
-    if not found:
+    """The absolute path of the downbeat-bench named by a user.
+
+    Raises:
+        UsageError: it is not executable.
+    """
+    program = shutil.which(str(base.absolute() / text) if "/" in text else text)
+    if not program:
         raise UsageError(f"'{text}' is not an executable program; give the path of a {BENCH}")
-    return str(Path(found).absolute())
+    return str(Path(program).absolute())
 
 
 def launcher_at(text: str, base: Path) -> str:
-    """Returns the command of a launcher, with the absolute path of a program that is named by a path."""
+    """The command of a launcher; a program given as a path becomes absolute.
+
+    Raises:
+        UsageError: the command cannot be split, lacks {ranks}, or its program is not executable.
+    """
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -37,36 +45,36 @@ def launcher_at(text: str, base: Path) -> str:
     return re.sub(r"'([^' ]*\{\w+\}[^' ]*)'", r"\1", shlex.join([program, *words[1:]]))  # braces need no quotes
 
 
-NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of files
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # used in file names
 # First words that make downbeat-bench measure something other than operations.
 SUBCOMMANDS = ("list", "clock", "rtt", "drift", "skew", "algorithms")
 
-# Options of downbeat-bench that `downbeat run` sets from its own, or that would have no effect or measure nothing.
-OWN = ("sizes", "sync", "repetitions", "output", "quiet", "format", "check", "help", "version")
+# Options of downbeat-bench that `downbeat run` sets itself, or that have no effect under it.
+SET_BY_RUN = ("sizes", "sync", "repetitions", "output", "quiet", "format", "check", "help", "version")
 
 
 def wrong(key: str, value: object, valid: str) -> UsageError:
-    """Returns the error of a value that a key cannot have."""
+    """The error for an invalid value of a key; `valid` describes valid values."""
     shown = f"'{value}'" if isinstance(value, str) else f"{str(value).lower()}" if isinstance(value, bool) else value
     return UsageError(f"{key}: {shown} is not valid; give {valid}")
 
 
 def valid_name(key: str, value: object, _base: Path = HERE) -> str:
-    """Returns a name that can be part of one of a file."""
+    """A value checked to be a name that can be used in file names."""
     if not isinstance(value, str) or not NAME_PATTERN.fullmatch(value):
         raise wrong(key, value, "a name of letters, digits and _ . + -")
     return value
 
 
 def valid_text(key: str, value: object) -> str:
-    """Returns a text that is not empty."""
+    """A value checked to be text that is not empty."""
     if not isinstance(value, str) or not value.strip():
         raise wrong(key, value, "text, not empty")
     return value
 
 
 def valid_variables(key: str, table: Mapping[str, object]) -> dict[str, str]:
-    """Returns variables of the environment as texts."""
+    """Environment variables with their values as text."""
     for name, value in table.items():
         if not isinstance(value, str | int | float) or isinstance(value, bool):
             raise wrong(f"{key}.{name}", value, "text or a number")
@@ -74,7 +82,7 @@ def valid_variables(key: str, table: Mapping[str, object]) -> dict[str, str]:
 
 
 def word_list(key: str, value: object, _base: Path = HERE) -> str:
-    """Returns a list of names or sizes, given as such or as text with commas."""
+    """Names or sizes, from a list or a text with commas, joined by commas."""
     words = value if isinstance(value, list) else [value]
     texts = [str(word) if isinstance(word, int | float) and not isinstance(word, bool) else word for word in words]
     if not texts or not all(isinstance(text, str) and text.strip(" ,") for text in texts):
@@ -83,20 +91,20 @@ def word_list(key: str, value: object, _base: Path = HERE) -> str:
 
 
 def with_files(patterns: str, base: Path) -> str:
-    """Returns arrival patterns with the absolute paths of their files: launches run in directories of their own.
+    """Arrival patterns with absolute file paths, because each launch runs in its own directory.
 
     Args:
-        patterns: as downbeat-bench takes them, e.g. `one_late,trace(file=arrivals.txt)`.
-        base: the directory that relative paths start from.
+        patterns: in the syntax of downbeat-bench, e.g. `one_late,trace(file=arrivals.txt)`.
+        base: directory of relative paths.
     """
-    return re.sub(r"(\bfile=)([^,)]+)", lambda found: found[1] + str(base.absolute() / found[2]), patterns)
+    return re.sub(r"(\bfile=)([^,)]+)", lambda match: match[1] + str(base.absolute() / match[2]), patterns)
 
 
 def passed_options(words: Sequence[str]) -> dict[str, str]:
-    """Returns the options after `--` by name, "" for one without a value; downbeat-bench judges names and values.
+    """The options after `--` by name, "" for an option without value; downbeat-bench checks names and values.
 
     Raises:
-        UsageError: a word is neither an option by its long name nor the value of one, or `refuse_own` refuses it.
+        UsageError: a word is neither a long option nor a value, or `refuse_own` refuses the option.
     """
     options: dict[str, str] = {}
     awaiting = ""
@@ -116,48 +124,48 @@ def passed_options(words: Sequence[str]) -> dict[str, str]:
 
 
 def options_of(key: str, value: object, base: Path) -> dict[str, str]:
-    """Returns options of downbeat-bench: words after `--`, or a table of texts, numbers, lists of them, or true."""
+    """Options of downbeat-bench by name, from words after `--` or a table of texts, numbers, lists, or true."""
     if isinstance(value, list):
         return passed_options(value)
     if not isinstance(value, Mapping):
         raise wrong(key, value, "a table, e.g. [options] with late-ranks = 0.01")
     refuse_own(value)
     texts = {}
-    for name, one in value.items():
-        if isinstance(one, bool):
-            if one:
+    for name, setting in value.items():
+        if isinstance(setting, bool):
+            if setting:
                 texts[name] = ""
         else:
-            texts[name] = with_files(word_list(f"{key}.{name}", one), base)
+            texts[name] = with_files(word_list(f"{key}.{name}", setting), base)
     return texts
 
 
-def refuse_own(names: Iterable[str], own: Collection[str] = OWN) -> None:
-    """Refuses options of downbeat-bench that the command sets itself, or that do nothing under it.
+def refuse_own(names: Iterable[str], refused: Collection[str] = SET_BY_RUN) -> None:
+    """Refuses options of downbeat-bench that the command sets itself, or that have no effect under it.
 
     Raises:
-        UsageError: there is one.
+        UsageError: a name is one of these.
     """
     for name in names:
-        if name in own:
+        if name in refused:
             raise UsageError(
                 f"--{name} cannot be after --: this command sets it itself, or it has no effect; see its --help"
             )
 
 
 def operations_of(key: str, value: object, base: Path) -> tuple[str, ...]:
-    """Returns the operations to measure; shared objects by their absolute paths.
+    """The operations to measure; shared objects by their absolute paths.
 
     Args:
-        key: what the value is called.
+        key: name of the value in errors.
         value: a name or a list of names, with commas or not.
-        base: the directory that relative paths start from.
+        base: directory of relative paths.
 
     Raises:
-        UsageError: there are none, or one begins another experiment.
+        UsageError: the list is empty, or has a subcommand or an option of downbeat-bench.
     """
-    given = value if isinstance(value, list) else [value]
-    words = [word for text in given for word in (split_list(text) if isinstance(text, str) else [""])]
+    values = value if isinstance(value, list) else [value]
+    words = [word for text in values for word in (split_list(text) if isinstance(text, str) else [""])]
     if not words or not all(words):
         raise wrong(key, value, 'a list of operations, not empty, e.g. ["bcast", "allreduce"]')
     for word in words:
@@ -165,5 +173,5 @@ def operations_of(key: str, value: object, base: Path) -> tuple[str, ...]:
             raise UsageError(f"{key}: '{word}' is a subcommand of downbeat-bench itself; start it with tools/launch")
         if word.startswith("-"):
             raise wrong(key, word, "a name of 'downbeat-bench list operation' or the path of a shared object")
-    # With a slash it is a file, as for the shell; parameters may follow in parentheses.
+    # A word with a slash is a file, as in a shell; parameters may follow in parentheses.
     return tuple(str(base.absolute() / word) if "/" in name_of(word) else word for word in words)

@@ -1,15 +1,15 @@
 """The directory of an experiment, and its files.
 
     plan.json                        what is measured
-    machine.json                     what `downbeat doctor` saw when the run began
-    launches/<key>/launch.json       what was started, when, where, how it ended
-    launches/<key>/samples.nc        what downbeat-bench wrote; stdout.txt, stderr.txt what it printed
-    failed/<key>-<attempt>/          the same of a launch that failed
-    partial/<key>/                   the same of the launch that runs
-    lock, lock.holder                held by the run that is at work
-    slower.json                      `downbeat compare --mark` called it slower: histories leave it out
+    machine.json                     findings of `downbeat doctor` when the run began
+    launches/<key>/launch.json       command, variables, times, host, exit status
+    launches/<key>/samples.nc        output file of downbeat-bench; stdout.txt, stderr.txt
+    failed/<key>-<attempt>/          the same files of a failed launch
+    partial/<key>/                   the same files of the running launch
+    lock, lock.holder                held by the active run
+    slower.json                      mark of `downbeat compare --mark`: histories skip this experiment
 
-A launch is complete once its directory is in `launches`: it gets there by one rename.
+A launch is complete once its directory is in `launches`; one rename moves it there.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ SLOWER = "slower.json"
 
 
 def write_plan(directory: Path, plan: Plan) -> None:
-    """Writes a plan into a directory, which is made."""
+    """Writes a plan into a directory, creating it if needed."""
     directory.mkdir(parents=True, exist_ok=True)
     content = {"schema_version": SCHEMA_VERSION, **dataclasses.asdict(plan)}
     write_checked_json(directory / PLAN, content)
 
 
 def remove(directory: Path) -> None:
-    """Removes all that a run has written; the directory too, if it holds nothing else."""
+    """Removes all files of a run, and the directory if it is then empty."""
     for path in (directory / name for name in (PARTIAL, FAILED, LAUNCHES)):
         shutil.rmtree(path, ignore_errors=True)
     for path in (directory / name for name in (MACHINE, PLAN, LOCK)):
@@ -58,12 +58,12 @@ def remove(directory: Path) -> None:
 
 
 def refuse_links_of_others(directory: Path) -> None:
-    """Refuses links of other users anywhere in a directory, before a run writes there.
+    """Refuses symbolic links made by other users anywhere in a directory, before a run writes there.
 
-    Your own links are followed: launches may be on another file system.
+    The user's own links are followed: launches may be on another file system.
 
     Raises:
-        UsageError: there is such a link.
+        UsageError: the directory has such a link.
     """
     with os.scandir(directory) as entries:
         for entry in entries:
@@ -76,7 +76,7 @@ def read_plan(directory: Path) -> Plan:
     """Reads the plan of an experiment.
 
     Raises:
-        UsageError: the directory is not one of an experiment.
+        UsageError: the directory has no readable plan.
     """
     file = directory / PLAN
     if not file.is_file():
@@ -90,18 +90,18 @@ def read_plan(directory: Path) -> Plan:
 
 
 def complete(directory: Path) -> set[str]:
-    """Returns the keys of the launches that are complete.
+    """The keys of the complete launches.
 
-    A directory without a readable record, or with the record of another launch, does not count: somebody has removed
-    a file, or copied a launch, which would then count twice.
+    A directory without a readable record, or with the record of another launch, does not count: a file was removed, or
+    a launch was copied and would count twice.
     """
     launches = directory / LAUNCHES
-    found = sorted(launches.iterdir()) if launches.is_dir() else []
-    return {path.name for path in found if (path / RECORD).is_file() and is_of(path)}
+    directories = sorted(launches.iterdir()) if launches.is_dir() else []
+    return {path.name for path in directories if (path / RECORD).is_file() and is_of(path)}
 
 
 def last_start(directory: Path, keys: Iterable[str]) -> float:
-    """Returns when the last of some launches was started, s since 1970; minus infinity where no record says."""
+    """The latest start time of some launches, s since 1970; minus infinity without a record."""
     last = -math.inf
     for key in keys:
         with contextlib.suppress(KeyError, TypeError, ValueError):
@@ -111,7 +111,7 @@ def last_start(directory: Path, keys: Iterable[str]) -> float:
 
 
 def is_of(path: Path) -> bool:
-    """Whether the record in the directory of a launch is of that launch."""
+    """Whether a launch's directory has the record of that launch, not of another."""
     try:
         record = read_record(path)
     except UsageError:
@@ -129,7 +129,7 @@ def read_record(directory: Path) -> dict[str, Any]:
     """Reads the record of a launch from its directory.
 
     Raises:
-        UsageError: it is damaged.
+        UsageError: the record is damaged.
     """
     path = directory / RECORD
     record = read_json(path)
@@ -139,17 +139,17 @@ def read_record(directory: Path) -> dict[str, Any]:
 
 
 def key_of(record: Mapping[str, Any]) -> LaunchKey:
-    """Returns which launch a record is of; an earlier downbeat wrote neither portions nor variants."""
-    names = [one.name for one in dataclasses.fields(LaunchKey)]
+    """The key of the launch described by a record; early versions wrote neither portions nor variants."""
+    names = [field.name for field in dataclasses.fields(LaunchKey)]
     return typed(LaunchKey, {name: record[name] for name in names if name in record})
 
 
 def mark_slower(directory: Path, verdicts: Mapping[str, object]) -> Path:
-    """Marks an experiment as slower than its history; returns the file, which people remove to accept the experiment.
+    """Marks an experiment as slower than its history; returns the mark, which users remove to accept the experiment.
 
     Args:
-        directory: of the experiment, or of files of launches; what was measured stays as it is.
-        verdicts: what the mark rests on.
+        directory: of the experiment, or of launch files; measurements are not changed.
+        verdicts: the verdicts behind the mark.
     """
     path = directory / SLOWER
     write_checked_json(path, {"schema_version": SCHEMA_VERSION, **verdicts})
@@ -157,5 +157,5 @@ def mark_slower(directory: Path, verdicts: Mapping[str, object]) -> Path:
 
 
 def is_marked(directory: Path) -> bool:
-    """Whether an experiment is marked as slower; a damaged mark is one, too."""
+    """Whether an experiment is marked as slower; a damaged mark counts."""
     return os.path.lexists(directory / SLOWER)

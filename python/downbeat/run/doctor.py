@@ -1,4 +1,4 @@
-"""Checks of the machine before a measurement, and the list of them in the order in which they are shown."""
+"""Checks of the machine before a measurement, listed in display order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_cores(machine: Machine, ranks: int) -> list[Finding]:
 
 
 def check_limits(machine: Machine, ranks: int) -> list[Finding]:
-    """Checks affinity, and the quota of control groups, by which the kernel stops processes for milliseconds."""
+    """Checks CPU affinity and the CPU quotas of control groups, which stop processes for milliseconds."""
     findings = []
     left_out = len(machine.online - machine.allowed)
     if left_out:
@@ -55,14 +55,14 @@ def check_limits(machine: Machine, ranks: int) -> list[Finding]:
 
 
 def smallest_quota(machine: Machine) -> float | None:
-    """Returns the processors whose time the control groups of this process grant it; None: there is no limit."""
+    """The smallest CPU quota of this process's control groups, in processors; None without a quota."""
     quotas = []
     for line in (machine.process("self/cgroup") or "").splitlines():
         number, controllers, path = [*line.split(":", 2), "", ""][:3]
         version_2 = number == "0" and not controllers
         if not version_2 and "cpu" not in controllers.split(","):
             continue
-        # The group itself and all above it; in a container the path may be one of the host, and only the root is there.
+        # The group and its ancestors. In a container the path may be the host's, and only the root exists.
         names = [name for name in path.split("/") if name]
         for depth in range(len(names), -1, -1):
             below = "/".join(names[:depth])
@@ -72,24 +72,24 @@ def smallest_quota(machine: Machine) -> float | None:
 
 
 def unified_quota(machine: Machine, group: str) -> float | None:
-    """Returns the quota of a group of version 2, "quota period" in us, or "max period"."""
+    """The quota of a cgroup v2 group in processors, from "quota period" in us; None for "max period"."""
     words = (machine.system(f"fs/cgroup/{group}/cpu.max") or "max").split()
     return None if words[0] == "max" else float(words[0]) / float(words[1])
 
 
 def legacy_quota(machine: Machine, group: str) -> float | None:
-    """Returns the quota of a group of version 1, -1 where there is none."""
+    """The quota of a cgroup v1 group in processors; None without a quota, which the kernel writes as -1."""
     quota = machine.system(f"fs/cgroup/cpu/{group}/cpu.cfs_quota_us")
     period = machine.system(f"fs/cgroup/cpu/{group}/cpu.cfs_period_us")
     return float(quota) / float(period) if quota and period and float(quota) > 0 else None
 
 
-# Below this share of a processor it is what a system does by itself.
+# Load per processor that the system causes by itself.
 QUIET = 0.1
 
 
 def check_load(machine: Machine, ranks: int) -> list[Finding]:
-    """Compares the processes that were ready to run, mean over a minute, with the processors that ranks leave free."""
+    """Compares the load average over one minute with the processors that ranks leave free."""
     words = (machine.process("loadavg") or "").split()
     if not words:
         return [Finding("load", "the load of the system is unknown", "notice", "look for other programs with top")]
@@ -104,7 +104,7 @@ def check_load(machine: Machine, ranks: int) -> list[Finding]:
     return [Finding("load", seen, "notice", advice)]
 
 
-INVARIANT = ("constant_tsc", "nonstop_tsc")  # its rate does not follow the frequency, and it runs on in idle states
+INVARIANT = ("constant_tsc", "nonstop_tsc")  # counts at a constant rate, and continues in idle states
 SOURCES = "devices/system/clocksource/clocksource0"
 CLOCK_ADVICE = "let Downbeat read the kernel's clock instead: DOWNBEAT_CLOCK=monotonic_raw"
 
@@ -202,7 +202,7 @@ MUCH_STEAL = 0.001  # of all processor time since start
 
 
 def check_virtualization(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
-    """Checks for a hypervisor, and for the processor time that it has stolen since start."""
+    """Checks for a hypervisor and for steal time since boot."""
     steal = stolen(machine)
     share = f"; {steal:.2%} of the processors' time since start went to others" if steal else ""
     if steal and steal > MUCH_STEAL:
@@ -215,14 +215,14 @@ def check_virtualization(machine: Machine, ranks: int) -> list[Finding]:  # noqa
 
 
 def hypervisor(machine: Machine) -> str:
-    """Returns the names of vendor and product."""
+    """Vendor and product of the virtual machine, in parentheses; "" if unknown."""
     words = [machine.system(f"class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
     named = " ".join(word for word in words if word) or machine.system("hypervisor/type")
     return f" ({named})" if named else ""
 
 
 def stolen(machine: Machine) -> float | None:
-    """Returns the share of processor time that a hypervisor gave to others; None where the kernel does not say."""
+    """The steal time since boot as a share of processor time; None if the kernel does not report it."""
     for line in (machine.process("stat") or "").splitlines():
         words = line.split()
         if words[0] == "cpu" and len(words) > STEAL_COLUMN + 1:
@@ -259,7 +259,7 @@ def check_memory(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
     return findings
 
 
-# What problems that a check sees spoil; those of all others spoil everything.
+# Check -> measurements that its problems spoil. Problems of other checks spoil all measurements.
 SPOILED = {
     **dict.fromkeys(("load", "virtualization", "memory", "noise"), "tails"),
     "states": "comparisons across states",
@@ -269,14 +269,15 @@ SPOILED = {
 
 
 def fitness(findings: Sequence[Finding]) -> str:
-    """Says what a machine is fit for, and what not: the checks that saw problems, by what these spoil."""
+    """One line: the measurements that the machine is fit for, and the checks whose problems spoil others."""
     verdicts = {
-        check: [one.verdict for one in findings if one.check == check] for check in (one.check for one in findings)
+        check: [finding.verdict for finding in findings if finding.check == check]
+        for check in (finding.check for finding in findings)
     }
     spoiled: dict[str, list[str]] = {}
-    for check, found in verdicts.items():
-        # Noise that is a notice spoils what lies above the median.
-        if "problem" in found or (check == "noise" and "notice" in found):
+    for check, severities in verdicts.items():
+        # Noise spoils percentiles above the median even if it is only a notice.
+        if "problem" in severities or (check == "noise" and "notice" in severities):
             spoiled.setdefault(SPOILED.get(check, ""), []).append(check)
     if "" in spoiled:
         return f"not fit: {listed(spoiled[''])}"
@@ -311,11 +312,11 @@ def examine(ranks: int, machine: Machine | None = None) -> list[Finding]:
     """Checks a machine without starting anything; takes milliseconds.
 
     Args:
-        ranks: that are to run on it.
-        machine: this one by default.
+        ranks: planned number of ranks.
+        machine: by default the one this process runs on.
 
     Returns:
-        The findings of all checks, in their order.
+        The findings, in the order of `CHECKS`.
     """
     machine = machine or Machine()
     return [finding for check in CHECKS for finding in check(machine, ranks)]

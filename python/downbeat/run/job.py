@@ -1,4 +1,4 @@
-"""The nodes that ranks go to: a Slurm job's, a hostfile's, a launcher's, this machine; what killed launches leave."""
+"""The nodes that ranks run on, from Slurm, hostfile or launcher; and cleanup after killed launches."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|srun)([.\-_].*)?")
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a launcher that matter to how a command is changed: names, by their arguments.
+    """Names of the options of a launcher that Downbeat reads or changes, by the kind of argument.
 
-    A name is written with one dash or two.
+    Names have one dash or two on the command line.
     """
 
     hostfile: tuple[str, ...] = ()  # a file of hosts
     hosts: tuple[str, ...] = ()  # a list of hosts
     nodes: tuple[str, ...] = ()  # a number of nodes
     programs: tuple[str, ...] = ()  # a file with the programs of the launch
-    assign: tuple[str, ...] = ()  # NAME=VALUE, or NAME VALUE where they are Hydra's
-    # Which variables ranks get, under Intel not the launch's identity: none, or those of a list.
+    assign: tuple[str, ...] = ()  # NAME=VALUE, for Hydra NAME VALUE
+    # Variables that ranks get: none, or those of a list. Intel MPI then also withholds the launch's mark.
     none: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
 
@@ -54,29 +54,29 @@ SLURM_OPTIONS = Options(nodes=("N", "nodes"), assign=("export",))
 
 
 def is_launcher(word: str) -> bool:
-    """Whether a word names a launcher: of an MPI library, or Slurm's."""
+    """Whether a word names a launcher of an MPI library or of Slurm."""
     return LAUNCHER.fullmatch(Path(word).name) is not None
 
 
 def is_slurm(launcher: str) -> bool:
-    """Whether a launcher is Slurm's."""
+    """Whether a launcher is srun."""
     return Path(launcher).name.startswith("srun")
 
 
 def is_one_of(word: str, names: Sequence[str]) -> bool:
-    """Whether a word is one of some options."""
+    """Whether a word is an option with one of the names."""
     return word.startswith("-") and re.sub("^--?", "", word) in names
 
 
 @dataclass(frozen=True)
 class Job:
-    """The nodes that ranks go to, as far as is known without going there.
+    """The nodes that ranks run on, as far as known without a launch.
 
     Attributes:
-        source: where this is known from, for people.
-        nodes: how many; 0: not known.
-        cpus: that ranks may use on each of them, the fewest; 0: not known.
-        ranks: that they are for; 0: not known.
+        source: origin of this information, for messages.
+        nodes: number of nodes; 0: unknown.
+        cpus: smallest number of CPUs that ranks may use on a node; 0: unknown.
+        ranks: number of ranks of the job; 0: unknown.
     """
 
     source: str
@@ -85,32 +85,32 @@ class Job:
     ranks: int = 0
 
     def crowded(self, ranks: int, per_node: int = 0) -> bool:
-        """Whether so many ranks share CPUs; False if the number of CPUs is not known.
+        """Whether ranks share CPUs; False if the number of CPUs is unknown.
 
         Args:
-            ranks: how many.
-            per_node: the most of them on a node; 0: spread evenly.
+            ranks: number of ranks.
+            per_node: most ranks on a node; 0: spread evenly.
         """
         return bool(self.cpus) and ranks_on_a_node(ranks, per_node, self.nodes) > self.cpus
 
 
 def ranks_on_a_node(ranks: int, per_node: int, nodes: int) -> int:
-    """Returns how many of the ranks the fullest node has."""
+    """The number of ranks on the fullest node."""
     return min(ranks, per_node) if per_node else math.ceil(ranks / max(1, nodes))
 
 
 def nodes_for(ranks: int, per_node: int) -> int:
-    """Returns how many nodes so many ranks fill, the last one perhaps in part."""
+    """The number of nodes for ranks, the last node possibly not full."""
     return math.ceil(ranks / per_node)
 
 
 def places_ranks(launcher: str) -> bool:
-    """Whether a launcher's command says how many nodes there are, or how many ranks each has."""
+    """Whether a launcher's command has a placeholder for nodes or ranks per node."""
     return NODES in launcher or RANKS_PER_NODE in launcher
 
 
 def with_numbers(word: str, ranks: int, per_node: int) -> str:
-    """Returns a word of a launcher's command with numbers in their places."""
+    """A word of a launcher's command with numbers in place of placeholders."""
     word = word.replace(RANKS, str(ranks))
     if per_node:
         word = word.replace(NODES, str(nodes_for(ranks, per_node)))
@@ -119,16 +119,16 @@ def with_numbers(word: str, ranks: int, per_node: int) -> str:
 
 
 def job_of(launcher: str = "", environment: Mapping[str, str] = os.environ) -> Job:
-    """Returns the nodes that a launcher uses.
+    """The nodes that a launcher uses.
 
     Args:
-        launcher: its command, as "mpirun --hostfile hosts -n {ranks}"; empty: that of the MPI library, which uses the
+        launcher: command, e.g. "mpirun --hostfile hosts -n {ranks}"; empty: the MPI library's launcher, which uses the
             nodes of a Slurm job by itself.
-        environment: where Slurm says what a job has.
+        environment: has Slurm's variables.
     """
     in_slurm = slurm_job(environment)
     if not launcher:
-        return in_slurm or this_machine()
+        return in_slurm or Job("this machine", 1, len(os.sched_getaffinity(0)))
     words = split_command(launcher)
     slurm = is_slurm(words[0])
     hosts = given_hosts(words) if is_launcher(words[0]) and not slurm else None
@@ -136,18 +136,18 @@ def job_of(launcher: str = "", environment: Mapping[str, str] = os.environ) -> J
         source, slots = hosts
         fewest = min(slots.values())
         return Job(source, len(slots), fewest, sum(slots.values()) if fewest else 0)
-    asked = option_of(words, SLURM_OPTIONS.nodes) if slurm else None
-    if asked and asked.isdigit():
-        nodes = int(asked)
+    node_count = option_of(words, SLURM_OPTIONS.nodes) if slurm else None
+    if node_count and node_count.isdigit():
+        nodes = int(node_count)
         return Job("the launcher's command", nodes, in_slurm.cpus if in_slurm else 0)
     return in_slurm or Job("the launcher's command")
 
 
 def split_command(command: str) -> list[str]:
-    """Returns the words of a command, of which there is at least one, as a shell splits them.
+    """The words of a command as a shell splits them, at least one.
 
     Raises:
-        UsageError: it cannot be split, or is empty.
+        UsageError: the command cannot be split, or is empty.
     """
     try:
         words = shlex.split(command)
@@ -158,13 +158,8 @@ def split_command(command: str) -> list[str]:
     return words
 
 
-def this_machine() -> Job:
-    """Returns this machine as the only node."""
-    return Job("this machine", 1, len(os.sched_getaffinity(0)))
-
-
 def slurm_job(environment: Mapping[str, str]) -> Job | None:
-    """Returns what Slurm says of the job that this process belongs to; None if it does not."""
+    """The Slurm job of this process; None outside a job."""
     nodes = environment.get("SLURM_JOB_NUM_NODES", "")
     if not nodes.isdigit() or int(nodes) < 1:
         return None
@@ -177,18 +172,18 @@ def slurm_job(environment: Mapping[str, str]) -> Job | None:
 
 
 def repeated(text: str) -> list[int]:
-    """Returns numbers that Slurm writes as "4(x2),3"; none if it is something else."""
+    """Numbers from Slurm's notation "4(x2),3"; empty if the text is something else."""
     numbers: list[int] = []
     for word in text.split(","):
-        found = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", word)
-        if not found:
+        match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", word)
+        if not match:
             return []
-        numbers += [int(found[1])] * int(found[2] or 1)
+        numbers += [int(match[1])] * int(match[2] or 1)
     return numbers
 
 
 def option_of(words: Sequence[str], names: Sequence[str]) -> str | None:
-    """Returns the value of the first of some options in a command; None if it has none of them."""
+    """The value of the first of some options in a command; None without such an option."""
     for position, word in enumerate(words):
         name, equals, value = word.partition("=")
         if is_one_of(name, names):
@@ -200,64 +195,64 @@ def option_of(words: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def given_hosts(words: Sequence[str]) -> tuple[str, dict[str, int]] | None:
-    """Returns the hosts that a launcher's command names, each with its slots, 0 if not said; None if it names none."""
+    """The source and the hosts of a launcher's command, host -> slots (0: unknown); None if it names no hosts."""
     file = option_of(words, (*OPEN_MPI_OPTIONS.hostfile, *HYDRA_OPTIONS.hostfile))
     if file:
         try:
             begin = Path(file).read_bytes()[: len(codecs.BOM_UTF8)]
             lines = read_own_text(Path(file)).splitlines()
         except (OSError, UnicodeDecodeError):
-            return None  # the launcher will say so
+            return None  # the launcher reports the error
         if begin == codecs.BOM_UTF8:
             raise UsageError(
-                f"the hostfile '{file}' begins with a byte order mark, which a launcher takes for a part of the first "
-                "host; save it without"
+                f"the hostfile '{file}' begins with a byte order mark, which a launcher reads as part of the first "
+                "host; save it as UTF-8 without byte order mark"
             )
-        found = hosts_in(line.partition("#")[0].strip() for line in lines)
-        return (f"the hostfile '{file}'", found) if found else None
+        hosts = hosts_in(line.partition("#")[0].strip() for line in lines)
+        return (f"the hostfile '{file}'", hosts) if hosts else None
     listed = option_of(words, (*OPEN_MPI_OPTIONS.hosts, *HYDRA_OPTIONS.hosts))
-    found = hosts_in(listed.split(",")) if listed else {}
-    return ("the launcher's command", found) if found else None
+    hosts = hosts_in(listed.split(",")) if listed else {}
+    return ("the launcher's command", hosts) if hosts else None
 
 
 def hosts_in(entries: Iterable[str]) -> dict[str, int]:
-    """Returns hosts with their slots out of "name slots=4" or "name:4"; one that is there often has as many."""
-    found: dict[str, int] = {}
+    """Hosts with their slots from "name slots=4" or "name:4"; slots of repeated hosts add up."""
+    hosts: dict[str, int] = {}
     for entry in entries:
         if not entry:
             continue
-        name, _, rest = entry.partition(" ")
+        name, _, attributes = entry.partition(" ")
         name, _, number = name.partition(":")
-        slots = re.search(r"\bslots\s*=\s*(\d+)", rest)
+        slots = re.search(r"\bslots\s*=\s*(\d+)", attributes)
         count = int(slots[1]) if slots else int(number) if number.isdigit() else 0
-        found[name] = max(1, found[name]) + max(1, count) if name in found else count
-    return found
+        hosts[name] = max(1, hosts[name]) + max(1, count) if name in hosts else count
+    return hosts
 
 
-# A variable that all processes of a launch inherit, even if another process becomes their parent.
+# Environment variable that identifies all processes of a launch, even after their parent has changed.
 MARK = "_DOWNBEAT_LAUNCH"
-KILL_PATIENCE_SECONDS = 10.0  # until processes that were killed are gone
-# Memory that ranks share has a name until they end in order: of Open MPI 4, 5, MPICH, Intel MPI.
+KILL_PATIENCE_SECONDS = 10.0  # for killed processes to disappear
+# Names of shared memory segments that killed ranks leave: Open MPI 4, 5, MPICH, Intel MPI.
 SEGMENT = re.compile(r"(vader|sm)_segment\.|mpich_shar_tmp|Intel_MPI_")
-STEP_SECONDS = 0.02  # time stamps of files lag by up to one tick of the kernel
+STEP_SECONDS = 0.02  # file time stamps lag by up to one kernel tick
 SHARED_MEMORY = Path("/dev/shm")
-# Directories that a launcher removes when it ends in order, by its user and its process: of Open MPI 4 and 5.
+# Session directories that a killed launcher leaves: Open MPI 4 and 5.
 SESSIONS = ("ompi.*.{user}/pid.{pid}", "ompi.{pid}")
 
 
 def processes(name: str, text: bytes) -> list[int]:
-    """Returns the processes that have a text in a file of theirs in /proc, as far as we may read it."""
-    found = []
+    """Ids of the processes whose file `name` in /proc contains a text; processes of other users are skipped."""
+    pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):  # ended meanwhile, or of another user
                 if text in (entry / name).read_bytes():
-                    found.append(int(entry.name))
-    return found
+                    pids.append(int(entry.name))
+    return pids
 
 
 def end_marked(mark: str) -> None:
-    """Kills the processes that have been started with this mark, and waits until they are gone."""
+    """Kills all processes with a launch mark and waits until they are gone."""
     text = os.fsencode(f"{MARK}={mark}") + b"\0"
     deadline = time.monotonic() + KILL_PATIENCE_SECONDS
     while (left := processes("environ", text)) and time.monotonic() < deadline:
@@ -268,13 +263,13 @@ def end_marked(mark: str) -> None:
 
 
 def remove_segments(since: float) -> None:
-    """Removes the shared memory of MPI programs of this user that none of them uses any more.
+    """Removes shared memory segments of this user's MPI programs that no process maps any more.
 
     Args:
-        since: time in s since 1970, by this host; older files are of another program.
+        since: s since 1970; older files belong to other programs and stay.
     """
     for path in SHARED_MEMORY.iterdir() if SHARED_MEMORY.is_dir() else ():
-        with contextlib.suppress(OSError):  # somebody else removes it, too
+        with contextlib.suppress(OSError):  # removed by another process
             status = path.stat()
             ours = SEGMENT.match(path.name) and status.st_uid == os.getuid() and status.st_ctime >= since - STEP_SECONDS
             if ours and not processes("maps", os.fsencode(path)):
@@ -282,23 +277,23 @@ def remove_segments(since: float) -> None:
 
 
 def remove_sessions(pid: int) -> None:
-    """Removes the directories of a launcher that has ended, however it did."""
+    """Removes the session directories of an ended launcher."""
     for pattern in SESSIONS:
         for path in Path(tempfile.gettempdir()).glob(pattern.format(user=os.getuid(), pid=pid)):
             shutil.rmtree(path, ignore_errors=True)
             if path.parent != Path(tempfile.gettempdir()):
-                with contextlib.suppress(OSError):  # other launchers have theirs there
+                with contextlib.suppress(OSError):  # not empty: used by other launchers
                     path.parent.rmdir()
 
 
 class Guard:
-    """Another process, which removes what a launch leaves if this one is killed before it can."""
+    """A child process that cleans up after a launch if this process is killed first."""
 
     def __init__(self, mark: str) -> None:
-        """Begins.
+        """Forks the child.
 
         Args:
-            mark: of the launch, `MARK` in its environment.
+            mark: value of `MARK` in the environment of the launch.
         """
         begin = time.time()
         reading, self.writing = os.pipe()
@@ -310,31 +305,31 @@ class Guard:
             os.close(self.writing)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)
-            os.setsid()  # what a terminal sends is for the others
-            with os.fdopen(reading, "rb") as told:
-                words = told.read().split()  # until the other end is closed
+            os.setsid()  # signals of the terminal do not reach this process
+            with os.fdopen(reading, "rb") as pipe:
+                words = pipe.read().split()  # until the other end is closed
             if words[-1:] != [b"ended"]:
                 remove_all(mark, begin, int(words[0]) if words else None)
         finally:
             os._exit(0)
 
     def started(self, launcher: int) -> None:
-        """Names the process of the launcher."""
+        """Passes the process id of the launcher to the child."""
         os.write(self.writing, b"%d\n" % launcher)
 
     def ended(self) -> None:
-        """Says that nothing is left to do, and waits for its end."""
+        """Tells the child that the launch ended in order, and waits for the child's end."""
         os.write(self.writing, b"ended")
         os.close(self.writing)
         os.waitpid(self.process, 0)
 
 
 def remove_all(mark: str, since: float, launcher: int | None) -> None:
-    """Waits until a launcher has ended, which has been asked to, and removes what it and its ranks leave."""
+    """Waits until a terminating launcher has ended, then kills its ranks and removes memory and directories left."""
     deadline = time.monotonic() + KILL_PATIENCE_SECONDS
     while launcher is not None and Path(f"/proc/{launcher}").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
-    end_marked(mark)  # ranks that were starting outlive their launcher, and hold their shared memory
+    end_marked(mark)  # ranks killed during startup outlive their launcher and map shared memory
     remove_segments(since)
     if launcher is not None:
         remove_sessions(launcher)

@@ -39,7 +39,7 @@ from downbeat.run.job import (
 from downbeat.run.libraries import (
     LIBRARIES,
     MpiLibrary,
-    Places,
+    Placement,
     forward_messages,
     launcher_of,
     linked_mpi,
@@ -47,13 +47,13 @@ from downbeat.run.libraries import (
 from downbeat.run.mpi_abi import abi_of
 from downbeat.run.simulation import SimulatorsMessages, SpecificationError, parse_platform, smpirun_command
 
-# Open MPI 4's launcher hangs in 1 of 20 launches in which a rank is killed in MPI_Init. So we check for ranks: often
-# until they appear or START_SECONDS pass, then rarely enough not to disturb a measurement.
+# Open MPI 4's launcher hangs in 1 of 20 launches in which a rank is killed in MPI_Init. So poll for ranks: often until
+# they appear or START_SECONDS pass, then rarely enough not to disturb a measurement.
 FIRST_LOOK_SECONDS, START_SECONDS, LOOK_SECONDS = 0.05, 20.0, 4.0
 
 
 def has_children(pid: int) -> bool:
-    """Returns whether a process has children that run; False if the kernel does not say."""
+    """Whether a process has running children; False if the kernel does not report children."""
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):  # ended meanwhile
             for child in path.read_text(encoding="ascii").split():
@@ -64,7 +64,7 @@ def has_children(pid: int) -> bool:
 
 
 def wait_for_launcher(launcher: subprocess.Popen[bytes], seconds: float | None) -> int:
-    """Does what `Popen.wait` does, which polls 20 times a second and would disturb ranks."""
+    """Like `Popen.wait`, but without its polling at 20 Hz, which would disturb ranks."""
     try:
         ended = os.pidfd_open(launcher.pid)
     except (AttributeError, OSError):  # before Linux 5.3
@@ -77,7 +77,7 @@ def wait_for_launcher(launcher: subprocess.Popen[bytes], seconds: float | None) 
 
 
 class EndedEarlyError(Exception):
-    """A launcher has to be ended: the exit status, and why in a line."""
+    """The launcher must be ended; has the exit status and the reason in one line."""
 
     def __init__(self, status: int, why: str = "") -> None:
         super().__init__(why)
@@ -88,17 +88,17 @@ def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, sta
     """Waits until a launcher ends; returns its exit status.
 
     Args:
-        launcher: that was started.
-        timeout: in s; None: as long as it takes.
-        starts_ranks: whether ranks, or what starts them, are processes that the launcher itself has started.
+        launcher: the started launcher.
+        timeout: s; None: no limit.
+        starts_ranks: whether ranks, or their starters, are child processes of the launcher.
 
     Raises:
-        subprocess.TimeoutExpired: it has not ended in time.
-        EndedEarlyError: it has started ranks, which have ended, and it does not.
+        subprocess.TimeoutExpired: the launcher has not ended in time.
+        EndedEarlyError: the ranks have ended but the launcher has not.
     """
     begin = time.monotonic()
     had_ranks = False
-    without = 0  # looks in a row
+    without = 0  # successive polls without ranks
     while starts_ranks:
         step = LOOK_SECONDS if had_ranks else FIRST_LOOK_SECONDS
         left = step if timeout is None else timeout - (time.monotonic() - begin)
@@ -111,7 +111,7 @@ def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, sta
         had_ranks = had_ranks or has_ranks
         without = 0 if has_ranks or not had_ranks else without + 1
         if without > 1:
-            raise EndedEarlyError(EXIT_STUCK, "the ranks ended, but the launcher did not: it was ended")
+            raise EndedEarlyError(EXIT_STUCK, "the ranks ended; the hanging launcher was killed")
         starts_ranks = had_ranks or time.monotonic() - begin < START_SECONDS
     return wait_for_launcher(launcher, None if timeout is None else max(0.0, timeout - (time.monotonic() - begin)))
 
@@ -121,10 +121,10 @@ USAGE = (
     "[--timeout S] program args..."
 )
 EXIT_TIMEOUT = 124  # as timeout(1)
-EXIT_STUCK = 1  # only the launcher knows that of the ranks
-GRACE_SECONDS = 3.0  # between asking the launcher to end and ending everything by force
+EXIT_STUCK = 1  # the ranks' status is unknown: only the launcher has it
+GRACE_SECONDS = 3.0  # from SIGTERM for the launcher to SIGKILL for all processes
 
-EXIT_DEADLOCK = 1  # SimGrid's is 0
+EXIT_DEADLOCK = 1  # SimGrid exits with 0 after a deadlock
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -138,14 +138,14 @@ def fail(message: str) -> NoReturn:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that complains in one line."""
+    """An argument parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
         fail(f"{message}; usage: {USAGE}")
 
 
 def positive(kind: Callable[[str], float]) -> Callable[[str], float]:
-    """Returns a parser for positive, finite numbers of a kind."""
+    """A parser for positive, finite numbers."""
 
     def parse(text: str) -> float:
         try:
@@ -160,12 +160,12 @@ def positive(kind: Callable[[str], float]) -> Callable[[str], float]:
 
 
 def choose_launcher(name: str | None, linked: Path | None) -> tuple[MpiLibrary, str]:
-    """Returns a library and its launcher: the one asked for, else the program's, else the first that is installed."""
+    """A library and its launcher: by name, else the program's library, else the first installed one."""
     if linked and not name:
-        found = launcher_of(linked)
-        if not found:
+        owner = launcher_of(linked)
+        if not owner:
             fail(f"found no launcher for {linked}; choose one with --mpi {'|'.join(LIBRARIES)}")
-        return found
+        return owner
     for candidate in [name] if name else LIBRARIES:
         launcher = LIBRARIES[candidate].find_launcher()
         if launcher:
@@ -174,7 +174,7 @@ def choose_launcher(name: str | None, linked: Path | None) -> tuple[MpiLibrary, 
 
 
 def cpus_per_core() -> list[list[int]]:
-    """Returns the CPUs that this process may use, one list per core; they are hardware threads of that core."""
+    """The CPUs that this process may use: a list of hardware threads per core."""
     cores: dict[str, list[int]] = {}
     for cpu in sorted(os.sched_getaffinity(0)):
         try:
@@ -185,23 +185,23 @@ def cpus_per_core() -> list[list[int]]:
     return list(cores.values())
 
 
-def places_of(ranks: int, per_node: int = 0) -> Places:
-    """Returns where so many ranks go, without a launcher of the user's own."""
-    return Places(ranks, cpus_per_core(), job_of().nodes, per_node)
+def placement_of(ranks: int, per_node: int = 0) -> Placement:
+    """The placement of ranks by the MPI library's launcher."""
+    return Placement(ranks, cpus_per_core(), job_of().nodes, per_node)
 
 
-def environment(library: MpiLibrary, launcher: str, linked: Path | None, places: Places) -> dict[str, str]:
-    """Returns the environment for the launcher; what the user has set stays."""
-    env = library.environment(places) | os.environ
+def environment(library: MpiLibrary, launcher: str, linked: Path | None, placement: Placement) -> dict[str, str]:
+    """The environment of the launcher; variables set by the user take precedence."""
+    env = library.environment(placement) | os.environ
     libraries = Path(launcher).resolve().parents[1] / "lib"
-    # A program for the standard ABI runs under every library that has it, not only under that which it was built with.
+    # A program for the standard ABI runs under every library with that ABI: load the launcher's library.
     if linked and abi_of(linked) == "abi" and linked.parent != libraries and (libraries / linked.name).exists():
         env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(libraries), env.get("LD_LIBRARY_PATH")]))
     return env
 
 
 def descendants() -> list[int]:
-    """Returns all processes that stem from this one."""
+    """Ids of all descendants of this process."""
     parent: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -218,7 +218,7 @@ def descendants() -> list[int]:
 
 
 def end_descendants() -> None:
-    """Kills and reaps the rest of the launcher and its ranks."""
+    """Kills and reaps all remaining descendants: launcher and ranks."""
     deadline = time.monotonic() + GRACE_SECONDS
     while (family := descendants()) and time.monotonic() < deadline:
         for pid in family:
@@ -231,7 +231,7 @@ def end_descendants() -> None:
 
 
 def heeded(numbers: Iterable[signal.Signals]) -> list[signal.Signals]:
-    """Returns the signals without those that nohup, or a shell's &, has told this process to ignore."""
+    """The signals that this process does not ignore; nohup and a shell's & set signals to be ignored."""
     return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
 
 
@@ -243,9 +243,9 @@ def run_launcher(
     forward: Callable[[IO[bytes], IO[bytes]], None] = forward_messages,
     starts_ranks: bool = False,
 ) -> int:
-    """Runs the launcher to its end, to ours, or to that of the parent; returns the exit status."""
+    """Runs the launcher until it, this process or the parent ends; returns the exit status."""
     libc = ctypes.CDLL(None, use_errno=True)
-    # Ranks that lose their launcher become our children, wherever they were in the tree, so that we can end them.
+    # Orphaned ranks become children of this process, which can then kill them.
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         fail(f"cannot become the reaper of the ranks: {os.strerror(ctypes.get_errno())}")
 
@@ -264,10 +264,10 @@ def run_launcher(
         if parent is not None:
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
             if os.getppid() != parent:
-                raise EndedEarlyError(128 + signal.SIGTERM)  # it ended before it could be watched
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTIONS)  # our parent may have blocked them
-        # A session of its own: a Ctrl-C reaches us alone, and we end the launcher in order. If we are killed ourselves,
-        # the kernel kills the launcher; its ranks lose their connection and end.
+                raise EndedEarlyError(128 + signal.SIGTERM)  # the parent ended before prctl
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTIONS)  # the parent may have blocked them
+        # In a separate session, Ctrl-C reaches only this process, which ends the launcher in order. If this process is
+        # killed, the kernel kills the launcher; its ranks lose their connection and end.
         launcher = subprocess.Popen(
             command,
             env=env,
@@ -280,7 +280,7 @@ def run_launcher(
         forwarding = threading.Thread(target=forward, args=(launcher.stderr, sys.stderr.buffer), daemon=True)
         forwarding.start()
         status = await_launcher(launcher, timeout, starts_ranks)
-        forwarding.join(GRACE_SECONDS)  # a rank that was left behind may hold the pipe open
+        forwarding.join(GRACE_SECONDS)  # a surviving rank may hold the pipe open
         ended = status == 0
         return status if status >= 0 else 128 - status
     except OSError as error:
@@ -313,11 +313,11 @@ def simulate(text: str, ranks: int, program: list[str], timeout: float | None, p
             command = smpirun_command(platform, ranks, Path(directory))
         except SpecificationError as error:
             fail(f"--simulate: {error}")
-        # smpirun leaves files there when a program fails.
+        # smpirun leaves files in TMPDIR when a program fails.
         env = {**platform.environment(), **os.environ, "TMPDIR": directory}
         messages = SimulatorsMessages()
         status = run_launcher([*command, *program], env, timeout, parent, messages.forward)
-        # A program that refuses its arguments has said why, and the limit of time is told already.
+        # A program that refuses its arguments has printed the reason, and a timeout has been reported.
         if messages.failed and status not in (2, EXIT_TIMEOUT):
             print(f"launch: simulated on {platform.topology}, {ranks} ranks: {messages.failed}", file=sys.stderr)
         return status or (EXIT_DEADLOCK if messages.failed else 0)
@@ -351,17 +351,17 @@ def main() -> int:
     program = shutil.which(options.program)
     if not program:
         fail(f"'{options.program}' is not an executable program")
-    if sum(one is not None for one in (options.mpi, options.launcher, options.simulate)) > 1:
-        fail("give one of --mpi, --launcher and --simulate: each says how ranks are started")
+    if sum(choice is not None for choice in (options.mpi, options.launcher, options.simulate)) > 1:
+        fail("--mpi, --launcher and --simulate exclude each other; give one of them")
     if options.simulate:
         if options.ranks_per_node:
-            fail("--ranks-per-node: a simulated cluster says so itself, e.g. 'cluster(nodes=4,ranks_per_node=2)'")
+            fail("--ranks-per-node: not with --simulate; set it there, e.g. 'cluster(nodes=4,ranks_per_node=2)'")
         return simulate(options.simulate, options.n, [program, *options.args], options.timeout, options.parent)
     if options.launcher is not None:
         if places_ranks(options.launcher) and not options.ranks_per_node:
-            fail(f"'{options.launcher}' needs --ranks-per-node, of which {{nodes}} and {{ranks_per_node}} follow")
+            fail(f"'{options.launcher}' needs --ranks-per-node for {{nodes}} and {{ranks_per_node}}")
         if options.ranks_per_node and not places_ranks(options.launcher):
-            fail(f"'{options.launcher}' has neither {{nodes}} nor {{ranks_per_node}}, so --ranks-per-node does nothing")
+            fail(f"'{options.launcher}' has neither {{nodes}} nor {{ranks_per_node}}; leave --ranks-per-node out")
         try:
             words = split_command(options.launcher)
         except UsageError as error:
@@ -376,12 +376,12 @@ def main() -> int:
         print(f"launch: {error}", file=sys.stderr)
         return error.status
     library, launcher = choose_launcher(options.mpi, linked)
-    places = places_of(options.n, options.ranks_per_node)
-    if places.per_node and (needed := nodes_for(options.n, places.per_node)) > places.nodes:
-        there = f"there {'is' if places.nodes == 1 else 'are'} {places.nodes}"
-        fail(f"{options.n} ranks at {places.per_node} per node need {needed} nodes, and {there}")
-    command = [launcher, "-n", str(options.n), *library.arguments(places), program, *options.args]
-    env = environment(library, launcher, linked, places)
+    placement = placement_of(options.n, options.ranks_per_node)
+    if placement.per_node and (needed := nodes_for(options.n, placement.per_node)) > placement.nodes:
+        there = f"there {'is' if placement.nodes == 1 else 'are'} {placement.nodes}"
+        fail(f"{options.n} ranks at {placement.per_node} per node need {needed} nodes, and {there}")
+    command = [launcher, "-n", str(options.n), *library.arguments(placement), program, *options.args]
+    env = environment(library, launcher, linked, placement)
     return run_launcher(command, env, options.timeout, options.parent, starts_ranks=Path(launcher).name != "srun")
 
 

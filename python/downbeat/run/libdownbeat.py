@@ -1,8 +1,8 @@
-"""Which libdownbeat fits the MPI library that mpi4py has loaded.
+"""Finds a libdownbeat for the MPI library that mpi4py has loaded.
 
-A libdownbeat needs an MPI library by the name of its interface, e.g. libmpi.so.40 for Open MPI. It fits if the library
-in the process has that name (DT_SONAME): the loader then takes that one, wherever else such a library may be. Those of
-the wheel name none; they fit a library of the ABI that they were built for.
+A libdownbeat needs an MPI library by its interface name, e.g. libmpi.so.40 for Open MPI. It fits if the loaded library
+has that name (DT_SONAME), because the loader then reuses the loaded library. The wheel's libdownbeats need no library
+by name; they fit every library of the ABI that they were built for.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ MAPS = Path("/proc/self/maps")
 
 
 class LibraryError(DownbeatError, ImportError):
-    """No libdownbeat can be used in this process; the text says why, and what to do."""
+    """No libdownbeat can be used in this process; the message has the reason and the remedy."""
 
 
 def loaded_mpi(maps: str) -> list[Path]:
-    """Returns the MPI libraries that a process has loaded.
+    """Paths of the MPI libraries that a process has loaded.
 
     Args:
-        maps: /proc/<pid>/maps of the process.
+        maps: content of /proc/<pid>/maps.
     """
     # Columns: addresses, rights, offset, device, inode, file.
     lines = [line.split(maxsplit=5) for line in maps.splitlines()]
@@ -43,25 +43,25 @@ def loaded_mpi(maps: str) -> list[Path]:
 
 
 def misfit(candidate: Path, loaded: Path) -> str:
-    """Returns why a libdownbeat cannot be used with the MPI library in this process; empty if it can."""
-    found, mpi = read_object(candidate), read_object(loaded)
-    if found is None or mpi is None or not found.defines("MPIX_Harmonize"):
+    """The reason why a libdownbeat cannot be used with the loaded MPI library; empty if it can."""
+    library, mpi = read_object(candidate), read_object(loaded)
+    if library is None or mpi is None or not library.defines("MPIX_Harmonize"):
         return "is not a libdownbeat"
-    if abi := found.note():
+    if abi := library.note():
         return "" if abi == abi_of(loaded) else f"is for the ABI '{abi}'"
-    if (mpi.soname or loaded.name) in found.needed:
+    if (mpi.soname or loaded.name) in library.needed:
         return ""
-    needed = [name for name in found.needed if name.startswith("libmpi")]
+    needed = [name for name in library.needed if name.startswith("libmpi")]
     return f"needs {' and '.join(needed)}" if needed else "names no MPI library"
 
 
 def make_visible(loaded: Path) -> None:
-    """Lets a libdownbeat of the wheel, which names no library, find the functions of the one in this process."""
+    """Makes the symbols of the loaded MPI library global, for a libdownbeat of the wheel, which names no library."""
     ctypes.CDLL(str(loaded), mode=os.RTLD_NOLOAD | os.RTLD_LAZY | os.RTLD_GLOBAL)
 
 
 def of_linker(loaded: Path) -> Iterator[Path]:
-    """Yields where the loader would look, and beside the MPI library and this Python."""
+    """Yields candidates on the loader's search path, beside the MPI library, and in this Python's lib directory."""
     listed = [Path(entry) for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
     for directory in (*listed, loaded.parent, Path(sys.prefix) / "lib"):
         yield directory / SONAME
@@ -76,11 +76,11 @@ def of_linker(loaded: Path) -> Iterator[Path]:
 
 
 def candidates(version: str, loaded: Path) -> Iterator[Path]:
-    """Yields the libraries to try in order, without the one that DOWNBEAT_LIBRARY names.
+    """Yields the libdownbeats to try, in order; DOWNBEAT_LIBRARY is not among them.
 
     Args:
-        version: what the MPI library says of itself.
-        loaded: its file.
+        version: result of MPI_Get_library_version.
+        loaded: path of the MPI library.
     """
     known = library_saying(version)
     build = CHECKOUT / "build"
@@ -95,22 +95,22 @@ def candidates(version: str, loaded: Path) -> Iterator[Path]:
 
 
 def find_library(version: str, loaded: Sequence[Path]) -> Path:
-    """Returns the libdownbeat to load.
+    """Path of the libdownbeat to load.
 
     Args:
-        version: what the MPI library says of itself.
-        loaded: the files of MPI libraries in this process.
+        version: result of MPI_Get_library_version.
+        loaded: paths of the MPI libraries in this process.
 
     Raises:
-        LibraryError: none fits, DOWNBEAT_LIBRARY names one that does not, or there are two MPI libraries.
+        LibraryError: no libdownbeat fits, DOWNBEAT_LIBRARY does not fit, or there are two MPI libraries.
     """
     if len(loaded) > 1:
         raise LibraryError(
             f"this process has loaded two MPI libraries, {' and '.join(map(str, loaded))}; "
-            "mpi4py and everything else in it must use the same one"
+            "mpi4py and all other modules must use the same library"
         )
     if not loaded:
-        raise LibraryError("mpi4py has loaded no MPI library that is known; libdownbeat needs a shared one")
+        raise LibraryError("mpi4py has loaded no known MPI library; libdownbeat needs a shared library")
     known = (
         "" if abi_of(loaded[0]) else ", which has neither the ABI of Open MPI 3 to 5 nor MPICH's nor the standard one"
     )
@@ -123,9 +123,9 @@ def find_library(version: str, loaded: Sequence[Path]) -> Path:
             raise LibraryError(f"{LIBRARY_VARIABLE} is '{chosen}', which {reason}, but mpi4py has loaded {mpi}")
         return Path(chosen)
     tried = dict.fromkeys(path for path in candidates(version, loaded[0]) if path.is_file())
-    found = next((path for path in tried if not misfit(path, loaded[0])), None)
-    if found is None:
-        others = f"; found for others: {', '.join(map(str, tried))}" if tried else ""
+    library = next((path for path in tried if not misfit(path, loaded[0])), None)
+    if library is None:
+        misfits = f"; found for others: {', '.join(map(str, tried))}" if tried else ""
         advice = how_to_build(library_saying(version) or "")
-        raise LibraryError(f"found no libdownbeat for {mpi}{others}; run {advice}, or set {LIBRARY_VARIABLE}")
-    return found
+        raise LibraryError(f"found no libdownbeat for {mpi}{misfits}; run {advice}, or set {LIBRARY_VARIABLE}")
+    return library

@@ -1,4 +1,4 @@
-"""The machine as the kernel describes it, and the variables that change what is measured."""
+"""The machine as the kernel describes it, and variables that influence measurements."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Finding:
     """An observation on the machine.
 
     Attributes:
-        check: which check saw it.
-        seen: what, in one sentence, with numbers.
-        verdict: "good"; "notice": may matter, or could not be seen; "problem": distorts measurements.
-        advice: what to do; "" if there is nothing to do.
+        check: name of the check.
+        seen: the observation in one sentence, with numbers.
+        verdict: "good"; "notice": may matter, or unknown; "problem": distorts measurements.
+        advice: remedy; "" if none is needed.
     """
 
     check: str
@@ -40,16 +40,16 @@ class Machine:
     allowed: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))  # processors
 
     def system(self, path: str) -> str | None:
-        """Returns the content of a file below /sys; None where there is none or it may not be read."""
+        """The content of a file below /sys; None if it cannot be read."""
         return read_stripped(self.sys / path)
 
     def process(self, path: str) -> str | None:
-        """Returns the content of a file below /proc."""
+        """The content of a file below /proc; None if it cannot be read."""
         return read_stripped(self.proc / path)
 
     @cached_property
     def flags(self) -> frozenset[str]:
-        """The features of the first processor, by the names that the kernel uses on x86."""
+        """Feature flags of the first processor (x86); empty on other processors."""
         for line in (self.process("cpuinfo") or "").splitlines():
             if line.startswith("flags"):
                 return frozenset(line.partition(":")[2].split())
@@ -57,12 +57,12 @@ class Machine:
 
     @cached_property
     def online(self) -> frozenset[int]:
-        """The processors that are switched on."""
+        """The processors that are online."""
         return parse_cpus(self.system("devices/system/cpu/online") or "") or self.allowed
 
     @cached_property
     def cores(self) -> list[frozenset[int]]:
-        """The processors that this process may use, those of a core together."""
+        """The processors that this process may use, a set per core."""
         cores: dict[str, set[int]] = {}
         for cpu in sorted(self.allowed):
             siblings = self.system(f"devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
@@ -70,13 +70,13 @@ class Machine:
         return [frozenset(core) for core in cores.values()]
 
     def governors(self, cpus: Iterable[int]) -> str:
-        """Returns the frequency governors of some processors; "" where none is reported."""
+        """Frequency governors of processors, each once; "" if unknown."""
         names = {self.system(f"devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus}
         return ", ".join(sorted(filter(None, names)))
 
 
 def read_stripped(path: Path) -> str | None:
-    """Returns the content of a file without blanks around it."""
+    """The stripped content of a file; None if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -84,7 +84,7 @@ def read_stripped(path: Path) -> str | None:
 
 
 def parse_cpus(text: str) -> frozenset[int]:
-    """Returns the processors of a list as the kernel writes it, "0-3,8"."""
+    """The processors in a list of the kernel, e.g. "0-3,8"."""
     cpus: set[int] = set()
     for range_text in filter(None, text.split(",")):
         first, _, last = range_text.partition("-")
@@ -92,8 +92,8 @@ def parse_cpus(text: str) -> frozenset[int]:
     return frozenset(cpus)
 
 
-# Set by launchers for themselves, and by `downbeat.run.launch`: numbers and addresses of a job, places
-# of ranks, what Intel MPI found out of the processor. And where a library is, or that root may start it.
+# Variables set by launchers and `downbeat.run.launch`: identifiers and addresses of a job, placement of ranks, Intel
+# MPI's processor data, installation directories, permission for root.
 OF_LAUNCHERS = re.compile(
     r"OMPI_MCA_(orte_.*|prte_.*|plm.*|ras.*|ess.*|pmix.*|initial_wdir|num_procs|cpu_type|PREFIXES|shmem_RUNTIME_.*"
     r"|mpi_oversubscribe|mca_base_component_show.*|btl_base_warn.*)"
@@ -105,30 +105,30 @@ OF_FILE = re.compile(r"(.*) \((/[^()]*:\d+|override|command line)\)")
 
 
 class Setting(NamedTuple):
-    """A value, and the file and line that the library took it from; "" for the environment."""
+    """A value and its origin: file and line; "" for the environment."""
 
     value: str
-    place: str
+    origin: str
 
 
 def settings_of(context: Mapping[str, object]) -> dict[str, Setting]:
-    """Returns the settings of a launch by their names, as the environment spells them.
+    """The settings of a launch by the names of their environment variables.
 
     Args:
-        context: of the launch; of its attribute `environment` each line is a setting (docs/data.md).
+        context: of the launch; each line of its attribute `environment` is a setting (docs/data.md).
     """
-    found = {}
+    settings = {}
     for line in str(context.get("environment", "")).splitlines():
         name, _, value = line.partition("=")
         if not OF_LAUNCHERS.fullmatch(name):
             from_file = OF_FILE.fullmatch(value)
-            found[name] = Setting(from_file[1], from_file[2]) if from_file else Setting(value, "")
-    return found
+            settings[name] = Setting(from_file[1], from_file[2]) if from_file else Setting(value, "")
+    return settings
 
 
 CHANGES = re.compile(r"(OMPI_MCA|PMIX_MCA|PRTE_MCA|MPIR_CVAR|MPICH|I_MPI|UCX|FI|HCOLL|UCC|DOWNBEAT)_")
 SHOWN_VARIABLES = 5
-ADVICE = "they change what is measured, and are recorded with it; unset those that you do not want"
+ADVICE = "variables change what is measured and are recorded with the results; unset those that you do not want"
 
 
 def check_variables(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
@@ -141,23 +141,23 @@ def check_variables(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG
         findings.append(Finding("variables", f"set: {', '.join(words)}{more}", "notice", ADVICE))
     if machine.environment.get("LD_PRELOAD"):
         seen = f"LD_PRELOAD={machine.environment['LD_PRELOAD']}"
-        advice = "it is loaded before the MPI library and may intercept its calls; unset it"
+        advice = "a preloaded library may intercept calls of the MPI library; unset LD_PRELOAD"
         findings.append(Finding("variables", seen, "notice", advice))
     return findings or [Finding("variables", "none in this environment that changes the MPI library", "good")]
 
 
 def set_elsewhere(library: str, settings: Mapping[str, Setting], machine: Machine) -> list[Finding]:
-    """Names what a launch under a library had set beyond the environment: by files, and by the launcher.
+    """Settings of a launch that are not in this environment: from files, or set by the launcher.
 
     Args:
-        library: the name.
+        library: name of the library.
         settings: of the launch.
-        machine: whose environment `check` has judged.
+        machine: has the environment that `check_variables` checked.
     """
-    # Open MPI 5 and launchers hand on in the environment what they read in files.
+    # Open MPI 5 and launchers put settings from files into the environment of ranks.
     words = [
-        f"{name}={value} ({place or 'by the launcher, or by a file that it reads'})"
-        for name, (value, place) in settings.items()
-        if place or name not in machine.environment
+        f"{name}={value} ({origin or 'by the launcher, or by a file that it reads'})"
+        for name, (value, origin) in settings.items()
+        if origin or name not in machine.environment
     ]
     return [Finding("variables", f"{library} has {', '.join(words)}", "notice", ADVICE)] if words else []

@@ -1,8 +1,8 @@
-"""Which ABI a shared object of MPI has: read from the file, whatever the file is called.
+"""Reads the MPI ABI of a shared object from its ELF symbols, independent of the file name.
 
-A library of MPI defines all functions, a profiling tool only those that it wraps: MPI_Init, and PMPI_Init if other
-tools may come before it. The ABI is that of a symbol which programs need or which no other library has; the version in
-DT_SONAME must agree. Objects of the wheel, which name no library, have a note (packaging/wheel/abi_note.c).
+An MPI library defines all functions; a profiling tool only those it wraps: MPI_Init, and PMPI_Init to allow other tools
+before it. A symbol specific to each ABI identifies it; the version in DT_SONAME must agree. Objects of the wheel, which
+need no library by name, have an ELF note (packaging/wheel/abi_note.c).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-# By a symbol of each: what MPI_COMM_SELF is, what MPI_DUP_FN is, and for the standard ABI a function of the standard,
-# which the others may have, too. The number is that of the interface: libmpi.so.40, libmpi.so.12, libmpi_abi.so.1.
+# ABI -> symbol (MPI_COMM_SELF, MPI_DUP_FN, or for the standard ABI a function that others may have too; tried last) and
+# number of the interface: libmpi.so.40, libmpi.so.12, libmpi_abi.so.1.
 MARKS = {"openmpi": ("ompi_mpi_comm_self", 40), "mpich": ("MPIR_Dup_fn", 12), "abi": ("MPI_Abi_get_version", 1)}
-# For an object that needs a library which is not there. Debian's MPICH has a name of its own.
+# Needed library -> ABI, if the library file is missing. Debian renames MPICH's library.
 NEEDED = {"libmpi.so.40": "openmpi", "libmpi.so.12": "mpich", "libmpich.so.12": "mpich", "libmpi_abi.so.1": "abi"}
 
-IN_EVERY_LIBRARY = ("PMPI_Init", "PMPI_Get_version")  # no tool has a reason to wrap the second
+IN_EVERY_LIBRARY = ("PMPI_Init", "PMPI_Get_version")  # profiling tools do not define the second
 
 LOAD, DYNAMIC, NOTE = 1, 2, 4  # segments
 HASH, STRTAB, SYMTAB, SONAME, GNU_HASH, DT_NEEDED = 4, 5, 6, 14, 0x6FFFFEF5, 1
@@ -28,11 +28,11 @@ DAMAGES = (struct.error, KeyError, IndexError, OverflowError, ZeroDivisionError)
 
 
 class SharedObject:
-    """A 64-bit ELF file with a dynamic section, as the loader sees it: no section header is needed.
+    """A 64-bit ELF file with a dynamic section, read by program headers like the loader.
 
     Raises:
-        ValueError: it is something else, or damaged.
-        OSError: it cannot be read.
+        ValueError: the file is something else, or damaged.
+        OSError: the file cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,25 +48,25 @@ class SharedObject:
             self.segments = [self.unpack("IIQQQQQQ", table + i * size) for i in range(count)]
             self.entries = list(self.dynamic())
             self.tags = dict(self.entries)
-            self.strings = self.place(self.tags[STRTAB])
+            self.strings = self.file_offset(self.tags[STRTAB])
             self.soname = self.text(self.tags[SONAME]) if SONAME in self.tags else ""
             self.needed = [self.text(value) for tag, value in self.entries if tag == DT_NEEDED]
         except DAMAGES as error:
             raise ValueError(f"'{path}' has no dynamic section that can be read") from error
 
     def unpack(self, form: str, offset: int) -> tuple[int, ...]:
-        """Returns numbers in the file's byte order."""
+        """Numbers at a file offset, in the file's byte order."""
         return struct.unpack_from(self.order + form, self.data, offset)
 
-    def place(self, address: int) -> int:
-        """Returns where in the file an address is."""
+    def file_offset(self, address: int) -> int:
+        """The file offset of a virtual address."""
         for kind, _, offset, begin, _, size, *_ in self.segments:
             if kind == LOAD and begin <= address < begin + size:
                 return offset + address - begin
         raise IndexError(address)
 
     def dynamic(self) -> Iterator[tuple[int, int]]:
-        """Yields tags and values."""
+        """Yields tags and values of the dynamic section."""
         for kind, _, offset, _, _, size, *_ in self.segments:
             for at in range(offset, offset + size, 16) if kind == DYNAMIC else ():
                 tag, value = self.unpack("QQ", at)
@@ -75,18 +75,18 @@ class SharedObject:
                 yield tag, value
 
     def text(self, offset: int) -> str:
-        """Returns a string of the dynamic section."""
+        """The string at an offset of the dynamic string table."""
         begin = self.strings + offset
         return self.data[begin : self.data.find(b"\0", begin)].decode(errors="surrogateescape")
 
     def defines(self, name: str) -> bool:
-        """Whether others can use a symbol of that name."""
+        """Whether the object defines a dynamic symbol."""
         try:
-            found = self.chain(name.encode()) if GNU_HASH in self.tags else self.bucket(name.encode())
-            symbols = self.place(self.tags[SYMTAB])
-            for symbol in found:
-                (text,) = self.unpack("I", symbols + symbol * SYMBOL_BYTES)
-                (section,) = self.unpack("H", symbols + symbol * SYMBOL_BYTES + 6)
+            symbols = self.chain(name.encode()) if GNU_HASH in self.tags else self.bucket(name.encode())
+            table = self.file_offset(self.tags[SYMTAB])
+            for symbol in symbols:
+                (text,) = self.unpack("I", table + symbol * SYMBOL_BYTES)
+                (section,) = self.unpack("H", table + symbol * SYMBOL_BYTES + 6)
                 if section != 0 and self.text(text) == name:
                     return True
         except DAMAGES:
@@ -98,11 +98,11 @@ class SharedObject:
         return all(map(self.defines, IN_EVERY_LIBRARY))
 
     def chain(self, name: bytes) -> Iterator[int]:
-        """Yields symbols with the hash of a name, in the table of GNU, which has those that are defined."""
+        """Yields symbols with the hash of a name from the GNU hash table, which has only defined symbols."""
         value = 5381
         for byte in name:
             value = (value * 33 + byte) & 0xFFFFFFFF
-        table = self.place(self.tags[GNU_HASH])
+        table = self.file_offset(self.tags[GNU_HASH])
         buckets, first, filters, _ = self.unpack("IIII", table)
         begin = table + 16 + 8 * filters
         (symbol,) = self.unpack("I", begin + 4 * (value % buckets)) if buckets else (0,)
@@ -115,22 +115,22 @@ class SharedObject:
             symbol += 1
 
     def bucket(self, name: bytes) -> Iterator[int]:
-        """Yields symbols that share a bucket with a name, in the older table."""
+        """Yields symbols in the bucket of a name from the System V hash table."""
         value = 0
         for byte in name:
             value = (value << 4) + byte
             value = (value ^ (value & 0xF0000000) >> 24) & 0x0FFFFFFF
-        table = self.place(self.tags[HASH])
+        table = self.file_offset(self.tags[HASH])
         buckets, symbols = self.unpack("II", table)
         (symbol,) = self.unpack("I", table + 8 + 4 * (value % buckets))
-        for _ in range(min(symbols, len(self.data) // SYMBOL_BYTES)):  # a damaged file may have a circle
+        for _ in range(min(symbols, len(self.data) // SYMBOL_BYTES)):  # a damaged file may have a cycle
             if symbol == 0:
                 return
             yield symbol
             (symbol,) = self.unpack("I", table + 8 + 4 * (buckets + symbol))
 
     def note(self) -> str:
-        """Returns for which ABI the wheel has built this; empty for other files."""
+        """The ABI in the wheel's ELF note; empty for other files."""
         for kind, _, begin, _, _, size, *_ in self.segments:
             at, end = begin, min(begin + size, len(self.data))
             while kind == NOTE and at + 12 <= end:
@@ -143,7 +143,7 @@ class SharedObject:
 
 
 def read_object(path: Path) -> SharedObject | None:
-    """Returns a shared object; None if it cannot be read as one."""
+    """The shared object in a file; None if the file cannot be read as one."""
     try:
         return SharedObject(path)
     except (OSError, ValueError):
@@ -152,15 +152,15 @@ def read_object(path: Path) -> SharedObject | None:
 
 def is_mpi(path: Path) -> bool:
     """Whether a file is an MPI library, of whatever ABI."""
-    found = read_object(path)
-    return found is not None and found.is_mpi()
+    library = read_object(path)
+    return library is not None and library.is_mpi()
 
 
 def abi_of(path: Path) -> str | None:
-    """Returns the ABI of an MPI library, as the wheel names it: openmpi, mpich, abi; None if it has none of these."""
-    found = read_object(path)
-    if found is None or not found.is_mpi():
+    """The ABI of an MPI library: openmpi, mpich or abi; None for other files."""
+    library = read_object(path)
+    if library is None or not library.is_mpi():
         return None
-    abi = next((abi for abi, (symbol, _) in MARKS.items() if found.defines(symbol)), None)
-    number = re.search(r"\.so\.(\d+)", found.soname)  # of a library that was renamed to a name without: any
+    abi = next((abi for abi, (symbol, _) in MARKS.items() if library.defines(symbol)), None)
+    number = re.search(r"\.so\.(\d+)", library.soname)  # None if a renamed library has no number: any ABI
     return abi if abi and (number is None or int(number[1]) == MARKS[abi][1]) else None

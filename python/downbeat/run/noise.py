@@ -1,4 +1,4 @@
-"""The noise floor: what interrupts a program that does nothing but run, measured on all cores at once."""
+"""The noise floor: interruptions of a busy loop, measured on all cores at once."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from dataclasses import dataclass
 from downbeat.errors import DownbeatError
 from downbeat.run.machine import Finding
 
-SHORTEST_NS = 1000  # the shortest interruption, beyond a step of the loop: tens of nanoseconds, by hpet 1000
+SHORTEST_NS = 1000  # shortest interruption; a loop step takes tens of ns, with the hpet clock 1000 ns
 CALIBRATION_STEPS = 10_001
 
 
 def interruptions(start_ns: int, seconds: float) -> tuple[list[int], int, int]:
-    """Runs the loop on the clock of `time.perf_counter_ns`.
+    """Runs the busy loop on the clock of `time.perf_counter_ns`.
 
     Args:
-        start_ns: when it begins, so that many begin together.
-        seconds: how long.
+        start_ns: start time, common to all loops.
+        seconds: duration.
 
     Returns:
-        The durations of interruptions in ns, a usual step of the loop taken out; how long it ran, and that step, in ns.
+        The durations of interruptions without a median step of the loop, the run time, and that step; ns.
     """
     clock = time.perf_counter_ns
     stamps = [clock() for _ in range(CALIBRATION_STEPS)]
@@ -56,7 +56,7 @@ def main() -> None:
 THRESHOLDS_US = (1, 5, 50)
 LOOP_START_SECONDS = 0.5  # until all loops are ready
 LOOP_PATIENCE_SECONDS = 60
-# A sample of some microseconds is rarely hit by what takes less than a thousandth of the time.
+# Lost shares of time: below the first, samples of some microseconds are rarely interrupted.
 LITTLE_LOST = 0.001
 MUCH_LOST = 0.02
 
@@ -67,10 +67,10 @@ class Noise:
 
     Attributes:
         cpu: the processor.
-        longest: interruption, s.
-        per_second: threshold in us -> interruptions longer than it, per second.
-        lost: share of the time.
-        resolution: s, a step of the loop: shorter interruptions are not seen.
+        longest: longest interruption, s.
+        per_second: threshold in us -> rate of longer interruptions, 1/s.
+        lost: share of time lost.
+        resolution: step of the loop, s; shorter interruptions are not detected.
     """
 
     cpu: int
@@ -96,9 +96,9 @@ def measure(cpus: list[int], seconds: float) -> list[Noise]:
     """Runs a busy loop on each of some processors, all at the same time.
 
     Raises:
-        DownbeatError: a loop ended before it reported what it saw.
+        DownbeatError: a loop ended without a report.
     """
-    # The processes of a machine share the clock of perf_counter (CLOCK_MONOTONIC).
+    # All processes of a machine share the clock of perf_counter (CLOCK_MONOTONIC).
     start = time.perf_counter_ns() + int(LOOP_START_SECONDS * 1e9)
     loops = [
         subprocess.Popen(
@@ -119,9 +119,9 @@ def measure(cpus: list[int], seconds: float) -> list[Noise]:
 
 
 def judge_noise(noises: list[Noise]) -> Finding:
-    """Returns what the noise of all cores means: the core that lost most decides."""
-    worst = max(noises, key=lambda one: one.lost)
-    longest = max(one.longest for one in noises)
+    """The finding on the noise of all cores, judged by the core that lost most time."""
+    worst = max(noises, key=lambda noise: noise.lost)
+    longest = max(noise.longest for noise in noises)
     seen = (
         f"processor {worst.cpu} lost {worst.lost:.2%} of its time, interrupted {worst.per_second[5]:.0f} times per "
         f"second for more than 5 us; the longest of all took {longest * 1e6:.0f} us"

@@ -19,13 +19,13 @@ CLASSIC = re.compile(r"rule-file-version-\d|(\s|#.*\n)*\d")
 
 
 def major_version(text: str) -> int | None:
-    """Major version out of the library's version text, "Open MPI v5.0.11"; None for another library."""
+    """Major version from the library's version text, "Open MPI v5.0.11"; None for another library."""
     number = re.match(r"Open MPI v(\d+)\.", text)
     return int(number[1]) if number else None
 
 
 def rules_in_force(settings: Mapping[str, Setting]) -> str:
-    """Path of the rules file that the library reads; "" if it reads none."""
+    """Path of the rules file that the library reads; "" if none."""
     none = Setting("", "")
     return settings.get(FILENAME, none).value if settings.get(USE_RULES, none).value in ("1", "true") else ""
 
@@ -58,7 +58,7 @@ def check_rules(library: str, version: str, settings: Mapping[str, Setting]) -> 
     path = misread_rules(version, settings)
     if not path:
         return []
-    place = settings[FILENAME].place or "environment"
-    seen = f"{library} reads the classic rules file '{path}' ({place}) with its communicator sizes shifted"
+    origin = settings[FILENAME].origin or "environment"
+    seen = f"{library} reads the classic rules file '{path}' ({origin}) with its communicator sizes shifted"
     advice = f"{version} applies an entry below its size, not from it on; unset {FILENAME}, or write the rules as JSON"
     return [Finding("variables", seen, "problem", advice)]

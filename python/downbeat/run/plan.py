@@ -1,4 +1,4 @@
-"""The plan of an experiment: the same cells, launched repeatedly under each configuration, in random order."""
+"""The plan of an experiment: launches of the same cells under each configuration, in random order."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ from downbeat.run.durations import sample_seconds, start_seconds, time_limit
 from downbeat.run.simulation import seeded, simulated_seconds
 from downbeat.text import counted, name_of, split_list
 
-REPETITIONS = 1000  # of downbeat-bench by default
-MOST_REPETITIONS = 10_000  # of its stopping rules by default
-RANGE = 24  # sizes in a range: powers of two up to 16 MiB
-# Options that have a cell for each of their words, all combined.
+REPETITIONS = 1000  # default of downbeat-bench
+MOST_REPETITIONS = 10_000  # default limit of its stopping rules
+RANGE = 24  # assumed number of sizes in a range: powers of two up to 16 MiB
+# Options whose values are combined into cells.
 PLAN_FACTORS = ("sizes", "sync", "algorithm", "barrier-algorithm", "timing", "pattern", "delay")
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The measurement of one launch of downbeat-bench: its arguments, by the names of its options."""
+    """The measurement of one launch: operations and options of downbeat-bench."""
 
     operations: tuple[str, ...]
-    # Option without its dashes -> value, e.g. {"sizes": "8:64K", "sync": "mpi_barrier"}; "" for one without value.
+    # Option without dashes -> value, e.g. {"sizes": "8:64K", "sync": "mpi_barrier"}; "" for an option without value.
     options: Mapping[str, str] = field(default_factory=dict)
 
     def arguments(self) -> list[str]:
-        """Returns the arguments of downbeat-bench."""
+        """The arguments of downbeat-bench."""
         words = list(self.operations)
         for name, value in self.options.items():
             words += [f"--{name}", value] if value else [f"--{name}"]
         return words
 
     def time_limit(self, ranks: int, simulated: bool = False) -> float:
-        """Returns after how many seconds a launch counts as hung, by default."""
-        words = [split_list(self.options.get(name, "")) for name in PLAN_FACTORS]
-        cells = math.prod(sum(RANGE if ":" in name_of(word) else 1 for word in one) for one in words)
+        """The default time limit of a launch, s."""
+        factors = [split_list(self.options.get(name, "")) for name in PLAN_FACTORS]
+        cells = math.prod(sum(RANGE if ":" in name_of(word) else 1 for word in words) for words in factors)
         unbounded = MOST_REPETITIONS if "stop" in self.options else REPETITIONS
         repetitions = int(self.options.get("repetitions", unbounded))
-        # Some combinations of factors do not exist: it may be fewer cells.
+        # An upper bound: some combinations of factors do not exist.
         samples = len(self.operations) * cells * repetitions
         if simulated:
             return time_limit(simulated_seconds(ranks, samples, self.operations))
         return time_limit(start_seconds(ranks) + samples * sample_seconds(ranks))
 
 
-DEFAULT_SYNC = "mpi_barrier,harmonize"  # of downbeat-bench
-# Synchronizers that call MPI_Barrier, whose algorithm --barrier-algorithm chooses; those of downbeat-bench (a test).
+DEFAULT_SYNC = "mpi_barrier,harmonize"  # default of downbeat-bench
+# Synchronizers that call MPI_Barrier, so that --barrier-algorithm matters; a test compares them with downbeat-bench.
 CALLS_BARRIER = re.compile(
     r"(double_)?mpi_barrier|roundtime(?!\(.*lead=(?!auto))|harmonize\(.*after=(double_)?mpi_barrier"
 )
 
 
 def parse_choices(text: str) -> dict[str, list[str]]:
-    """Returns operation -> algorithms out of "reduce=linear,binary,bcast=chain"."""
+    """Operation -> algorithms, from "reduce=linear,binary,bcast=chain"."""
     choices: dict[str, list[str]] = {}
     operation = ""
     for word in split_list(text):
@@ -69,11 +69,11 @@ def parse_choices(text: str) -> dict[str, list[str]]:
 
 
 def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> list[Measurement]:
-    """Returns the measurement in portions that fit a launch.
+    """The measurement split into portions, so that each launch needs one algorithm per fixed collective.
 
     Args:
-        measurement: the whole of it.
-        fixed_at_start: collectives that can have one algorithm per launch; "*": all.
+        measurement: the complete measurement.
+        fixed_at_start: collectives limited to one algorithm per launch; "*": all.
     """
     options = measurement.options
     choices = parse_choices(options["algorithm"]) if options.get("algorithm") else {}
@@ -86,11 +86,11 @@ def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> li
     barrier_rounds: list[str] = barriers if fixed("barrier") and len(barriers) > 1 else [",".join(barriers)]
     portions = []
     for position, index in itertools.product(range(len(barrier_rounds)), range(rounds)):
-        own = dict(options)
+        portion_options = dict(options)
         operations = measurement.operations
         if index > 0:
             operations = tuple(
-                one for one in operations if fixed(name := name_of(one)) and len(choices.get(name, [])) > index
+                word for word in operations if fixed(name := name_of(word)) and len(choices.get(name, [])) > index
             )
         measured = set(map(name_of, operations))
         chosen = {
@@ -99,18 +99,18 @@ def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> li
             if name in measured or index == 0
         }
         if chosen:
-            own["algorithm"] = ",".join(f"{name}={','.join(names)}" for name, names in chosen.items())
+            portion_options["algorithm"] = ",".join(f"{name}={','.join(names)}" for name, names in chosen.items())
         if barriers:
-            own["barrier-algorithm"] = barrier_rounds[position]
+            portion_options["barrier-algorithm"] = barrier_rounds[position]
         if position > 0:
-            callers = [one for one in split_list(options.get("sync", DEFAULT_SYNC)) if CALLS_BARRIER.match(one)]
-            own["sync"] = ",".join(callers)
-        if operations and (position == 0 or own["sync"]):
-            portions.append(dataclasses.replace(measurement, operations=operations, options=own))
+            callers = [name for name in split_list(options.get("sync", DEFAULT_SYNC)) if CALLS_BARRIER.match(name)]
+            portion_options["sync"] = ",".join(callers)
+        if operations and (position == 0 or portion_options["sync"]):
+            portions.append(dataclasses.replace(measurement, operations=operations, options=portion_options))
     return portions if len(portions) > 1 else [measurement]
 
 
-# A configuration is fixed for a launch; these are its names in frames, beside the factors of cells.
+# Columns of the configuration, which is fixed for a launch.
 LAUNCH_FACTORS = ("library", "ranks", "environment", "variant")
 DEFAULT_ENVIRONMENT = "default"
 DEFAULT_VARIANT = "default"
@@ -118,37 +118,36 @@ DEFAULT_VARIANT = "default"
 
 @dataclass(frozen=True)
 class Library:
-    """An MPI library, by its name in all frames, and how programs are started under it."""
+    """An MPI library of a plan: its name in frames, its downbeat-bench and its launcher."""
 
     name: str
     bench: str  # path of downbeat-bench
-    # As "srun --mpi=pmix -n {ranks}"; the program and its arguments follow. Empty: as downbeat.run.launch does.
+    # E.g. "srun --mpi=pmix -n {ranks}"; the program and its arguments follow. Empty: downbeat.run.launch chooses.
     launcher: str = ""
-    # Collectives whose algorithm the library reads in MPI_Init alone, so that a launch can have one; "*": all.
+    # Collectives whose algorithm the library reads only in MPI_Init: one algorithm per launch; "*": all.
     fixed_at_start: tuple[str, ...] = ()
-    ranks_per_node: int = 0  # the most that a node gets; 0: as the launcher does it
-    # The cluster on which programs are simulated, in place of a launcher; "": they run.
-    simulate: str = ""
+    ranks_per_node: int = 0  # most ranks on a node; 0: the launcher decides
+    simulate: str = ""  # specification of a simulated cluster, in place of a launcher; "": a real machine
 
     @property
     def runs(self) -> bool:
-        """Whether programs run on a machine; else on a simulated cluster."""
+        """Whether programs run on a real machine, not on a simulated cluster."""
         return not self.simulate
 
     def start(self, launcher: str = "") -> list[str]:
-        """Options of downbeat.run.launch that say how ranks are started: by another launcher, or this library's."""
+        """Options of downbeat.run.launch that choose the simulator or a launcher; `launcher` replaces the library's."""
         if self.simulate:
             return ["--simulate", self.simulate]
         return ["--launcher", launcher or self.launcher] if launcher or self.launcher else []
 
     def of_launch(self, number: int) -> Library:
-        """The library as the launch with a number, from 1, has it."""
+        """The library for the launch with a number, from 1: simulated clusters get another seed."""
         return dataclasses.replace(self, simulate=seeded(self.simulate, number)) if self.simulate else self
 
 
 @dataclass(frozen=True)
 class Environment:
-    """Variables that are set for a launch, as those by which an MPI library chooses algorithms."""
+    """Environment variables set for a launch."""
 
     name: str = DEFAULT_ENVIRONMENT
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -156,24 +155,26 @@ class Environment:
 
 @dataclass(frozen=True)
 class Variant:
-    """One of several that take turns: another program, launcher, shared object or variables, all else the same."""
+    """A variant: another program, launcher, shared object or variables. Variants are launched in turn."""
 
     name: str = DEFAULT_VARIANT
-    bench: str = ""  # in place of the library's
-    launcher: str = ""  # in place of the library's
-    operations: tuple[str, ...] = ()  # shared objects, each in place of the operation whose file has its name
-    variables: Mapping[str, str] = field(default_factory=dict)  # beside those of the environment
+    bench: str = ""  # replaces the library's
+    launcher: str = ""  # replaces the library's
+    operations: tuple[str, ...] = ()  # shared objects; each replaces the operation with the same file name
+    variables: Mapping[str, str] = field(default_factory=dict)  # added to those of the environment
 
     def operation(self, word: str) -> str:
-        """Returns an operation as this variant has it, its parameters as they are."""
+        """An operation with its shared object replaced by the variant's; parameters are kept."""
         path, parenthesis, parameters = word.partition("(")
-        own = next((one for one in self.operations if "/" in path and Path(one).name == Path(path).name), path)
-        return f"{own}{parenthesis}{parameters}"
+        replacement = next(
+            (each for each in self.operations if "/" in path and Path(each).name == Path(path).name), path
+        )
+        return f"{replacement}{parenthesis}{parameters}"
 
 
 @dataclass(frozen=True)
 class LaunchKey:
-    """A launch: its configuration, and its number among those of the same configuration, from 1.
+    """A launch: its configuration, and its number from 1 among launches of that configuration.
 
     Launches of the same number follow each other, so that configurations can be compared in pairs.
     """
@@ -182,7 +183,7 @@ class LaunchKey:
     ranks: int
     environment: str
     number: int
-    portion: int = 0  # of the measurement, from 1; 0 where one launch measures all of it (`portions_of`)
+    portion: int = 0  # of the measurement, from 1; 0: the launch measures all of it (`portions_of`)
     variant: str = DEFAULT_VARIANT
 
     def __str__(self) -> str:
@@ -192,7 +193,7 @@ class LaunchKey:
 
     @property
     def configuration(self) -> str:
-        """The configuration of the launch, for people."""
+        """The configuration as text for users."""
         environment = "" if self.environment == DEFAULT_ENVIRONMENT else f", {self.environment}"
         variant = "" if self.variant == DEFAULT_VARIANT else f", {self.variant}"
         return f"{self.library}, {counted(self.ranks, 'rank')}{environment}{variant}"
@@ -200,7 +201,7 @@ class LaunchKey:
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment."""
+    """The plan of an experiment."""
 
     name: str
     measurement: Measurement
@@ -208,68 +209,70 @@ class Plan:
     ranks: tuple[int, ...] = (2,)
     environments: tuple[Environment, ...] = (Environment(),)
     variants: tuple[Variant, ...] = (Variant(),)
-    launches: int = 10  # of each configuration
-    # Rounds at most until each configuration has its launches in one state of the machine; 0: as many as launches.
+    launches: int = 10  # per configuration
+    # Most rounds to get `launches` per configuration in one state of the machine; 0: `launches`.
     most_rounds: int = 0
-    interval: float = 0.0  # s, from the start of a round to that of the next; 0: at once
-    over: float = 0.0  # s, from the start of the first round to that of the last; 0: no matter how long
-    timeout: float = 0.0  # s, for a launch; 0: by its size
+    interval: float = 0.0  # s between starts of rounds; 0: no pause
+    over: float = 0.0  # s from the start of the first round to that of the last; 0: not spread
+    timeout: float = 0.0  # s per launch; 0: estimated from its size
     seed: int = 0
-    # More launches until the interval of each cell, high - low over the estimate, is so narrow; 0: no more.
+    # Launch more until each cell's interval has at most this relative width, (high - low) / estimate; 0: do not.
     width: float = 0.0
     max_launches: int = 50
 
     @property
     def spacing(self) -> float:
-        """Time from the start of a round to that of the next as planned, s; 0: they follow each other at once."""
+        """Planned time between starts of rounds, s; 0: no pause."""
         return self.over / max(1, self.launches - 1) or self.interval
 
     def library(self, name: str) -> Library:
-        """Returns the library of that name."""
-        return next(one for one in self.libraries if one.name == name)
+        """The library of that name."""
+        return next(library for library in self.libraries if library.name == name)
 
     def environment(self, name: str) -> Environment:
-        """Returns the environment of that name."""
-        return next(one for one in self.environments if one.name == name)
+        """The environment of that name."""
+        return next(environment for environment in self.environments if environment.name == name)
 
     def variant(self, name: str) -> Variant:
-        """Returns the variant of that name."""
-        return next(one for one in self.variants if one.name == name)
+        """The variant of that name."""
+        return next(variant for variant in self.variants if variant.name == name)
 
     def time_limit(self, key: LaunchKey) -> float:
-        """Returns after how many seconds a launch is ended."""
+        """The time limit of a launch, s."""
         simulated = not self.library(key.library).runs
         return self.timeout or self.measurement_of(key).time_limit(key.ranks, simulated)
 
     def configurations(self) -> list[tuple[object, ...]]:
-        """Returns all configurations in the order of the plan, which tables have, too; values by `LAUNCH_FACTORS`."""
-        names = [[one.name for one in each] for each in (self.libraries, self.environments, self.variants)]
+        """All configurations in the order of the plan and of tables; values in the order of `LAUNCH_FACTORS`."""
+        names = [[choice.name for choice in choices] for choices in (self.libraries, self.environments, self.variants)]
         return list(itertools.product(names[0], self.ranks, *names[1:]))
 
     def measurement_of(self, key: LaunchKey) -> Measurement:
-        """Returns what a launch measures."""
-        whole = self.measurements(self.library(key.library))[max(0, key.portion - 1)]
+        """The measurement of a launch: its portion, with the variant's operations."""
+        portion = self.measurements(self.library(key.library))[max(0, key.portion - 1)]
         variant = self.variant(key.variant)
-        return dataclasses.replace(whole, operations=tuple(variant.operation(one) for one in whole.operations))
+        return dataclasses.replace(
+            portion, operations=tuple(variant.operation(operation) for operation in portion.operations)
+        )
 
     def program_of(self, key: LaunchKey) -> tuple[str, ...]:
-        """Returns the program that a launch starts, with its arguments."""
+        """The program of a launch, with its arguments."""
         bench = self.variant(key.variant).bench or self.library(key.library).bench
         return (bench, *self.measurement_of(key).arguments())
 
     def variables_of(self, key: LaunchKey) -> dict[str, str]:
-        """Returns the variables that are set for a launch."""
+        """The environment variables set for a launch."""
         return {**self.environment(key.environment).variables, **self.variant(key.variant).variables}
 
     def measurements(self, library: Library) -> list[Measurement]:
-        """Returns what the launches of one number measure under a library: mostly one launch all of it."""
+        """The measurements of a library's launches of one number: the portions, mostly only one."""
         return portions_of(self.measurement, library.fixed_at_start)
 
     def round_order(self, number: int) -> list[LaunchKey]:
-        """Returns the launches of a number, one of each configuration, in random order by the seed.
+        """The launches of a round, one per configuration, in random order by the seed.
 
-        Variants take turns: those of one configuration follow each other directly, in an order that is drawn for every
-        other number and reversed for the next, so that each is first as often as last.
+        Variants of a configuration are launched one after another. Their order is drawn for odd rounds and reversed
+        for even ones, so that each variant is first as often as last.
         """
         order = []
         for library in self.libraries:
@@ -284,12 +287,12 @@ class Plan:
         return [dataclasses.replace(key, variant=name) for key in order for name in self.turns(key)]
 
     def turns(self, key: LaunchKey) -> list[str]:
-        """Returns the variants in the order in which they are launched, of a launch but for its variant."""
-        names = [one.name for one in self.variants]
+        """Names of the variants in launch order; the variant of `key` is ignored."""
+        names = [variant.name for variant in self.variants]
         drawn = dataclasses.replace(key, number=(key.number + 1) // 2)
         random.Random(f"{self.seed} {drawn}").shuffle(names)
         return names if key.number % 2 else names[::-1]
 
     def launch_order(self) -> list[LaunchKey]:
-        """Returns all launches, round by round."""
+        """All launches, round by round."""
         return [key for number in range(1, self.launches + 1) for key in self.round_order(number)]

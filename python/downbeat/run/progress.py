@@ -1,4 +1,4 @@
-"""Progress of an experiment: on a terminal a live display, elsewhere a line for each launch."""
+"""Progress of an experiment: a live display on a terminal, else a line per launch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from downbeat.text import MICROSECONDS, counted, duration_text, microseconds, pr
 
 
 class Screen(Console):
-    """The console of a stream, which may be `streams.Shown`: on a terminal it writes to the stream below."""
+    """The console of standard output or error; on a terminal it bypasses `streams.Shown`."""
 
     def __init__(self, stderr: bool = False) -> None:
         stream = sys.stderr if stderr else sys.stdout
@@ -44,64 +44,64 @@ class Screen(Console):
 
 
 CAPTION = "latency in us, mean over ranks: the typical median of n launches; +-: half the 95 % interval"
-# Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
+# Names of columns -> headings of the table.
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
 SHOWN_ALWAYS = ("operation", "size")
 START = ("synchronizer", "barrier_algorithm")
-MOST_BESIDE = 3  # synchronizers; downbeat show has all
+MOST_BESIDE = 3  # synchronizers in the table; `downbeat show` has all
 
 
 def title_of(key: LaunchKey) -> str:
-    """Returns a launch in words."""
+    """A launch as text for users."""
     return f"{key.configuration}, launch {key.number}{f', portion {key.portion}' if key.portion else ''}"
 
 
 class Pace:
-    """The durations of launches so far, and when the others will be done.
+    """The durations of launches so far, and an estimate of the time left.
 
     Args:
         per_round: launches in a round.
-        interval: s, from the start of a round to that of the next, at least.
+        interval: minimum time between starts of rounds, s.
     """
 
     def __init__(self, per_round: int = 1, interval: float = 0.0) -> None:
-        self.seconds: dict[str, list[float]] = {}  # by configuration
+        self.seconds: dict[str, list[float]] = {}  # configuration -> durations
         self.per_round, self.interval = per_round, interval
 
     def add(self, ended: Ended) -> None:
         self.seconds.setdefault(ended.key.configuration, []).append(ended.seconds)
 
     def left(self, launches: int) -> float | None:
-        """Returns the seconds that so many launches will take: the mean over configurations; None if none is known."""
+        """The time that launches will take, s, by the mean over configurations; None if unknown."""
         if not self.seconds:
             return None
         return self.of(launches, sum(sum(each) / len(each) for each in self.seconds.values()) / len(self.seconds))
 
     def of(self, launches: int, mean: float) -> float:
-        """Returns the seconds that so many launches take, of so many each."""
-        rounds, others = divmod(launches, self.per_round)
-        return rounds * max(self.interval, self.per_round * mean) + others * mean
+        """The time that launches of a mean duration take, pauses between rounds included; s."""
+        rounds, remainder = divmod(launches, self.per_round)
+        return rounds * max(self.interval, self.per_round * mean) + remainder * mean
 
 
 def time_left(seconds: float | None, complete: int, total: int) -> str:
-    """Returns how long the remaining launches take, after a comma; "" if that is not known."""
+    """Text after a comma: the time that remaining launches take; "" if unknown."""
     return f", about {duration_text(seconds)} left" if seconds and complete < total else ""
 
 
 def spread_text(plan: Plan) -> str:
-    """Returns how launches are spread over a time, in words."""
+    """Text: the spacing of launches that are spread over a time."""
     each = "one" if len(plan.round_order(1)) == 1 else "a round of them"
     return f"{each} every {duration_text(plan.spacing)} over {duration_text(plan.over)}"
 
 
 def clock_time(seconds: float) -> str:
-    """Returns a time of the day, of s since 1970; with the date if it is another one."""
+    """The time of day for s since 1970, with the date if it is not today."""
     at, now = time.localtime(seconds), time.localtime()
     return time.strftime("%H:%M:%S" if at[:3] == now[:3] else "%H:%M:%S on %d %b", at)
 
 
 def in_one_state(estimates: Estimates) -> str:
-    """Returns how many launches are in the state that most are in, after a comma; "" if all are."""
+    """Text after a comma: the number of launches in the most frequent state; "" if all are in one state."""
     counts = Counter(estimates.states().values())
     if len(counts) < 2:
         return ""
@@ -110,11 +110,11 @@ def in_one_state(estimates: Estimates) -> str:
 
 
 def progress_table(estimates: Estimates, most: int | None = None) -> Table:
-    """Returns the table of the cells' estimates so far, synchronizers side by side, as all tables have them.
+    """The table of the cells' estimates so far, synchronizers side by side.
 
     Args:
         estimates: of the launches so far.
-        most: rows.
+        most: most rows; None: all.
     """
     labels = [*SHOWN_ALWAYS, *(name for name in estimates.varying() if name not in (*SHOWN_ALWAYS, *START))]
     rows: dict[tuple[object, ...], dict[str, Interval]] = {}
@@ -122,7 +122,7 @@ def progress_table(estimates: Estimates, most: int | None = None) -> Table:
         values = dict(zip(CELL_NAMES, cell, strict=True))
         start, barrier = (str(values[name]) for name in START)
         name = f"{start}[{barrier}]" if barrier not in ("default", "") else start
-        rows.setdefault(tuple(values[one] for one in labels), {})[name] = interval
+        rows.setdefault(tuple(values[name] for name in labels), {})[name] = interval
     starts = list(dict.fromkeys(name for row in rows.values() for name in row))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in labels:
@@ -132,33 +132,33 @@ def progress_table(estimates: Estimates, most: int | None = None) -> Table:
     for key, row in list(rows.items())[:most]:
         texts = [text for name in starts[:MOST_BESIDE] for text in interval_texts(row.get(name))]
         count = max(interval.count for interval in row.values())
-        table.add_row(*(Text(factor_text(*one)) for one in zip(labels, key, strict=True)), *texts, str(count))
+        table.add_row(*(Text(factor_text(*pair)) for pair in zip(labels, key, strict=True)), *texts, str(count))
     if most is not None and len(rows) > most:
         table.add_row(Text(f"and {len(rows) - most} more", style="dim"))
     return table
 
 
 def sorted_cells(intervals: dict[CellKey, Interval]) -> list[tuple[CellKey, Interval]]:
-    """Returns cells with those to be compared side by side: operations in their order, then sizes."""
+    """Cells sorted for comparison: by operation in order of occurrence, then size, ranks and other factors."""
     operations = list(dict.fromkeys(cell[CELL_NAMES.index("operation")] for cell in intervals))
 
-    def place(cell: CellKey) -> tuple[object, ...]:
+    def position(cell: CellKey) -> tuple[object, ...]:
         values = dict(zip(CELL_NAMES, cell, strict=True))
-        rest = [str(value) for name, value in values.items() if name not in ("operation", "size", "ranks")]
-        return operations.index(values["operation"]), int(str(values["size"])), values["ranks"], rest
+        other_factors = [str(value) for name, value in values.items() if name not in ("operation", "size", "ranks")]
+        return operations.index(values["operation"]), int(str(values["size"])), values["ranks"], other_factors
 
-    return sorted(intervals.items(), key=lambda each: place(each[0]))
+    return sorted(intervals.items(), key=lambda each: position(each[0]))
 
 
 def factor_text(factor: str, value: object) -> str:
-    """Returns the value of a factor for people."""
+    """The value of a factor as text for users."""
     if factor == "largest_delay" and isinstance(value, float):
         return f"{value * MICROSECONDS:g} us"
     return str(value)
 
 
 def interval_texts(interval: Interval | None) -> list[str]:
-    """Returns the columns of an estimate: microseconds, half of its interval beside the estimate."""
+    """The columns of an estimate: its value in us, and half the interval as a share of it."""
     if interval is None:
         return ["", ""]
     width = "-" if math.isnan(interval.low) or interval.count < FEWEST_SHOWN else f"{interval.width / 2:.1%}"
@@ -166,18 +166,22 @@ def interval_texts(interval: Interval | None) -> list[str]:
 
 
 SAY = functools.partial(print, flush=True)
-QUIET_SECONDS = 60.0  # between lines about a launch
-DRAW_SECONDS, DRAW_SELDOM_SECONDS = 1.0, 5.0  # between pictures; drawing one takes milliseconds of a processor
+QUIET_SECONDS = 60.0  # between lines about a running launch
+DRAW_SECONDS, DRAW_SELDOM_SECONDS = 1.0, 5.0  # between updates of the display; an update takes milliseconds of CPU
 
 
 class Plain(Watcher):
-    """A line for each launch, and for each minute of one, for files, pipes and logs."""
+    """Prints a line per launch and per minute of a launch, for files, pipes and logs."""
 
     def __init__(self, say: Callable[[str], None] = SAY) -> None:
         self.pace, self.over = Pace(), 0.0
         self.say = say
         self.directory = Path()
-        self.running, self.errors, self.began = "", Path(), 0.0  # the launch that runs
+        self.running, self.errors, self.began = (
+            "",
+            Path(),
+            0.0,
+        )  # the running launch: title, stderr, start (s since 1970)
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         self.directory = directory
@@ -201,7 +205,7 @@ class Plain(Watcher):
             self.say(self.next_round(until, left))
 
     def next_round(self, until: float, left: int) -> str:
-        """Says when the next round begins, and the last of those that are left."""
+        """Text: the start of the next round, and of the last of the `left` rounds."""
         what = "launch" if self.pace.per_round == 1 else "round of launches"
         last = f", the last of {left} at {clock_time(until + (left - 1) * self.pace.interval)}" if left > 1 else ""
         return f"the next {what} begins at {clock_time(until)}{last}"
@@ -219,12 +223,12 @@ class Plain(Watcher):
         return QUIET_SECONDS
 
     def within(self) -> str:
-        """Returns how far the launch is, in its own words if it has any."""
+        """The latest progress line of downbeat-bench in the running launch, else the launch's start time."""
         try:
-            said = re.findall(PROGRESS, self.errors.read_text(encoding="utf-8", errors="replace"))
+            reports = re.findall(PROGRESS, self.errors.read_text(encoding="utf-8", errors="replace"))
         except OSError:
-            said = []
-        return said[-1] if said else f"began at {time.strftime('%H:%M:%S', time.localtime(self.began))}"
+            reports = []
+        return reports[-1] if reports else f"began at {time.strftime('%H:%M:%S', time.localtime(self.began))}"
 
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
         self.pace.add(ended)
@@ -237,9 +241,9 @@ class Plain(Watcher):
 
 
 class Terminal(Plain):
-    """A bar, and a table of the cells that grows more certain launch by launch.
+    """A progress bar and a table of the cells' estimates so far.
 
-    It changes every second, and more seldom where launches use all processors.
+    It is updated every second, or every 5 s if launches use all processors.
     """
 
     def __init__(self, console: Console) -> None:
@@ -249,7 +253,7 @@ class Terminal(Plain):
         self.total = 1
         self.failed = 0
         self.interval = DRAW_SECONDS
-        self.awaited = ""  # when the next round begins
+        self.awaited = ""  # text: the start of the next round
         self.live = Live(console=console, auto_refresh=False, get_renderable=self.render, transient=True)
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
@@ -281,7 +285,7 @@ class Terminal(Plain):
         self.live.stop()
 
     def left(self) -> float | None:
-        """Returns the seconds that are left; while the first launch runs, by how much of it is measured."""
+        """The time left, s; during the first launch estimated from its progress."""
         measured = re.search(r"(\d+) % of", self.within()) if self.running and not self.pace.seconds else None
         if not measured or not int(measured[1]):
             return self.pace.left(self.total - self.complete)
@@ -289,7 +293,7 @@ class Terminal(Plain):
         return max(0.0, self.pace.of(self.total - self.complete, passed / (int(measured[1]) / 100)) - passed)
 
     def render(self) -> Group:
-        """Returns the display of this moment."""
+        """The current display."""
         left = self.left()
         words = f"launch {min(self.complete + 1, self.total)} of {self.total}"
         words += time_left(left, self.complete, self.total) + (f", {self.failed} failed" if self.failed else "")
@@ -306,7 +310,7 @@ class Terminal(Plain):
 
 
 def watcher(stderr: bool = False, say: Callable[[str], None] = SAY) -> Watcher:
-    """Returns what suits standard output, or standard error; `say` takes the lines where it is no terminal."""
+    """The watcher for standard output or standard error: live on a terminal, else lines through `say`."""
     stream = sys.stderr if stderr else sys.stdout
-    # TERM=dumb cannot move its cursor.
+    # TERM=dumb cannot move the cursor.
     return Terminal(Screen(stderr)) if stream.isatty() and os.environ.get("TERM") != "dumb" else Plain(say)

@@ -1,4 +1,4 @@
-"""The request of an experiment: one `Request`, made of the keys of a file or of the options of `downbeat run`."""
+"""The request for an experiment: a `Request` from the keys of a file or the options of `downbeat run`."""
 
 from __future__ import annotations
 
@@ -28,42 +28,42 @@ from downbeat.run.plan import Environment, Variant
 from downbeat.run.simulation import SpecificationError, parse_platform
 from downbeat.text import duration_word, seconds_of, split_list
 
-MOST_LAUNCHES = 100_000  # of a configuration; years, if a launch takes minutes
-LONGEST = 30 * 24 * 3600.0  # s, that launches are spread over; what is longer is a mistake
+MOST_LAUNCHES = 100_000  # per configuration; years if a launch takes minutes
+LONGEST = 30 * 24 * 3600.0  # s to spread launches over; a longer time is a mistake
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Of a variant, with a capital, so that a key that is misspelled is not taken for a variable.
+# Variables of a variant need a capital letter, so that a misspelled key is not taken for a variable.
 CAPITAL = re.compile(r"(?=\w*[A-Z])[A-Za-z_][A-Za-z0-9_]*")
 VARIANT_KEYS = "bench, launcher, operation, or a VARIABLE with a capital letter"
 ASSIGNMENT = "VARIABLE=VALUE, or NAME:VARIABLE=VALUE for an environment of that name"
 
-# Reads a value that a file or an option gives: what to call it, the value, and where relative paths start from.
+# Parses a value of a file or an option. Arguments: name for errors, value, base directory of relative paths.
 Reader = Callable[[str, Any, Path], Any]
 
 
-def whole(least: int, most: int | None = None) -> Reader:
-    """Returns a reader of whole numbers."""
+def whole_number(least: int, most: int | None = None) -> Reader:
+    """A reader of whole numbers from `least` to `most`."""
     valid = f"a whole number, {f'from {least} to {most}' if most else f'at least {least}'}"
 
     def read(key: str, value: object, _base: Path) -> int:
-        given = int(value) if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value) else value
-        if not isinstance(given, int) or isinstance(given, bool) or given < least or (most and given > most):
+        number = int(value) if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value) else value
+        if not isinstance(number, int) or isinstance(number, bool) or number < least or (most and number > most):
             raise wrong(key, value, valid)
-        return given
+        return number
 
     return read
 
 
 def above_zero(below: float = math.inf, advice: str = "", or_zero: bool = False) -> Reader:
-    """Returns a reader of numbers above 0, or of 0 as well."""
+    """A reader of numbers above 0 and below `below`, or also 0."""
 
     def read(key: str, value: object, _base: Path) -> float:
         try:
-            given = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
+            number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
         except (ValueError, OverflowError):
-            given = -1.0
-        if not (0 < given < below or (or_zero and given == 0)):
+            number = -1.0
+        if not (0 < number < below or (or_zero and number == 0)):
             raise wrong(key, value, f"a number above 0{advice}")
-        return given
+        return number
 
     return read
 
@@ -78,15 +78,19 @@ def read_duration(key: str, value: object, _base: Path) -> float:
 
 
 def read_ranks(key: str, value: object, base: Path) -> tuple[int, ...]:
-    """Reads numbers of ranks: one, a list, or "2,4"."""
+    """Reads numbers of ranks: a number, a list, or "2,4"."""
     words = value if isinstance(value, list) else split_list(value) if isinstance(value, str) else [value]
     if not words:
         raise wrong(key, value, "a number of ranks or a list of them, not empty")
-    return once_each(key, [whole(1)(key, one, base) for one in words])
+    return once_each(key, [whole_number(1)(key, word, base) for word in words])
 
 
 def once_each(key: str, values: list[Any]) -> tuple[Any, ...]:
-    """Returns values, and refuses one that is given twice."""
+    """The values as a tuple.
+
+    Raises:
+        UsageError: a value is given twice.
+    """
     for value in values:
         if values.count(value) > 1:
             raise UsageError(f"{key}: {value} is given twice")
@@ -94,7 +98,7 @@ def once_each(key: str, values: list[Any]) -> tuple[Any, ...]:
 
 
 def read_platform(key: str, value: object, _base: Path) -> str:
-    """Reads a simulated cluster; returns it with every parameter."""
+    """Reads a simulated cluster; returns its specification with all parameters."""
     if not isinstance(value, str):
         raise wrong(key, value, "a platform such as 'fat-tree(nodes=64)'")
     try:
@@ -105,7 +109,7 @@ def read_platform(key: str, value: object, _base: Path) -> str:
 
 @dataclass(frozen=True)
 class Program:
-    """An MPI library as it is asked for: its name, its downbeat-bench and its launcher, "" where nothing says."""
+    """A requested MPI library: name, downbeat-bench and launcher; "" if not set."""
 
     name: str
     bench: str = ""
@@ -117,29 +121,29 @@ def read_libraries(key: str, value: object, base: Path) -> tuple[Program, ...]:
     values = value if isinstance(value, list) else split_list(value) if isinstance(value, str) else [value]
     if not values:
         raise wrong(key, value, "a list of MPI libraries, not empty")
-    found = []
-    valid = [one.name for one in dataclasses.fields(Program)]
-    for one in values:
-        table = {"name": one} if isinstance(one, str) else one
+    programs = []
+    valid = [field.name for field in dataclasses.fields(Program)]
+    for entry in values:
+        table = {"name": entry} if isinstance(entry, str) else entry
         if not isinstance(table, Mapping):
-            raise wrong(key, one, "a name, or a table with name, bench, launcher")
-        for part, content in table.items():
-            if part not in valid:
-                raise UsageError(f"{key}: unknown key '{part}' of a library; choose one of {', '.join(valid)}")
-            valid_text(f"{key}: {part}", content)
+            raise wrong(key, entry, "a name, or a table with name, bench, launcher")
+        for field, content in table.items():
+            if field not in valid:
+                raise UsageError(f"{key}: unknown key '{field}' of a library; choose one of {', '.join(valid)}")
+            valid_text(f"{key}: {field}", content)
         if "name" not in table:
             raise UsageError(f"{key}: a table has no name, which identifies its results")
         program = Program(valid_name(key, table["name"]))
         bench = bench_at(table["bench"], base) if "bench" in table else ""
-        found.append(
+        programs.append(
             dataclasses.replace(program, bench=bench, launcher=read_launcher(key, table.get("launcher"), base))
         )
-    once_each(key, [one.name for one in found])
-    return tuple(found)
+    once_each(key, [program.name for program in programs])
+    return tuple(programs)
 
 
 def read_benches(key: str, value: object, base: Path) -> Mapping[str, str]:
-    """Reads paths of downbeat-bench, by the name of their library in "NAME=PATH", "" for the only one."""
+    """Reads paths of downbeat-bench from "NAME=PATH": library -> path; the name is "" in "PATH"."""
     paths: dict[str, str] = {}
     for text in value if isinstance(value, list) else [value]:
         library, equals, path = valid_text(key, text).partition("=")
@@ -152,18 +156,18 @@ def read_benches(key: str, value: object, base: Path) -> Mapping[str, str]:
 
 
 def read_launcher(key: str, value: object, base: Path) -> str:
-    """Reads the command of a launcher, "" for none."""
+    """Reads the command of a launcher; "" for None."""
     return launcher_at(valid_text(key, value), base) if value is not None else ""
 
 
 def tables_of(key: str, texts: list[str], valid: str, unnamed: str) -> dict[str, dict[str, Any]]:
-    """Returns tables by name, as a file has them, of options such as "new:A=1"; "new:" alone is an empty table.
+    """Tables by name, as in a file, from options such as "new:A=1"; "new:" is an empty table.
 
     Args:
-        key: of the option.
-        texts: what it was given.
+        key: name of the option.
+        texts: values of the option.
         valid: the valid form, for the error.
-        unnamed: name of the table of an assignment alone; "": a name is required.
+        unnamed: name of the table for assignments without a name; "": a name is required.
     """
     tables: dict[str, dict[str, Any]] = {}
     for text in texts:
@@ -173,13 +177,13 @@ def tables_of(key: str, texts: list[str], valid: str, unnamed: str) -> dict[str,
         variable, equals, content = assignment.partition("=")
         if not colon or "=" in table or (assignment and not (equals and variable)):
             raise wrong(key, text, valid)
-        its = tables.setdefault(table, {})
+        content_of = tables.setdefault(table, {})
         if not unnamed and variable == "operation":
-            its.setdefault(variable, []).append(content)
-        elif not unnamed and variable in its:
+            content_of.setdefault(variable, []).append(content)
+        elif not unnamed and variable in content_of:
             raise UsageError(f"{key}: {table} sets {variable} twice")
         elif assignment:
-            its[variable] = content
+            content_of[variable] = content
     return tables
 
 
@@ -188,7 +192,7 @@ def read_environments(key: str, value: object, _base: Path) -> tuple[Environment
     tables = tables_of(key, value, ASSIGNMENT, "default") if isinstance(value, list) else value
     if not isinstance(tables, Mapping) or not tables:
         raise wrong(key, value, "a table of tables, e.g. [environments.tcp], not empty")
-    found = []
+    environments = []
     for environment, variables in tables.items():
         valid_name(key, environment)
         if not isinstance(variables, Mapping):
@@ -197,8 +201,8 @@ def read_environments(key: str, value: object, _base: Path) -> tuple[Environment
             if not VARIABLE_NAME.fullmatch(variable):
                 valid = ASSIGNMENT if isinstance(value, list) else "a name of a variable"
                 raise wrong(f"{key}.{environment}", variable, valid)
-        found.append(Environment(environment, valid_variables(f"{key}.{environment}", variables)))
-    return tuple(found)
+        environments.append(Environment(environment, valid_variables(f"{key}.{environment}", variables)))
+    return tuple(environments)
 
 
 def read_variants(key: str, value: object, base: Path) -> tuple[Variant, ...]:
@@ -218,25 +222,29 @@ def read_variant(key: str, which: str, table: object, base: Path) -> Variant:
     where = f"{key}.{which}"
     if not isinstance(table, Mapping):
         raise wrong(where, table, f"a table of {VARIANT_KEYS}")
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     variables: dict[str, str] = {}
-    for part, content in table.items():
-        if part == "bench":
-            found[part] = bench_at(valid_text(f"{where}.bench", content), base)
-        elif part == "launcher":
-            found[part] = launcher_at(valid_text(f"{where}.launcher", content), base)
-        elif part == "operation":
-            given = content if isinstance(content, list) else [content]
-            found["operations"] = tuple(file_at(where, valid_text(f"{where}.operation", one), base) for one in given)
-        elif CAPITAL.fullmatch(part):
-            variables |= valid_variables(where, {part: content})
+    for field, content in table.items():
+        if field == "bench":
+            fields[field] = bench_at(valid_text(f"{where}.bench", content), base)
+        elif field == "launcher":
+            fields[field] = launcher_at(valid_text(f"{where}.launcher", content), base)
+        elif field == "operation":
+            words = content if isinstance(content, list) else [content]
+            fields["operations"] = tuple(file_at(where, valid_text(f"{where}.operation", word), base) for word in words)
+        elif CAPITAL.fullmatch(field):
+            variables |= valid_variables(where, {field: content})
         else:
-            raise UsageError(f"{where}: unknown key '{part}' of a variant; choose one of {VARIANT_KEYS}")
-    return Variant(which, variables=variables, **found)
+            raise UsageError(f"{where}: unknown key '{field}' of a variant; choose one of {VARIANT_KEYS}")
+    return Variant(which, variables=variables, **fields)
 
 
 def file_at(where: str, word: str, base: Path) -> str:
-    """Returns the absolute path of a shared object."""
+    """The absolute path of a shared object.
+
+    Raises:
+        UsageError: the file does not exist.
+    """
     path = base.absolute() / word
     if not path.is_file():
         raise UsageError(f"{where}.operation: there is no file '{word}'")
@@ -245,16 +253,16 @@ def file_at(where: str, word: str, base: Path) -> str:
 
 @dataclass(frozen=True)
 class Declaration:
-    """How a field of `Request` is given: as a key of a file, and as an option of `downbeat run`.
+    """The declaration of a field of `Request`: a key of a file and an option of `downbeat run`.
 
     Attributes:
-        read: makes the field's value of what either gives.
-        help: text of the option, with its default; "": the file alone has it.
-        metavar: what its value is called.
-        panel: the heading of --help under which it is listed.
-        flags: names of the option, the last one long; (): the key.
-        many: whether the option can be given several times.
-        completes: what a shell completes: a kind of component, or "library".
+        read: parses the value of the key or the option.
+        help: help of the option, with its default; "": only files have this key.
+        metavar: name of the value in help.
+        panel: heading in --help.
+        flags: names of the option, the long one last; (): the key.
+        many: whether the option can be repeated.
+        completes: shell completion: a kind of component, or "library".
     """
 
     read: Reader
@@ -266,9 +274,9 @@ class Declaration:
     completes: str = ""
 
 
-def declared(read: Reader, *more: Any, **others: Any) -> Any:  # noqa: ANN401 (as dataclasses.field)
-    """Returns a field of `Request`; None where neither file nor options give it."""
-    return dataclasses.field(default=None, metadata={"declared": Declaration(read, *more, **others)})
+def declared(read: Reader, *more: Any, **named: Any) -> Any:  # noqa: ANN401 (as dataclasses.field)
+    """A field of `Request`, by the arguments of `Declaration`; None if neither file nor options set it."""
+    return dataclasses.field(default=None, metadata={"declared": Declaration(read, *more, **named)})
 
 
 MEASURED, COMPARED, LAUNCHES = "Measurement", "Comparison", "Launches"
@@ -283,20 +291,22 @@ SHARE = " and below 1, e.g. 0.02 for 2 %"
 
 @dataclass(frozen=True)
 class Request:
-    """An experiment as it is asked for. A setting is declared here alone: its reader, its option and its help."""
+    """A requested experiment. This is the only place that declares a setting: reader, option and help."""
 
-    operations: tuple[str, ...] | None = declared(operations_of)  # the first words of the command
+    operations: tuple[str, ...] | None = declared(operations_of)  # the command's arguments
     sizes: str | None = declared(word_list, "Message sizes [8:64K].", "SIZES", MEASURED, ("-m", "--sizes"))
     sync: str | None = declared(
         word_list, "Synchronizers [mpi_barrier,harmonize].", "NAMES", MEASURED, completes="synchronizer"
     )
     repetitions: int | None = declared(
-        whole(1), "Valid samples per cell and launch [1000].", "N", MEASURED, ("-r", "--repetitions")
+        whole_number(1), "Valid samples per cell and launch [1000].", "N", MEASURED, ("-r", "--repetitions")
     )
     ranks: tuple[int, ...] | None = declared(
         read_ranks, "Numbers of ranks [the job's, else one per core].", "P,P..", MEASURED, ("-n", "--ranks")
     )
-    ranks_per_node: int | None = declared(whole(1), "Most ranks that a node gets [the launcher's].", "K", MEASURED)
+    ranks_per_node: int | None = declared(
+        whole_number(1), "Most ranks that a node gets [the launcher's].", "K", MEASURED
+    )
     simulate: str | None = declared(read_platform, CLUSTER, "PLATFORM", MEASURED)
     variants: tuple[Variant, ...] | None = declared(
         read_variants, OTHERS, "NAME:KEY=VALUE", COMPARED, ("--variant",), many=True
@@ -316,36 +326,38 @@ class Request:
         read_benches, "Path of downbeat-bench [the build, else PATH].", "[MPI=]PATH", COMPARED, many=True
     )
     launcher: str | None = declared(read_launcher, "Launcher, e.g. 'srun --mpi=pmix -n {ranks}'.", "COMMAND", COMPARED)
-    launches: int | None = declared(whole(1, MOST_LAUNCHES), COUNTED, "N", LAUNCHES)
+    launches: int | None = declared(whole_number(1, MOST_LAUNCHES), COUNTED, "N", LAUNCHES)
     interval: float | None = declared(above_zero(advice=", or 0", or_zero=True), SPREAD, "SECONDS", LAUNCHES)
     over: float | None = declared(read_duration, OVER, "TIME", LAUNCHES)
     width: float | None = declared(above_zero(1.0, SHARE), NARROW, "W", LAUNCHES)
-    max_launches: int | None = declared(whole(1, MOST_LAUNCHES), "Most launches with --width [50].", "N", LAUNCHES)
+    max_launches: int | None = declared(
+        whole_number(1, MOST_LAUNCHES), "Most launches with --width [50].", "N", LAUNCHES
+    )
     timeout: float | None = declared(
         above_zero(), "Seconds after which a launch is ended [by its size].", "S", LAUNCHES
     )
-    seed: int | None = declared(whole(0), "Seed of the order of launches [random].", "N", LAUNCHES)
+    seed: int | None = declared(whole_number(0), "Seed of the order of launches [random].", "N", LAUNCHES)
     name: str | None = declared(valid_name, "Name of the experiment [from file or operations].", "NAME")
     options: Mapping[str, str] | None = declared(options_of)  # of downbeat-bench, after --
 
 
-SETTINGS: dict[str, Declaration] = {one.name: one.metadata["declared"] for one in dataclasses.fields(Request)}
+SETTINGS: dict[str, Declaration] = {field.name: field.metadata["declared"] for field in dataclasses.fields(Request)}
 KEYS = tuple(field.replace("_", "-") for field in SETTINGS)
 
 
-def request_of(given: Mapping[str, object], base: Path, file: str = "") -> Request:
-    """Makes a request of the keys of a file, or of the options of a command; each value is judged here, once.
+def request_of(values: Mapping[str, object], base: Path, file: str = "") -> Request:
+    """Makes a request from the keys of a file or the options of a command; checks each value.
 
     Args:
-        given: values by key.
-        base: the directory that relative paths start from.
-        file: that has the keys; "": options, which errors name as such.
+        values: by key.
+        base: directory of relative paths.
+        file: file of the keys, for errors; "": the values are options.
 
     Raises:
         UsageError: a key is unknown, or a value is not valid.
     """
     read = {}
-    for key, value in given.items():
+    for key, value in values.items():
         if key not in KEYS:
             raise UsageError(f"'{file}': unknown key '{key}' of an experiment; choose one of {', '.join(KEYS)}")
         field = key.replace("-", "_")
@@ -358,7 +370,7 @@ def read_request(path: Path) -> Request:
     """Reads the file of an experiment.
 
     Raises:
-        UsageError: it cannot be read, is not TOML, or a key or a value is not valid.
+        UsageError: the file cannot be read or is not TOML, or a key or a value is not valid.
     """
     try:
         refuse_pipe(path)
@@ -371,16 +383,16 @@ def read_request(path: Path) -> Request:
 
 
 def overridden(file: Request, options: Request) -> Request:
-    """Returns what a file asks for, but for what options say instead."""
-    theirs, ours = dict(file.options or {}), options.options or {}
-    # Each replaces the other: a rule, and the short form of one; two ways to say when rounds begin.
+    """The request of a file, overridden by options."""
+    base, ours = dict(file.options or {}), options.options or {}
+    # Pairs that exclude each other: stop and repetitions; over and interval.
     if "stop" in ours:
         file = dataclasses.replace(file, repetitions=None)
     elif options.repetitions is not None:
-        theirs.pop("stop", None)
+        base.pop("stop", None)
     if options.over is not None:
         file = dataclasses.replace(file, interval=None)
     elif options.interval is not None:
         file = dataclasses.replace(file, over=None)
-    given = {field: value for field, value in vars(options).items() if value is not None}
-    return dataclasses.replace(file, **{**given, "options": {**theirs, **ours}})
+    overrides = {field: value for field, value in vars(options).items() if value is not None}
+    return dataclasses.replace(file, **{**overrides, "options": {**base, **ours}})

@@ -1,6 +1,6 @@
-"""How many rounds of launches an experiment takes: launches count in the state of the machine that most of them found.
+"""The number of rounds of an experiment; only launches in the most frequent state of the machine count.
 
-Only launches in the same state can be compared, so a machine with two states needs more of them.
+Only launches in the same state can be compared, so a machine with two states needs more rounds.
 """
 
 from __future__ import annotations
@@ -15,47 +15,47 @@ from downbeat.data.cells import CHANGED
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 
-States = Mapping[LaunchKey, str]  # of the complete launches: the state of the machine
-Series = dict[LaunchKey, dict[int, str]]  # launches that differ in their number alone -> number -> state
+States = Mapping[LaunchKey, str]  # complete launch -> state of the machine
+Series = dict[LaunchKey, dict[int, str]]  # key with number 0 -> number of the launch -> state
 
 
-def rounds_wanted(plan: Plan, states: States) -> int:
-    """Returns how many rounds suffice, by the launches so far; within those that the plan allows.
+def rounds_needed(plan: Plan, states: States) -> int:
+    """The number of rounds that suffice, by the launches so far, within the limits of the plan.
 
-    Every series is to have `plan.launches` in its most frequent state; two that are compared, as many pairs as a
-    verdict needs. A launch that is missing is not replaced by another number.
+    Every series needs `plan.launches` in its most frequent state, and two comparable series need enough pairs for a
+    verdict. A missing launch is not replaced by a further round.
     """
     series = series_of(states)
-    others = max((len(one) - most_frequent(one) for one in series.values()), default=0)
+    elsewhere = max((len(numbers) - most_frequent(numbers) for numbers in series.values()), default=0)
     fewest = min(FEWEST_LAUNCHES, plan.launches)
-    apart = 0  # launches of the same number that are no pair
+    apart = 0  # launches of the same number in different states, so no pair
     for first, second in itertools.combinations(series, 2):
         if can_be_pairs(first, second):
             a, b = series[first], series[second]
             pairs = Counter(a[number] == b[number] != CHANGED for number in a.keys() & b.keys())
-            if 0 < pairs[True] < fewest:  # with no state in common there never are any
+            if 0 < pairs[True] < fewest:  # without a common state, more rounds give no pairs either
                 apart = max(apart, pairs[False])
-    return within(plan, max(plan.launches + others, fewest + apart))
+    return within(plan, max(plan.launches + elsewhere, fewest + apart))
 
 
 def rounds_expected(plan: Plan, states: States) -> int:
-    """Returns how many rounds it will probably take, if as many launches find the most frequent state as so far."""
-    rounds = rounds_wanted(plan, states)
-    for one in series_of(states).values():
-        most = most_frequent(one)
+    """The expected number of rounds, if the most frequent state stays as frequent as so far."""
+    rounds = rounds_needed(plan, states)
+    for numbers in series_of(states).values():
+        most = most_frequent(numbers)
         if most < plan.launches:
-            # As if one more had found it, for the first few.
-            rounds = max(rounds, math.ceil(plan.launches * (len(one) + 1) / (most + 1)))
+            # Add one launch in the most frequent state: a prior for few launches.
+            rounds = max(rounds, math.ceil(plan.launches * (len(numbers) + 1) / (most + 1)))
     return within(plan, rounds)
 
 
 def within(plan: Plan, rounds: int) -> int:
-    """Returns a number of rounds, or those that the plan allows on account of states."""
+    """A number of rounds limited to the plan's range."""
     return max(plan.launches, min(rounds, plan.most_rounds))
 
 
 def series_of(states: States) -> Series:
-    """Returns the states by series and number."""
+    """The states by series and number of the launch."""
     series: Series = {}
     for key, state in states.items():
         series.setdefault(dataclasses.replace(key, number=0), {})[key.number] = state
@@ -63,11 +63,11 @@ def series_of(states: States) -> Series:
 
 
 def most_frequent(states: Mapping[int, str]) -> int:
-    """Returns how many launches are in the state that most are in."""
+    """The number of launches in the most frequent state."""
     return max(Counter(state for state in states.values() if state != CHANGED).values(), default=0)
 
 
 def can_be_pairs(first: LaunchKey, second: LaunchKey) -> bool:
-    """Whether launches can be pairs: all is the same but for one factor. States of other numbers of ranks differ."""
+    """Whether launches can be pairs: one factor differs, but not ranks, with which states differ too."""
     differ = [name for name in LAUNCH_FACTORS if getattr(first, name) != getattr(second, name)]
     return len(differ) == 1 and differ != ["ranks"] and first.portion == second.portion

@@ -1,7 +1,7 @@
-"""Simulated clusters: what they are, how SimGrid's smpirun starts programs on them, and how long that takes.
+"""Simulated clusters: their specification, the smpirun command of SimGrid, and the expected run time.
 
-A cluster is `fat-tree(nodes=1024,jitter=100ns)`; docs/simulation.md says what is simulated. The platform itself is
-bench/smpi/platform.cc, which smpirun loads.
+A specification is `fat-tree(nodes=1024,jitter=100ns)`; docs/simulation.md describes the model. smpirun loads the
+platform, bench/smpi/platform.cc.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import IO
 from downbeat.run.libraries import CHECKOUT
 from downbeat.text import seconds_of, split_list
 
-SIMULATOR = "simgrid"  # of the build tree, and in place of an MPI library
+SIMULATOR = "simgrid"  # name of the build directory, and in place of an MPI library
 PLATFORM = "downbeat-platform.so"
-# Of SMPI: collectives as Open MPI selects them, but for the broadcast, whose selection takes 30 times as long to
-# simulate from 512 ranks on; computation takes no simulated time; calls return errors; a message whose receive
-# comes late is there already.
+# SMPI: Open MPI's selection of collectives, except for broadcast, whose selected algorithms simulate 30 times slower
+# from 512 ranks on; computation takes no simulated time; calls return errors; small messages are sent before
+# their receives are posted.
 SIMGRID_CONFIGURATION = (
     "smpi/coll-selector:ompi",
     "smpi/bcast:binomial_tree",
@@ -36,12 +36,12 @@ ERRORS_ALONE = "--log=root.thres:error"
 
 
 class SpecificationError(ValueError):
-    """A platform is not valid; the text says why, and what would be."""
+    """A platform is not valid; the message has the reason and the valid values."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """A parameter of a platform, with its least and largest value."""
+    """A parameter of a platform, with its smallest and largest value."""
 
     default: float
     least: float
@@ -50,7 +50,7 @@ class Parameter:
     meaning: str
 
     def parse(self, text: str) -> float | None:
-        """Returns a value, or None if it is not valid."""
+        """The value of a text; None if it is not valid."""
         value = seconds_of(text)  # NaN is not between any limits
         if self.unit != "s" and text[-1:].isalpha():
             return None
@@ -60,7 +60,7 @@ class Parameter:
 
     @property
     def valid(self) -> str:
-        """The valid values, in words."""
+        """The valid values as text."""
         kind = {"s": "a time such as 2us", "1": "a whole number"}.get(self.unit, "a number")
         return f"{kind} from {self.least:g} to {self.most:g}{' s' if self.unit == 's' else ''}"
 
@@ -83,7 +83,7 @@ COMMON: Mapping[str, Parameter] = {
     "wander": Parameter(2e-9, 0, 0.1, "", "bound of the wander of their frequency"),
     "seed": Parameter(1, 0, 2**53, "1", "of delays and clocks"),
 }
-# Topology -> what it has beside or in place of COMMON.
+# Topology -> parameters in addition to, or instead of, COMMON.
 TOPOLOGIES: Mapping[str, Mapping[str, Parameter]] = {
     "cluster": {"latency": Parameter(1.5e-6, 1e-9, 1, "s", "from node to node")},
     "fat-tree": {
@@ -96,11 +96,6 @@ TOPOLOGIES: Mapping[str, Mapping[str, Parameter]] = {
         "routers": Parameter(16, 1, 1024, "1", "routers of a group"),
     },
 }
-
-
-def parameters_of(topology: str) -> dict[str, Parameter]:
-    """Returns the parameters of a topology by name."""
-    return {**COMMON, **TOPOLOGIES[topology]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,30 +115,30 @@ class Platform:
 
     @property
     def ranks(self) -> int:
-        """How many ranks it has room for."""
+        """The number of ranks that fit."""
         return self.nodes * self.ranks_per_node
 
     def __str__(self) -> str:
-        """The platform with every parameter, times in s: what the platform reads, and what files have."""
+        """The specification with all parameters, times in s, for the simulator and for files."""
         inside = ",".join(f"{name}={value:.12g}" for name, value in self.values.items())
         return f"{self.topology}({inside})"
 
     def with_seed(self, seed: int) -> Platform:
-        """Returns the platform with other delays and clocks."""
+        """The platform with another seed of delays and clocks."""
         return dataclasses.replace(self, values={**self.values, "seed": float(seed)})
 
     def hosts(self, ranks: int) -> list[str]:
-        """Returns the host of each rank: nodes are filled one after another."""
+        """The host of each rank; nodes are filled one after another."""
         return [f"node-{rank // self.ranks_per_node}" for rank in range(ranks)]
 
     def validation(self) -> str:
-        """Returns the hosts' clocks, as the library's setting `validation`."""
+        """The hosts' clocks, as a value of the library's setting `validation`."""
         clocks = {name: self.values[name] for name in ("offset", "skew", "wander", "seed")}
         inside = ",".join(f"{name}={value:.12g}" for name, value in clocks.items())
         return f"{inside},ranks_per_clock={self.ranks_per_node}"
 
     def environment(self) -> dict[str, str]:
-        """Returns what the platform and the ranks want to find in the environment; what the user has set goes first."""
+        """Environment variables of the simulator and the ranks; the user's variables take precedence."""
         return {"SIMULATED_PLATFORM": str(self), "DOWNBEAT_VALIDATION": self.validation()}
 
 
@@ -153,24 +148,24 @@ def parse_platform(text: str) -> Platform:
     Raises:
         SpecificationError: it is not valid.
     """
-    found = re.fullmatch(r"\s*([a-z-]+)\s*(?:\((.*)\))?\s*", text)
-    if not found or found[1] not in TOPOLOGIES:
+    match = re.fullmatch(r"\s*([a-z-]+)\s*(?:\((.*)\))?\s*", text)
+    if not match or match[1] not in TOPOLOGIES:
         raise SpecificationError(
             f"'{text}' is not a platform; choose one of {', '.join(TOPOLOGIES)}, e.g. 'fat-tree(nodes=1024)'"
         )
-    topology = found[1]
-    parameters = parameters_of(topology)
+    topology = match[1]
+    parameters = {**COMMON, **TOPOLOGIES[topology]}
     values = {name: parameter.default for name, parameter in parameters.items()}
-    given: set[str] = set()
-    for word in split_list(found[2]) if found[2] else []:
-        name, equals, content = (part.strip() for part in word.partition("="))
+    named: set[str] = set()
+    for word in split_list(match[2]) if match[2] else []:
+        name, equals, content = (text.strip() for text in word.partition("="))
         if not equals or name not in parameters:
             raise SpecificationError(
                 f"'{word}' is not a parameter of {topology}; give {', '.join(parameters)} as NAME=VALUE"
             )
-        if name in given:
+        if name in named:
             raise SpecificationError(f"'{text}' gives {name} twice")
-        given.add(name)
+        named.add(name)
         value = parameters[name].parse(content)
         if value is None:
             raise SpecificationError(f"{name}={content} is not valid; give {parameters[name].valid}")
@@ -183,10 +178,10 @@ def parse_platform(text: str) -> Platform:
 
 
 def check_shape(topology: str, values: Mapping[str, float]) -> None:
-    """Checks what parameters must be together.
+    """Checks that parameters fit together.
 
     Raises:
-        SpecificationError: they are not.
+        SpecificationError: a dragonfly has more groups than a router can reach.
     """
     if topology != "dragonfly":
         return
@@ -199,50 +194,50 @@ def check_shape(topology: str, values: Mapping[str, float]) -> None:
         )
 
 
-REPETITIONS = "20"  # each costs simulation time, and without jitter they are equal
-WARMUP = "3"  # there is no cache to warm, and a rule that watches samples takes more time than they
+REPETITIONS = "20"  # few: each costs simulation time, and without jitter all are equal
+WARMUP = "3"  # few: no caches to warm, and an adaptive rule would simulate more calls than it saves
 
 
 def options_of(options: dict[str, str]) -> dict[str, str]:
-    """Options of downbeat-bench with the defaults of simulations."""
+    """Options of downbeat-bench, with defaults for simulations."""
     repetitions = {} if "stop" in options else {"repetitions": REPETITIONS}
     return repetitions | {"warmup": WARMUP} | options
 
 
 def seeded(text: str, number: int) -> str:
-    """The platform of a launch, from 1: launches have delays and clocks of their own, as on a machine."""
+    """The platform of the launch with a number, from 1: each launch has another seed of delays and clocks."""
     platform = parse_platform(text)
     return str(platform.with_seed(int(platform.values["seed"]) + number - 1))
 
 
 def without_seed(text: str) -> str:
-    """Returns a platform as files have it, without what differs between launches."""
+    """A platform's specification without the seed, which differs between launches."""
     return re.sub(r",seed=[^,)]*", "", text)
 
 
 def platforms_of(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """The platforms of launches, each once, in words; none of launches on machines."""
-    texts = (without_seed(str(one["simulated"])) for one in contexts if "simulated" in one)
+    """The platforms of simulated launches as text, each once."""
+    texts = (without_seed(str(context["simulated"])) for context in contexts if "simulated" in context)
     return [text.replace(",", ", ") for text in dict.fromkeys(texts)]
 
 
 def model_lines(platforms: Iterable[str]) -> list[str]:
-    """Says of each platform that its numbers are not those of a machine."""
+    """A line per platform: results are simulated."""
     return [
         f"simulated, not measured, on {platform}: numbers are those of this model of a cluster, and of no machine; "
-        "docs/simulation.md says what the model has"
+        "docs/simulation.md describes the model"
         for platform in platforms
     ]
 
 
 def platform_object() -> str | None:
-    """Returns the shared object that makes platforms, as the build leaves it in a checkout."""
+    """Path of the shared object with the platforms, built in a checkout; None if not built."""
     path = CHECKOUT / "build" / SIMULATOR / "lib" / PLATFORM
     return str(path) if path.is_file() else None
 
 
 def smpirun_command(platform: Platform, ranks: int, directory: Path) -> list[str]:
-    """Returns the command that starts a program, which follows, on a platform; writes its host file.
+    """The smpirun command for a platform, to which the caller appends the program; writes the host file.
 
     Args:
         platform: the simulated cluster.
@@ -250,7 +245,7 @@ def smpirun_command(platform: Platform, ranks: int, directory: Path) -> list[str
         directory: for temporary files.
 
     Raises:
-        SpecificationError: it is too small, or there is no SimGrid.
+        SpecificationError: the platform is too small, or SimGrid is missing.
     """
     if ranks > platform.ranks:
         raise SpecificationError(
@@ -268,7 +263,7 @@ def smpirun_command(platform: Platform, ranks: int, directory: Path) -> list[str
     return [*start, *settings, ERRORS_ALONE]
 
 
-# What SimGrid says of a rank that fails, in a dozen lines. After a deadlock its exit status is 0.
+# SimGrid's messages on failed ranks, a dozen lines each. After a deadlock its exit status is 0.
 DEADLOCK = b"Deadlock detected"
 SIMULATORS = re.compile(
     rb"\[[^]]*\] .*(/CRITICAL\]|is gone\?\?)|Backtrace \(displayed in|  -> +\d|.* --cfg=smpi/|"
@@ -277,47 +272,46 @@ SIMULATORS = re.compile(
 
 
 class SimulatorsMessages:
-    """The simulator's standard error; `failed` holds in a line why the ranks did, if they did."""
+    """Filters the simulator's standard error; `failed`: reason of the ranks' failure in one line, or ""."""
 
     def __init__(self) -> None:
         self.failed = ""
 
     def forward(self, source: IO[bytes], target: IO[bytes]) -> None:
-        """Copies what programs say, and keeps what the simulator says of their failure."""
+        """Copies lines of programs, and keeps the simulator's reason of a failure in `failed`."""
         for line in source:
             if DEADLOCK in line:
-                self.failed = "the ranks wait for each other: each for a message that none of them sends"
-            elif not (found := SIMULATORS.match(line)):
+                self.failed = "deadlock: each rank waits for a message that no rank sends"
+            elif not (match := SIMULATORS.match(line)):
                 target.write(line)
                 target.flush()
-            elif found[2] and not self.failed:
-                self.failed = f"a rank failed, with exit status {int(found[2])}"
+            elif match[2] and not self.failed:
+                self.failed = f"a rank failed, with exit status {int(match[2])}"
 
 
-# Simulation takes processor time by messages.
+# Processor time of the simulation.
 MESSAGE_SECONDS = 30e-6
 SIMULATED_START_SECONDS, SIMULATED_RANK_SECONDS = 1.0, 6e-3
-# SMPI makes a nonblocking collective of messages from each rank to each, and looks for each among all that wait:
-# measured with iallreduce and ialltoall on 32 to 128 ranks.
-NONBLOCKING_SECONDS = 3.3e-8  # of a call, times ranks to the fourth power
+# SMPI implements nonblocking collectives by messages from each rank to each, and searches all pending ones for each.
+NONBLOCKING_SECONDS = 3.3e-8  # per call and ranks^4; measured: iallreduce and ialltoall on 32 to 128 ranks
 
 
 def simulated_seconds(ranks: int, samples: float = 0.0, operations: Sequence[str] = (), messages: float = 0.0) -> float:
-    """The processor time of a launch that simulates samples of operations, and other messages."""
+    """The processor time of a simulated launch with samples of operations and further messages, s."""
     messages += samples * sample_messages(ranks, operations)
     start = SIMULATED_START_SECONDS + SIMULATED_RANK_SECONDS * ranks
     return start + MESSAGE_SECONDS * messages + samples * nonblocking_seconds(ranks, operations)
 
 
 def sample_messages(ranks: int, operations: Sequence[str]) -> float:
-    """The messages of a sample, roughly; in alltoall each rank sends to each."""
+    """The approximate number of messages of a sample; in alltoall each rank sends to each."""
     trees = 2.0 * ranks * math.log2(ranks)
-    return trees + (ranks**2 / 2 if any("alltoall" in one for one in operations) else 0.0)
+    return trees + (ranks**2 / 2 if any("alltoall" in name for name in operations) else 0.0)
 
 
 def nonblocking_seconds(ranks: int, operations: Sequence[str]) -> float:
-    """The processor time of a sample beside that of its messages, mean over the operations."""
-    slow = [one for one in operations if one.startswith(("iall", "ireduce_scatter"))]
+    """Extra simulation time per sample for nonblocking operations, mean over the operations, s."""
+    slow = [name for name in operations if name.startswith(("iall", "ireduce_scatter"))]
     return NONBLOCKING_SECONDS * ranks**4 * len(slow) / max(1, len(operations))
 
 

@@ -1,4 +1,4 @@
-"""What is tried before an experiment: whether libraries start and bind ranks, whether algorithms can be chosen."""
+"""Trials before an experiment: libraries start and bind ranks, chosen algorithms take effect, states of the machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from downbeat.data.launch_file import context_of, names, numbers_in, open_sample
 from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.states import LINE, MESSAGE, names_of_classes, path_of
 from downbeat.errors import UsageError
-from downbeat.run import directory as places
+from downbeat.run import directory as layout
 from downbeat.run.bench_launch import ERRORS, failure_of, launch_command, run_bench, run_in_directory
 from downbeat.run.libraries import short_version
 from downbeat.run.machine import Finding, Machine, parse_cpus, set_elsewhere, settings_of
@@ -28,22 +28,21 @@ from downbeat.run.open_mpi_settings import check_rules
 from downbeat.run.plan import LaunchKey, Library, Measurement, Plan, parse_choices
 from downbeat.text import NANOSECONDS, counted, split_list
 
-CHECK = "algorithms"  # of the findings
+CHECK = "algorithms"  # name of the check in findings
 DEFAULT_CHOICE = "default"
 COUNTING_SECONDS = 60.0
-LARGEST_COUNTED = 2**16  # bytes that are counted: where a message is cut or not, the algorithm is the same
+LARGEST_COUNTED = 2**16  # bytes; segmentation beyond it does not change the algorithm
 BYTE_SUFFIXES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 IGNORED = "ignored"
 CANNOT_TELL = "cannot tell"
-TELLING_RANKS = 4  # ranks: with fewer, most algorithms send the same messages
+TELLING_RANKS = 4  # with fewer ranks, most algorithms send the same messages
 
 
 def check_choices(plan: Plan) -> list[Finding]:
-    """Counts once for each library, number of ranks, environment and variant what its choices do.
+    """Counts messages under each configuration to check that chosen algorithms take effect.
 
     Returns:
-        Findings on the choices that counting cannot distinguish from the default. Counting itself may fail, e.g. by an
-        algorithm that nobody asked for; that is a finding, too.
+        Findings on choices whose messages equal the default's, and on failures of counting.
 
     Raises:
         UsageError: a choice has no effect.
@@ -54,19 +53,19 @@ def check_choices(plan: Plan) -> list[Finding]:
         library = plan.library(key.library)
         if not library.runs or key.portion > 1:
             continue
-        # One launch cannot count several of these, and downbeat-bench refuses other values in the environment.
+        # Their algorithms are fixed in MPI_Init, so one launch cannot count several.
         fixed = {name for name in chosen if {name, "*"} & set(library.fixed_at_start)}
         if fixed:
-            asked = enlisted((name, one) for name in chosen if name in fixed for one in chosen[name])
+            choices = enlisted((name, algorithm) for name in chosen if name in fixed for algorithm in chosen[name])
             seen = f"whether choices take effect under {key.configuration} was not counted, for they are read only"
-            findings.append(Finding(CHECK, f"{seen} in MPI_Init, and may equal the library's own: {asked}", "notice"))
+            findings.append(Finding(CHECK, f"{seen} in MPI_Init, and may equal the library's own: {choices}", "notice"))
         if some := {name: names for name, names in chosen.items() if name not in fixed}:
             findings += check_launch(plan, key, some)
     return sorted(set(findings), key=lambda finding: finding.seen)
 
 
 def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> list[Finding]:
-    """Counts for one launch, as `check_choices` does."""
+    """Counts for one configuration, like `check_choices`."""
     library, variant = plan.library(key.library), plan.variant(key.variant)
     library = replace(library, bench=variant.bench or library.bench, launcher=variant.launcher or library.launcher)
     size = largest_size(plan.measurement.options.get("sizes", ""))
@@ -77,17 +76,17 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
         return [Finding(CHECK, f"whether choices take effect {where} could not be counted: {ended.reason}", "notice")]
     rows = [json.loads(line) for line in ended.output.splitlines() if line.startswith('{"')]
     verdicts = {(row["operation"], row["algorithm"]): row["verdict"] for row in rows if "verdict" in row}
-    asked = [(operation, name) for operation, names in chosen.items() for name in names]
-    # If one algorithm of an operation is ignored, all are, also those that are named by their numbers.
+    choices = [(operation, name) for operation, names in chosen.items() for name in names]
+    # If one algorithm of an operation is ignored, all are, including those given by number.
     nothing = {operation for (operation, _), verdict in verdicts.items() if verdict == IGNORED}
-    ignored = [(operation, name) for operation, name in asked if operation in nothing]
+    ignored = [(operation, name) for operation, name in choices if operation in nothing]
     if ignored:
         raise UsageError(
             f"choosing has no effect {where}: whatever is chosen for {enlisted(ignored)}, the same messages are sent "
             f"at {size} bytes; something else serves this operation: downbeat doctor --mpi {library.name} names what "
             "is set (variables), unset it"
         )
-    unknown = [(operation, name) for operation, name in asked if verdicts.get((operation, name)) == CANNOT_TELL]
+    unknown = [(operation, name) for operation, name in choices if verdicts.get((operation, name)) == CANNOT_TELL]
     if not unknown:
         return []
     advice = "four ranks or more, or other sizes, show more" if key.ranks < TELLING_RANKS else ""
@@ -98,25 +97,25 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
 
 
 def choices_of(options: Mapping[str, str]) -> dict[str, list[str]]:
-    """Returns algorithms by collective out of the options of a measurement, those of barriers that synchronize too."""
+    """Collective -> algorithms chosen by the options of a measurement, including --barrier-algorithm."""
     chosen = parse_choices(options.get("algorithm", ""))
     chosen["barrier"] = [*chosen.get("barrier", []), *split_list(options.get("barrier-algorithm", ""))]
     named = {
-        name: [one.replace("-", "_") for one in some if one not in ("", DEFAULT_CHOICE)]
+        name: [algorithm.replace("-", "_") for algorithm in some if algorithm not in ("", DEFAULT_CHOICE)]
         for name, some in chosen.items()
     }
     return {name: list(dict.fromkeys(some)) for name, some in named.items() if some}
 
 
 def largest_size(sizes: str) -> int:
-    """Returns the largest of the sizes that can be counted: at most `LARGEST`, a multiple of 8 bytes."""
-    found = re.findall(r"(\d+)([KMG]?)", sizes) or [("64", "K")]
-    size = max(int(number) * BYTE_SUFFIXES[suffix] for number, suffix in found)
+    """The largest size in bytes, limited to `LARGEST_COUNTED` and rounded down to a multiple of 8."""
+    numbers = re.findall(r"(\d+)([KMG]?)", sizes) or [("64", "K")]
+    size = max(int(number) * BYTE_SUFFIXES[suffix] for number, suffix in numbers)
     return max(8, min(size, LARGEST_COUNTED) // 8 * 8)
 
 
 def enlisted(choices: Iterable[tuple[str, str]]) -> str:
-    """Returns choices in words: "bcast chain, pipeline; reduce linear"."""
+    """Choices as text: "bcast chain, pipeline; reduce linear"."""
     return "; ".join(
         f"{operation} {', '.join(name for _, name in some)}"
         for operation, some in groupby(choices, key=lambda choice: choice[0])
@@ -129,7 +128,7 @@ TIMEOUT_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class TrialStart:
-    """How a library started."""
+    """The result of a trial start of a library."""
 
     library: str
     started: bool
@@ -138,7 +137,7 @@ class TrialStart:
 
 @contextlib.contextmanager
 def trial(library: Library, measurement: Measurement) -> Iterator[tuple[Path, str]]:
-    """Starts ranks; yields the directory of the launch while it exists, and why the launch does not count."""
+    """Starts ranks; yields the temporary directory of the launch, and the reason of its failure, "" if it succeeded."""
     plan = Plan(
         name="doctor", measurement=measurement, libraries=(library,), ranks=(TRIAL_RANKS,), timeout=TIMEOUT_SECONDS
     )
@@ -149,46 +148,46 @@ def trial(library: Library, measurement: Measurement) -> Iterator[tuple[Path, st
 
 
 def try_start(library: Library, machine: Machine) -> TrialStart:
-    """Starts ranks that measure nothing, and checks where they ran."""
+    """Starts ranks with an empty operation, and checks their settings and binding."""
     measurement = Measurement(("nothing",), {"repetitions": "10", "sync": "mpi_barrier"})
     with trial(library, measurement) as (where, failure):
         if failure:
-            said = (where / ERRORS).read_text(encoding="utf-8", errors="replace")
+            errors = (where / ERRORS).read_text(encoding="utf-8", errors="replace")
             advice = (
                 "tools/setup installs libraries, make build MPI=... builds for them"
-                if "no launcher" in said
-                else ("start it by hand to see all that it says: tools/launch -n 2 downbeat-bench nothing")
+                if "no launcher" in errors
+                else ("run it by hand to see its full output: tools/launch -n 2 downbeat-bench nothing")
             )
             seen = f"{library.name} does not start: {failure}"
             return TrialStart(library.name, False, [Finding("libraries", seen, "problem", advice)])
-        with open_samples(where / places.SAMPLES) as file:
+        with open_samples(where / layout.SAMPLES) as file:
             context = context_of(file)
             cpusets = [parse_cpus(text) for text in names(file.variables["cpuset"])]
             hosts = names(file.variables["host"])
     good = Finding("libraries", f"{library.name} starts: {short_version(str(context['mpi_library']))}", "good")
     settings = settings_of(context)
-    others = [
+    more = [
         *set_elsewhere(library.name, settings, machine),
         *check_rules(library.name, short_version(str(context["mpi_library"])), settings),
     ]
-    return TrialStart(library.name, True, [good, *others, binding(library.name, cpusets, hosts, machine)])
+    return TrialStart(library.name, True, [good, *more, binding(library.name, cpusets, hosts, machine)])
 
 
 def binding(name: str, cpusets: list[frozenset[int]], hosts: list[str], machine: Machine) -> Finding:
-    """Judges where the ranks of a launch could run, each on its host."""
+    """The finding on the CPU affinity of the ranks of a launch."""
     if any(host.partition(".")[0] != socket.gethostname().partition(".")[0] for host in hosts):
-        # The processors of a batch job, where this machine is the login node.
+        # In a batch job, started from a login node.
         where = ", ".join(
             f"{host} {','.join(map(str, sorted(cpus)))}" for host, cpus in zip(hosts, cpusets, strict=True)
         )
         seen = f"{name} starts ranks on other machines: processors {where}"
-        advice = "their cores are not known here; have downbeat doctor look there (srun -n 1 downbeat doctor)"
+        advice = "their cores are unknown on this machine; run downbeat doctor there (srun -n 1 downbeat doctor)"
         return Finding("binding", seen, "notice", advice)
     cores = [core for core in machine.cores if any(core & cpus for cpus in cpusets)]
     wide = [cpus for cpus in cpusets if sum(bool(core & cpus) for core in machine.cores) > 1]
     if wide and len(machine.cores) > 1:
         seen = f"{name} does not bind: a rank may run on {counted(len(wide[0]), 'processor')}"
-        advice = "the kernel moves it, and its caches stay behind; give the launcher its option for binding to cores"
+        advice = "the kernel may move the rank away from its caches; give the launcher its option for binding to cores"
         return Finding("binding", seen, "problem", advice)
     if len(cores) < len(cpusets) and len(machine.cores) >= len(cpusets):
         seen = f"{name} binds {counted(len(cpusets), 'rank')} to {counted(len(cores), 'core')}"
@@ -197,8 +196,7 @@ def binding(name: str, cpusets: list[frozenset[int]], hosts: list[str], machine:
     return Finding("binding", f"{name} binds each rank to a core: processors {bound}", "good")
 
 
-# 250 blocks of one call, 5 s in all under every MPI library: downbeat-bench measures a cell in up to 10 blocks, and the
-# durations differ by 1 us so that there are 25 cells.
+# 250 blocks of one call, 5 s in total: 25 cells, which differ by 1 us in duration, of 10 blocks each.
 WATCH = Measurement(
     tuple(f"synthetic(duration={20_000 + cell}us,step=0)" for cell in range(25)),
     {"repetitions": "10", "warmup": "0", "sync": "mpi_barrier"},
@@ -207,7 +205,13 @@ WATCH_WINDOW = 5  # blocks
 
 
 def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
-    """Watches the machine by ranks of a library that starts (None: there is none), unless doctor may take no time."""
+    """Measures round trips between two ranks for 5 s to detect states of the machine.
+
+    Args:
+        library: a library that starts; None: none does.
+        machine: this machine.
+        seconds: 0: skip the measurement.
+    """
     if not seconds:
         return unwatched("--seconds is 0", "leave it out to watch for 5 s")
     if library is None:
@@ -217,7 +221,7 @@ def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
     with trial(library, WATCH) as (where, failure):
         if failure:
             return unwatched(f"{library.name} was started again: {failure}", "run downbeat doctor again")
-        with open_samples(where / places.SAMPLES) as file:
+        with open_samples(where / layout.SAMPLES) as file:
             if "canary" not in file.variables:
                 return unwatched(f"{library.bench} reads no round trips", "it is of an older version; build it again")
             what = LINE if path_of(str(context_of(file)["hosts"]), TRIAL_RANKS, library.name) == LINE else MESSAGE
@@ -225,28 +229,28 @@ def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
 
 
 def trips_of_blocks(file: NetcdfFile) -> NDArray[np.float64]:
-    """Returns the round trips before the blocks of a launch, s, without those that could not be read."""
+    """The round trips measured before each block of a launch, s, without failed readings (0)."""
     first_samples = np.unique(numbers_in(file.variables["block"]), return_index=True)[1]
     trips = numbers_in(file.variables["canary"])[first_samples]
     return trips[trips > 0]
 
 
 def judge_round_trips(trips: NDArray[np.float64], what: str) -> Finding:
-    """Says in how many states round trips are, each in s and of `what`."""
+    """The finding on the states that round trips (s, of kind `what`) show."""
     if not trips.size:
         return unwatched("no round trip could be read; ranks share a processor", "see binding")
-    # A state lasts for seconds; what one or two blocks of 20 ms show is an interruption.
+    # A state lasts for seconds; a change for one or two blocks of 20 ms is an interruption.
     trips = np.median(sliding_window_view(np.pad(trips, WATCH_WINDOW // 2, mode="reflect"), WATCH_WINDOW), axis=1)
     names = names_of_classes(trips)
     classes = sorted((trips[names == name] for name in set(names)), key=np.median)
-    medians = [f"{np.median(one) * NANOSECONDS:.0f} ns" for one in classes]
+    medians = [f"{np.median(in_state) * NANOSECONDS:.0f} ns" for in_state in classes]
     if len(classes) == 1:
         return Finding("states", f"one state: {what} {medians[0]} in {counted(trips.size, 'block')}", "good")
-    shares = " and ".join(f"{median} in {one.size}" for median, one in zip(medians, classes, strict=True))
+    shares = " and ".join(f"{median} in {in_state.size}" for median, in_state in zip(medians, classes, strict=True))
     seen = f"the machine changes its state: {what} {shares} of {trips.size} blocks"
     return Finding("states", seen, "problem", "compare launches within a state, as downbeat run does")
 
 
 def unwatched(why: str, advice: str) -> Finding:
-    """Returns the finding of a machine that was not watched."""
+    """The finding of a machine whose states were not measured."""
     return Finding("states", f"not watched: {why}", "notice", advice)

@@ -1,1 +1,1 @@
-"""Statistics of samples and launches; a file for each method or few that belong together, which names its source."""
+"""Statistics of samples and launches: a file per method or group of related methods, with its source."""

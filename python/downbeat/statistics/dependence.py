@@ -1,4 +1,4 @@
-"""Launches that resemble the one before: how many independent ones they are worth."""
+"""Correlation of successive launches, and the effective number of independent launches."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from numpy.typing import ArrayLike, NDArray
 from downbeat.statistics.distributions import normal_cdf, normal_quantile
 from downbeat.statistics.series import autocorrelation, effective_number
 
-FEWEST_IN_ORDER = 5  # launches that verdicts take; choice: at 10, 0.4 % of verdicts change (simulated)
-LEAST_WORTH = 4  # half an interval is then 1.6 deviations; choice: at 2 and 8, 0.8 and 3 % of verdicts change
+FEWEST_IN_ORDER = 5  # launches needed for verdicts; choice: at 10, 0.4 % of verdicts change (simulated)
+LEAST_WORTH = 4  # smallest effective number: half an interval is then 1.6 deviations; choice: at 2 and 8, 0.8 and 3 %
 CHANCE = normal_quantile(0.95)  # of a correlation, in standard errors; at half and twice 4 % of verdicts change
-DECIMALS = 12  # of logarithms: what is beyond is rounding of medians in s
+DECIMALS = 12  # of logarithms; further digits are rounding of medians in s
 
 
 def effective_launches(series: ArrayLike) -> float:
-    """Returns how many independent launches these are worth, as an AR(1) process with their correlation.
+    """The effective number of independent launches, for an AR(1) process with the launches' lag-1 correlation.
 
     The correlation r of n launches is an estimate with the variance 1 / n, so it is shrunk toward 0 by the factor
-    1 - z^2 / (n r^2), 0 where that is negative (James and Stein 1961), with z the quantile that chance exceeds in 5 %.
-    So there is no step from none to all of it, and intervals of independent launches get 2 to 3 % wider on average.
+    max(0, 1 - z^2 / (n r^2)) (James and Stein 1961), where z is the 95 % quantile of the normal distribution. So the
+    correction has no step, and intervals of independent launches get 2 to 3 % wider on average.
 
     Args:
-        series: a number per launch, as logarithms of medians or of ratios, in the order of the launches.
+        series: logarithms of medians or ratios, shape (launches,), in the order of the launches.
 
     Returns:
-        At least 4, or all where they are fewer: a drift within the run explains no more than its own range.
+        At least 4, or the number of launches if smaller: a drift within the run explains only its own range.
     """
     values = rounded(series)
     if values.size < FEWEST_IN_ORDER:
@@ -38,19 +38,19 @@ def effective_launches(series: ArrayLike) -> float:
 
 
 def error_of_mean(series: NDArray[np.float64]) -> tuple[float, float]:
-    """The standard error of a mean over launches and its degrees of freedom; NaN and 0 of a single one."""
+    """The standard error of a mean over launches and its degrees of freedom; NaN and 0 for a single launch."""
     if series.size < 2:
         return math.nan, 0.0
-    worth = effective_launches(series)
-    return float(series.std(ddof=1)) / math.sqrt(worth), worth - 1
+    effective = effective_launches(series)
+    return float(series.std(ddof=1)) / math.sqrt(effective), effective - 1
 
 
 def correlation(series: ArrayLike, level: float) -> float:
-    """Returns the correlation of launches with the one before, 0 where chance explains it or they are few.
+    """The lag-1 correlation of launches; 0 if not significant or for fewer than 5 launches.
 
     Args:
         series: as in `effective_launches`.
-        level: share of series of independent launches that are taken for correlated.
+        level: share of independent series that are taken for correlated.
     """
     values = rounded(series)
     r1 = autocorrelation(values) if values.size >= FEWEST_IN_ORDER else 0.0
@@ -58,7 +58,7 @@ def correlation(series: ArrayLike, level: float) -> float:
 
 
 def resemblance_p(series: ArrayLike) -> float:
-    """The p-value that launches, in their order, do not resemble the one before; NaN of fewer than five."""
+    """The one-sided p-value of no lag-1 correlation of launches; NaN for fewer than 5 launches."""
     values = rounded(series)
     if values.size < FEWEST_IN_ORDER:
         return math.nan
@@ -66,6 +66,6 @@ def resemblance_p(series: ArrayLike) -> float:
 
 
 def rounded(series: ArrayLike) -> NDArray[np.float64]:
-    """Deviations from the mean of logarithms, without the last digits, by which equal launches would differ."""
+    """Deviations from the mean of logarithms, rounded so that equal launches do not differ in the last digits."""
     values = np.asarray(series, dtype=float)
     return np.round(values - values.mean(), DECIMALS) if values.size else values

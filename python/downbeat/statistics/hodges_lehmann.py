@@ -1,9 +1,9 @@
-"""Hodges-Lehmann's estimates and their intervals by ranks: the typical launch, the typical ratio.
+"""Hodges-Lehmann estimates with rank intervals: the typical launch, the typical ratio.
 
 The pseudo-median of one sample is the median of its Walsh averages, the means of all pairs of values and of each value
-with itself; of two samples it is the median of all differences (Hodges and Lehmann 1963). The limits are those values
-that Wilcoxon's tests do not reject (Lehmann 1975, sections 2.4 and 4.3). They presume independent values that are
-symmetric, or two distributions of one shape; not that these are normal, or have a mean at all.
+with itself; of two samples it is the median of all differences (Hodges and Lehmann 1963). The interval has the
+values that Wilcoxon's tests do not reject (Lehmann 1975, sections 2.4 and 4.3). Assumptions: independent values with a
+symmetric distribution, or two distributions of the same shape; no normality, not even a finite mean.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from downbeat.statistics.distributions import normal_quantile
 from downbeat.statistics.rank_tests import rank_sum_chances, signed_rank_chances
 
 Floats = NDArray[np.float64]
-MOST_EXACT = 50  # values, of either sample; beyond, the normal cut is the same or one less; 25: limits move by 0.5 %
+MOST_EXACT = 50  # values of a sample; beyond, the normal cut is equal or one less; 25: limits move by 0.5 %
 AT_ONCE = 2_000_000  # averages or differences in memory, 16 MB
 
 
@@ -28,11 +28,11 @@ def one_sample(values: Floats, confidence: float) -> tuple[Floats, Floats, Float
 
     Args:
         values: shape (rows, n), any unit.
-        confidence: of the interval, at least, between 0 and 1.
+        confidence: minimum coverage of the interval, between 0 and 1.
 
     Returns:
-        Estimates, lower and upper limits, each of shape (rows,); limits are NaN where none have that confidence: below
-        6 values at 95 %.
+        Estimates, lower and upper limits, each of shape (rows,), in the unit of the values; limits are NaN if no rank
+        interval has the confidence: below 6 values at 95 %.
     """
     first, second = walsh_pairs(values.shape[1])
     cut = signed_rank_cut(values.shape[1], confidence)
@@ -60,7 +60,7 @@ def two_samples(a: Floats, b: Floats, confidence: float) -> tuple[Floats, Floats
 
 
 def in_blocks(rows: int, size: int, cut: int, values: Callable[[slice], Floats]) -> tuple[Floats, Floats, Floats]:
-    """The median of the values of each row, and the value `cut` from either end."""
+    """The median of the values of each row, and the values at rank `cut` from both ends; in blocks of rows."""
     limits = np.full((3, rows), np.nan)
     step = max(1, AT_ONCE // max(size, 1))
     for start in range(0, rows, step):
@@ -81,7 +81,7 @@ def walsh_pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 @functools.cache
 def signed_rank_cut(count: int, confidence: float) -> int:
-    """The Walsh average from either end that is a limit, from 1; 0: none has the confidence."""
+    """The rank, from 1, of the Walsh average that is a limit, counted from either end; 0: no interval exists."""
     if count > MOST_EXACT:
         spread = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
         return approximate_cut(count * (count + 1) / 4, spread, confidence)
@@ -90,7 +90,7 @@ def signed_rank_cut(count: int, confidence: float) -> int:
 
 @functools.cache
 def rank_sum_cut(first: int, second: int, confidence: float) -> int:
-    """The difference from either end that is a limit, from 1, as `signed_rank_cut`, by Mann and Whitney 1947."""
+    """The rank of the difference that is a limit, as in `signed_rank_cut` (Mann and Whitney 1947)."""
     if max(first, second) > MOST_EXACT:
         spread = math.sqrt(first * second * (first + second + 1) / 12)
         return approximate_cut(first * second / 2, spread, confidence)
@@ -99,7 +99,7 @@ def rank_sum_cut(first: int, second: int, confidence: float) -> int:
 
 
 def exact_cut(chances: Floats, confidence: float) -> int:
-    """The number of smallest values that have together at most half of what the confidence leaves."""
+    """The number of smallest values whose total probability is at most (1 - confidence) / 2."""
     return int(np.searchsorted(np.cumsum(chances), (1 - confidence) / 2 * (1 + 1e-12), side="right"))
 
 

@@ -1,4 +1,4 @@
-"""Many comparisons at once: p-values that stay honest however many cells are compared."""
+"""Multiple comparisons: correction of p-values."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Returns p-values corrected for their number by Holm's step-down procedure (Holm 1979).
 
-    If each is compared with a level, the probability that any true null hypothesis among them is rejected is at most
-    that level, whatever depends on what.
+    If each corrected p-value is compared with a level, the probability of rejecting any true null hypothesis is at most
+    that level, under any dependence of the tests.
 
     Args:
-        p_values: shape (tests,), 0 to 1. NaN, where there was nothing to test, stays NaN and does not count.
+        p_values: shape (tests,), 0 to 1. NaN (no test) stays NaN and does not count.
 
     Returns:
-        Shape (tests,), in the same order, never below the given one.
+        Shape (tests,), in the same order, never below the uncorrected value.
 
     Raises:
-        ValueError: one is outside 0 to 1.
+        ValueError: a p-value is outside 0 to 1.
     """
     values = np.asarray(p_values, dtype=float)
     if np.any((values < 0) | (values > 1)):

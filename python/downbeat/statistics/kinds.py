@@ -1,4 +1,4 @@
-"""Sentences on launches that are not of one kind: how many are slow, and where they resemble the one before."""
+"""Lines on inhomogeneous launches: slow launches, and correlation of successive launches."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from downbeat.text import counted
 
 RESEMBLE = "launches resemble the one before"
 SLOW_LAUNCHES = f"slow launches ({SLOW:g} times typical)"
-CORRELATED = 0.05  # usual; the share of experiments with independent launches that are said to be correlated
+CORRELATED = 0.05  # usual level; the share of experiments with independent launches that are called correlated
 
 
 @dataclass(frozen=True)
 class Series:
-    """What an interval over launches rests on.
+    """The values behind an interval over launches.
 
     Attributes:
-        cell: its name.
-        group: launches of one configuration in one state of the machine; what lasts there, lasts for all its cells.
-        launches: their numbers, in order.
+        cell: name of the cell.
+        group: configuration and state of the machine; a slow launch slows all cells of its group.
+        launches: numbers of the launches, in order.
         values: a number per launch, above 0: medians, or ratios of pairs.
     """
 
@@ -38,26 +38,23 @@ class Series:
 
 
 def kind_lines(series: Sequence[Series]) -> list[str]:
-    """Says how many launches are slow, and where they resemble the one before.
+    """Lines on slow launches and on correlated successive launches, if any.
 
     Args:
         series: of all cells that are shown together.
-
-    Returns:
-        Lines; none where there is nothing to say.
     """
     return [*slow_lines(series), *resemblance_lines(series)]
 
 
 def is_kind_line(line: str) -> bool:
-    """Whether a line among others is one of `resemblance_lines`."""
+    """Whether a line is from `resemblance_lines`."""
     return RESEMBLE in line
 
 
 def slow_lines(series: Sequence[Series]) -> list[str]:
-    """A line on the cell with the largest share of slow launches, if any has one."""
-    counts = [(int(slow_launches(one.values).sum()), one) for one in series]
-    some = [(slow, one) for slow, one in counts if slow]
+    """A line on the cell with the largest share of slow launches, if any."""
+    counts = [(int(slow_launches(cell.values).sum()), cell) for cell in series]
+    some = [(slow, cell) for slow, cell in counts if slow]
     if not some:
         return []
     slow, most = max(some, key=lambda each: each[0] / len(each[1].values))
@@ -67,17 +64,17 @@ def slow_lines(series: Sequence[Series]) -> list[str]:
 
 
 def resemblance_lines(series: Sequence[Series]) -> list[str]:
-    """A line on the cells whose launches resemble the one before, if any.
+    """A line on the cells whose successive launches are correlated, if any.
 
-    Cells are tested one by one, and the launches of a group by their means over cells: what all share shows there. All
-    are one family (Holm 1979).
+    Tests each cell, and each group by the launches' means over cells, which show a common correlation. All tests are
+    one family (Holm 1979).
     """
     groups: dict[Hashable, list[Series]] = {}
-    for one in series:
-        groups.setdefault(one.group, []).append(one)
-    tested = [np.log(one.values) for one in series]
+    for cell in series:
+        groups.setdefault(cell.group, []).append(cell)
+    tested = [np.log(cell.values) for cell in series]
     tested += [mean_of_launches(cells) for cells in groups.values() if len(cells) > 1]
-    certain = np.flatnonzero(holm([resemblance_p(one) for one in tested]) <= CORRELATED)
+    certain = np.flatnonzero(holm([resemblance_p(logs) for logs in tested]) <= CORRELATED)
     if not certain.size:
         return []
     strongest = min(max(autocorrelation(tested[int(i)]) for i in certain), 1.0)
@@ -87,10 +84,10 @@ def resemblance_lines(series: Sequence[Series]) -> list[str]:
 
 
 def mean_of_launches(cells: Sequence[Series]) -> NDArray[np.float64]:
-    """The mean deviation of each launch from the mean of its cells, of logarithms, in the order of launches."""
+    """The deviation of each launch from the mean of a cell, of logarithms, averaged over cells; in launch order."""
     deviations: dict[int, list[float]] = {}
-    for one in cells:
-        logs = np.log(one.values)
-        for launch, deviation in zip(one.launches, logs - logs.mean(), strict=True):
+    for cell in cells:
+        logs = np.log(cell.values)
+        for launch, deviation in zip(cell.launches, logs - logs.mean(), strict=True):
             deviations.setdefault(launch, []).append(float(deviation))
     return np.array([math.fsum(deviations[launch]) / len(deviations[launch]) for launch in sorted(deviations)])

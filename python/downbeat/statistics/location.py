@@ -1,4 +1,4 @@
-"""The location of launches: the typical one, and the typical ratio of two sides, with their intervals."""
+"""The location of launches: the typical launch, and the typical ratio of two sides, with their intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from downbeat.statistics.dependence import error_of_mean
 from downbeat.statistics.distributions import satterthwaite, t_quantile
 from downbeat.statistics.hodges_lehmann import one_sample, two_samples
 
-Scale = tuple[float, float]  # a standard error and its degrees of freedom
+Scale = tuple[float, float]  # standard error, degrees of freedom
 FEWEST_SHOWN = 3  # launches; t with one degree of freedom is 12.7: half the interval of two is 9 deviations
 
 
@@ -23,9 +23,9 @@ class Interval:
 
     Attributes:
         estimate: in the unit of the values.
-        low: lower end, NaN where there is no interval.
+        low: lower end, NaN without an interval.
         high: upper end.
-        count: independent values that the interval is from: launches, or pairs of launches.
+        count: number of independent values: launches, or pairs of launches.
     """
 
     estimate: float
@@ -35,26 +35,26 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """As a share of the estimate."""
+        """The width as a share of the estimate."""
         return (self.high - self.low) / self.estimate
 
 
 def typical_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float = 0.0) -> Interval:
     """The typical launch, the pseudo-median of launches on logarithms, with its interval (`typical_of_logs`).
 
-    A launch counts once, however many samples it has: they all share the deviation of the launch (Hunold 2014). An
-    interval from samples pooled over launches would hold the truth once in four times; docs/statistics.md.
+    A launch counts once, however many samples it has, because its samples share its deviation (Hunold 2014). An
+    interval from samples pooled over launches would cover the true value in one of four cases; docs/statistics.md.
 
     Args:
         medians: one number per launch, in their order, shape (launches,), in any unit; larger than 0.
         confidence: of the interval, between 0 and 1.
-        hidden: how much all medians may be off together, as by the step of a clock, in their unit; widens it.
+        hidden: largest common error of all medians, e.g. the step of a clock, in their unit; widens the interval.
 
     Returns:
         The interval, in the unit of the medians. With one launch, `low` and `high` are NaN.
 
     Raises:
-        ValueError: there are no medians, or one is not positive and finite; the confidence is not between 0 and 1.
+        ValueError: there are no medians, a median is not positive and finite, or the confidence is not between 0 and 1.
     """
     check_confidence(confidence)
     logs = logarithms(medians)
@@ -64,13 +64,18 @@ def typical_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float
 def typical_of_logs(
     logs: NDArray[np.float64], confidence: float, scale: Scale | None = None
 ) -> tuple[float, float, float]:
-    """The pseudo-median of launches, or of pairs, by their logarithms in their order, with its limits; NaN: none.
+    """The pseudo-median of launches or pairs with its limits; NaN: no limits. All are logarithms.
 
-    The limits are those of the signed-rank test (`one_sample`), farther from the estimate as Student's would be where
-    launches resemble the one before. Where no rank interval has the confidence, below 6 launches at 95 %, it is
-    Student's, around the mean, which takes logarithms to be normal. `scale`: their `error_of_mean`, if it is known.
+    The limits are those of the signed-rank test (`one_sample`). If successive launches are correlated, they are widened
+    by the same factor as Student's interval. If no rank interval has the confidence, below 6 launches at 95 %, the
+    limits are those of Student's interval around the mean, which assumes normal logarithms.
+
+    Args:
+        logs: logarithms of launches or of ratios of pairs, shape (launches,), in their order.
+        confidence: of the interval.
+        scale: `error_of_mean` of the logarithms, if known.
     """
-    estimate, low, high = (float(one[0]) for one in one_sample(logs[np.newaxis, :], confidence))
+    estimate, low, high = (float(values[0]) for values in one_sample(logs[np.newaxis, :], confidence))
     error, freedom = scale or error_of_mean(logs)
     t = t_quantile(freedom, 0.5 + confidence / 2)
     if math.isnan(low):
@@ -83,14 +88,20 @@ def typical_of_logs(
 def shift_of_logs(
     a: NDArray[np.float64], b: NDArray[np.float64], confidence: float, scale: Scale | None = None
 ) -> tuple[float, float, float]:
-    """The shift from A to B, logarithms of launches in their order, with its limits; NaN where there are none.
+    """The shift from A to B with its limits; NaN: no limits. All are logarithms.
 
-    The limits are those of the rank-sum test (`two_samples`), which presumes that both deviate alike. They are farther
-    from the estimate where Welch's interval is wider than Student's for equal variances: where the smaller side
-    deviates more, or launches resemble the one before. Where no rank interval has the confidence, below 4 launches on
-    both sides at 95 %, it is Welch's, around the difference of means. `scale`: `welch` of both, if it is known.
+    The limits are those of the rank-sum test (`two_samples`), which assumes equal spread on both sides. They are
+    widened if Welch's interval is wider than Student's for equal variances: if the smaller side has the larger spread,
+    or successive launches are correlated. If no rank interval has the confidence, below 4 launches on both sides at 95
+    %, the limits are those of Welch's interval around the difference of means.
+
+    Args:
+        a: logarithms of the launches of A, shape (launches,), in their order.
+        b: likewise of B.
+        confidence: of the interval.
+        scale: `welch` of both sides, if known.
     """
-    estimate, low, high = (float(one[0]) for one in two_samples(a[np.newaxis, :], b[np.newaxis, :], confidence))
+    estimate, low, high = (float(values[0]) for values in two_samples(a[np.newaxis, :], b[np.newaxis, :], confidence))
     error, freedom = scale or welch([error_of_mean(a), error_of_mean(b)])
     half = t_quantile(freedom, 0.5 + confidence / 2) * error
     if math.isnan(low):
@@ -116,19 +127,14 @@ def check_confidence(confidence: float) -> None:
     """Checks a confidence.
 
     Raises:
-        ValueError: it is not between 0 and 1.
+        ValueError: the confidence is not between 0 and 1.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence of {confidence:g}; valid are numbers between 0 and 1, e.g. 0.95")
 
 
-def interval_of_logs(mean: float, half: float, count: int, hidden: float = 0.0) -> Interval:
-    """`interval_between` of a symmetric interval."""
-    return interval_between(mean, mean - half, mean + half, count, hidden)
-
-
 def interval_between(estimate: float, low: float, high: float, count: int, hidden: float = 0.0) -> Interval:
-    """The interval of ratios from that of their logarithms, wider by `hidden`, what all may be off together."""
+    """The interval of ratios from an interval of logarithms, widened by `hidden`, a common error of all launches."""
     with np.errstate(over="ignore"):
         below, above = float(np.exp(low)) - hidden, float(np.exp(high)) + hidden
         return Interval(float(np.exp(estimate)), max(below, 0.0) if below == below else below, above, count)
@@ -138,11 +144,11 @@ def logarithms(medians: ArrayLike) -> NDArray[np.float64]:
     """The logarithms of medians of launches, shape (launches,).
 
     Raises:
-        ValueError: there are none, or one is not positive and finite.
+        ValueError: there are no medians, or a median is not positive and finite.
     """
     values = np.asarray(medians, dtype=float)
     if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"medians of shape {values.shape}; wanted is one number per launch, and one launch at least")
+        raise ValueError(f"medians of shape {values.shape}; valid is one number per launch, for at least one launch")
     bad = values[~(np.isfinite(values) & (values > 0))]
     if bad.size:
         raise ValueError(f"a median of {bad[0]:g} has no logarithm; valid are finite numbers above 0")

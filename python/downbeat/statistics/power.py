@@ -1,7 +1,7 @@
-"""The power of launches: which difference a number of them can show, and how many a difference takes.
+"""Statistical power: the smallest difference that a number of launches can show, and the launches that it takes.
 
-It is the power of the whole rule (`verdicts.verdict_of`), but for the rank test that guards: a difference within the
-margin is never faster or slower, and one that clocks may hide must exceed what they hide.
+It is the power of the verdict rule (`verdicts.verdict_of`) without its rank test: a difference within the margin is
+never faster or slower, and it must exceed the uncertainty of the clocks.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_ALIKE, FEWEST_LAUNCHES, MARGIN
 
-POWER = 0.9  # Cohen 1988 takes 0.8; a choice: 0.8 asks for three quarters of the launches, 0.95 for a fifth more
-LARGEST_RATIO = 1e6  # no search goes beyond; no verdict depends on it
-MOST_LAUNCHES = 100_000  # likewise
+POWER = 0.9  # choice (Cohen 1988: 0.8); 0.8 needs three quarters of the launches, 0.95 a fifth more
+LARGEST_RATIO = 1e6  # limit of searches; no verdict depends on it
+MOST_LAUNCHES = 100_000  # limit of searches
 FREEDOM_ROUNDING = 1e-9  # relative error of a sum of whole degrees of freedom
 NODES = 16  # of each integral over an estimated deviation: power to 0.0002 (8: 0.01)
-PRECISION = 1e-3  # of a search for a ratio, relative: three digits are printed
-RANKS = 1.07  # width of an interval by ranks over Student's, of 10 to 20 normal launches (simulated); 1: 10 % fewer
-LEAST = 1e-12  # a smaller deviation is rounding
-BLOCK = 64  # cells integrated at a time, in caches; 16 and 256 take 1.4 and 1.6 times as long
+PRECISION = 1e-3  # relative, of a search for a ratio; three digits are printed
+RANKS = 1.07  # width of a rank interval relative to Student's, for 10 to 20 normal launches (simulated); 1: 10 % fewer
+LEAST = 1e-12  # smaller deviations are rounding errors
+BLOCK = 64  # cells integrated at a time, to fit in caches; 16 and 256 take 1.4 and 1.6 times as long
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int_]
 
@@ -46,10 +46,10 @@ class VerdictRule:
     """The conditions that a difference must meet.
 
     Attributes:
-        level: of the two-sided t test; for the hardest of n cells under Holm's correction, the level / n.
-        margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
+        level: of the two-sided t test; level / n for the smallest p-value of n cells under Holm's correction.
+        margin: ratios from 1 / (1 + margin) to 1 + margin count as equal.
         confidence: of the interval that must not be within the margin.
-        hidden: by how much clocks may shift all launches together, as a share; a number, or shape (n,).
+        hidden: largest common shift of all launches by clocks, relative; a number, or shape (n,).
     """
 
     level: float
@@ -58,11 +58,11 @@ class VerdictRule:
     hidden: float | Floats = 0.0
 
     def critical(self, true: Floats, estimated: Floats, freedom: Floats, hidden: Floats) -> Floats:
-        """The mean of logarithms from which on a difference is called, in standard errors.
+        """The smallest mean of logarithms that is called a difference, in standard errors.
 
         Args:
             true: standard errors of the mean, shape (n, nodes).
-            estimated: estimates of these, as a ratio to them, shape (n, other nodes).
+            estimated: ratios of estimated to true standard errors, shape (n, other nodes).
             freedom: degrees of freedom of the estimates, shape (n,).
             hidden: shape (n,).
 
@@ -70,14 +70,14 @@ class VerdictRule:
             Shape (n, nodes, other nodes).
         """
         half = (RANKS * quantiles(freedom, 0.5 + self.confidence / 2)[:, np.newaxis] * estimated)[:, np.newaxis, :]
-        tested = (-quantiles(freedom, self.level / 2)[:, np.newaxis] * estimated)[:, np.newaxis, :]
+        by_test = (-quantiles(freedom, self.level / 2)[:, np.newaxis] * estimated)[:, np.newaxis, :]
         scaled = (hidden[:, np.newaxis] / true)[:, :, np.newaxis]
         outside = (math.log1p(self.margin) / true)[:, :, np.newaxis] - scaled - half
-        known = np.where(hidden[:, np.newaxis, np.newaxis] > 0, half + scaled, 0.0)
-        return np.asarray(np.maximum(np.maximum(tested, outside), known))
+        by_clocks = np.where(hidden[:, np.newaxis, np.newaxis] > 0, half + scaled, 0.0)
+        return np.asarray(np.maximum(np.maximum(by_test, outside), by_clocks))
 
     def equality(self, true: Floats, estimated: Floats, freedom: Floats, hidden: Floats) -> Floats:
-        """The probability that two equal sides are shown to be within the margin; arguments as in `critical`."""
+        """The probability of the verdict "equivalent" for two equal sides; arguments as in `critical`."""
         half = (RANKS * quantiles(freedom, 0.5 + self.confidence / 2)[:, np.newaxis] * estimated)[:, np.newaxis, :]
         room = ((math.log1p(self.margin) - hidden)[:, np.newaxis] / true)[:, :, np.newaxis] - half
         return np.where(room > 0, 1 - 2 * upper_tail(np.maximum(room, 0.0)), 0.0)
@@ -94,13 +94,13 @@ def deviation_nodes(freedom: float) -> tuple[Floats, Floats]:
     points, weights = np.polynomial.legendre.leggauss(NODES)
     low, high = max(0.0, 1 - 4 / math.sqrt(freedom)), 1 + 4 / math.sqrt(freedom)
     s = low + (high - low) * (points + 1) / 2
-    logs = (freedom - 1) * np.log(s) - freedom * s * s / 2  # density of chi / sqrt(freedom), but for a factor
+    logs = (freedom - 1) * np.log(s) - freedom * s * s / 2  # log density of chi / sqrt(freedom), up to a constant
     density = weights * np.exp(logs - logs.max())
     return s, density / density.sum()
 
 
 def nodes_of(freedom: Floats) -> tuple[Floats, Floats]:
-    """`deviation_nodes` of each, shape (n, NODES)."""
+    """`deviation_nodes` for each degree of freedom, shape (n, NODES)."""
     values, indices = np.unique(freedom, return_inverse=True)
     each = [deviation_nodes(float(value)) for value in values]
     return np.array([s for s, _ in each])[indices], np.array([weights for _, weights in each])[indices]
@@ -109,13 +109,13 @@ def nodes_of(freedom: Floats) -> tuple[Floats, Floats]:
 def power(ratio: float, deviation: float, launches: int, paired: bool, rule: VerdictRule) -> float:
     """The probability that launches show a difference.
 
-    For two experiments it assumes equal numbers of launches that deviate alike.
+    For two experiments it assumes equal numbers of launches with equal deviations.
 
     Args:
-        ratio: the true one, B / A.
+        ratio: true ratio, B / A.
         deviation: standard deviation of the logarithm of the ratio from one launch of each; known, larger than 0.
-        launches: of each, or pairs; 2 at least.
-        paired: whether they are pairs.
+        launches: number of launches of each side, or of pairs; at least 2.
+        paired: whether launches are pairs.
         rule: that the difference must meet.
 
     Returns:
@@ -130,14 +130,14 @@ def power(ratio: float, deviation: float, launches: int, paired: bool, rule: Ver
 
 
 def freedom_of(launches: Counts, paired: NDArray[np.bool_]) -> Floats:
-    """Degrees of freedom of pairs, or of as many launches on both sides."""
-    # Welch's fall short of those of equal deviations by about one (simulated).
+    """Degrees of freedom for pairs, or for an equal number of launches on both sides."""
+    # Welch's degrees of freedom are about one below those of the pooled test (simulated).
     return np.where(paired, launches - 1, 2 * launches - 3).astype(float)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How far launches of cells deviate, as far as the launches so far tell.
+    """The deviations of cells, estimated from the launches so far.
 
     Attributes:
         error: standard error of the mean of logarithms, an estimate, shape (n,).
@@ -163,12 +163,13 @@ class Spread:
         return Spread(self.error[rows], self.freedom[rows], dataclasses.replace(self.rule, hidden=hidden))
 
     def chance(self, logs: ArrayLike | None, launches: Counts | None, freedom: Floats) -> Floats:
-        """The probability that other launches show a difference, over all true errors that explain the estimate.
+        """The probability that future launches show a difference, averaged over the true errors given the estimate.
 
         Args:
-            logs: the true mean of logarithms, shape (n,), or a number; None: that they show equal sides to be so.
-            launches: of which one has the error `error`; None: as many as there are.
-            freedom: of the estimate that these launches will make, shape (n,).
+            logs: true mean of logarithms, shape (n,), or a number; None: the probability that equal sides are shown
+                to be equivalent.
+            launches: number of launches, if `error` is for a single one, shape (n,); None: `error` is for all.
+            freedom: degrees of freedom of the future estimate, shape (n,).
         """
         shares = np.empty(self.error.size)
         hidden = np.asarray(self.rule.hidden)
@@ -178,38 +179,38 @@ class Spread:
             rows = slice(start, start + BLOCK)
             s, weights = nodes_of(self.freedom[rows])
             estimated, chances = nodes_of(freedom[rows])
-            rest = (errors[rows, np.newaxis] / s, estimated, freedom[rows], hidden[rows])
+            arguments = (errors[rows, np.newaxis] / s, estimated, freedom[rows], hidden[rows])
             if means is None:
-                shown = self.rule.equality(*rest)
+                shown = self.rule.equality(*arguments)
             else:
-                size = (np.abs(means[rows])[:, np.newaxis] / rest[0])[:, :, np.newaxis]
-                shown = upper_tail(self.rule.critical(*rest) - size)
+                size = (np.abs(means[rows])[:, np.newaxis] / arguments[0])[:, :, np.newaxis]
+                shown = upper_tail(self.rule.critical(*arguments) - size)
             shares[rows] = ((shown * chances[:, np.newaxis, :]).sum(axis=2) * weights).sum(axis=1)
         return shares
 
 
-def detectable_ratio(error: ArrayLike, freedom: ArrayLike, rule: VerdictRule, wanted: float = POWER) -> Floats:
-    """The smallest ratio above 1 that launches like these show with a probability, 0.9 by default.
+def detectable_ratio(error: ArrayLike, freedom: ArrayLike, rule: VerdictRule, probability: float = POWER) -> Floats:
+    """The smallest ratio above 1 that such launches show with a probability, 0.9 by default.
 
-    A ratio of 1 over it is shown as easily. The error is an estimate; the probability is that over all true errors.
+    The inverse ratio is shown equally well. The probability is averaged over the true errors given the estimate.
 
     Args:
         error: standard error of the logarithm of the ratio, `Comparison.error`; a number, or shape (n,).
-        freedom: its degrees of freedom; fractions do not count.
+        freedom: its degrees of freedom, rounded down.
         rule: that the difference must meet.
-        wanted: the probability.
+        probability: of showing it.
 
     Returns:
-        Shape (n,), or (1,); NaN where there is no error, infinite beyond a million.
+        Shape (n,), or (1,); NaN without an error, infinite beyond a million.
     """
-    every = Spread.of(error, freedom, rule)
-    ratios = np.full(every.error.shape, np.nan)
-    known = np.flatnonzero(np.isfinite(every.error) & (np.broadcast_to(np.asarray(freedom), ratios.shape) >= 1))
-    spread, most = every[known], math.log(LARGEST_RATIO)
+    cells = Spread.of(error, freedom, rule)
+    ratios = np.full(cells.error.shape, np.nan)
+    known = np.flatnonzero(np.isfinite(cells.error) & (np.broadcast_to(np.asarray(freedom), ratios.shape) >= 1))
+    spread, most = cells[known], math.log(LARGEST_RATIO)
 
     def short(logs: Floats, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         some = spread[rows]
-        return np.asarray(some.chance(logs, None, some.freedom) < wanted)
+        return np.asarray(some.chance(logs, None, some.freedom) < probability)
 
     low = np.zeros(known.size)
     high = np.maximum(np.maximum(spread.error, math.log1p(rule.margin)), np.asarray(spread.rule.hidden))
@@ -227,32 +228,37 @@ def detectable_ratio(error: ArrayLike, freedom: ArrayLike, rule: VerdictRule, wa
 
 
 def launches_needed(
-    ratio: float, deviation: ArrayLike, freedom: ArrayLike, paired: ArrayLike, rule: VerdictRule, wanted: float = POWER
+    ratio: float,
+    deviation: ArrayLike,
+    freedom: ArrayLike,
+    paired: ArrayLike,
+    rule: VerdictRule,
+    probability: float = POWER,
 ) -> Counts:
     """The number of launches that show a ratio with a probability, 0.9 by default.
 
     Args:
-        ratio: the true one, B / A.
+        ratio: true ratio, B / A.
         deviation: standard deviation of the logarithm of the ratio from one launch of each, `Comparison.deviation`; a
             number, or shape (n,).
-        freedom: degrees of freedom of that estimate; fractions do not count.
-        paired: whether they are pairs.
+        freedom: degrees of freedom of that estimate, rounded down.
+        paired: whether launches are pairs.
         rule: that the difference must meet.
-        wanted: the probability.
+        probability: of showing it.
 
     Returns:
-        5 at least, which a verdict takes; 100,000 at most. Shape (n,), or (1,).
+        At least 5, which a verdict needs, at most 100,000. Shape (n,), or (1,).
 
     Raises:
-        ValueError: the ratio is 1, which no number of launches shows to be different.
+        ValueError: the ratio is 1.
     """
     if ratio == 1:
-        raise ValueError("a ratio of 1 is not a difference that launches could show")
-    return fewest(Spread.of(deviation, freedom, rule), math.log(ratio), paired, FEWEST_LAUNCHES, wanted)
+        raise ValueError("a ratio of 1 is no difference; give another ratio")
+    return fewest(Spread.of(deviation, freedom, rule), math.log(ratio), paired, FEWEST_LAUNCHES, probability)
 
 
 def launches_alike(
-    deviation: ArrayLike, freedom: ArrayLike, paired: ArrayLike, rule: VerdictRule, wanted: float = POWER
+    deviation: ArrayLike, freedom: ArrayLike, paired: ArrayLike, rule: VerdictRule, probability: float = POWER
 ) -> Counts:
     """The number of launches that show with a probability, 0.9 by default, that two equal sides are equivalent.
 
@@ -261,22 +267,22 @@ def launches_alike(
         freedom: likewise.
         paired: likewise.
         rule: whose margin the interval must be within.
-        wanted: the probability.
+        probability: of showing it.
 
     Returns:
-        10 at least, which equivalence takes; 100,000 at most. Shape (n,), or (1,).
+        At least 10, which equivalence needs, at most 100,000. Shape (n,), or (1,).
     """
-    return fewest(Spread.of(deviation, freedom, rule), None, paired, FEWEST_ALIKE, wanted)
+    return fewest(Spread.of(deviation, freedom, rule), None, paired, FEWEST_ALIKE, probability)
 
 
-def fewest(spread: Spread, logs: float | None, paired: ArrayLike, least: int, wanted: float) -> Counts:
-    """The smallest numbers of launches, from `least` to 100,000, whose chance suffices, by doubling and halving."""
+def fewest(spread: Spread, logs: float | None, paired: ArrayLike, least: int, probability: float) -> Counts:
+    """The smallest numbers of launches, from `least` to 100,000, with the probability; by doubling and bisection."""
     pairs = np.broadcast_to(np.asarray(paired, dtype=bool), spread.error.shape)
     low, high = np.full(spread.error.shape, least - 1), np.full(spread.error.shape, least)
 
     def short(launches: Counts, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         chance: Callable[..., Floats] = spread[rows].chance
-        return np.asarray(chance(logs, launches, freedom_of(launches, pairs[rows])) < wanted)
+        return np.asarray(chance(logs, launches, freedom_of(launches, pairs[rows])) < probability)
 
     rows = np.arange(high.size)
     while rows.size:

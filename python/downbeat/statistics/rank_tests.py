@@ -1,4 +1,4 @@
-"""Wilcoxon's tests (Wilcoxon 1945), which use ranks alone: an outlying launch counts like any other."""
+"""Wilcoxon's tests (Wilcoxon 1945), which use only ranks: an outlying launch counts like any other."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from downbeat.statistics.distributions import normal_cdf
 
-# Pairs, and values on both sides together; beyond, the normal approximation. At half no verdict changes (simulated).
+# Pairs, and values of both sides; for more, the normal approximation. At half no verdict changes (simulated).
 MOST_EXACT = 100
 MOST_EXACT_SUM = 60
-# Logarithms of ratios that differ by less are equal: the rest is rounding, and would break ties.
+# Of logarithms of ratios: smaller differences are rounding errors, which would break ties.
 DECIMALS = 12
 
 
 def doubled_ranks(values: ArrayLike) -> NDArray[np.int_]:
-    """Twice the rank of each value, from 1; equal ones have their mean rank, which is whole or half."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    """Twice the rank of each value, ranks from 1; equal values have their mean rank, an integer or half-integer."""
+    _, index, count = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(count)
-    return np.asarray((2 * last - count + 1)[place])
+    return np.asarray((2 * last - count + 1)[index])
 
 
 def signed_rank(differences: ArrayLike) -> float:
     """The two-sided p-value of the signed-rank test that differences are symmetric about 0; 1 where all are 0.
 
-    Exact, even if some are equal, which launches of a clock with coarse steps often are: the distribution of the sum of
-    the mean ranks over all signs, given these ranks. Differences of 0 are left out, as Wilcoxon did.
+    Exact also with ties, which coarse clock steps cause: the distribution of the sum of the mean ranks over all signs,
+    conditional on these ranks. Differences of 0 are left out, as by Wilcoxon.
 
     Args:
-        differences: of pairs, as of logarithms, shape (pairs,).
+        differences: of pairs, e.g. of logarithms, shape (pairs,).
 
     Returns:
         A probability.
@@ -48,9 +48,9 @@ def signed_rank(differences: ArrayLike) -> float:
     return min(1.0, 2 * min(float(chances[: positive + 1].sum()), float(chances[positive:].sum())))
 
 
-@functools.lru_cache(maxsize=256)  # without ties all cells with as many pairs have the same
+@functools.lru_cache(maxsize=256)  # without ties it depends only on the number of pairs
 def signed_rank_chances(ranks: tuple[int, ...]) -> NDArray[np.float64]:
-    """The probability of each sum of the ranks with positive sign, from 0."""
+    """The probability of each sum, from 0, of the ranks with positive sign."""
     chances = np.ones(1)
     for rank in ranks:
         longer = np.zeros(chances.size + rank)
@@ -61,43 +61,43 @@ def signed_rank_chances(ranks: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def smallest_signed_rank(pairs: int) -> float:
-    """The smallest p-value of the signed-rank test."""
+    """The smallest possible p-value of the signed-rank test."""
     return min(1.0, 2 * 0.5**pairs)
 
 
 def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
-    """The two-sided p-value of the rank-sum test that neither of two samples tends to be larger; 1: all are equal.
+    """The two-sided p-value of the rank-sum test that neither of two samples tends to be larger; 1 if all are equal.
 
-    Exact, even if some are equal: the distribution of the sum of the mean ranks over all ways to choose those of one
-    side, given these ranks. With ties among few values the normal approximation finds false differences. It is used
-    beyond 60 values on both sides together (Mann and Whitney 1947).
+    Exact also with ties: the distribution of the sum of the mean ranks over all ways to choose the ranks of one side,
+    conditional on these ranks. With ties among few values the normal approximation finds false differences; it is used
+    only for more than 60 values in total (Mann and Whitney 1947).
 
     Args:
-        a: shape (values,), one at least; any unit.
+        a: shape (values,), at least one value; any unit.
         b: the other side, in the same unit.
 
     Returns:
         A probability.
     """
     first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    both = np.concatenate([first, second])
-    if np.ptp(both) == 0:
+    pooled = np.concatenate([first, second])
+    if np.ptp(pooled) == 0:
         return 1.0
-    doubled = doubled_ranks(both)
-    if both.size > MOST_EXACT_SUM:
+    doubled = doubled_ranks(pooled)
+    if pooled.size > MOST_EXACT_SUM:
         # With corrections for continuity and for ties (Lehmann 1975, section 1.3).
-        size, ties = both.size, np.unique(both, return_counts=True)[1].astype(float)
+        size, ties = pooled.size, np.unique(pooled, return_counts=True)[1].astype(float)
         spread = first.size * second.size / 12 * (size + 1 - (ties**3 - ties).sum() / (size * (size - 1)))
         off = abs(doubled[: first.size].sum() / 2 - first.size * (size + 1) / 2)
         return min(1.0, 2 * normal_cdf((0.5 - off) / math.sqrt(spread)))
     chances = rank_sum_chances(first.size, tuple(np.sort(doubled).tolist()))
-    seen = int(doubled[: first.size].sum())
-    return min(1.0, 2 * min(float(chances[: seen + 1].sum()), float(chances[seen:].sum())))
+    observed = int(doubled[: first.size].sum())
+    return min(1.0, 2 * min(float(chances[: observed + 1].sum()), float(chances[observed:].sum())))
 
 
 @functools.lru_cache(maxsize=256)
 def rank_sum_chances(chosen: int, ranks: tuple[int, ...]) -> NDArray[np.float64]:
-    """The probability of each sum, from 0, of some ranks that are chosen among all."""
+    """The probability of each sum, from 0, of `chosen` ranks drawn from all."""
     ways = np.zeros((chosen + 1, sum(ranks) + 1))
     ways[0, 0] = 1
     for rank in ranks:
@@ -106,5 +106,5 @@ def rank_sum_chances(chosen: int, ranks: tuple[int, ...]) -> NDArray[np.float64]
 
 
 def smallest_rank_sum(first: int, second: int) -> float:
-    """The smallest p-value of the rank-sum test."""
+    """The smallest possible p-value of the rank-sum test."""
     return min(1.0, 2 / math.comb(first + second, first))

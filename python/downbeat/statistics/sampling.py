@@ -1,6 +1,6 @@
-"""Estimates for all calls of a program from records that are a sample of them.
+"""Estimates for all calls of a program from a sample of recorded calls.
 
-A call stands for `weights` calls: it was drawn with the probability 1/weight.
+A recorded call represents `weight` calls: it was drawn with the probability 1/weight.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Z = 1.96  # 95 % intervals
-FARTHEST = 1.0  # standard errors; a total that is farther off has calls unlike those of the sample
+FARTHEST = 1.0  # standard errors; a larger difference of a total shows calls unlike those in the sample
 
 Floats = NDArray[np.float64]
 
@@ -19,38 +19,38 @@ def ratio_error(numerator: Floats, denominator: Floats, weights: Floats) -> floa
     total = float((weights * denominator).sum())
     if total <= 0:
         return 0.0
-    rest = numerator - float((weights * numerator).sum()) / total * denominator
-    return float(np.sqrt((weights * (weights - 1) * rest**2).sum())) / total
+    residual = numerator - float((weights * numerator).sum()) / total * denominator
+    return float(np.sqrt((weights * (weights - 1) * residual**2).sum())) / total
 
 
 def total_error(values: Floats, weights: Floats, total: float, count: float) -> float:
-    """The part of a known total that the calls of a sample do not explain.
+    """The part of a known total that a sample of calls does not explain.
 
-    It is 0 unless the total is farther from what the sample shows than chance has it: then there were a few calls of
-    another kind, which the sample may lack.
+    It is 0 if the total is within the sampling error. Otherwise the program made a few calls of another kind, which the
+    sample lacks.
 
     Args:
         values: of calls in the sample.
-        weights: theirs.
-        total: of all calls.
-        count: of all calls.
+        weights: of calls in the sample.
+        total: of the values of all calls.
+        count: number of all calls.
     """
-    stand_for = float(weights.sum())
-    if not stand_for or (weights == 1).all():
+    represented = float(weights.sum())
+    if not represented or (weights == 1).all():
         return 0.0
-    mean = float((weights * values).sum()) / stand_for
-    error = float(np.sqrt((weights * (weights - 1) * (values - mean) ** 2).sum())) * count / stand_for
+    mean = float((weights * values).sum()) / represented
+    error = float(np.sqrt((weights * (weights - 1) * (values - mean) ** 2).sum())) * count / represented
     return max(0.0, abs(total - mean * count) - FARTHEST * error)
 
 
 def weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> tuple[Floats, Floats]:
     """Quantiles over all calls, and the half-widths of their 95 % intervals: distances to the farther end.
 
-    The error is infinite where the sample is too small for an end.
+    A half-width is infinite if the sample is too small for an end.
 
     Args:
         values: of calls in the sample.
-        weights: theirs.
+        weights: of calls in the sample.
         levels: of the quantiles, 0 to 1.
     """
     if not len(values):
@@ -61,7 +61,7 @@ def weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> tuple
         shares = np.linspace(0.0, 1.0, len(values)) if len(values) > 1 else np.array([0.5])
     else:
         shares = (np.cumsum(weights) - weights / 2) / weights.sum()
-    # The share of calls below a value, as of a ratio (Woodruff 1952).
+    # Interval of the share of calls below a quantile, inverted (Woodruff 1952).
     spread = np.sqrt(levels * (1 - levels) * (weights * (weights - 1)).sum()) / weights.sum()
     low, high = levels - Z * spread, levels + Z * spread
     quantiles, first, last = (np.interp(level, shares, values) for level in (levels, low, high))

@@ -1,4 +1,4 @@
-"""How much sessions deviate, the same experiment at several times, and comparisons across them."""
+"""Sessions (the same experiment at different times): their deviation, shifts and trends; comparisons across them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from downbeat.statistics.distributions import normal_cdf, satterthwaite, t_quantile, two_sided
-from downbeat.statistics.location import interval_of_logs, logarithms
+from downbeat.statistics.location import interval_between, logarithms
 from downbeat.statistics.power import LEAST, Floats, Spread, VerdictRule, nodes_of, upper_tail
 from downbeat.statistics.two_samples import compare_independent
 from downbeat.statistics.verdicts import CONFIDENCE, FEWEST_SESSIONS, MARGIN, ROUNDING, Comparison, judge
 
 MOST_SESSIONS = 60  # two months of nights; choice (tests/statistics/histories.py has 5 to 700)
-LOOKED_AT = 2 * MOST_SESSIONS  # for shifts
-RANK_LEVEL = 0.05  # usual; of the rank test against sessions
-# Of `last_shift`, measured on 730 simulated and 457 real nights: 0.0 to 0.3 false alarms a year; p 1e-3: 3 to 11.
+LOOKED_AT = 2 * MOST_SESSIONS  # sessions searched for shifts
+RANK_LEVEL = 0.05  # usual level, of the rank test against sessions
+# For `last_shift`: 0.0 to 0.3 false alarms a year on 730 simulated and 457 real nights; with a level of 1e-3, 3 to 11.
 SHIFT_SESSIONS, SHIFT_WINDOW, SHIFT_LEAST, SHIFT_LEVEL = 6, 80, 0.02, 1e-7
-TREND_LEVEL = 0.001  # of a line for people, one in a thousand cells by chance; no verdict goes by it
+TREND_LEVEL = 0.001  # for a line of text: one in a thousand cells by chance; no verdict depends on it
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Sessions:
     """Sessions of one cell: random effects on logarithms (Searle, Casella and McCulloch 1992, section 3.5).
 
     Attributes:
-        means: of the logarithms of each session's launches, shape (sessions,).
-        variance: of these means, the contribution of launches included; NaN of a single session.
-        launches: mean of 1 / launches over sessions: the share of the variance between launches in `variance`.
-        launch_variance: between launches within a session, pooled; NaN where no session has two.
-        launch_freedom: degrees of freedom of that.
+        means: mean logarithm of each session's launches, shape (sessions,).
+        variance: of these means, including the contribution of launches; NaN for a single session.
+        launches: mean of 1 / launches over sessions: `launch_variance` contributes with this factor to `variance`.
+        launch_variance: between launches within a session, pooled; NaN if no session has two launches.
+        launch_freedom: degrees of freedom of `launch_variance`.
     """
 
     means: NDArray[np.float64]
@@ -44,17 +44,17 @@ class Sessions:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation between sessions alone, of logarithms; 0 if launches explain it, NaN if unknown.
+        """Standard deviation between sessions without the contribution of launches, of logarithms; NaN if unknown.
 
-        Verdicts rest on `variance`, which is estimated without a difference that could be negative.
+        It is 0 if launches explain the variance. Verdicts use `variance`, which needs no difference of estimates.
         """
-        own = 0.0 if math.isnan(self.launch_variance) else self.launch_variance * self.launches
-        return math.sqrt(max(self.variance - own, 0.0)) if not math.isnan(self.variance) else math.nan
+        between_launches = 0.0 if math.isnan(self.launch_variance) else self.launch_variance * self.launches
+        return math.sqrt(max(self.variance - between_launches, 0.0)) if not math.isnan(self.variance) else math.nan
 
 
 @dataclass(frozen=True)
 class Shift:
-    """A change of level by `logs`, a logarithm, before the session `at`, from 0."""
+    """A change of level by `logs`, a logarithm, before the session with index `at`."""
 
     at: int
     logs: float
@@ -63,58 +63,58 @@ class Shift:
 def last_shift(means: NDArray[np.float64]) -> Shift | None:
     """The last change of level in a series of sessions.
 
-    As Hunter does (Fleming et al. 2023): Student's t test of the best split of a window, looked at after every session
-    as they came, so that a level that was left again counts too; anew after each change. The nominal p-value is of one
-    split and of independent sessions, hence SHIFT_LEVEL; the change is SHIFT_LEAST or more.
+    Like Hunter (Fleming et al. 2023): Student's t test of the best split of a window, repeated after every session, so
+    that temporary levels are found too, and restarted after each change. The nominal p-value assumes one split and
+    independent sessions, hence the small SHIFT_LEVEL; the change is at least SHIFT_LEAST.
 
     Args:
-        means: of the logarithms of sessions, in the order of time, shape (sessions,).
+        means: mean logarithms of sessions, in order of time, shape (sessions,).
 
     Returns:
-        None where there is none.
+        The last change; None without a change.
     """
-    found, start = None, 0
+    last, start = None, 0
     for end in range(2 * SHIFT_SESSIONS, means.size + 1):
         low = max(start, end - SHIFT_WINDOW)
         if end - low >= 2 * SHIFT_SESSIONS and (shift := best_split(means[low:end])):
-            found = Shift(low + shift.at, shift.logs)
-            start = found.at
-    return found
+            last = Shift(low + shift.at, shift.logs)
+            start = last.at
+    return last
 
 
 def best_split(values: NDArray[np.float64]) -> Shift | None:
-    """The split of values into the most different halves, if these differ as `last_shift` demands."""
+    """The split of values with the largest difference of means, if it meets the conditions of `last_shift`."""
     count = values.size
     first = np.arange(1, count)  # numbers of values before a split
     centered = values - values.mean()
     sums = np.cumsum(centered)[:-1]
-    between = sums**2 * (1 / first + 1 / (count - first))  # as the whole sum is 0
-    low, high = SHIFT_SESSIONS - 1, count - SHIFT_SESSIONS  # places of splits that leave enough on either side
-    place = low + int(np.argmax(between[low:high]))
-    # A level that is not long enough yet, or was left at once, is best split beyond these places.
-    beyond = between[:low] if place == low else between[high:] if place == high - 1 else between[:0]
-    per_value = 1 / first[place] + 1 / (count - first[place])
-    logs = -float(sums[place]) * per_value
-    if abs(logs) < math.log1p(SHIFT_LEAST) or (beyond > between[place]).any():
+    between = sums**2 * (1 / first + 1 / (count - first))  # because the total sum is 0
+    low, high = SHIFT_SESSIONS - 1, count - SHIFT_SESSIONS  # indices of splits with enough sessions on either side
+    split = low + int(np.argmax(between[low:high]))
+    # If a split beyond these limits is better, the new level is too short: no shift.
+    beyond = between[:low] if split == low else between[high:] if split == high - 1 else between[:0]
+    per_value = 1 / first[split] + 1 / (count - first[split])
+    logs = -float(sums[split]) * per_value
+    if abs(logs) < math.log1p(SHIFT_LEAST) or (beyond > between[split]).any():
         return None
-    within = max(float((centered**2).sum() - between[place]), 0.0) / (count - 2)
+    within = max(float((centered**2).sum() - between[split]), 0.0) / (count - 2)
     error = math.sqrt(within * per_value)
     if error > 0 and two_sided(logs, error, count - 2) > SHIFT_LEVEL:
         return None
-    return Shift(int(first[place]), logs)
+    return Shift(int(first[split]), logs)
 
 
 def trend(means: NDArray[np.float64]) -> float:
     """The median slope of a series of sessions, of logarithms per session.
 
-    Theil's and Sen's slope (Sen 1968), if Mann's and Kendall's test finds one (Kendall 1975, the normal approximation)
-    and it makes 2 % over the series.
+    The Theil-Sen slope (Sen 1968), if the Mann-Kendall test is significant (Kendall 1975, normal approximation) and the
+    trend makes at least 2 % over the series.
 
     Args:
         means: as in `last_shift`.
 
     Returns:
-        0 where it is not significant.
+        Logarithm per session; 0 if not significant.
     """
     count = means.size
     if count < FEWEST_SESSIONS:
@@ -129,14 +129,14 @@ def trend(means: NDArray[np.float64]) -> float:
 
 
 def since(means: NDArray[np.float64]) -> int:
-    """The index of the first session that counts: of the last 60 those since the last shift."""
+    """The index of the first session that counts: the last 60 sessions count, but only since the last shift."""
     shift = last_shift(means[-LOOKED_AT:])
     after = max(0, means.size - LOOKED_AT) + shift.at if shift else 0
     return max(0, means.size - MOST_SESSIONS, after)
 
 
 def recent(history: Sequence[ArrayLike]) -> Sequence[ArrayLike]:
-    """The sessions of a history that count in a comparison, `since`."""
+    """The sessions of a history that count in a comparison, by `since`."""
     looked = history[-LOOKED_AT:]
     return looked[since(sessions_of(looked).means) :]
 
@@ -144,8 +144,8 @@ def recent(history: Sequence[ArrayLike]) -> Sequence[ArrayLike]:
 def sessions_of(history: Sequence[ArrayLike]) -> Sessions:
     """The deviation between sessions of a history.
 
-    Cells are not pooled: what a session does, it does to all its cells, so twenty cells of five sessions are five
-    observations, not a hundred.
+    Cells are not pooled: a session affects all its cells alike, so twenty cells of five sessions are five observations,
+    not a hundred.
 
     Args:
         history: of one cell, an array per session: one number per launch, shape (launches,), any unit, larger than 0.
@@ -170,14 +170,14 @@ def sessions_of(history: Sequence[ArrayLike]) -> Sessions:
 
 
 def false_verdicts(error: ArrayLike, freedom: ArrayLike, session_deviation: float, rule: VerdictRule) -> Floats:
-    """The share of experiments of the same thing that would be called different if sessions deviated.
+    """The share of false differences of a test that ignores sessions, given a deviation between sessions.
 
-    For a test that ignores sessions, as Welch's: the difference of the means has the variance of two sessions beside
-    its own, but is divided by its own alone.
+    For Welch's test: the variance of the difference of means includes that of two sessions, but the test divides by the
+    variance within sessions only.
 
     Args:
-        error: standard error of the difference of logarithms that the test goes by; a number, or shape (n,).
-        freedom: its degrees of freedom; fractions do not count.
+        error: standard error of the difference of logarithms in the test; a number, or shape (n,).
+        freedom: its degrees of freedom, rounded down.
         session_deviation: standard deviation of logarithms between sessions.
         rule: that a difference must meet.
 
@@ -201,57 +201,58 @@ def compare_across_sessions(
     confidence: float = CONFIDENCE,
     hidden: float = 0.0,
 ) -> Comparison:
-    """Compares B with A, each of a session of its own, or B with all sessions of a history.
+    """Compares B with A, each from one session, or B with all sessions of a history.
 
-    Two sessions differ without a cause. The t test that counts has the variance of session means from the history and
-    its few degrees of freedom, sessions - 1 (Student 1908); against the history as a whole it is that of one more
-    observation, variance (1 + 1 / sessions). Where B and A have fewer launches than the sessions of the history, the
-    extra variance is added (Satterthwaite 1946). `compare_independent` must confirm a verdict, and the wider interval
-    is reported. Sessions may have modes, as weekends: so a rank test must confirm a difference, `seen_before`.
+    Sessions differ even without changes. So the t test uses the variance of session means from the history, with
+    sessions - 1 degrees of freedom (Student 1908). Against the whole history, B is one more observation, with variance
+    times (1 + 1 / sessions). If B and A have fewer launches than sessions of the history, the extra variance is added
+    (Satterthwaite 1946). `compare_independent` must confirm a verdict, and the wider interval is reported. Sessions may
+    have modes (e.g. weekends), so a rank test must confirm a difference too: `seen_before`.
 
-    The history must be drawn from where A and B are: the same machine in the same use, no closer in time than they are.
+    The history must be comparable to A and B: the same machine, the same use, and no closer in time than A and B.
 
     Args:
         a: one number per launch, shape (launches,), any unit; larger than 0. None: the history, each session once.
-        b: those of the other side, in the same unit.
-        history: an array per session, in the order of time; neither A nor B is among them. The last 60 count, and of
-            these the ones since the last shift.
-        margin: within which a ratio is as good as 1.
-        confidence: of the interval; the tests' level follows from it.
-        hidden: how much b - a may be off in the same way in all launches, by the clocks, in the unit of a.
+        b: launches of the other side, in the same unit.
+        history: an array per session, in order of time, without A and B. The last 60 sessions count, but only since the
+            last shift.
+        margin: ratios within the margin count as equal.
+        confidence: of the interval; determines the level of the tests.
+        hidden: largest common error of b - a in all launches, from the clocks, in the unit of a.
 
     Returns:
         The comparison, judged alone; `judge_together` corrects several. With fewer than two sessions it has no
-        interval. Without A, its `launches` is the number of sessions that count, as `sessions` is in either case.
+        interval. `sessions` is the number of sessions that count; without A, so is the number of launches of A.
 
     Raises:
-        ValueError: a value is not positive and finite, the rule makes no sense, or there is neither A nor a history.
+        ValueError: a value is not positive and finite, the margin or the confidence is not valid, or there is neither
+            A nor a history.
     """
     sessions = sessions_of(recent(history))
     first = np.exp(sessions.means) if a is None else np.asarray(a, dtype=float)
-    found = compare_independent(first, b, margin, confidence, hidden)
+    alone = compare_independent(first, b, margin, confidence, hidden)
     count = sessions.means.size
     half, p_value, error, freedom = math.nan, math.nan, math.nan, math.nan
-    mean = found.mean
+    mean = alone.mean
     if count > 1:
         numbers = [] if a is None else [logarithms(first).size]
         numbers.append(logarithms(b).size)
-        parts = [(sessions.variance * (2.0 if a is not None else 1 + 1 / count), count - 1)]
-        parts += lacking_launches(sessions, numbers)
-        error, freedom = math.sqrt(sum(value for value, _ in parts)), satterthwaite(parts)
+        variances = [(sessions.variance * (2.0 if a is not None else 1 + 1 / count), count - 1)]
+        variances += lacking_launches(sessions, numbers)
+        error, freedom = math.sqrt(sum(value for value, _ in variances)), satterthwaite(variances)
         half = t_quantile(freedom, 0.5 + confidence / 2) * error
-        p_value = max(two_sided(mean, error, freedom), found.p_value)
-        welch = t_quantile(found.freedom, 0.5 + confidence / 2) * found.error
+        p_value = max(two_sided(mean, error, freedom), alone.p_value)
+        welch = t_quantile(alone.freedom, 0.5 + confidence / 2) * alone.error
         if welch > half:
-            half, error, freedom = welch, found.error, found.freedom
+            half, error, freedom = welch, alone.error, alone.freedom
     seen = seen_before(sessions.means, mean, None if a is not None else float(logarithms(b).mean()))
     return judge(
         dataclasses.replace(
-            found,
-            ratio=interval_of_logs(mean, half, found.ratio.count, found.hidden),
+            alone,
+            ratio=interval_between(mean, mean - half, mean + half, alone.ratio.count, alone.hidden),
             p_value=p_value,
             adjusted_p_value=p_value,
-            rank_p_value=1.0 if seen else found.rank_p_value,
+            rank_p_value=1.0 if seen else alone.rank_p_value,
             error=error,
             freedom=freedom,
             sessions=int(count),
@@ -261,11 +262,16 @@ def compare_across_sessions(
 
 
 def seen_before(means: NDArray[np.float64], difference: float, b: float | None) -> bool:
-    """Whether sessions of a history differ by `difference`, b - a of logarithms, too often for a rank test.
+    """Whether sessions of a history differ as much too often, so that a rank test finds no difference.
 
-    Of B against the history it is the exact test of one more observation of the same kind: the share of sessions as
-    high as B, or as low, itself included, is at most 0.05; with fewer than 20 sessions none may be. Of A against B (`b`
-    is None) it is the share of all differences between two sessions that are as large.
+    For B against the history, the rank test is significant if at most 5 % of sessions, including B, are as extreme as
+    B; with fewer than 20 sessions, none may be. For A against B (`b` is None), it is significant if at most 5 % of all
+    differences between two sessions are as large.
+
+    Args:
+        means: mean logarithms of sessions.
+        difference: b - a, of logarithms.
+        b: mean logarithm of B; None: compare differences.
     """
     count = means.size
     if not count:
@@ -279,7 +285,7 @@ def seen_before(means: NDArray[np.float64], difference: float, b: float | None) 
 
 
 def lacking_launches(sessions: Sessions, numbers: Sequence[int]) -> list[tuple[float, int]]:
-    """The variance added by having fewer launches than a session of the history, with its freedom."""
+    """The variance added by having fewer launches than sessions of the history, with its degrees of freedom."""
     lack = sum(max(0.0, 1 / number - sessions.launches) for number in numbers)
     if not lack or not sessions.launch_freedom:
         return []

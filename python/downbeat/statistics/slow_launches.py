@@ -1,4 +1,4 @@
-"""Slow launches: how many there are on either side, and how many may have been missed."""
+"""Slow launches: their number, tests of equal shares, and the share that a number of launches can miss."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from downbeat.text import duration_text
 
 SLOW = 1.3  # times the typical launch; choice between the deviation of launches, to 1.1, and of states, from 1.5
-UNSEEN = 0.05  # usual (rule of three); the probability with which a kind of `unseen_share` is missed
-WHERE = "docs/statistics.md"  # where the standing line is explained
+UNSEEN = 0.05  # usual (rule of three); the probability of missing slow launches with a share of `unseen_share`
+WHERE = "docs/statistics.md"  # explains the line of `unseen_text`
 
 
 def slow_launches(medians: ArrayLike) -> NDArray[np.bool_]:
-    """The launches that take `SLOW` times as long as the median one, or more.
+    """Flags of the launches that take at least `SLOW` times the median.
 
     Args:
         medians: a number per launch, above 0, any unit.
@@ -29,29 +29,29 @@ def slow_launches(medians: ArrayLike) -> NDArray[np.bool_]:
 
 
 def fisher_exact(slow_a: int, all_a: int, slow_b: int, all_b: int) -> float:
-    """The two-sided p-value of the exact test that two shares are equal: of all tables as improbable (Fisher 1935)."""
-    slow, both = slow_a + slow_b, all_a + all_b
+    """The two-sided p-value of the exact test that two shares are equal (Fisher 1935)."""
+    slow, total = slow_a + slow_b, all_a + all_b
     tables = range(max(0, slow - all_b), min(all_a, slow) + 1)
-    ways = {one: math.comb(all_a, one) * math.comb(all_b, slow - one) for one in tables}
-    seen = ways[slow_a]
-    return float(sum(way for way in ways.values() if way <= seen) / math.comb(both, slow))
+    ways = {slow_in_a: math.comb(all_a, slow_in_a) * math.comb(all_b, slow - slow_in_a) for slow_in_a in tables}
+    observed = ways[slow_a]
+    return float(sum(way for way in ways.values() if way <= observed) / math.comb(total, slow))
 
 
 def mcnemar_exact(a: Sequence[bool] | NDArray[np.bool_], b: Sequence[bool] | NDArray[np.bool_]) -> float:
-    """The two-sided p-value that both sides of pairs are slow equally often (McNemar 1947, exact)."""
-    only_a, only_b = (int(np.sum(np.asarray(one) & ~np.asarray(other))) for one, other in ((a, b), (b, a)))
+    """The two-sided p-value that A and B of pairs are slow equally often (McNemar 1947, exact)."""
+    only_a, only_b = (int(np.sum(np.asarray(side) & ~np.asarray(other))) for side, other in ((a, b), (b, a)))
     tosses = only_a + only_b
     tail = sum(math.comb(tosses, heads) for heads in range(min(only_a, only_b) + 1))
     return min(1.0, float(2 * tail / 2**tosses))
 
 
 def unseen_share(launches: int) -> float:
-    """Returns the largest share of launches that may be of another kind although none is, with 95 % confidence.
+    """The upper 95 % limit of the share of slow launches if none was slow.
 
-    All of n launches miss a kind of the share s with a probability of (1 - s)^n (rule of three; Hanley 1983).
+    n launches miss a share s with the probability (1 - s)^n (rule of three; Hanley 1983).
 
     Args:
-        launches: how many there are.
+        launches: number of launches.
 
     Returns:
         A share, 0 to 1.
@@ -60,7 +60,7 @@ def unseen_share(launches: int) -> float:
 
 
 def unseen_text(launches: int, span: float = math.nan) -> str:
-    """Says what the launches of the row with the fewest cannot show; `span` is `span_of` them, s, or NaN."""
+    """A line on the limits of a number of launches; `span`: time from the first to the last launch, s, or NaN."""
     counted = f"{launches} launches" if launches > 1 else "1 launch"
     within = f" in {duration_text(span)}" if launches > 1 and math.isfinite(span) else ""
     share = f"{100 * unseen_share(launches):.2g} %"

@@ -1,4 +1,4 @@
-"""Compares launches of two experiments, in pairs or not."""
+"""Compares launches of two experiments, paired or independent."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_r
 from downbeat.text import PERCENT
 
 Floats = NDArray[np.float64]
-LARGEST = 100.0  # logarithm of a drift in words: exp does not overflow
-DRIFT = 1.2  # times the error of independent launches, from which a reason names the drift; 1.1, 1.4: 1 % of reasons
+LARGEST = 100.0  # logarithm of a drift in texts, so that exp does not overflow
+DRIFT = (
+    1.2  # times the error of independent launches: beyond it, reasons name the drift; 1.1, 1.4: 1 % of reasons change
+)
 
 
 def compare_independent(
     a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidence: float = CONFIDENCE, hidden: float = 0.0
 ) -> Comparison:
-    """Compares B with A, launches that do not belong together, e.g. of two experiments.
+    """Compares B with A, independent launches, e.g. of two experiments.
 
-    It takes all launches for one session; for experiments at other times see `compare_across_sessions`. The ratio is
-    the median of all ratios of a launch of B and one of A (`shift_of_logs`). The t test is Welch's on the logarithms
-    (Welch 1947); Wilcoxon's rank-sum test guards it: outlying launches decide nothing. Launches that resemble the one
-    before count as fewer (`effective_launches`), except where the sides are farther apart than either spans.
+    All launches count as one session; for experiments at different times see `compare_across_sessions`. The ratio is
+    the median of all ratios of a launch of B and a launch of A (`shift_of_logs`). The t test is Welch's on the
+    logarithms (Welch 1947), guarded by Wilcoxon's rank-sum test against outlying launches. Correlated successive
+    launches count as fewer (`effective_launches`), unless the sides are farther apart than the range of either.
 
     Args:
         a: one number per launch, in their order, shape (launches,), any unit; larger than 0.
-        b: those of the other side, in the same unit; the number of launches may differ.
-        margin: within which a ratio is as good as 1.
-        confidence: of the interval; the tests' level follows from it.
-        hidden: how much b - a may be off in the same way in all launches, by the clocks, in the unit of a.
+        b: launches of the other side, in the same unit; their number may differ.
+        margin: ratios within the margin count as equal.
+        confidence: of the interval; determines the level of the tests.
+        hidden: largest common error of b - a in all launches, from the clocks, in the unit of a.
 
     Returns:
         The comparison, judged alone; `judge_together` corrects several.
 
     Raises:
-        ValueError: a value is not positive and finite, or the rule makes no sense.
+        ValueError: a value is not positive and finite, or the margin or the confidence is out of range.
     """
     check_rule(margin, confidence)
     first, second = logarithms(a), logarithms(b)
-    tested = tested_by_t(
-        [first, second], float(second.mean() - first.mean()), extremes(second - first[:, np.newaxis]), margin
-    )
+    tested = tested_by_t([first, second], second - first[:, np.newaxis], float(second.mean() - first.mean()), margin)
     counts, share = (first.size, second.size), hidden / math.exp(first.mean())
     shift = shift_of_logs(first, second, confidence, (tested["error"], tested["freedom"]))
     return judge(
@@ -69,11 +69,11 @@ def compare_independent(
 def compare_paired(
     a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidence: float = CONFIDENCE, hidden: float = 0.0
 ) -> Comparison:
-    """Compares B with A, measured in the same launches or in launches next to each other in time.
+    """Compares B with A, measured in the same launches or in successive launches.
 
     The ratio is the pseudo-median of the ratios of pairs (`typical_of_logs`). The t test is that of their logarithms,
-    guarded by Wilcoxon's signed-rank test: with 5 pairs its p-value cannot be below 0.0625, so then all must agree.
-    Whether launches are pairs follows from how they were made, never from whether pairing makes something significant.
+    guarded by Wilcoxon's signed-rank test; with 5 pairs its p-value is at least 0.0625, so all pairs must agree.
+    The design of the experiment decides whether launches are pairs, never the significance of a result.
 
     Args:
         a: as in `compare_independent`, a number per pair.
@@ -86,15 +86,15 @@ def compare_paired(
         The comparison, judged alone; `judge_together` corrects several.
 
     Raises:
-        ValueError: those of `compare_independent`, or the numbers of launches differ.
+        ValueError: as `compare_independent`, or the numbers of launches differ.
     """
     check_rule(margin, confidence)
     first, second = logarithms(a), logarithms(b)
     if first.size != second.size:
-        raise ValueError(f"{first.size} launches and {second.size}; pairs have as many on either side")
+        raise ValueError(f"{first.size} launches and {second.size}; pairs need equal numbers")
     logs, count = second - first, first.size
     share = hidden / math.exp(first.mean())
-    tested = tested_by_t([logs], float(logs.mean()), extremes(logs), margin)
+    tested = tested_by_t([logs], logs, float(logs.mean()), margin)
     typical = typical_of_logs(logs, confidence, (tested["error"], tested["freedom"]))
     return judge(
         Comparison(
@@ -112,7 +112,7 @@ def compare_paired(
 
 
 class Tested(TypedDict):
-    """The fields of a comparison that the t test makes."""
+    """The fields of a comparison that the t test determines."""
 
     mean: float
     p_value: float
@@ -124,28 +124,24 @@ class Tested(TypedDict):
     drift: str
 
 
-def extremes(logs: Floats) -> tuple[float, float]:
-    """The smallest and the largest logarithm."""
-    return float(logs.min()), float(logs.max())
-
-
-def tested_by_t(series: Sequence[Floats], mean: float, ratios: tuple[float, float], margin: float) -> Tested:
+def tested_by_t(series: Sequence[Floats], logs: Floats, mean: float, margin: float) -> Tested:
     """The t test.
 
-    Launches that resemble the one before widen the error, for they may have drifted to where they are. They cannot have
-    drifted farther than they did: where even the nearest ratio is beyond the margin by more than their whole range, the
-    test takes them for independent.
+    Correlated successive launches widen the error, because a drift may explain the difference. A drift is no larger
+    than the range of the launches: if the ratio closest to 1 is beyond the margin by more than that range, the test
+    takes launches for independent.
 
     Args:
         series: logarithms of the ratios of pairs, or of the launches of A and of B, in their order.
-        mean: of the ratio, of logarithms.
-        ratios: the smallest and the largest of them, of logarithms.
-        margin: within which a ratio is as good as 1.
+        logs: logarithms of all ratios, any shape.
+        mean: mean logarithm of the ratio.
+        margin: ratios within the margin count as equal.
     """
-    scales = [error_of_mean(one) for one in series]
+    ratios = float(logs.min()), float(logs.max())
+    scales = [error_of_mean(logs) for logs in series]
     error, freedom = welch(scales)
-    plain, degrees = welch([plain_error(one) for one in series])
-    spans = max(float(np.ptp(one)) for one in series)
+    plain, degrees = welch([plain_error(logs) for logs in series])
+    spans = max(float(np.ptp(logs)) for logs in series)
     apart = max(ratios[0], -ratios[1]) > math.log1p(margin) + spans
     free = two_sided(mean, plain, degrees)
     p_value = free if apart else two_sided(mean, error, freedom)
@@ -154,7 +150,7 @@ def tested_by_t(series: Sequence[Floats], mean: float, ratios: tuple[float, floa
         "p_value": p_value,
         "adjusted_p_value": p_value,
         "free_p_value": free,
-        "deviation": math.hypot(*(scale[0] * math.sqrt(one.size) for scale, one in zip(scales, series, strict=True))),
+        "deviation": math.hypot(*(scale[0] * math.sqrt(logs.size) for scale, logs in zip(scales, series, strict=True))),
         "error": error,
         "freedom": freedom,
         "drift": drift_text(spans, ratios) if error > DRIFT * plain else "",
@@ -169,7 +165,7 @@ def plain_error(series: Floats) -> Scale:
 
 
 def drift_text(spans: float, ratios: tuple[float, float]) -> str:
-    """Says how far launches went, and from where to where ratios go."""
+    """Text: the drift of launches, and the range of ratios."""
     drift = PERCENT * math.expm1(min(spans, LARGEST))
     low, high = (f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.3g}" for ratio in map(math.exp, ratios))
     return f"{drift:.2g} % drift during the run; the difference is {low} to {high} times"

@@ -1,6 +1,6 @@
-"""A comparison of two sets of launches, and the rule that calls it faster, slower, equivalent or undecided.
+"""A comparison of two sets of launches, and the rule for its verdict: faster, slower, equivalent or undecided.
 
-docs/statistics.md has the rule with its reasons, and what it achieves on simulated data.
+docs/statistics.md has the rule, its reasons and its error rates on simulated data.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Literal
 
 from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.holm import holm
-from downbeat.statistics.location import Interval, interval_of_logs
+from downbeat.statistics.location import Interval, interval_between
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 
 FEWEST_LAUNCHES = 5  # on either side: with 4 pairs no signed-rank test has a p-value below 0.125
-FEWEST_SESSIONS = 5  # of a history: with 4, its t interval is 1.6 times as wide as with many
+FEWEST_SESSIONS = 5  # of a history; with 4, its t interval is 1.6 times as wide as with many
 FEWEST_ALIKE = 10  # choice: 5 launches leave a mode of 45 % unseen, 10 one of 26 %; 5, 20: 0.5, 1 % of verdicts
-MARGIN = 0.02  # what sessions on one machine deviate by, if nothing changes (docs/ci.md)
+MARGIN = 0.02  # deviation of unchanged sessions on one machine (docs/ci.md)
 CONFIDENCE = 0.95  # usual
-# Tolerance for a ratio that is computed by logarithms: one at the margin is within it, whatever the unit.
+# Relative tolerance for rounding of logarithms: a ratio at the margin is within it.
 ROUNDING = 1e-12
 
-# Reasons that more launches may overcome.
+# Reasons that more launches may remove.
 NOT_SIGNIFICANT = "no significant difference"
 NOT_AMONG_MANY = "no significant difference among so many cells"
 FEW_ALIKE = f"within the margin, which takes {FEWEST_ALIKE} launches to claim"
-# They do not.
+# Reasons that more launches do not remove.
 DRIFTS = "launches drift as much as A and B differ"
 HIDDEN = "the difference is within the uncertainty of the clocks"
 HIDDEN_MARGIN = "the uncertainty of the clocks exceeds the margin"
@@ -40,28 +40,27 @@ class Comparison:
     """B compared with A.
 
     Attributes:
-        ratio: B / A, the typical one, with its interval by ranks (`typical_of_logs`, `shift_of_logs`), wider by
-            `hidden` on either side. Below 1, B is faster.
-        mean: of the logarithms of ratios, which the t test is of.
-        hidden: how much the ratio may be off in all launches together: by errors of the clocks, or by their step.
+        ratio: typical ratio B / A, with its rank interval (`typical_of_logs`, `shift_of_logs`), widened by `hidden` on
+            both sides. Below 1, B is faster.
+        mean: mean logarithm of the ratio, which the t test uses.
+        hidden: largest common error of the ratio in all launches, from errors of the clocks or their step.
         p_value: of the t test that the ratio is 1.
-        adjusted_p_value: the same, corrected for the comparisons made together; else as `p_value`.
-        rank_p_value: of the rank test that guards: signed-rank where paired, else rank-sum (Wilcoxon 1945).
-        rank_level: what `rank_p_value` must not exceed: the smallest value that it can have with so few launches, if
-            that is above 1 - confidence.
-        paired: whether a launch of A and one of B belong together.
-        launches: of A and B; where paired both are the pairs.
-        deviation: of the logarithm of the ratio from one launch of each, standard deviation.
-        error: of the mean, standard error.
+        adjusted_p_value: `p_value`, corrected for comparisons judged together.
+        rank_p_value: of the guarding rank test: signed-rank if paired, else rank-sum (Wilcoxon 1945).
+        rank_level: upper limit of `rank_p_value`: 1 - confidence, or the smallest possible p-value if that is larger.
+        paired: whether launches of A and B form pairs.
+        launches: numbers of launches of A and B; if paired, both are the number of pairs.
+        deviation: standard deviation of the logarithm of the ratio from one launch of each.
+        error: standard error of the mean.
         freedom: its degrees of freedom.
-        margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
+        margin: ratios from 1 / (1 + margin) to 1 + margin count as equal.
         confidence: of the interval.
-        verdict: of B: "faster", "slower", "equivalent" or "undecided".
-        reason: why, in words.
-        sessions: of the history that the error is from; None where there is none.
-        session_deviation: between these, of logarithms, without what launches explain; NaN without.
-        drift: what changed during the run, in words, where launches resemble the one before; empty: nothing.
-        free_p_value: what `p_value` would be if no launch resembled the one before.
+        verdict: on B: "faster", "slower", "equivalent" or "undecided".
+        reason: of the verdict, as text.
+        sessions: number of sessions of the history behind the error; None without a history.
+        session_deviation: standard deviation between sessions, of logarithms, without launches' share; NaN if unknown.
+        drift: change during the run as text, if successive launches are correlated; else empty.
+        free_p_value: `p_value` if launches are taken for independent.
     """
 
     ratio: Interval
@@ -91,12 +90,12 @@ class Comparison:
 
     @property
     def tested(self) -> bool:
-        """Whether there is enough for a verdict, so that it counts among many."""
+        """Whether there are enough launches and sessions for a verdict; only then the comparison counts among many."""
         return not self.lack
 
     @property
     def lack(self) -> str:
-        """The lack of launches or sessions, in words; empty if there are enough."""
+        """Text on missing launches or sessions; empty if there are enough."""
         if self.sessions is not None and self.sessions < FEWEST_SESSIONS:
             return f"sessions in the history: {self.sessions}, {FEWEST_SESSIONS} are needed"
         if min(self.launches) < FEWEST_LAUNCHES:
@@ -109,7 +108,7 @@ def check_rule(margin: float, confidence: float) -> None:
     """Checks a margin and a confidence.
 
     Raises:
-        ValueError: they make no sense.
+        ValueError: the margin or the confidence is out of range.
     """
     if not 0 <= margin < 1:
         raise ValueError(f"a margin of {margin:g}; valid are numbers from 0 to below 1, e.g. 0.02 for 2 %")
@@ -118,87 +117,86 @@ def check_rule(margin: float, confidence: float) -> None:
 
 
 def significance(confidence: float) -> float:
-    """The level of the t test: half of what the interval leaves outside.
+    """The level of the t test: half of 1 - confidence.
 
-    At 1 - confidence itself, more than 5 % of 200 comparisons of equals would be called different in four checks of
-    ten.
+    With 1 - confidence, four of ten checks with 200 comparisons of equals find more than 5 % different.
     """
     return (1 - confidence) / 2
 
 
 def judge(comparison: Comparison) -> Comparison:
-    """The comparison with its verdict, and the reason."""
+    """The comparison with its verdict and reason."""
     verdict, reason = verdict_of(comparison)
     return dataclasses.replace(comparison, verdict=verdict, reason=reason)
 
 
-def verdict_of(one: Comparison) -> tuple[Verdict, str]:
-    if not one.tested:
-        return "undecided", one.lack
-    if within_margin(one, 0.0):
-        # A session of a history has launches of its own.
-        if min(one.launches if one.sessions is None else one.launches[1:]) < FEWEST_ALIKE:
+def verdict_of(comparison: Comparison) -> tuple[Verdict, str]:
+    if not comparison.tested:
+        return "undecided", comparison.lack
+    if within_margin(comparison, 0.0):
+        # Against a history, only the launches of B count.
+        if min(comparison.launches if comparison.sessions is None else comparison.launches[1:]) < FEWEST_ALIKE:
             return "undecided", FEW_ALIKE
         return "equivalent", "the interval is within the margin"
-    # Errors of clocks need not average out over launches: they may shift the whole interval.
-    unsure = not (one.ratio.low > 1 or one.ratio.high < 1)
-    if one.hidden and unsure and within_margin(one, one.hidden):
+    # Errors of clocks may not average out over launches: they can shift the whole interval.
+    unsure = not (comparison.ratio.low > 1 or comparison.ratio.high < 1)
+    if comparison.hidden and unsure and within_margin(comparison, comparison.hidden):
         return "undecided", HIDDEN_MARGIN
-    if one.adjusted_p_value > one.level:
-        if one.p_value <= one.level:
+    if comparison.adjusted_p_value > comparison.level:
+        if comparison.p_value <= comparison.level:
             return "undecided", NOT_AMONG_MANY
-        return "undecided", DRIFTS if one.free_p_value <= one.level else NOT_SIGNIFICANT
-    if one.rank_p_value > one.rank_level * (1 + 1e-9):
+        return "undecided", DRIFTS if comparison.free_p_value <= comparison.level else NOT_SIGNIFICANT
+    if comparison.rank_p_value > comparison.rank_level * (1 + 1e-9):
         return "undecided", "the rank test does not confirm the difference"
     if unsure:
-        return "undecided", HIDDEN if one.hidden else DRIFTS
-    return ("faster" if one.ratio.estimate < 1 else "slower"), one.drift or "a significant difference"
+        return "undecided", HIDDEN if comparison.hidden else DRIFTS
+    return ("faster" if comparison.ratio.estimate < 1 else "slower"), comparison.drift or "a significant difference"
 
 
-def within_margin(one: Comparison, known: float) -> bool:
-    """Whether an interval is within the margin, if `known` of the hidden part were known."""
-    most = (1 + one.margin) * (1 + ROUNDING)
-    return 1 / most <= one.ratio.low + known and one.ratio.high - known <= most
+def within_margin(comparison: Comparison, known: float) -> bool:
+    """Whether an interval, narrowed by `known` on both sides, is within the margin."""
+    most = (1 + comparison.margin) * (1 + ROUNDING)
+    return 1 / most <= comparison.ratio.low + known and comparison.ratio.high - known <= most
 
 
 def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Judges comparisons as one question: p-values are corrected by Holm's procedure, verdicts go by these.
+    """Judges comparisons together, with p-values corrected by Holm's procedure.
 
-    A comparison with too few launches or sessions is not a test and does not count. Intervals stay those of each
-    comparison alone, and so does equivalence, which is wrong at most as often as an interval is.
+    A comparison with too few launches or sessions is no test and does not count. Intervals and the verdict
+    "equivalent" are not corrected; that verdict is wrong at most as often as an interval.
 
     Args:
-        comparisons: those of the cells of two experiments, as a rule.
+        comparisons: e.g. of all cells of two experiments.
 
     Returns:
         The comparisons with their verdicts, in their order.
     """
-    tested = [one.p_value if one.tested else math.nan for one in comparisons]
+    tested = [comparison.p_value if comparison.tested else math.nan for comparison in comparisons]
     return [
-        judge(dataclasses.replace(one, adjusted_p_value=one.p_value if math.isnan(p) else float(p)))
-        for one, p in zip(comparisons, holm(tested), strict=True)
+        judge(dataclasses.replace(comparison, adjusted_p_value=comparison.p_value if math.isnan(p) else float(p)))
+        for comparison, p in zip(comparisons, holm(tested), strict=True)
     ]
 
 
 def simultaneous_interval(comparison: Comparison, number: int) -> Interval:
-    """The interval of a ratio that holds together with those of the other comparisons of a family.
+    """The interval of a ratio that is valid simultaneously with those of a family of comparisons.
 
-    The interval of one ratio alone is too narrow for the largest of many. By Bonferroni's inequality the intervals of
-    all comparisons hold at once with the confidence of the comparison (Dunn 1961). Ranks of few pairs have no limits of
-    such a confidence: its ends are farther from the estimate as Student's are, and it contains Student's.
+    The interval of a single ratio is too narrow for the largest of many. With Bonferroni's correction all intervals of
+    the family cover their ratios at once with the confidence of the comparison (Dunn 1961). Few pairs have no rank
+    interval with such a confidence, so the rank interval is widened by the factor of Student's, and contains Student's.
 
     Args:
         comparison: of `compare_paired`.
-        number: of comparisons in the family, from which one was picked.
+        number: number of comparisons in the family.
 
     Returns:
-        The estimate with the wider interval; NaN where one pair leaves none.
+        The estimate with the wider interval; NaN for a single pair.
 
     Raises:
-        ValueError: the comparison is not one of pairs, or the family has no member.
+        ValueError: the comparison is not paired, or the number is below 1.
     """
     if not comparison.paired:
-        raise ValueError("a comparison of independent launches; simultaneous intervals are of pairs")
+        raise ValueError("a comparison of independent launches; give a paired comparison")
     if number < 1:
         raise ValueError(f"a family of {number} comparisons; valid are numbers from 1")
     alone, level = comparison.ratio, 1 - comparison.confidence
@@ -207,5 +205,6 @@ def simultaneous_interval(comparison: Comparison, number: int) -> Interval:
     quantile = t_quantile(comparison.freedom, 1 - level / (2 * number))
     farther = quantile / t_quantile(comparison.freedom, 1 - level / 2)
     low, high = (alone.estimate * (end / alone.estimate) ** farther for end in (alone.low, alone.high))
-    student = interval_of_logs(comparison.mean, quantile * comparison.error, alone.count, comparison.hidden)
+    mean, half = comparison.mean, quantile * comparison.error
+    student = interval_between(mean, mean - half, mean + half, alone.count, comparison.hidden)
     return dataclasses.replace(alone, low=min(low, student.low), high=max(high, student.high))
