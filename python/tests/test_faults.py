@@ -22,9 +22,8 @@ from downbeat.commands.report import report
 from downbeat.data.samples import read_samples
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.files import read_json
-from downbeat.output.blocks import Picture
+from downbeat.output.blocks import Heading, Picture, Table, View
 from downbeat.output.page import picture_svg, write_page
-from downbeat.report.page import Page, PageSection, Table
 from downbeat.report.style import new_figure
 from downbeat.run import directory as places
 from downbeat.run.execute import execute
@@ -176,7 +175,7 @@ def test_a_report_takes_any_name(tmp_path: Path) -> None:
     figure.legend()
     frame = pd.DataFrame({"name": [HOSTILE]})
     picture = Picture("p", HOSTILE, HOSTILE, figure, frame)
-    write_page(tmp_path / "a.html", Page(HOSTILE, sections=(PageSection("s", tables=(Table("t", frame),)),)))
+    write_page(tmp_path / "a.html", View(HOSTILE, (Heading("s"), Table("t", frame))))
     for text in (str(picture_svg(picture)), (tmp_path / "a.html").read_text(encoding="utf-8")):
         assert "a$b^c$ \\x1b]0;gone\\x07 \\ufffe\\u202e &lt;b&gt;" in text
         assert not any(one in text for one in "\x1b\x07\ufffe\u202e")

@@ -115,7 +115,7 @@ NEAR = """
 python/downbeat/statistics/holm.py python/tests/test_rank_tests.py
 python/downbeat/align/local_clocks.py python/tests/test_timebase.py
 python/downbeat/views/words.py python/tests/test_report.py
-python/downbeat/output/page.css python/tests/test_output.py
+python/downbeat/output/page.css python/tests/test_arrivals.py
 papers/downbeat_papers/figures/niethammer2016.toml papers/tests/test_figures.py
 docs/ci.md python/tests/test_ci_recipes.py
 examples/notebook/experiment.ipynb python/tests/test_notebook.py
