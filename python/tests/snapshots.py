@@ -16,6 +16,6 @@ def check_snapshot(name: str, lines: Iterable[str]) -> None:
     """Compares lines with those of a file."""
     path, text = DIRECTORY / f"{name}.txt", "".join(f"{line}\n" for line in lines)
     if os.environ.get("DOWNBEAT_SNAPSHOTS") == "write":
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8"), f"{path} differs; DOWNBEAT_SNAPSHOTS=write writes it"

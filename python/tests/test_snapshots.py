@@ -1,12 +1,7 @@
-"""The texts of views, each in a file of `snapshots`.
-
-`UPDATE_SNAPSHOTS=1 pytest python/tests/test_snapshots.py` writes them anew. A case is a view of data that never change;
-numbers have tests of their own.
-"""
+"""The texts of views, each in a file of `snapshots`: views of data that never change."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,9 +16,8 @@ from downbeat.trace.phases import Phases
 from downbeat.trace.starts import Starts
 from downbeat.views.alignment import alignment_view
 from downbeat.views.trace import arrivals_view, recording_view
+from snapshots import check_snapshot
 from test_arrivals import call, recording_of, with_tables
-
-SNAPSHOTS = Path(__file__).with_name("snapshots")
 
 
 def arrivals() -> View:
@@ -68,13 +62,5 @@ CASES: dict[str, Callable[[], View]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_text_is_that_of_the_snapshot(name: str) -> None:
     lines = view_lines(CASES[name]())
-    file = SNAPSHOTS / f"{name}.txt"
-    if os.environ.get("UPDATE_SNAPSHOTS"):
-        file.parent.mkdir(exist_ok=True)
-        file.write_text("\n".join([*lines, ""]), encoding="utf-8")
     assert max(map(len, lines)) <= WIDTH
-    assert file.read_text(encoding="utf-8").splitlines() == lines
-
-
-def test_each_snapshot_has_a_case() -> None:
-    assert {file.stem for file in SNAPSHOTS.glob("*.txt")} == set(CASES)
+    check_snapshot(name, lines)

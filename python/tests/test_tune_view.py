@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,6 +37,7 @@ from downbeat.tune.sweep import LaunchMedians, Usable
 from downbeat.tune.tuning import Question, Tuning
 from downbeat.views.report import make_report
 from downbeat.views.tuning import tuning_view
+from snapshots import check_snapshot
 from test_tune_choosing import CONFIDENCE, EFFORT, MARGIN, TARGET, launches
 
 QUESTION = Question(TARGET.library, ("bcast",), "8,16,32,64", (4,), EFFORT, MARGIN, CONFIDENCE)
@@ -268,9 +268,6 @@ def test_a_record_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None
             open_record(tmp_path)
 
 
-SNAPSHOTS = Path(__file__).with_name("snapshots") / "tuning"
-
-
 def rules() -> View:
     """Rules with a gain, and some objections."""
     return tuning_view(record_of(tuned(), Path("/tuned")), Depth.TEXT)
@@ -297,12 +294,8 @@ def warnings() -> View:
 @pytest.mark.parametrize("case", [rules, no_rules, warnings])
 def test_the_text_is_that_of_the_snapshot(case: Callable[[], View]) -> None:
     lines = view_lines(case())
-    file = SNAPSHOTS / f"{case.__name__}.txt"
-    if os.environ.get("UPDATE_SNAPSHOTS"):
-        file.parent.mkdir(exist_ok=True, parents=True)
-        file.write_text("\n".join([*lines, ""]), encoding="utf-8")
     assert max(len(line) for line in lines if "--mca" not in line) <= WIDTH
-    assert file.read_text(encoding="utf-8").splitlines() == lines
+    check_snapshot(f"tuning/{case.__name__}", lines)
 
 
 def test_json_has_every_fact_of_the_text() -> None:

@@ -78,9 +78,7 @@ class Decision:
 
 def match_algorithms(medians: LaunchMedians, a: str, b: str) -> Match:
     """Matches the launches of one cell that have a value by both algorithms."""
-    of_a, of_b = (
-        Launches.of_frame(medians.counted(name).frame().assign(counts=True, session="")) for name in (a, b)
-    )
+    of_a, of_b = (Launches.of_frame(medians.counted(name).frame().assign(counts=True, session="")) for name in (a, b))
     return Matcher().match({}, of_a, of_b, "algorithm")
 
 
