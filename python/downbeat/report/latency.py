@@ -57,8 +57,8 @@ SIZE_LABEL = "message size [bytes]"
 # What is compared, against size.
 
 RATIO_CAPTION = (
-    "{}: median latency of each launch, the typical ratio with its 95 % interval. Above 1 the first of "
-    f"both takes longer. The gray band is 1 +- {MARGIN:.0%}.{{}}"
+    "{}: median latency of each launch, the typical ratio with its 95 % interval. Above 1, {}. "
+    f"The gray band is 1 +- {MARGIN:.0%}.{{}}"
 )
 DELTA = " Paired by launch: delta in Schuchart 2023, section 6.1."
 OTHER_STATES = " Other states of the machine are in the numbers alone."
@@ -114,7 +114,9 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
     label, places = contrast.ratio_label, positions(contrast.sides)
     name = "barrier" if contrast.factor == STARTS else contrast.factor
     remarks = DELTA * (contrast.sides[0] == REFERENCE) + OTHER_STATES * (not ratios.main.all())
-    caption = RATIO_CAPTION.format(label[0].upper() + label[1:], remarks)
+    first = label.partition(" / ")[0]
+    above = f"operations take longer {first}" if first.startswith("after ") else f"{first} takes longer"
+    caption = RATIO_CAPTION.format(label[0].upper() + label[1:], above, remarks)
     look: dict[str, Any] = {"y_at": 1.0, "shade": (1 / (1 + MARGIN), 1 + MARGIN)}
     look["y_limits"] = shown_ratios(ratios[ratios.main])
     sized = ratios[ratios.main & against_size(ratios)]
@@ -133,7 +135,7 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
             cell if contrast.sides[2:] == () else f"{cell}: {line}",
             "",
             ratio,
-            (low, high),
+            (ratio, ratio),  # thick is the middle half of samples, which a ratio has none of
             (low, high),
             color=places[line],
         )
