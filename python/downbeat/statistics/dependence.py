@@ -51,6 +51,9 @@ def correlation(series: ArrayLike, level: float) -> float:
     Args:
         series: as in `effective_launches`.
         level: share of independent series that are taken for correlated.
+
+    Returns:
+        The correlation, from 0 to 1.
     """
     values = rounded(series)
     r1 = autocorrelation(values) if values.size >= FEWEST_IN_ORDER else 0.0

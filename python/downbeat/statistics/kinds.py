@@ -42,6 +42,9 @@ def kind_lines(series: Sequence[Series]) -> list[str]:
 
     Args:
         series: of all cells that are shown together.
+
+    Returns:
+        Lines for people; none where launches are alike.
     """
     return [*slow_lines(series), *resemblance_lines(series)]
 

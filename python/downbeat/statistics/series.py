@@ -37,6 +37,9 @@ def effective_number(count: int, r1: float) -> float:
     Args:
         count: number of values.
         r1: autocorrelation at lag 1.
+
+    Returns:
+        The number, from 1 to `count`.
     """
     r1 = min(max(r1, 0.0), 1.0)
     return min(max(count * (1 - r1) / (1 + r1), min(count, 1)), float(count))
@@ -64,6 +67,9 @@ def grouped_median(samples: ArrayLike, step: float) -> float:
         samples: shape (samples,), at least one; any unit.
         step: between neighboring readings, in the same unit; for a mean over ranks, the step of the clock divided by
             their number. 0: no step; the result is the plain median.
+
+    Returns:
+        The median, in the unit of the samples.
     """
     ordered = np.sort(np.asarray(samples, dtype=float))
     return grouped_value(ordered, (ordered.size - 1) / 2, step)
