@@ -225,4 +225,9 @@ def usage_line(error: typer.BadParameter, command: str, passes: bool) -> str:
         advice = f"did you mean '{meant[0]}'?" if meant else f"{command} -h lists all"
         return f"{command} has no option '{option}'{more}; {advice}"
     message = f"{message[:1].lower()}{message[1:]}"
+    if match := re.fullmatch("no such command '(.*)'", message):
+        from downbeat.run.bench_options import SUBCOMMANDS
+
+        if match[1] in SUBCOMMANDS:
+            return f"{message}; downbeat-bench has it: downbeat-bench {match[1]}"
     return message if "; did you mean" in message else f"{message}; {command} -h has examples"
