@@ -242,8 +242,3 @@ def typed_dataclass(kind: type[T], value: object, name: str) -> T:
     if unknown or missing:
         raise ValueError(f"{name} has {f'an unknown {unknown[0]}' if unknown else f'no {missing[0]}'}")
     return kind(**{key: typed(hints[key], value[key], key) for key in value})
-
-
-def number_text(value: float, form: str) -> str:
-    """A number as text; "" for NaN."""
-    return "" if value != value else format(value, form)
