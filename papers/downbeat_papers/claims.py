@@ -102,10 +102,10 @@ def each(
     values: Mapping[Any, ArrayLike | pd.Series],
     unit: str = "",
     words: str = "{} ranks",
-    **rest: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401
 ) -> dict[str, Measure]:
     """A measure for each place; `words` name it, the rest is as of `Measure`."""
-    return {words.format(position): Measure(launches, unit, **rest) for position, launches in values.items()}
+    return {words.format(position): Measure(launches, unit, **options) for position, launches in values.items()}
 
 
 def undecided(measured: Measured, why: str) -> Measured:

@@ -34,7 +34,7 @@ class Evidence:
         against: p-value of the hypothesis that the claim is right; small where launches contradict it.
         launches: those of its weakest part.
         described: the estimate, its interval, and the border from which it counts, for the page.
-        part: which part of the claim that is, if it has several.
+        scope: the part of the claim that the evidence concerns; empty if the claim has a single part.
         series: what its launches measured, in their order: one array, or one for each of two runs.
     """
 
@@ -42,7 +42,7 @@ class Evidence:
     against: float
     launches: int
     described: str
-    part: str = ""
+    scope: str = ""
     series: tuple[Floats, ...] = field(default=(), compare=False, repr=False)
 
     def denied(self) -> Evidence:
@@ -83,7 +83,7 @@ class Estimate:
     def within(self, low: float, high: float) -> Evidence:
         """The evidence that the parameter is between two borders (Schuirmann 1987)."""
         between = every((self.above(low), self.below(high)))
-        return replace(between, described=f"{self}, counts between {low:.3g} and {high:.3g}{self.unit}", part="")
+        return replace(between, described=f"{self}, counts between {low:.3g} and {high:.3g}{self.unit}", scope="")
 
     def beyond(self, factor: float) -> Evidence:
         """The evidence that a factor, or its inverse, is above a border."""
@@ -216,8 +216,8 @@ def some(conditions: Iterable[Evidence]) -> Evidence:
         return evidence[0]
     clearest = min(evidence, key=lambda each: each.for_it)
     none_holds = every(each.denied() for each in evidence)
-    part = f"the clearest of {len(evidence)} places"
-    return replace(none_holds.denied(), described=clearest.described, part=part, series=clearest.series)
+    scope = f"the clearest of {len(evidence)} places"
+    return replace(none_holds.denied(), described=clearest.described, scope=scope, series=clearest.series)
 
 
 def grows(by_count: Mapping[int, ArrayLike]) -> Evidence | Undecidable:

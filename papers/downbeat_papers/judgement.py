@@ -54,7 +54,7 @@ class Judged:
         evidence = self.finding.evidence
         if not isinstance(evidence, Evidence):
             return ""
-        return f"{evidence.described}{f'; {evidence.part}' if evidence.part else ''}"
+        return f"{evidence.described}{f'; {evidence.scope}' if evidence.scope else ''}"
 
 
 def judge(findings: Sequence[Finding], obstacle: str = "") -> list[Judged]:

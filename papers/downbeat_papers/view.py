@@ -190,7 +190,7 @@ def report_view(figures: Sequence[Figure], views: Sequence[View], site: Site) ->
     )
     blocks = [block for view in views for block in view.blocks]
     if single:  # the page begins with the counts
-        blocks = [block for block in blocks if not (isinstance(block, Line) and block.said == counts)]
+        blocks = [block for block in blocks if not (isinstance(block, Line) and block.content == counts)]
     judging = (RULE, clocks, f"Sources: {sources}.")
     return View(
         f"{title}, {site.verb}",

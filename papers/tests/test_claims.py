@@ -104,10 +104,10 @@ def test_parts_combine() -> None:
     yes, no, open_ = Evidence(0.001, 0.999, 5, "yes"), Evidence(0.999, 0.001, 4, "no"), Evidence(0.3, 0.7, 6, "open")
     assert every([yes, open_]).for_it == 0.3
     assert every([yes, open_]).launches == 5
-    assert (every([yes, open_]).described, every([yes, open_]).part) == ("open", "the weakest of 2 parts")
+    assert (every([yes, open_]).described, every([yes, open_]).scope) == ("open", "the weakest of 2 parts")
     assert every([yes, no]).against == 0.002
     assert some([no, yes]).for_it == 0.002
-    assert (some([no, yes]).described, some([no, yes]).part) == ("yes", "the clearest of 2 places")
+    assert (some([no, yes]).described, some([no, yes]).scope) == ("yes", "the clearest of 2 places")
     assert some([no, no]).against == 0.001
     assert every([yes]) == some([yes]) == yes
     assert math.isnan(every([yes, Evidence(math.nan, math.nan, 1, "")]).for_it)
@@ -321,7 +321,7 @@ def test_claims_are_counted_and_grouped_by_verdict_and_reason_and_numbers_are_le
         Judged(Finding("d", "", "", None), None),
     ]
     assert counts_of(judged) == words.ClaimCounts(2, 0, 1)
-    assert [line.said for line in verdict_lines(judged)] == [
+    assert [line.content for line in verdict_lines(judged)] == [
         words.ClaimsOfVerdict("confirmed", ("a", "c")),
         words.ClaimsOfVerdict("undecided", ("b",), "few"),
     ]

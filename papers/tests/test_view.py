@@ -98,7 +98,7 @@ def test_json_has_every_fact_and_every_text_of_a_view(name: str) -> None:
     text = json.dumps(plain(record), ensure_ascii=False)
     facts = [fact["text"] for fact in record["facts"]]  # type: ignore[attr-defined]
     for line in (block for block in view.every() if isinstance(block, Line)):
-        if isinstance(line.said, Fact):
+        if isinstance(line.content, Fact):
             assert any(line.text in fact for fact in facts), line.text
         else:
-            assert line.said.partition(": ")[2].rstrip(".") in text or line.said in text, line.said
+            assert line.content.partition(": ")[2].rstrip(".") in text or line.content in text, line.content

@@ -426,5 +426,5 @@ def test_the_page_says_what_is_not_known(aligned: Aligned) -> None:
     ]
     torn = align_traces(apart, 2e-9)
     view = alignment_view(torn, Depth.PAGE)
-    assert set(torn.notes) <= {block.said for block in view.blocks if isinstance(block, Line)}
+    assert set(torn.notes) <= {block.content for block in view.blocks if isinstance(block, Line)}
     assert "4</td>" in render_page(view)

@@ -369,7 +369,7 @@ def test_a_rank_that_is_always_late_is_late_only_if_its_clock_is_right() -> None
     late = 2
     run = Run(4, World(ranks=4, op=445e3, late=5e3, always=(late, 1.5e6)))
     aligned = align_traces(run.traces, WANDER)
-    lead = [block.said for block in alignment_view(aligned).blocks if isinstance(block, Line)][:2]
+    lead = [block.content for block in alignment_view(aligned).blocks if isinstance(block, Line)][:2]
     verdict, caveat = lead
     assert isinstance(verdict, WaitingForLateRanks)
     assert ([rank.rank for rank in verdict.late], verdict.doubtful) == ([late], (late,))

@@ -107,7 +107,7 @@ def test_commands_can_be_typed() -> None:
         "downbeat compare 'a b' 'synchronizer=window(size=1ms)' synchronizer=harmonize"
     )
     few = next_steps(replace(PLAN, launches=FEWEST_LAUNCHES - 1), Path("where"), SYNCHRONIZERS, needing(50.0))
-    assert isinstance(few[0], Line) and few[0].said == TooFewLaunches(FEWEST_LAUNCHES)
+    assert isinstance(few[0], Line) and few[0].content == TooFewLaunches(FEWEST_LAUNCHES)
     more = next_steps(
         PLAN, Path("where"), SYNCHRONIZERS, needing(50.0), (["bcast", "--launches", "7"], ["--late", "1"])
     )

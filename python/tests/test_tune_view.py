@@ -139,7 +139,7 @@ def tuned() -> Tuning:
     }
     tuning.rule_gains = {RULES[0]: times_as_long(0.5)}
     tuning.gains = {cell: times_as_long(0.5) for cell in CELLS[:2]}
-    tuning.others = [OtherChoice(CELLS[0], "a", "b"), OtherChoice(CELLS[1], "a", "c")]
+    tuning.other_choices = [OtherChoice(CELLS[0], "a", "b"), OtherChoice(CELLS[1], "a", "c")]
     tuning.prices = Prices({CELLS[0]: times_as_long(1.25), CELLS[1]: times_as_long(0.8)}, Interval(1.1, 1.0, 1.2, 5))
     tuning.usable = [Usable("bcast", 4, ["a", "b", "c"], {"d": "it crashed"}), Usable("bcast", 4, ["a"], {})]
     tuning.written = TARGET.form.write(RULES)

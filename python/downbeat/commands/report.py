@@ -174,13 +174,13 @@ def compare(
     from downbeat.output.terminal import view_lines
     from downbeat.views.comparison import comparison_view, write_comparison
 
-    asked = read_arguments(what, history)
-    compared = asked.b or asked.a
+    arguments = read_arguments(what, history)
+    compared = arguments.b or arguments.a
     if mark:
-        check_markable(compared, asked.history)
+        check_markable(compared, arguments.history)
     rule = Rule(metric, statistic, margin, confidence)
-    result = comparison_of(asked.a, asked.b, history=asked.history, where=asked.where, rule=rule)
-    result = dataclasses.replace(result, notes=[*asked.notes, *result.notes])
+    result = comparison_of(arguments.a, arguments.b, history=arguments.history, where=arguments.where, rule=rule)
+    result = dataclasses.replace(result, notes=[*arguments.notes, *result.notes])
     view = comparison_view(result, states is States.ALL)
     if not is_standard_output(json):
         print("\n".join(markdown_lines(view) if output_format is Format.MARKDOWN else view_lines(view)))

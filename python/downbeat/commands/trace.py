@@ -107,7 +107,7 @@ def run_traced(command: Sequence[str], environment: Mapping[str, str], mark: str
     launcher: subprocess.Popen[bytes] | None = None
     signals: list[int] = []
 
-    # Nothing is raised: an exception would come at any line, that of what is left to do among them.
+    # The handler raises nothing: an exception could interrupt any line, including the cleanup.
     def stop(number: int, _frame: object) -> None:
         signals.append(number)
         if launcher is not None:
@@ -173,7 +173,7 @@ def arrivals(
     ] = None,
     job: Annotated[str | None, typer.Option(metavar="NAME", help="Which of several jobs of the directory.")] = None,
 ) -> None:
-    """Say who is late at which collective, how late, and what it costs."""
+    """Report late ranks: at which collective, how late, and the cost."""
     from downbeat.errors import UsageError
     from downbeat.files import is_standard_output
     from downbeat.output.blocks import Depth, Line

@@ -95,7 +95,7 @@ def families_of(matches: Sequence[Match]) -> list[list[int]]:
     One family where the start is compared, or where no match or all are from a common start.
     """
     common = [match.factors.get(SYNCHRONIZER) == COMMON_START and not match.obstacle for match in matches]
-    families = [[i for i, is_common in enumerate(common) if is_common == wanted] for wanted in (True, False)]
+    families = [[i for i, is_common in enumerate(common) if is_common == selected] for selected in (True, False)]
     return [family for family in families if family]
 
 

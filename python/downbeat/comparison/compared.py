@@ -162,10 +162,10 @@ class Compared:
 
     @property
     def answers(self) -> Flags:
-        """The rows that answer: one family of tests, which every screen and page counts.
+        """The rows that answer: one family of tests, the same in every output.
 
-        They are matched, without late ranks, from a common start (without one, from the first start that there
-        is), and of the main state. A condition that no row meets is none: an experiment of late ranks answers, too.
+        These rows are matched, without late ranks, from a common start (else from the first start that has rows),
+        and of the main state. A condition that no row meets is dropped, so experiments of late ranks answer, too.
         """
         rows = self.verdicts
         kept = rows.verdict != UNMATCHED

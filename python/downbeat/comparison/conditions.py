@@ -60,11 +60,11 @@ def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Argum
         raise UsageError(f"'{paths[1]}' would be compared with itself; give {forms}")
     if len(paths) == 1 and len(conditions) == 2 and conditions[0] == conditions[1]:
         raise UsageError(f"{conditions[1]} would be compared with itself; give {forms}")
-    where: list[Mapping[str, object]] = [parse_conditions(one) for one in conditions] or [{}, {}]
+    where: list[Mapping[str, object]] = [parse_conditions(condition) for condition in conditions] or [{}, {}]
     experiments = [open_experiment(path) for path in paths]
     if counts == (1, 0) and not history:
         where = variants_of(experiments[0])
-    if [one.get(SYNCHRONIZER) for one in where] == [BARRIER, COMMON_START] and len(experiments) == 1:
+    if [side.get(SYNCHRONIZER) for side in where] == [BARRIER, COMMON_START] and len(experiments) == 1:
         where.reverse()  # the ratio is barrier / common start, as in pictures, reports and at the end of a run
     past, lines = open_history(history, experiments) if history else (None, ())
     return Arguments(
@@ -107,10 +107,10 @@ def parse_conditions(text: str) -> dict[str, str]:
         UsageError: it is not a condition, or a factor is unknown or given twice.
     """
     conditions: dict[str, str] = {}
-    for part in split_list(text):
-        name, sign, value = part.partition("=")
+    for condition in split_list(text):
+        name, sign, value = condition.partition("=")
         if not (sign and value):
-            raise UsageError(f"'{part}' is not a condition; write factor=value, e.g. synchronizer=harmonize")
+            raise UsageError(f"'{condition}' is not a condition; write factor=value, e.g. synchronizer=harmonize")
         check_factor(name)
         if name in conditions:
             raise UsageError(f"'{text}' names {name} twice; a condition gives each factor one value")
@@ -158,13 +158,13 @@ def factor_number(name: str, value: object) -> float:
     """The number that a condition gives a factor.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the value is not a number with a known unit.
     """
-    found = re.fullmatch(r"([0-9.eE+-]+?)([A-Za-z]*)", str(value))
+    match = re.fullmatch(r"([0-9.eE+-]+?)([A-Za-z]*)", str(value))
     try:
-        if not found or found[2] not in UNIT_SUFFIXES:
+        if not match or match[2] not in UNIT_SUFFIXES:
             raise ValueError
-        return float(found[1]) * UNIT_SUFFIXES[found[2]]
+        return float(match[1]) * UNIT_SUFFIXES[match[2]]
     except ValueError:
         raise UsageError(f"{name}={value}: give a number, e.g. {'64K' if name == 'size' else '10us'}") from None
 
@@ -174,14 +174,15 @@ BUSY, EMPTY, MARKED = "being measured", "without a complete launch", f"marked sl
 
 
 def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple[list[Experiment], tuple[str, ...]]:
-    """Opens experiments, and all experiments in directories of experiments, by name; a line says what is left out.
+    """Opens experiments, and all experiments in directories of experiments, by name; a line counts those left out.
 
-    Those that run, have no complete launch, or are marked as slower are left out; in a directory, the compared ones.
+    Left out are experiments that are running, have no complete launch, or are marked as slower, and the compared
+    experiments if their directory is given.
 
     Raises:
-        UsageError: a path is neither, or an experiment is named that is compared, or one cannot be read.
+        UsageError: a path is neither an experiment nor a directory of them, or is compared itself, or is unreadable.
     """
-    taken = {one.path.resolve() for one in compared}
+    taken = {experiment.path.resolve() for experiment in compared}
     seen = set(taken)
     opened: list[Experiment] = []
     left_out: dict[str, list[str]] = {}
@@ -189,22 +190,22 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple
         if path.resolve() in taken:
             raise UsageError(f"--history: '{path}' is compared itself; a history consists of other experiments")
         if path.is_dir() and not is_experiment(path):
-            inside = [one for one in sorted(path.iterdir()) if is_experiment(one)]
+            inside = [entry for entry in sorted(path.iterdir()) if is_experiment(entry)]
             if not inside and any(path.iterdir()):
                 raise UsageError(f"--history: '{path}' is neither an experiment nor a directory of experiments")
         else:
             inside = [path]
-        for one in inside:
-            if one.resolve() in seen:
+        for entry in inside:
+            if entry.resolve() in seen:
                 continue
-            seen.add(one.resolve())
+            seen.add(entry.resolve())
             try:
-                if reason := MARKED if places.is_marked(one) else BUSY if in_use(one) else "":
-                    left_out.setdefault(reason, []).append(one.name)
+                if reason := MARKED if places.is_marked(entry) else BUSY if in_use(entry) else "":
+                    left_out.setdefault(reason, []).append(entry.name)
                 else:
-                    opened.append(open_experiment(one))
+                    opened.append(open_experiment(entry))
             except NoLaunchError:
-                left_out.setdefault(EMPTY, []).append(one.name)
+                left_out.setdefault(EMPTY, []).append(entry.name)
     reasons = [
         f"{len(names)} {reason}: {', '.join(names[:MOST_NAMES])}{', ...' if len(names) > MOST_NAMES else ''}"
         for reason, names in left_out.items()

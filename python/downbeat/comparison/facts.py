@@ -327,13 +327,13 @@ def next_step(needed: ArrayLike, alike: ArrayLike, margin: float, launches: int,
     """
     numbers, equal = np.asarray(needed, dtype=float), np.asarray(alike, dtype=float)
     useful = numbers[(numbers > launches) & (numbers <= AFFORDABLE)]
-    wanted = int(np.ceil(np.median(useful))) if useful.size else launches
+    target = int(np.ceil(np.median(useful))) if useful.size else launches
     by_holm, few_alike = (int(np.sum(np.asarray(reasons) == why)) for why in (NOT_AMONG_MANY, FEW_ALIKE))
     return NextStep(
         numbers.size,
         launches,
-        wanted,
-        int((numbers <= wanted).sum()),
+        target,
+        int((numbers <= target).sum()),
         int((numbers > AFFORDABLE).sum()),
         float(equal.max(initial=0.0)),
         int((equal > AFFORDABLE).sum()),
@@ -378,9 +378,9 @@ class SizeRange:
     """Sizes with one verdict.
 
     Attributes:
-        verdict: of them.
+        verdict: of these sizes.
         indices: among all sizes of the operation.
-        low: smallest ratio B / A; NaN where there is none.
+        low: smallest ratio B / A; NaN without a ratio.
         high: largest.
         reason: of a verdict that is open.
     """

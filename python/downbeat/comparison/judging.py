@@ -52,52 +52,52 @@ class Judged:
 
 def judge_matches(matches: Sequence[Match], margin: float = MARGIN, confidence: float = CONFIDENCE) -> list[Judged]:
     """Judges matches as one question; an obstacle is not a test."""
-    judged = iter(judge_together([one.compared(margin, confidence) for one in matches if not one.obstacle]))
-    return [Judged(one, None if one.obstacle else next(judged)) for one in matches]
+    judged = iter(judge_together([cell.compared(margin, confidence) for cell in matches if not cell.obstacle]))
+    return [Judged(cell, None if cell.obstacle else next(judged)) for cell in matches]
 
 
 def count_tests(judged: Sequence[Judged]) -> int:
     """The number of comparisons that Holm's correction counts."""
-    return sum(one.comparison.tested for one in judged if one.comparison)
+    return sum(cell.comparison.tested for cell in judged if cell.comparison)
 
 
 def verdicts_of(judged: Sequence[Judged]) -> Verdicts:
     """A table of cells that were judged together."""
-    powers = iter(powers_of([one.comparison for one in judged if one.comparison], count_tests(judged)))
+    powers = iter(powers_of([cell.comparison for cell in judged if cell.comparison], count_tests(judged)))
     return Verdicts.of_rows(
         [
             {
-                **one.match.factors,
-                **({**numbers_of(one.match, one.comparison), **next(powers)} if one.comparison else {}),
-                **(numbers_of_b(one.match) if one.match.history_is_a and not one.comparison else {}),
-                "verdict": one.verdict,
-                "reason": one.reason,
+                **cell.match.factors,
+                **({**numbers_of(cell.match, cell.comparison), **next(powers)} if cell.comparison else {}),
+                **(numbers_of_b(cell.match) if cell.match.history_is_a and not cell.comparison else {}),
+                "verdict": cell.verdict,
+                "reason": cell.reason,
             }
-            for one in judged
+            for cell in judged
         ]
     )
 
 
 def rule_of(comparisons: Sequence[Comparison], tests: int) -> VerdictRule:
-    """The conditions that differences must meet among so many tests, with Holm's correction at its strictest."""
+    """The conditions for a difference among `tests` tests, with Holm's correction at its strictest."""
     first = comparisons[0]
-    hidden = np.array([one.hidden for one in comparisons])
+    hidden = np.array([comparison.hidden for comparison in comparisons])
     return VerdictRule(first.level / max(tests, 1), first.margin, first.confidence, hidden)
 
 
 def powers_of(comparisons: Sequence[Comparison], tests: int) -> list[dict[str, float]]:
-    """The power of comparisons among so many tests: `detectable_ratio`, `launches_needed` and `launches_alike`.
+    """The power of comparisons among `tests` tests: `detectable_ratio`, `launches_needed` and `launches_alike`.
 
-    It is that with Holm's correction at its strictest. Launches do not help against what differs between sessions.
+    Holm's correction is taken at its strictest. More launches do not reduce deviations between sessions.
     """
     if not comparisons:
         return []
     rule = rule_of(comparisons, tests)
     error, deviation, freedom, paired = (
-        np.array([getattr(one, name) for one in comparisons]) for name in ("error", "deviation", "freedom", "paired")
+        np.array([getattr(test, name) for test in comparisons]) for name in ("error", "deviation", "freedom", "paired")
     )
     needed, alike = np.full((2, len(comparisons)), math.nan)
-    helped = [i for i, one in enumerate(comparisons) if min(one.launches) >= 2 and one.sessions is None]
+    helped = [i for i, test in enumerate(comparisons) if min(test.launches) >= 2 and test.sessions is None]
     some = dataclasses.replace(rule, hidden=np.asarray(rule.hidden)[helped])
     needed[helped] = launches_needed(EFFECT, deviation[helped], freedom[helped], paired[helped], some)
     alike[helped] = launches_alike(deviation[helped], freedom[helped], paired[helped], some)
@@ -106,19 +106,19 @@ def powers_of(comparisons: Sequence[Comparison], tests: int) -> list[dict[str, f
     return [dict(zip(names, each, strict=True)) for each in numbers]
 
 
-def numbers_of(match: Match, one: Comparison) -> dict[str, float]:
+def numbers_of(match: Match, comparison: Comparison) -> dict[str, float]:
     """The numbers of a cell by the columns of `Verdicts`, but for its power."""
     a, b = (typical(side, match.history is not None) for side in (match.a, match.b))
-    ratio, slow = one.ratio, match.slow()
+    ratio, slow = comparison.ratio, match.slow()
     names = ("p_value", "adjusted_p_value", "rank_p_value", "session_deviation")
     return {
-        **{"a": a, "b": b, "launches_a": one.launches[0], "launches_b": one.launches[1]},
+        **{"a": a, "b": b, "launches_a": comparison.launches[0], "launches_b": comparison.launches[1]},
         **{"ratio": ratio.estimate, "ratio_low": ratio.low, "ratio_high": ratio.high},
-        **{name: getattr(one, name) for name in names},
+        **{name: getattr(comparison, name) for name in names},
         "clock_uncertainty": match.uncertainty,
-        "sessions": math.nan if one.sessions is None else one.sessions,
+        "sessions": math.nan if comparison.sessions is None else comparison.sessions,
         **dict(zip(("slow_a", "slow_b", "slow_p_value"), slow, strict=True)),
-        "unseen": unseen_share(min(one.launches[match.history_is_a :])),
+        "unseen": unseen_share(min(comparison.launches[match.history_is_a :])),
     }
 
 

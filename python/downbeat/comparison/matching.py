@@ -1,4 +1,4 @@
-"""Matches of launches of A and B: the cells that both sides have, in pairs or not, and what is left out."""
+"""Matches of launches of A and B: the cells of both sides, in pairs or independent, and notes on those left out."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ class Matcher:
             a: of launches; None: the history is A.
             b: of B.
             key: factors that must be the same.
-            history: cells of the sessions of a history; None: there is none.
+            history: cells of the sessions of a history; None without a history.
 
         Raises:
-            UsageError: a cell is twice in a launch, so that it has no one pair.
+            UsageError: a launch has a cell twice, so that its pair is ambiguous.
         """
         sides = [side for side in (history if a is None else a, b) if side is not None]
         varying = [name for name in key if len({value for side in sides for value in getattr(side, name).tolist()}) > 1]
@@ -185,19 +185,19 @@ class Matcher:
                     raise UsageError(
                         f"{side} has {label} twice in {launches_text(twice)}; pairs need each cell once per launch"
                     )
-            both = np.intersect1d(a.launch, b.launch)
+            common = np.intersect1d(a.launch, b.launch)
             # In a state of the machine pairs may run out: launches of the same number need not share one.
-            paired = both.size >= FEWEST_LAUNCHES or not factors.get(STATE) or min(len(a), len(b)) < FEWEST_LAUNCHES
+            paired = common.size >= FEWEST_LAUNCHES or not factors.get(STATE) or min(len(a), len(b)) < FEWEST_LAUNCHES
         if paired:
-            a, b = (self._in_pairs(rows, both, side, label) for side, rows in (("A", a), ("B", b)))
-            obstacle = obstacle or ("" if both.size else "no launch counts on both sides")
+            a, b = (self._in_pairs(rows, common, side, label) for side, rows in (("A", a), ("B", b)))
+            obstacle = obstacle or ("" if common.size else "no launch counts on both sides")
         uncertainty = 0.0 if obstacle else a.hidden + b.hidden
         numbers_of = (tuple(a.launch.tolist()), tuple(b.launch.tolist()))
         return Match(factors, a.value, b.value, uncertainty, obstacle, paired, numbers_of)
 
-    def _in_pairs(self, rows: Launches, both: Ints, side: str, label: str) -> Launches:
+    def _in_pairs(self, rows: Launches, common: Ints, side: str, label: str) -> Launches:
         """The launches that both sides have, by their numbers."""
-        shared = np.isin(rows.launch, both)
+        shared = np.isin(rows.launch, common)
         self._note(side, "{} without a pair, left out", rows[~shared], label)
         rows = rows[shared]
         return rows[np.argsort(rows.launch, kind="stable")]

@@ -48,23 +48,23 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> l
     Simulations first, then launches left out, how contexts differ, the history, states, and launches that resemble.
     """
     lines = list(left_out)
-    both = ((sides.of_a, sides.a), (sides.of_b, sides.b))
-    contexts = [contexts_of(of, cells) for of, cells in both]
+    both_sides = ((sides.of_a, sides.a), (sides.of_b, sides.b))
+    contexts = [contexts_of(of, cells) for of, cells in both_sides]
     expected = {attribute for name in sides.compared for attribute in CONTEXT_OF.get(name, ())}
-    if not sides.history_is_a and all(isinstance(of, Experiment) for of, _ in both):
+    if not sides.history_is_a and all(isinstance(of, Experiment) for of, _ in both_sides):
         lines += [f"A and B differ in {line}" for line in context_differences(contexts[0], contexts[1], expected)]
-    for of in {id(of): of for of, _ in both}.values():
+    for of in {id(of): of for of, _ in both_sides}.values():
         lines += of.lines_on_metric(sides.metric) if isinstance(of, Experiment) else []
-    for (of, _), of_side in zip(both, contexts, strict=True):
+    for (of, _), of_side in zip(both_sides, contexts, strict=True):
         first = [f"simulated, not measured: {platform}" for platform in platforms_of(of_side)]
         if "algorithm" in sides.compared and isinstance(of, Experiment):
-            first += [one.seen for one in of.machine if one.check == trial.CHECK]
+            first += [finding.seen for finding in of.machine if finding.check == trial.CHECK]
         lines = [*(line for line in first if line not in lines), *lines]
     if sides.past is not None:
         lines += history_notes(sides, contexts[sides.history_is_a], expected)
     if states := sides.states_line():
         lines.append(f"{states}; compared within each")
-    alone = sum(not one.comparison.paired for one in judged if one.comparison)
+    alone = sum(not cell.comparison.paired for cell in judged if cell.comparison)
     if alone and sides.paired:
         few = f"fewer than {FEWEST_LAUNCHES} pairs in their state: launches compared as independent"
         lines.append(f"{counted(alone, 'cell')} with {few}")
@@ -73,8 +73,8 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> l
 
 def shorter_span(sides: Sides) -> float:
     """The time that launches cover, `span_of`, of the side where that is shorter."""
-    both = ((sides.of_a, sides.a), (sides.of_b, sides.b))[sides.history_is_a :]
-    return min(span_of(contexts_of(of, cells)) for of, cells in both)
+    both_sides = ((sides.of_a, sides.a), (sides.of_b, sides.b))[sides.history_is_a :]
+    return min(span_of(contexts_of(of, cells)) for of, cells in both_sides)
 
 
 def contexts_of(side: Side, cells: SideCells) -> list[Mapping[str, object]]:
@@ -82,7 +82,7 @@ def contexts_of(side: Side, cells: SideCells) -> list[Mapping[str, object]]:
     if not isinstance(side, Experiment):
         return []
     concerned = set(zip(cells.values(*LAUNCH_FACTORS), cells.launch.tolist(), strict=True))
-    return [one.context for one in side.launches if (one.configuration, one.number) in concerned]
+    return [launch.context for launch in side.launches if (launch.configuration, launch.number) in concerned]
 
 
 def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expected: Iterable[str]) -> list[str]:
@@ -99,8 +99,8 @@ def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expec
     lines = [f"history, without any of the compared cells, left out: {', '.join(left_out)}"] if left_out else []
     if not isinstance(sides.of_b if sides.history_is_a else sides.of_a, Experiment):
         return lines
-    sessions = [one for name, one in sides.history.items() if name in with_cells and isinstance(one, Experiment)]
-    contexts = [[launch.context for launch in one.launches] for one in sessions]
+    sessions = [side for name, side in sides.history.items() if name in with_cells and isinstance(side, Experiment)]
+    contexts = [[launch.context for launch in side.launches] for side in sessions]
     counts = Counter(line for each in contexts for line in context_differences(reference, each, expected))
     return lines + [
         f"{of} and {count} of the {len(sessions)} experiments of its history differ in {line}; its effect"
@@ -111,25 +111,25 @@ def history_notes(sides: Sides, reference: Sequence[Mapping[str, object]], expec
 
 def sessions_with(past: SideCells, cells: SideCells, key: Sequence[str]) -> set[str]:
     """The names of the sessions that have a cell in common with others, by these factors."""
-    wanted = set(cells.values(*key))
-    return {str(name) for name, values in zip(past.session, past.values(*key), strict=True) if values in wanted}
+    cell_keys = set(cells.values(*key))
+    return {str(name) for name, values in zip(past.session, past.values(*key), strict=True) if values in cell_keys}
 
 
 def assumption(sides: Sides, judged: Sequence[Judged]) -> str:
     """The assumptions of verdicts; empty for pairs, which need none."""
     if sides.paired:
         return ""
-    comparisons = [one.comparison for one in judged if one.comparison]
+    comparisons = [cell.comparison for cell in judged if cell.comparison]
     if sides.past is not None:
-        sessions = max((one.sessions or 0 for one in comparisons), default=0)
+        sessions = max((comparison.sessions or 0 for comparison in comparisons), default=0)
         # With two modes of sessions, 8 to 12 % of equal cells are called different by a history of 5 in one of them.
         missed = (
             f"; {sessions} can miss what {PERCENT * unseen_share(sessions):.0f} % of sessions do" if sessions else ""
         )
         return f"A and B differ in time and circumstances no more than the experiments of the history do{missed}"
-    tested, price = [one for one in comparisons if one.tested], ""
+    tested, price = [comparison for comparison in comparisons if comparison.tested], ""
     if tested:
-        error, freedom = [one.error for one in tested], [one.freedom for one in tested]
+        error, freedom = [comparison.error for comparison in tested], [comparison.freedom for comparison in tested]
         shares = false_verdicts(error, freedom, SESSION_DEVIATION, rule_of(tested, len(comparisons)))
         assumed = f"{PERCENT * SESSION_DEVIATION:g} %"
         price = (
@@ -146,14 +146,14 @@ def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[
         judged: compared together.
         cells: a name for each; by default the factors that vary.
     """
-    names = cells or match_names([one.match for one in judged])
+    names = cells or match_names([cell.match for cell in judged])
     ratios, medians = [], []
-    for name, one in zip(names, judged, strict=True):
-        match = one.match
-        if one.comparison is None:
+    for name, cell in zip(names, judged, strict=True):
+        match = cell.match
+        if cell.comparison is None:
             continue
         group = tuple(match.factors.get(factor) for factor in GROUP)
-        if one.comparison.paired:
+        if cell.comparison.paired:
             ratios.append(Series(name, group, match.launches[0], match.b / match.a))
             continue
         sides = (("A", match.a, match.launches[0]), ("B", match.b, match.launches[1]))
@@ -165,8 +165,10 @@ def notes_on_kinds(judged: Sequence[Judged], cells: Sequence[str] = ()) -> list[
 def match_names(matches: Sequence[Match]) -> list[str]:
     """The operation and size of each match, and the other factors that vary."""
     names = [name for name in (matches[0].factors if matches else ()) if name not in IMPLIED]
-    shown = [name for name in names if name in ("operation", "size") or len({one.factors[name] for one in matches}) > 1]
-    return [" ".join(str(one.factors[name]) for name in shown) for one in matches]
+    shown = [
+        name for name in names if name in ("operation", "size") or len({match.factors[name] for match in matches}) > 1
+    ]
+    return [" ".join(str(match.factors[name]) for name in shown) for match in matches]
 
 
 def history_lines(judged: Sequence[Judged]) -> list[str]:
@@ -174,7 +176,7 @@ def history_lines(judged: Sequence[Judged]) -> list[str]:
 
     The session of a shift is counted among those that have the cell.
     """
-    series = [sessions_of(one.match.history).means for one in judged if one.match.history and one.comparison]
+    series = [sessions_of(cell.match.history).means for cell in judged if cell.match.history and cell.comparison]
     used = [means[since(means) :] for means in series]
 
     def cells(values: Sequence[float]) -> str:

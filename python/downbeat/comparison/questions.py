@@ -36,8 +36,8 @@ def slower_algorithms(cells: SideCells, panels: Texts, fastest: Mapping[str, str
     for panel in dict.fromkeys(panels):
         of_panel = cells[panels == panel].once_per_launch(["algorithm"])
         by_name = of_panel.by_cell(["algorithm"])
-        for (one,), (other,) in itertools.combinations(sorted(by_name), 2):
-            first, second = (other, one) if other == fastest[panel] else (one, other)
+        for (algorithm,), (other,) in itertools.combinations(sorted(by_name), 2):
+            first, second = (other, algorithm) if other == fastest[panel] else (algorithm, other)
             match = Matcher().match({}, by_name[first,], by_name[second,], panel)
             if not match.obstacle:
                 pairs.append((panel, str(first), str(second)))

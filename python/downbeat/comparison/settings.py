@@ -53,8 +53,8 @@ def context_differences(
         return []
     lines = [] if ENVIRONMENT in expected else variable_differences(first, second)
     for name in compared_attributes([*first, *second]):
-        values = [sorted({value_of(name, one) for one in side}) for side in (first, second)]
-        # A newer downbeat-bench may measure what has no row here: as many values as launches are no setting.
+        values = [sorted({value_of(name, context) for context in side}) for side in (first, second)]
+        # A newer downbeat-bench may record attributes without a row here: several values on a side are no setting.
         unknown = name not in ATTRIBUTES and not name.startswith(LIBRARY_SETTING)
         if name in expected or values[0] == values[1] or (unknown and max(map(len, values)) > 1):
             continue
@@ -64,17 +64,17 @@ def context_differences(
 
 def values_among(contexts: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
     """Values of each attribute that launches of one experiment should share, and do not: `among` -> the values."""
-    found = {}
+    differing = {}
     for name in compared_attributes(contexts):
-        values = list(dict.fromkeys(value_of(name, one) for one in contexts))
+        values = list(dict.fromkeys(value_of(name, context) for context in contexts))
         if len(values) > 1 and (among := attribute_of(name).among):
-            found[among] = values
-    return found
+            differing[among] = values
+    return differing
 
 
 def resolution_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
     """Returns a line if every launch of one side has a clock with a step `COARSER` than all of the other's."""
-    steps = [[float(str(one[RESOLUTION])) for one in side if one.get(RESOLUTION)] for side in (a, b)]
+    steps = [[float(str(context[RESOLUTION])) for context in side if context.get(RESOLUTION)] for side in (a, b)]
     if not all(steps) or COARSER * min(map(max, steps)) > max(map(min, steps)):
         return []
     values = " / ".join(f"{statistics.median(side) * NANOSECONDS:.0f} ns" for side in steps)
@@ -84,14 +84,16 @@ def resolution_differences(a: list[Mapping[str, object]], b: list[Mapping[str, o
 def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
     """Returns a line for each setting that has one value in A and another one, or none, in B, wherever it was made.
 
-    Variables that a launcher sets anew for each launch, e.g. the number of a job, say nothing.
+    Variables that a launcher changes from launch to launch, e.g. the number of a job, are ignored.
     """
-    values = [[{name: one.value for name, one in settings_of(context).items()} for context in side] for side in (a, b)]
+    values = [
+        [{name: setting.value for name, setting in settings_of(context).items()} for context in side] for side in (a, b)
+    ]
     lines = []
-    for name in sorted({name for side in values for one in side for name in one}):
-        found = [{one.get(name, "not set") for one in side} for side in values]
-        if len(found[0]) == len(found[1]) == 1 and found[0] != found[1]:
-            lines.append(f"{name}: {one_short_line(list(found[0]))} / {one_short_line(list(found[1]))}")
+    for name in sorted({name for side in values for settings in side for name in settings}):
+        alternatives = [{settings.get(name, "not set") for settings in side} for side in values]
+        if len(alternatives[0]) == len(alternatives[1]) == 1 and alternatives[0] != alternatives[1]:
+            lines.append(f"{name}: {one_short_line(list(alternatives[0]))} / {one_short_line(list(alternatives[1]))}")
     return lines
 
 

@@ -152,7 +152,11 @@ def sides_of(
     named = names_of_history(history or ())
     past = None
     if history is not None:
-        tables = {name: measured_of(one, metric, statistic) for name, one in named.items() if has_metric(one, metric)}
+        tables = {
+            name: measured_of(session, metric, statistic)
+            for name, session in named.items()
+            if has_metric(session, metric)
+        }
         past = history_cells(tables, conditions[0]) or cells_b[:0]
     if past is not None and history_is_a:
         cells_a, cells_b = in_common_states(past, cells_b)
@@ -160,8 +164,8 @@ def sides_of(
     else:
         cells_a = select(measured_of(a, metric, statistic), conditions[0])
         if not (same and isinstance(a, Experiment)):  # the states of one experiment are those of all its cells
-            cells_a, cells_b, *rest = in_common_states(cells_a, cells_b, *([] if past is None else [past]))
-            past = rest[0] if rest else None
+            cells_a, cells_b, *pasts = in_common_states(cells_a, cells_b, *([] if past is None else [past]))
+            past = pasts[0] if pasts else None
     candidates = set(conditions[0]) if same else {*conditions[0], *LABELS}
     compared = {name for name in candidates if differs(getattr(cells_a, name), getattr(cells_b, name))}
     if past is not None and not history_is_a:
@@ -217,22 +221,24 @@ def names_of_sides(a: Side, b: Side) -> tuple[str, str]:
 def names_of_history(history: Sequence[Side]) -> dict[str, Side]:
     """Experiments by the last part of their paths where it is unique, else by their paths; the oldest first."""
     history = in_order_of_time(history)
-    last = Counter(one.path.name for one in history if isinstance(one, Experiment))
+    last = Counter(side.path.name for side in history if isinstance(side, Experiment))
     return {
-        (one.path.name if last[one.path.name] == 1 else str(one.path)) if isinstance(one, Experiment) else str(i): one
-        for i, one in enumerate(history, 1)
+        (side.path.name if last[side.path.name] == 1 else str(side.path))
+        if isinstance(side, Experiment)
+        else str(i): side
+        for i, side in enumerate(history, 1)
     }
 
 
 def in_order_of_time(history: Sequence[Side]) -> Sequence[Side]:
     """Experiments by the start of their first launch; as they are where one of them does not say it."""
     starts = [
-        start_of(launch.context for launch in one.launches) if isinstance(one, Experiment) else math.nan
-        for one in history
+        start_of(launch.context for launch in side.launches) if isinstance(side, Experiment) else math.nan
+        for side in history
     ]
     if any(map(math.isnan, starts)):
         return history
-    return [one for _, one in sorted(zip(starts, history, strict=True), key=lambda pair: pair[0])]
+    return [side for _, side in sorted(zip(starts, history, strict=True), key=lambda pair: pair[0])]
 
 
 def measured_of(side: Side, metric: str, statistic: str) -> SideCells:

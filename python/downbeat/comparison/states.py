@@ -30,12 +30,12 @@ def main_states(cells: Cells | SideCells) -> frozenset[tuple[int, str]]:
     for (*configuration, _, state), _ in Counter(kept.values(*LAUNCH_FACTORS, "launch", "state")).items():
         ranks = int(configuration[LAUNCH_FACTORS.index("ranks")])
         launches.setdefault(ranks, {}).setdefault(state, Counter())[tuple(configuration)] += 1
-    found = set()
+    states = set()
     for ranks, counts in launches.items():
         every = {configuration for of_state in counts.values() for configuration in of_state}
         order = {state: (min(counts[state][each] for each in every), counts[state].total()) for state in counts}
-        found.add((ranks, max(order, key=lambda state: order[state])))
-    return frozenset(found)
+        states.add((ranks, max(order, key=lambda state: order[state])))
+    return frozenset(states)
 
 
 def main_of(sides: Sides) -> tuple[tuple[int, str], ...]:
@@ -131,12 +131,12 @@ def over_all_states(sides: Sides, margin: float, confidence: float) -> dict[str,
         return None
     key = [name for name in sides.key if name != "state"]
     judged = judge_matches(Matcher(sides.paired).cells(sides.a, sides.b, key), margin, confidence)
-    comparisons = [one.comparison for one in judged if one.comparison]
-    ratios = [(one.ratio.estimate, one.ratio.low, one.ratio.high) for one in comparisons if one.ratio.low > 0]
+    comparisons = [cell.comparison for cell in judged if cell.comparison]
+    ratios = [(test.ratio.estimate, test.ratio.low, test.ratio.high) for test in comparisons if test.ratio.low > 0]
     if not ratios:
         return None
     means = np.exp(np.log(np.array(ratios)).mean(axis=0))
     return {
         **dict(zip(("ratio", "ratio_low", "ratio_high"), map(float, means), strict=True)),
-        **Counter(one.verdict for one in comparisons),
+        **Counter(test.verdict for test in comparisons),
     }

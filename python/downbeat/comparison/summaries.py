@@ -37,7 +37,7 @@ def described(factors: Mapping[str, Iterable[object]]) -> Texts:
         factors: their values by name, a value for each row.
     """
     every = {name: list(values) for name, values in factors.items()}
-    texts = [[value_text(name, one) for one in values] for name, values in every.items() if len(set(values)) > 1]
+    texts = [[value_text(name, value) for value in values] for name, values in every.items() if len(set(values)) > 1]
     rows = len(next(iter(every.values()), ()))
     return np.array([", ".join(row) for row in zip(*texts, strict=True)] if texts else [""] * rows, dtype=object)
 

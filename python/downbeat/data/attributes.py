@@ -20,7 +20,7 @@ class Attribute:
     """A global attribute of a file.
 
     Attributes:
-        unit: "" if there is none.
+        unit: "" without a unit.
         meaning: one line.
         label: of A and B: "stopping rule: fixed / budget".
         among: of the launches of one experiment, which should agree; "" if they may differ.

@@ -65,13 +65,13 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
     values = np.array([samples.metric(name)[order] for name in names]).reshape(len(names), len(order))
     numbers = np.full((len(names), len(STATISTICS), len(cells)), np.nan)
     counts = np.diff(borders)
-    # Cells with as many samples are summarized together; nearly all have the same number.
+    # Cells with the same number of samples are summarized together; nearly all have the same.
     for count in np.unique(counts[counts > 0]):
-        mine = np.flatnonzero(counts == count)
-        together = values[:, borders[mine][:, np.newaxis] + np.arange(count)]  # (metrics, cells, samples)
-        numbers[:, 0, mine] = together.mean(axis=2)
-        numbers[:, 1:, mine] = np.percentile(together, list(PERCENTILES.values()), axis=2).swapaxes(0, 1)
-        for row, cell in itertools.product(range(len(names)), mine):
+        group = np.flatnonzero(counts == count)
+        together = values[:, borders[group][:, np.newaxis] + np.arange(count)]  # (metrics, cells, samples)
+        numbers[:, 0, group] = together.mean(axis=2)
+        numbers[:, 1:, group] = np.percentile(together, list(PERCENTILES.values()), axis=2).swapaxes(0, 1)
+        for row, cell in itertools.product(range(len(names)), group):
             if steps[names[row]][cell] > 0:
                 interpolated = grouped_median(values[row, borders[cell] : borders[cell + 1]], steps[names[row]][cell])
                 numbers[row, STATISTICS.index("median"), cell] = interpolated
@@ -80,8 +80,8 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
     }
     columns |= {f"{name}_{STEP}": step for name, step in steps.items() if step.any()}
     units |= {column: str(samples.source.attrs[column.rpartition("_")[0]]["units"]) for column in columns}
-    if metrics is None:  # those that came after the file
-        missing = [f"{name}_{one}" for name in METRICS if name not in steps for one in STATISTICS]
+    if metrics is None:  # metrics that are newer than the file
+        missing = [f"{name}_{statistic}" for name in METRICS if name not in steps for statistic in STATISTICS]
         columns |= dict.fromkeys(missing, np.full(len(cells), np.nan))
         units |= dict.fromkeys(missing, "s")
     summary = pd.concat([cells, pd.DataFrame(columns)], axis=1)
@@ -90,7 +90,7 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
 
 
 def step_in_samples(file: NetcdfFile, samples: Samples) -> float:
-    """Returns the step of the clocks in s as samples show it, for files that do not say it; 0 where they do not."""
+    """The step of the clocks in s, estimated from samples, for files without that attribute; 0 if unknown."""
     known = [samples.metric(name) for name in ("latency_min", "latency_max") if name in samples.source]
     once = steps_of(file, "latency_min", 1.0)[samples.cell_index] == 1  # calls per sample
-    return step_in(np.concatenate([one[once] for one in known])) if known else 0.0
+    return step_in(np.concatenate([values[once] for values in known])) if known else 0.0

@@ -96,9 +96,9 @@ class Cells(Factors, Wide):
         """
         zeros, unknown = (pd.Series(value, self.source.index) for value in (0.0, np.nan))
         statistics = {"median": self.source[f"{name}_median"]}
-        statistics |= {one: self.source.get(f"{name}_{one}", unknown) for one in STATISTICS}
+        statistics |= {statistic: self.source.get(f"{name}_{statistic}", unknown) for statistic in STATISTICS}
         return Summaries(
-            **{f"{one}_s": values.to_numpy(dtype=float) for one, values in statistics.items()},
+            **{f"{statistic}_s": values.to_numpy(dtype=float) for statistic, values in statistics.items()},
             step_s=np.nan_to_num(self.source.get(f"{name}_{STEP}", zeros).to_numpy(dtype=float)),
         )
 
@@ -153,10 +153,10 @@ def start_names(synchronizers: Iterable[str], algorithms: Iterable[str], timings
 
 
 def countable(cells: pd.DataFrame) -> pd.Series[bool]:
-    """Returns which cells count: those that have all their valid samples, and right results.
+    """A mask of the cells that count for verdicts: all their samples are valid, and their results are right.
 
-    A cell that is incomplete has fewer samples than the others, from those moments at which starts succeeded. In
-    pictures it is shown; a verdict does not rest on it.
+    An incomplete cell has fewer samples, taken only while common starts succeeded: pictures show it, verdicts leave
+    it out.
 
     Args:
         cells: with `status`, as `summarize_cells` has it.

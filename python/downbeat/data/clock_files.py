@@ -25,9 +25,9 @@ class OfDimension(Table):
         return cls(
             **{
                 name: np.full(rows, np.nan)
-                if one is None
-                else one.to_numpy().astype(object if one.dtype.kind == "U" else one.dtype)
-                for name, one in values.items()
+                if variable is None
+                else variable.to_numpy().astype(object if variable.dtype.kind == "U" else variable.dtype)
+                for name, variable in values.items()
             }
         )
 

@@ -1,4 +1,4 @@
-"""The collectives of MPI and their properties, which tell who waits for whom and which limits calls put on clocks."""
+"""The collectives of MPI and their properties: which ranks wait for which, and the limits that calls put on clocks."""
 
 from __future__ import annotations
 

@@ -108,16 +108,14 @@ def names(variable: Variable) -> list[str]:
 
 
 def flags(variable: Variable) -> dict[int, str]:
-    """Returns what the numbers of a variable mean, as it says itself (CF conventions, section 3.5)."""
+    """The meaning of each value of a variable, from its attributes (CF conventions, section 3.5)."""
     return dict(zip(map(int, np.atleast_1d(variable.flag_values)), variable.flag_meanings.split(), strict=True))
 
 
 def read_cells(file: NetcdfFile) -> pd.DataFrame:
-    """Returns one row per cell: all that the file says of it.
+    """One row per cell: its factors (`CELL_FACTORS`), `status`, and numbers.
 
-    That is what the cell is (`CELL_FACTORS`), `status`, and numbers; NaN for what a run that was cut short did not
-    write.
-    The units that the file gives are in `attrs["units"]`.
+    Numbers that a run that was cut short did not write are NaN. The units of the file are in `attrs["units"]`.
     """
     columns: dict[str, object] = {"cell": np.arange(file.dimensions["cell"])}
     for name in [*CELL_FACTORS, *(name for name in cell_fields(file) if name not in CELL_FACTORS)]:
@@ -153,7 +151,7 @@ def metrics_of(file: NetcdfFile) -> list[str]:
     Raises:
         KeyError: it lacks one of `FIRST_METRICS`.
     """
-    names = [name for name, one in file.variables.items() if {"clock_bounds", "units"} <= set(one.attributes)]
+    names = [name for name, variable in file.variables.items() if {"clock_bounds", "units"} <= set(variable.attributes)]
     if missing := [name for name in FIRST_METRICS if name not in names]:
         raise KeyError(missing[0])
     return names
@@ -239,7 +237,7 @@ def open_launch(path: str | Path) -> xr.Dataset:
             self.dtype = variable.dtype.newbyteorder("=")
 
         def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
-            read = lambda part: np.asarray(self.variable[part], self.dtype)  # noqa: E731
+            read = lambda index: np.asarray(self.variable[index], self.dtype)  # noqa: E731
             return np.asarray(indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, read))
 
     def content(variable: Variable) -> tuple[tuple[str, ...], object]:
@@ -252,7 +250,8 @@ def open_launch(path: str | Path) -> xr.Dataset:
 
     with open_netcdf(path) as file:
         data = xr.Dataset(
-            {name: (*content(one), one.attributes) for name, one in file.variables.items()}, attrs=file.attributes
+            {name: (*content(variable), variable.attributes) for name, variable in file.variables.items()},
+            attrs=file.attributes,
         )
     if "cell_index" in data:
         data = data.set_coords([name for name in CELL_FACTORS if name in data])

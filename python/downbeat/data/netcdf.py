@@ -17,7 +17,7 @@ NETCDF_WIDTHS = {1: (4, 4), 2: (4, 8), 5: (8, 8)}  # bytes of counts and of offs
 # By the format's number of a type.
 TYPES = {1: ">i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8", 7: ">u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}
 TEXT = 2
-# Fill values: they stand where nobody has written.
+# Fill values: the contents of elements that were never written.
 LARGE = 1.875 * 2.0**122
 UNWRITTEN = {"i1": -127, "i2": -32767, "i4": -2147483647, "i8": -9223372036854775806, "f4": LARGE, "f8": LARGE}
 
@@ -51,15 +51,15 @@ class Header:
         return self.take(self.number()).decode()
 
     def attributes(self) -> dict[str, Any]:
-        found = {}
+        attributes = {}
         self.number(4)
         for _ in range(self.number()):
             name, kind = self.name(), self.number(4)
             dtype = np.dtype(TYPES[kind])
             raw = self.take(self.number() * dtype.itemsize)
             values = np.frombuffer(raw, dtype).astype(dtype.newbyteorder("="))
-            found[name] = raw.rstrip(b"\0").decode() if kind == TEXT else values[0] if len(values) == 1 else values
-        return found
+            attributes[name] = raw.rstrip(b"\0").decode() if kind == TEXT else values[0] if len(values) == 1 else values
+        return attributes
 
 
 def padded(size: int) -> int:
@@ -142,7 +142,9 @@ class NetcdfFile(Attributed):
         for _ in range(header.number()):
             name = header.name()
             of = [lengths[header.number()] for _ in range(header.number())]
-            variable = Variable(name, tuple(one for one, _ in of), header.attributes(), TYPES[header.number(4)])
+            variable = Variable(
+                name, tuple(dimension for dimension, _ in of), header.attributes(), TYPES[header.number(4)]
+            )
             header.number()  # its size, which follows from the rest
             row = padded(math.prod(length for _, length in of[1:]) * variable.dtype.itemsize)
             is_record = bool(of) and of[0][1] == 0

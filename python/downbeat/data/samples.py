@@ -83,15 +83,15 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
     with open_samples(path) as file:
         check_samples(path, file)
         known = metrics_of(file)
-        wanted = known if metrics is None else list(metrics)
-        for name in wanted:
+        requested = known if metrics is None else list(metrics)
+        for name in requested:
             if name not in known:
                 raise UsageError(
                     lacks(path, name)
                     if name in METRICS
                     else f"unknown metric '{name}'; choose one of {', '.join(known)}"
                 )
-        read = [file.variables[name] for name in (*KEPT_VARIABLES, *wanted)]
+        read = [file.variables[name] for name in (*KEPT_VARIABLES, *requested)]
         frame = pd.DataFrame({variable.name: native(variable[:]) for variable in read}, copy=False)
         frame.attrs = {variable.name: dict(variable.attributes) for variable in read}
         return Samples.of(frame)

@@ -18,7 +18,7 @@ LINE, MESSAGE = "cache line", "message"
 
 
 def path_of(hosts: str, ranks: int, configuration: str) -> str:
-    """Returns what the round trip of a launch is of: a cache line, or where ranks are alone on nodes a message.
+    """The path of a launch's round trip: a cache line, or a message if each rank is alone on its node.
 
     Messages of two configurations have no states in common.
     """

@@ -59,13 +59,13 @@ class Line(Block):
     """A sentence, of a fact or fixed.
 
     Attributes:
-        said: the fact, or plain text.
+        content: the fact, or plain text.
         role: of the sentence.
         label: in front of it, one or two words: "where", "next".
         brief: whether a fact is in its short wording.
     """
 
-    said: Fact | str
+    content: Fact | str
     role: Role = "text"
     label: str = ""
     brief: bool = False
@@ -73,9 +73,9 @@ class Line(Block):
     @property
     def text(self) -> str:
         """The sentence."""
-        if isinstance(self.said, str):
-            return self.said
-        return short(self.said) if self.brief else long(self.said)
+        if isinstance(self.content, str):
+            return self.content
+        return short(self.content) if self.brief else long(self.content)
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class Number:
     Attributes:
         value: as text.
         unit: may be empty.
-        interval: as text; empty where there is none.
-        about: of what it is.
+        interval: as text; empty without an interval.
+        about: the quantity, and its cell.
     """
 
     value: str
@@ -250,7 +250,7 @@ class View:
     @property
     def facts(self) -> tuple[Fact, ...]:
         """The facts of all sentences, each once."""
-        lines = (block.said for block in self.every() if isinstance(block, Line))
+        lines = (block.content for block in self.every() if isinstance(block, Line))
         return tuple(dict.fromkeys(fact for fact in lines if isinstance(fact, Fact)))
 
     @property

@@ -291,7 +291,7 @@ class WaitingForLateRanks(Fact):
     unassigned: float  # share of the waiting whose cause is within the error of the clocks
     waited_s: float  # mean of the ranks
     run_s: float  # the run, or the phase
-    # late ranks of which limits on their clocks do not show whether they come last or the clock is off
+    # late ranks whose clock limits leave open whether they come last or the clock is off
     doubtful: tuple[int, ...] = ()
 
 

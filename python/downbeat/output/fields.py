@@ -175,7 +175,7 @@ def declared_fields(
         columns: of the record type.
         kinds: of the columns to show, in their order, by name: how they are written.
         unexplained: names of columns whose headings say what they mean.
-        headings: of columns, by name, where the name itself is none, or takes too much room.
+        headings: of columns, by name, where the column name is unclear or too long.
 
     Raises:
         KeyError: the record type has no column of a name.

@@ -48,7 +48,7 @@ def table_texts(table: Table) -> list[list[str]]:
 
 def notebook_html(view: View, depth: Depth = Depth.TEXT) -> str:
     """A view as an element of a notebook."""
-    parts = []
+    elements = []
     for block in titled(view, depth):
         match block:
             case Table():
@@ -56,15 +56,15 @@ def notebook_html(view: View, depth: Depth = Depth.TEXT) -> str:
                 body = rows[:NOTEBOOK_ROWS]
                 cells = ["".join(f"<td>{html.escape(text)}</td>" for text in row) for row in body]
                 heads = "".join(f"<th>{html.escape(text)}</th>" for text in head)
-                parts.append(f"<table><thead><tr>{heads}</tr></thead><tbody>")
-                parts += [f"<tr>{row}</tr>" for row in cells]
-                parts.append("</tbody></table>")
+                elements.append(f"<table><thead><tr>{heads}</tr></thead><tbody>")
+                elements += [f"<tr>{row}</tr>" for row in cells]
+                elements.append("</tbody></table>")
                 if len(rows) > len(body):
-                    parts.append(f"<p>{len(rows) - len(body)} more rows</p>")
+                    elements.append(f"<p>{len(rows) - len(body)} more rows</p>")
             case Line(role="note"):
-                parts.append(f"<li>{html.escape(printable(block.text))}</li>")
+                elements.append(f"<li>{html.escape(printable(block.text))}</li>")
             case Line():
-                parts.append(f"<p>{html.escape(printable(block.text))}</p>")
+                elements.append(f"<p>{html.escape(printable(block.text))}</p>")
             case Terms():
-                parts += [f"<li>{html.escape(f'{name}: {text}')}</li>" for name, text in block.pairs]
-    return "\n".join(parts)
+                elements += [f"<li>{html.escape(f'{name}: {text}')}</li>" for name, text in block.pairs]
+    return "\n".join(elements)

@@ -135,9 +135,9 @@ def layout(table: Table) -> tuple[list[str], list[str]]:
     # A single block keeps all its columns: labels become headings where it is too wide. Titles always can.
     most = None if titled or len(titles) > 1 else 1
     tried = [(columns, [block(title, columns) for title in titles]) for columns in choices[:most]]
-    whole = (each for each in tried if not titled and side.fits(each[1], 0))
+    unfolded = (each for each in tried if not titled and side.fits(each[1], 0))
     folded = (each for each in tried if side.fits(each[1], len(labels) if titled else max(len(labels) - 1, 0)))
-    columns, blocks = next(itertools.chain(whole, folded, tried[-1:]))
+    columns, blocks = next(itertools.chain(unfolded, folded, tried[-1:]))
     return side.beside(blocks), [*labels, *columns]
 
 

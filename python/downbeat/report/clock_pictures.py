@@ -42,16 +42,20 @@ def draw_drift(data: xr.Dataset) -> list[Picture]:
         return []
     pairs, times = DriftingPairs.of(data), data.time.to_numpy().astype(float)
     numbers = DriftPoints.of_tuples(
-        (pair, times[at], *(one[row, at] * MICROSECONDS for one in (pairs.drift, pairs.residual, pairs.offset_bound)))
+        (
+            pair,
+            times[at],
+            *(values[row, at] * MICROSECONDS for values in (pairs.drift, pairs.residual, pairs.offset_bound)),
+        )
         for row, pair in enumerate(pairs.pair)
         for at in np.flatnonzero(~np.isnan(pairs.drift[row]))
     )
     above, below = [], []
-    for place, (pair, line) in enumerate(numbers.groups(numbers.pair)):
+    for number, (pair, line) in enumerate(numbers.groups(numbers.pair)):
         points = line[:: -(-len(line) // MOST_POINTS)]
-        time, rest, bound = points.time_s, points.residual_us, points.bound_us
-        above.append(Line(f"ranks {pair}", time, points.drift_us, color=place, marker=NO_MARKER))
-        below.append(Line("", time, rest, rest - bound, rest + bound, place, marker=NO_MARKER))
+        time, residual, bound = points.time_s, points.residual_us, points.bound_us
+        above.append(Line(f"ranks {pair}", time, points.drift_us, color=number, marker=NO_MARKER))
+        below.append(Line("", time, residual, residual - bound, residual + bound, number, marker=NO_MARKER))
     panels = [Panel(above, "", "drift [us]"), Panel(below, "time [s]", "off the line [us]", y_at=0.0)]
     title = "How local clocks drift apart"
     return [make_picture("clock_drift", title, DRIFT_CAPTION, panels, numbers.frame(), columns=1, share_x=True)]
@@ -65,7 +69,7 @@ PARETO_CAPTION = (
 
 
 def pareto_front(duration: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """Returns which schemes are on the front: none is at least as quick and as good, and better in one of both."""
+    """A mask of the schemes on the Pareto front: no other is at least as quick and accurate, and better in either."""
     quicker = (duration[:, None] >= duration) & (error[:, None] >= error)
     better = (duration[:, None] > duration) | (error[:, None] > error)
     return np.asarray(~(quicker & better).any(axis=1))
@@ -87,7 +91,7 @@ def draw_pareto(data: xr.Dataset) -> list[Picture]:
         return []
     schemes = Schemes.of(data)
     kind, errors = schemes.errors
-    parts, panels = [], []
+    groups, panels = [], []
     for at, wait in enumerate(data.wait.to_numpy().astype(float)):
         x, y = schemes.duration_median * MICROSECONDS, errors[:, at] * MICROSECONDS
         known = ~np.isnan(x) & ~np.isnan(y)
@@ -102,8 +106,8 @@ def draw_pareto(data: xr.Dataset) -> list[Picture]:
         notes = list(zip(x[front], y[front], names[front], strict=True))
         title = f"after {wait:g} s" if wait else "at once"
         panels.append(Panel(lines, "duration [us]", f"{kind} [us]", title, "log", "log", notes=notes))
-        parts.append(group)
-    numbers, caption = SchemePoints.joined(parts).frame(), PARETO_CAPTION.format(kind)
+        groups.append(group)
+    numbers, caption = SchemePoints.joined(groups).frame(), PARETO_CAPTION.format(kind)
     return [make_picture("clock_pareto", "Which synchronization scheme?", caption, panels, numbers, columns=1)]
 
 
@@ -131,7 +135,7 @@ def draw_edges(data: xr.Dataset) -> list[Picture]:
             "whole",
             "whole",
         )
-        for scheme, rows in sorted(grouped(edges.edge_scheme), key=lambda one: str(one[0]))
+        for scheme, rows in sorted(grouped(edges.edge_scheme), key=lambda item: str(item[0]))
     ]
     title = "Which paths disagree with all others?"
     return [make_picture("clock_edges", title, EDGES_CAPTION, panels, numbers, columns=1)]

@@ -77,35 +77,35 @@ class Contrast:
 
     @property
     def ratio_label(self) -> str:
-        """What the ratios are of."""
-        others = list(dict.fromkeys(self.ratios.line))
+        """The label of the ratios: `B / A`."""
+        labels = list(dict.fromkeys(self.ratios.line))
         first = COMMON if self.factor == STARTS else self.sides[0]
         several = f"other {self.factor}" if self.factor != STARTS else "another start"
-        above = start_word(others[0]) if len(others) == 1 else several
-        return f"{f'after {above}' if self.factor == STARTS and len(others) == 1 else above} / {first}"
+        above = start_word(labels[0]) if len(labels) == 1 else several
+        return f"{f'after {above}' if self.factor == STARTS and len(labels) == 1 else above} / {first}"
 
     @property
-    def said(self) -> str:
-        """What is compared, in words; empty for nothing."""
-        others = self.sides[1:]
-        if not others:
+    def summary(self) -> str:
+        """The comparison in words; empty with a single side."""
+        names = self.sides[1:]
+        if not names:
             return ""
         if self.factor == "algorithm":
             return counted(len(self.sides), "algorithm")
         first = COMMON if self.sides[0] == REFERENCE else self.sides[0]
-        more = f"{len(others)} {self.factor}s" if len(others) > 2 else " and ".join(map(start_word, others))
+        more = f"{len(names)} {self.factor}s" if len(names) > 2 else " and ".join(map(start_word, names))
         return f"{more} against {first}"
 
 
 def contrast_of(experiment: Experiment) -> Contrast:
-    """Returns what a user compared: variants, libraries, environments, algorithms; if nothing of these, starts."""
+    """The comparison of variants, libraries, environments or algorithms, the first that varies; else of starts."""
     cells = plain_cells(experiment)
     factor = next((name for name in ASKED if len(set(getattr(cells, name))) > 1), STARTS)
     return sides_by(experiment, factor, cells)
 
 
 def starts_of(experiment: Experiment) -> Contrast:
-    """Returns how starts compare."""
+    """The comparison of starts."""
     return sides_by(experiment, STARTS, plain_cells(experiment))
 
 
@@ -118,11 +118,11 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
         sides = tuple(dict.fromkeys([first, *starts])) if first else ()
     else:
         cells = cells[starts == first]
-        lines = np.array([str(one) for one in getattr(cells, factor)], dtype=object)
+        lines = np.array([str(value) for value in getattr(cells, factor)], dtype=object)
         sides = tuple(dict.fromkeys(lines))
-    rest = [name for name in CONFIGURATION if name not in (factor, STATE)]
-    named = shown(cells, lines, described_operations(cells, rest), in_main_state(cells))
-    place = places_of(named, rest)
+    other_factors = [name for name in CONFIGURATION if name not in (factor, STATE)]
+    named = shown(cells, lines, described_operations(cells, other_factors), in_main_state(cells))
+    locate = locator(named, other_factors)
     rows, tables = [], {}
     for side in sides[1 : None if factor == STARTS else 1 + MOST_SIDES]:
         try:
@@ -131,7 +131,7 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
             continue
         table = table if factor == STARTS else table[table.verdicts.started_by == first]
         table = table[table.verdicts.verdict != UNMATCHED]
-        for row, where in enumerate(map(place, *table_factors(table, rest))):
+        for row, where in enumerate(map(locate, *table_factors(table, other_factors))):
             if where:
                 rows.append(ratio_row(side, where, table, row))
         if len(table):
@@ -169,27 +169,27 @@ def ratio_row(side: str, where: Where, table: Compared, row: int) -> tuple[objec
     return (side, *where, *ratio, launches, table.word(str(cells.verdict[row])), cells.reason[row])
 
 
-def table_factors(table: Compared, rest: Sequence[str]) -> tuple[list[tuple[object, ...]], list[bool]]:
+def table_factors(table: Compared, other_factors: Sequence[str]) -> tuple[list[tuple[object, ...]], list[bool]]:
     """What identifies each cell of a table, and whether it has no arrival pattern."""
     cells = table.verdicts
     patterned = (cells.pattern != NO_PATTERN) if "pattern" in table.factors else np.zeros(len(cells), dtype=bool)
-    return cells.values("operation", "size", *rest, STATE), (~patterned).tolist()
+    return cells.values("operation", "size", *other_factors, STATE), (~patterned).tolist()
 
 
 def cell_name(panel: object, size: object) -> str:
-    """Returns what a cell is called."""
+    """The name of a cell."""
     return f"{panel}, {value_text('size', size)}" if size else str(panel)
 
 
-def places_of(cells: ShownCells, rest: Sequence[str]) -> Callable[[tuple[object, ...], bool], Where | None]:
-    """A function that finds what a cell is called by its factors; None for cells that are not shown."""
+def locator(cells: ShownCells, other_factors: Sequence[str]) -> Callable[[tuple[object, ...], bool], Where | None]:
+    """A function from the factors of a cell to its position in pictures; None for cells that are not shown."""
     names = zip(cells.panel, cells.operation, cells.size, cells.state, cells.main, strict=True)
-    found = dict(zip(cells.values("operation", "size", *rest, STATE), names, strict=True))
+    by_factors = dict(zip(cells.values("operation", "size", *other_factors, STATE), names, strict=True))
 
-    def place(factors: tuple[object, ...], plain: bool) -> Where | None:
-        return Where(*found[factors]) if plain and factors in found else None
+    def locate(factors: tuple[object, ...], plain: bool) -> Where | None:
+        return Where(*by_factors[factors]) if plain and factors in by_factors else None
 
-    return place
+    return locate
 
 
 def in_main_state(cells: Cells) -> Flags:
@@ -199,15 +199,15 @@ def in_main_state(cells: Cells) -> Flags:
 
 
 def state_lines(cells: Cells) -> list[str]:
-    """Says in which states of the machine cells are, the main one first: nothing where one is known, or none."""
-    found = []
+    """A line for each state of the machine in which cells were measured, the state of most cells first."""
+    texts = []
     for (_, path), group in cells[cells.state != ""].groups(
-        *(one[cells.state != ""] for one in (cells.ranks, cells.canary_path))
+        *(values[cells.state != ""] for values in (cells.ranks, cells.canary_path))
     ):
         for state, rows in group.groups(group.state):
             launches = set(zip(*(getattr(rows, name) for name in LAUNCH_FACTORS), rows.launch, strict=True))
             deepest = max(Counter(launch[:-1] for launch in launches).values())
             text = f"state {state_text(state)} of this machine ({MESSAGE if path not in ('', LINE) else LINE})"
             few = ": too few for verdicts" if deepest < FEWEST_LAUNCHES else ""
-            found.append((len(rows), f"{text}, {counted(len(launches), 'launch')}{few}"))
-    return [text for _, text in sorted(found, key=lambda one: -one[0])]
+            texts.append((len(rows), f"{text}, {counted(len(launches), 'launch')}{few}"))
+    return [text for _, text in sorted(texts, key=lambda item: -item[0])]

@@ -100,10 +100,10 @@ def machine_terms(experiment: Experiment) -> Terms:
     bounds = experiment.cells["error_bound"].dropna() * MICROSECONDS
     # Not in files of earlier versions.
     expected = experiment.cells.get("expected_error", bounds[:0]).dropna() * MICROSECONDS
-    dates = sorted(str(context.get("date", "unknown")) for context in contexts)
+    dates = sorted(str(run.get("date", "unknown")) for run in contexts)
     libraries = distinct(f"{launch.library}: {library_text(launch.context)}" for launch in launches)
-    clocks = distinct(f"{one.get('clock_clock')}, synchronized by {one.get('clock_sync')}" for one in contexts)
-    programs = distinct(f"{one['downbeat_version']} ({one['git_revision']}), {one['compiler']}" for one in contexts)
+    clocks = distinct(f"{run.get('clock_clock')}, synchronized by {run.get('clock_sync')}" for run in contexts)
+    programs = distinct(f"{run['downbeat_version']} ({run['git_revision']}), {run['compiler']}" for run in contexts)
     definitions = (
         ("MPI", "\n".join(libraries)),
         ("machine", machine_text(contexts)),
@@ -125,16 +125,16 @@ def range_text(errors: pd.Series) -> str:
 
 
 def library_text(context: Mapping[str, object]) -> str:
-    """Returns what an MPI library calls itself, and the standard that it follows."""
+    """The name and version of an MPI library, and the MPI standard that it implements."""
     return f"{first_line(str(context['mpi_library']))}, MPI {context['mpi_standard']}"
 
 
 def variables(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """Returns what someone set for the MPI library, one per line, with the file that it is from."""
+    """The settings of the MPI library in the environment and in files, one per line, with the file of each."""
     return distinct(
-        f"{name}={value}{f' ({place})' if place else ''}"
+        f"{name}={value}{f' ({file})' if file else ''}"
         for context in contexts
-        for name, (value, place) in settings_of(context).items()
+        for name, (value, file) in settings_of(context).items()
     )
 
 
@@ -166,10 +166,10 @@ def clock_check_text(contexts: Iterable[Mapping[str, object]]) -> str:
 
 
 def findings(experiment: Experiment) -> list[tuple[str, str]]:
-    """Returns what `downbeat doctor` saw when the experiment began."""
+    """The findings of `downbeat doctor` at the beginning of the experiment."""
     return [
-        (one.check.replace("_", " "), one.seen + ("" if one.verdict == "good" else f" ({one.verdict})"))
-        for one in experiment.machine
+        (finding.check.replace("_", " "), finding.seen + ("" if finding.verdict == "good" else f" ({finding.verdict})"))
+        for finding in experiment.machine
     ]
 
 

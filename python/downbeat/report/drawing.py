@@ -84,43 +84,43 @@ def make_picture(
 def figure_of(
     panels: Sequence[Panel], columns: int, share_x: bool | Literal["col"], share_y: bool, width: float = WIDTH_INCHES
 ) -> Figure:
-    """The figure of panels, so many in a row; arguments as of `make_picture`."""
+    """The figure of panels, `columns` in a row; arguments as of `make_picture`."""
     columns = min(columns, len(panels))
     heights = [
-        max(one.inches or (HEIGHT_INCHES - 0.5 if len(panels) == 1 else PANEL_INCHES) for one in row)
+        max(panel.inches or (HEIGHT_INCHES - 0.5 if len(panels) == 1 else PANEL_INCHES) for panel in row)
         for row in (panels[at : at + columns] for at in range(0, len(panels), columns))
     ]
     figure = new_figure(width, 0.6 + sum(heights))
     grid = figure.subplots(
         len(heights), columns, squeeze=False, sharex=share_x, sharey=share_y, gridspec_kw={"height_ratios": heights}
     )
-    places = positions(box.label for panel in panels for box in panel.marks if isinstance(box, Box))
+    colors = positions(box.label for panel in panels for box in panel.marks if isinstance(box, Box))
     last = len(panels) - columns
     for number, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
-        draw_panel(axes, panel, places, bottom=not (share_x and panel.inches) or number >= last)
+        draw_panel(axes, panel, colors, bottom=not (share_x and panel.inches) or number >= last)
     for unused in grid.flat[len(panels) :]:
         unused.remove()
     finish_legend(figure, figure.axes)
     return figure
 
 
-def draw_panel(axes: Axes, panel: Panel, places: Mapping[str, int], bottom: bool) -> None:
-    """Draws one pair of axes; only the lowest of several that share one say what it is."""
+def draw_panel(axes: Axes, panel: Panel, colors: Mapping[str, int], bottom: bool) -> None:
+    """Draws a panel; of panels that share the abscissa, only the lowest (`bottom`) labels it."""
     if panel.shade:
         axes.axhspan(*panel.shade, color=GRAY, alpha=0.18, linewidth=0)
-    for one in panel.marks:
-        if isinstance(one, Line):
-            draw_line(axes, one)
-        elif isinstance(one, Band):
-            color = COLORS[one.color % len(COLORS)]
+    for mark in panel.marks:
+        if isinstance(mark, Line):
+            draw_line(axes, mark)
+        elif isinstance(mark, Band):
+            color = COLORS[mark.color % len(COLORS)]
             name_series(
-                axes.fill_between(one.x, one.low, one.high, color=color, alpha=one.alpha, linewidth=0), one.label
+                axes.fill_between(mark.x, mark.low, mark.high, color=color, alpha=mark.alpha, linewidth=0), mark.label
             )
-        elif isinstance(one, Dots):
-            draw_dots(axes, one)
-        elif isinstance(one, Timeline):
-            draw_bars(axes, one.bars, one.ranks)
-    draw_boxes(axes, panel, places)
+        elif isinstance(mark, Dots):
+            draw_dots(axes, mark)
+        elif isinstance(mark, Timeline):
+            draw_bars(axes, mark.bars, mark.ranks)
+    draw_boxes(axes, panel, colors)
     if panel.x_at is not None:
         axes.axvline(panel.x_at, color=GRAY, linewidth=1, linestyle=":")
     if panel.y_at is not None:
@@ -133,7 +133,7 @@ def draw_panel(axes: Axes, panel: Panel, places: Mapping[str, int], bottom: bool
         axes.tick_params(labelbottom=True, labelleft=True)  # of panels that share axes, too
     if panel.inches:
         axes.grid(visible=False, axis="y")
-    for heat in (one for one in panel.marks if isinstance(one, Heat)):
+    for heat in (mark for mark in panel.marks if isinstance(mark, Heat)):
         draw_map(axes, heat)
     write_notes(axes, panel.notes)
 
@@ -152,51 +152,51 @@ def set_scales(axes: Axes, panel: Panel) -> None:
         elif scale == "none":
             axis.set_ticks([])
     if panel.x_scale in ("bytes", "positions"):
-        places = sorted({float(x) for one in panel.marks if isinstance(one, Line) for x in one.x})
+        ticks = sorted({float(x) for mark in panel.marks if isinstance(mark, Line) for x in mark.x})
         axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_locator(FixedLocator(places[:: max(1, -(-len(places) // 8))]))
+        axes.xaxis.set_major_locator(FixedLocator(ticks[:: max(1, -(-len(ticks) // 8))]))
         axes.xaxis.set_minor_locator(NullLocator())
         text = bytes_text if panel.x_scale == "bytes" else "{:g}".format
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
-        if len(places) == 1:
-            axes.set_xlim(places[0] / 2, places[0] * 2)
+        if len(ticks) == 1:
+            axes.set_xlim(ticks[0] / 2, ticks[0] * 2)
 
 
-def draw_line(axes: Axes, one: Line) -> None:
+def draw_line(axes: Axes, line: Line) -> None:
     """Draws a line with its intervals."""
-    x, y = np.asarray(one.x, dtype=float), np.asarray(one.y, dtype=float)
+    x, y = np.asarray(line.x, dtype=float), np.asarray(line.y, dtype=float)
     many = len(x) > MOST_MARKED
-    if isinstance(one.color, str):
-        color, style = one.color, "-" if one.style is None else one.style
-        marker = NO_MARKER if one.marker is None else one.marker
+    if isinstance(line.color, str):
+        color, style = line.color, "-" if line.style is None else line.style
+        marker = NO_MARKER if line.marker is None else line.marker
     else:
-        color, turn = COLORS[one.color % len(COLORS)], one.color // len(COLORS)
+        color, turn = COLORS[line.color % len(COLORS)], line.color // len(COLORS)
         # From the second round on the same color has another marker.
-        style = DASHES[(one.color + turn) % len(DASHES)] if one.style is None else one.style  # type: ignore[assignment]
-        marker = one.color + turn if one.marker is None else one.marker
+        style = DASHES[(line.color + turn) % len(DASHES)] if line.style is None else line.style  # type: ignore[assignment]
+        marker = line.color + turn if line.marker is None else line.marker
     (curve,) = axes.plot(
         x,
         y,
-        label=one.label or None,
+        label=line.label or None,
         color=color,
         linestyle="-" if style == "steps" else style or "none",
         drawstyle="steps-post" if style == "steps" else "default",
         marker="" if many or marker == NO_MARKER else MARKERS[marker % len(MARKERS)],
         markersize=4.5,
-        linewidth=one.width,
+        linewidth=line.width,
     )
     artists: list[Artist] = [curve]
-    if one.low is not None and one.high is not None:
-        low, high = np.asarray(one.low, dtype=float), np.asarray(one.high, dtype=float)
+    if line.low is not None and line.high is not None:
+        low, high = np.asarray(line.low, dtype=float), np.asarray(line.high, dtype=float)
         if many:
             artists.append(axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0))
         else:
-            # Ends of no interval hide nothing: the point is at one of them then.
+            # matplotlib refuses negative lengths: a point outside its interval has no bar on that side.
             half = (np.maximum(0.0, y - low), np.maximum(0.0, high - y))
             bars = axes.errorbar(x, y, yerr=half, fmt="none", ecolor=color, capsize=2.5, elinewidth=1)
             artists += [artist for group in bars.lines[1:] for artist in group]
     for artist in artists:
-        name_series(artist, one.label)
+        name_series(artist, line.label)
 
 
 def name_series(artist: Artist, label: str) -> None:
@@ -210,48 +210,48 @@ def name_series(artist: Artist, label: str) -> None:
 LARGEST_DOT = 60.0  # area of a dot, in square points
 
 
-def draw_dots(axes: Axes, one: Dots) -> None:
+def draw_dots(axes: Axes, points: Dots) -> None:
     """Draws signed values at points."""
-    values = np.asarray(one.values, dtype=float)
+    values = np.asarray(points.values, dtype=float)
     limit = float(np.abs(values).max()) or 1.0
     sizes = np.maximum(LARGEST_DOT * np.abs(values) / limit, 2.0)
     look = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "linewidths": 0.2, "edgecolors": "black"}
-    dots = axes.scatter(one.x, one.y, s=sizes, c=values, **look)  # type: ignore[arg-type]
-    axes.figure.colorbar(dots, ax=axes, label=one.unit)
+    dots = axes.scatter(points.x, points.y, s=sizes, c=values, **look)  # type: ignore[arg-type]
+    axes.figure.colorbar(dots, ax=axes, label=points.unit)
     axes.set_aspect("equal")
 
 
 BOX_SHARE = 0.8  # of the room of a group that its boxes fill
 
 
-def draw_boxes(axes: Axes, panel: Panel, places: Mapping[str, int]) -> None:
+def draw_boxes(axes: Axes, panel: Panel, colors: Mapping[str, int]) -> None:
     """Draws the boxes of a panel, beside each other by group, or below each other."""
-    boxes = [one for one in panel.marks if isinstance(one, Box)]
+    boxes = [box for box in panel.marks if isinstance(box, Box)]
     if not boxes:
         return
-    groups, labels = panel.groups, list(places)
+    groups, labels = panel.groups, list(colors)
     room = BOX_SHARE / (1 if panel.rows else len(labels))
-    for one in boxes:
-        beside = 0.0 if panel.rows else (labels.index(one.label) - (len(labels) - 1) / 2) * room
-        at = groups.index(one.group) + beside
-        color = COLORS[(places[one.label] if one.color is None else one.color) % len(COLORS)]
-        (low, high), ends = one.box, one.whiskers
+    for box in boxes:
+        beside = 0.0 if panel.rows else (labels.index(box.label) - (len(labels) - 1) / 2) * room
+        at = groups.index(box.group) + beside
+        color = COLORS[(colors[box.label] if box.color is None else box.color) % len(COLORS)]
+        (low, high), ends = box.box, box.whiskers
 
-        def put(values: Sequence[float] | np.ndarray, place: float = at, **look: object) -> None:
-            across = np.full(len(values), place)
+        def put(values: Sequence[float] | np.ndarray, position: float = at, **look: object) -> None:
+            across = np.full(len(values), position)
             axes.plot(*((values, across) if panel.rows else (across, values)), **look)  # type: ignore[arg-type]
 
         put(ends, linewidth=1.2, color=color, solid_capstyle="butt")
         bar = axes.barh if panel.rows else axes.bar
         start = {"left" if panel.rows else "bottom": low}
-        bar(at, high - low, 0.55 * room, color=color, alpha=0.5, linewidth=0, label=one.label or None, **start)  # type: ignore[arg-type]
-        put(one.points, color=color, linestyle="", marker="|" if panel.rows else ".", markersize=8 if panel.rows else 3)
-        put([one.median], color="black", linestyle="", marker="|" if panel.rows else "_", markersize=8)
-        for end in one.interval or ():
+        bar(at, high - low, 0.55 * room, color=color, alpha=0.5, linewidth=0, label=box.label or None, **start)  # type: ignore[arg-type]
+        put(box.points, color=color, linestyle="", marker="|" if panel.rows else ".", markersize=8 if panel.rows else 3)
+        put([box.median], color="black", linestyle="", marker="|" if panel.rows else "_", markersize=8)
+        for end in box.interval or ():
             put([end], color=color, linestyle="", marker="|", markersize=6)
-        if panel.rows and np.isfinite(one.median):
+        if panel.rows and np.isfinite(box.median):
             where = {"xytext": (0, 8), "textcoords": "offset points", "ha": "center", "color": GRAY}
-            axes.annotate(f"{one.median:.3g}", (one.median, at), fontsize=TEXT_POINTS - 2.5, **where)  # type: ignore[arg-type]
+            axes.annotate(f"{box.median:.3g}", (box.median, at), fontsize=TEXT_POINTS - 2.5, **where)  # type: ignore[arg-type]
     if panel.rows:
         axes.margins(x=0.08)  # room for the last mark
         axes.set_yticks(range(len(groups)), groups)
@@ -320,14 +320,14 @@ def draw_bars(axes: Axes, bars: pd.DataFrame, ranks: int) -> None:
         begin, end, middle = (group[name].to_numpy(float) for name in ("begin_us", "end_us", "rank"))
         low, high = middle / step - BAR_HEIGHT / 2, middle / step + BAR_HEIGHT / 2
         corners = np.stack([[begin, low], [end, low], [end, high], [begin, high]]).transpose(2, 0, 1)
-        # All in one, for a patch of its own for each takes most of the time of a page.
+        # A single collection: a patch per bar would take most of the time of a page.
         color = PHASE_COLORS[str(phase)]
         axes.add_collection(PolyCollection(list(corners), facecolors=color, edgecolors="none", label=str(phase)))
     axes.autoscale_view()
     axes.axvline(0, color=GRAY, linewidth=0.8, linestyle=":")
     axes.xaxis.set_major_locator(MaxNLocator(5))
-    places = np.arange(0, -(-ranks // step), max(1, -(-ranks // step) // 8))
-    axes.set_yticks(places, [str(place * step) for place in places])
+    ticks = np.arange(0, -(-ranks // step), max(1, -(-ranks // step) // 8))
+    axes.set_yticks(ticks, [str(tick * step) for tick in ticks])
     axes.set_ylim((ranks - 1) // step + 0.6, -0.6)
 
 
@@ -350,33 +350,33 @@ def numbers_of(panels: Sequence[Panel]) -> pd.DataFrame:
     frames = []
     for panel in panels:
         where: dict[str, str] = {"panel": panel.title} if len(panels) > 1 else {}
-        for one in panel.marks:
-            if isinstance(one, Line):
+        for mark in panel.marks:
+            if isinstance(mark, Line):
                 columns: dict[str, object] = {
                     **where,
-                    "series": one.label,
-                    panel.x: np.asarray(one.x),
-                    panel.y: np.asarray(one.y),
+                    "series": mark.label,
+                    panel.x: np.asarray(mark.x),
+                    panel.y: np.asarray(mark.y),
                 }
-                if one.low is not None and one.high is not None:
-                    columns |= {"low": np.asarray(one.low), "high": np.asarray(one.high)}
+                if mark.low is not None and mark.high is not None:
+                    columns |= {"low": np.asarray(mark.low), "high": np.asarray(mark.high)}
                 frames.append(pd.DataFrame(columns))
-            elif isinstance(one, Box):
-                every = [*one.points, *one.whiskers]
+            elif isinstance(mark, Box):
+                every = [*mark.points, *mark.whiskers]
                 ends = {
                     "min": min(every),
-                    "p25": one.box[0],
-                    "median": one.median,
-                    "p75": one.box[1],
+                    "p25": mark.box[0],
+                    "median": mark.median,
+                    "p75": mark.box[1],
                     "max": max(every),
                 }
-                row = {**where, panel.x: one.group, "of": one.label, "unit": panel.y, "values": one.count, **ends}
+                row = {**where, panel.x: mark.group, "of": mark.label, "unit": panel.y, "values": mark.count, **ends}
                 frames.append(pd.DataFrame([row]))
-            elif isinstance(one, Timeline):
-                frames.append(one.bars.assign(**where))
-            elif isinstance(one, Heat):
-                part = one.values.rename_axis(panel.y or None)
-                if one.deviations is not None:
-                    part = part.join(one.deviations.add_suffix(" deviation"))
-                frames.append(part.reset_index().assign(**where))
+            elif isinstance(mark, Timeline):
+                frames.append(mark.bars.assign(**where))
+            elif isinstance(mark, Heat):
+                table = mark.values.rename_axis(panel.y or None)
+                if mark.deviations is not None:
+                    table = table.join(mark.deviations.add_suffix(" deviation"))
+                frames.append(table.reset_index().assign(**where))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()

@@ -38,7 +38,7 @@ def samples(launch: Launch) -> Iterator[pd.DataFrame]:
     data["verdict"] = pd.Categorical.from_codes(measured.verdict, categories=pd.Index(measured.verdicts()))
     index = measured.cell_index
     frame = pd.concat([launch.cells.loc[index, list(CELL_FACTORS)].set_index(data.index), data], axis=1)
-    units = {str(name): str(said["units"]) for name, said in measured.source.attrs.items() if "units" in said}
+    units = {str(name): str(attrs["units"]) for name, attrs in measured.source.attrs.items() if "units" in attrs}
     frame.attrs["units"] = Units(units | shared_units(frame.columns, launch.cells))
     yield frame
 
@@ -81,7 +81,7 @@ class Blank:
 
 
 def blank_fields(experiment: Experiment, rows: str) -> dict[str, Blank]:
-    """Returns the columns that some launch lacks, with what stands for them: an older program wrote it."""
+    """The columns that some launch, of an older program, lacks, and the stand-in for each."""
     fields: list[dict[str, Blank]] = []
     for launch in experiment.launches:
         # A file that cannot be read is refused in its turn, after the ones before it.
@@ -90,29 +90,31 @@ def blank_fields(experiment: Experiment, rows: str) -> dict[str, Blank]:
             if rows == "samples":
                 fields.append(dict.fromkeys(metrics, Blank(np.nan, "s")))
             elif rows == "cells":
-                numbers = [f"{name}_{one}" for name in metrics for one in (*STATISTICS, STEP)]
-                numbers += [f"{name}_{one}" for name in METRICS for one in STATISTICS]
+                numbers = [f"{name}_{statistic}" for name in metrics for statistic in (*STATISTICS, STEP)]
+                numbers += [f"{name}_{statistic}" for name in METRICS for statistic in STATISTICS]
                 fields.append(
                     {name: blank_of(file.variables[name]) for name in cell_fields(file)}
                     | dict.fromkeys(numbers, Blank(np.nan, "s"))
                 )
-    return {name: one[name] for one in fields for name in one if any(name not in other for other in fields)}
+    return {name: columns[name] for columns in fields for name in columns if any(name not in other for other in fields)}
 
 
 def blank_of(variable: Variable) -> Blank:
-    """Returns what stands for a field of a cell that another launch has."""
+    """The stand-in for a field of a cell that only other launches have."""
     return Blank("" if variable.dtype.kind == "S" else np.nan, str(getattr(variable, "units", "")))
 
 
 def completed(frame: pd.DataFrame, blank: dict[str, Blank]) -> pd.DataFrame:
-    """Returns a frame with all fields that some launch lacks, after the others."""
+    """A frame with stand-ins for its missing fields; all fields that some launch lacks come last."""
     if not blank:
         return frame
-    missing = {name: one for name, one in blank.items() if name not in frame}
-    whole = frame.assign(**{name: one.value for name, one in missing.items()})
-    whole = whole[[*(name for name in whole if name not in blank), *blank]]
-    whole.attrs["units"] = Units(frame.attrs["units"] | {name: one.unit for name, one in missing.items() if one.unit})
-    return whole
+    missing = {name: entry for name, entry in blank.items() if name not in frame}
+    filled = frame.assign(**{name: entry.value for name, entry in missing.items()})
+    filled = filled[[*(name for name in filled if name not in blank), *blank]]
+    filled.attrs["units"] = Units(
+        frame.attrs["units"] | {name: entry.unit for name, entry in missing.items() if entry.unit}
+    )
+    return filled
 
 
 def frames(experiment: Experiment, rows: str) -> Iterator[pd.DataFrame]:
@@ -125,8 +127,8 @@ def frames(experiment: Experiment, rows: str) -> Iterator[pd.DataFrame]:
     blank = blank_fields(experiment, rows)
     order: list[object] = []  # of the first one, for files whose columns have no names after their beginning
     for launch in experiment.launches:
-        for part in ROWS[rows](launch):
-            frame = completed(part, blank)
+        for table in ROWS[rows](launch):
+            frame = completed(table, blank)
             for position, name in enumerate((*LAUNCH_FACTORS, "launch")):
                 # A file of ranks' stamps has a column `rank`; that of the launch is their number.
                 frame.insert(position, name, launch.number if name == "launch" else getattr(launch, name))

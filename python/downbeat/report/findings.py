@@ -86,7 +86,7 @@ def algorithm_fact(operation: str, cells: ShownCells) -> Algorithms:
     started = cells[cells.line == REFERENCE]
     slower = slower_algorithms(side_cells(started, METRIC), started.panel, fastest)
     reference = latency[latency.line == REFERENCE]
-    others = {panel: len(set(group.algorithm)) - 1 for panel, group in reference.groups(reference.panel)}
+    other_counts = {panel: len(set(group.algorithm)) - 1 for panel, group in reference.groups(reference.panel)}
     wrong = [
         (line, panel, algorithm)
         for line, of_line in lowest.items()
@@ -98,7 +98,7 @@ def algorithm_fact(operation: str, cells: ShownCells) -> Algorithms:
         named,
         from_common_start=True,
         cases=len(fastest),
-        sure=sum(len(slower[panel]) == others[panel] > 0 for panel in fastest),
+        sure=sum(len(slower[panel]) == other_counts[panel] > 0 for panel in fastest),
         deceived=tuple(Counter(line for line, _, _ in wrong).items()),
         harmed=sum(algorithm in slower[panel] for _, panel, algorithm in wrong),
     )
@@ -143,31 +143,33 @@ def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
     latency = latency[~np.isnan(latency.median_us)]
     if not len(latency):
         return ()
-    if (latency.size > 0).any():  # an operation without sizes, as barrier, is rarely what was asked for
+    if (latency.size > 0).any():  # an operation without sizes, as barrier, is rarely the subject
         latency = latency[latency.size > 0]
     panels = list(dict.fromkeys(latency.panel))
     first = latency[latency.panel == panels[0]]
     first = first[np.argsort(first.size, kind="stable")]
     if len(contrast.sides) == 1:
-        places = sorted({0, len(first) // 2, len(first) - 1})
-        each = latency[np.array([int(np.flatnonzero(latency.panel == one)[0]) for one in panels[:MOST_NUMBERS]])]
-        shown = first[np.array(places)] if len(panels) == 1 else each
+        rows = sorted({0, len(first) // 2, len(first) - 1})
+        each = latency[np.array([int(np.flatnonzero(latency.panel == panel)[0]) for panel in panels[:MOST_NUMBERS]])]
+        shown = first[np.array(rows)] if len(panels) == 1 else each
         return tuple(latency_number(contrast, shown, row) for row in range(len(shown)))
     first = first[first.size == first.size[0]]
     order = [side for side in contrast.sides if (first.line == side).any()][:2]
-    found = [latency_number(contrast, first, int(row)) for side in order for row in np.flatnonzero(first.line == side)]
+    numbers = [
+        latency_number(contrast, first, int(row)) for side in order for row in np.flatnonzero(first.line == side)
+    ]
     ratios = contrast.ratios
     ratios = ratios[ratios.main & np.isin(ratios.line, order[1:]) & ~np.isnan(ratios.ratio)]
     verdicts = set(ratios.verdict)
     if len(ratios) > 1 and len(verdicts & UNANIMOUS) == len(verdicts) == 1:
         ratio, low, high = (float(np.exp(np.log(each).mean())) for each in (ratios.ratio, ratios.low, ratios.high))
         about = f"{contrast.ratio_label}, over {counted(len(ratios), 'cell')}"
-        return (*found, Number(f"{ratio:.2f}", "", span(low, high), about))
+        return (*numbers, Number(f"{ratio:.2f}", "", span(low, high), about))
     same = ratios[(ratios.panel == first.panel[0]) & (ratios.size == first.size[0])]
     label = contrast.ratio_label if len(contrast.sides) == 2 else " / ".join(map(start_word, reversed(order)))
     about = f"{label}, the same cell"
     points = zip(same.ratio, same.low, same.high, strict=True)
-    return (*found, *(Number(f"{ratio:.2f}", "", span(low, high), about) for ratio, low, high in points))
+    return (*numbers, *(Number(f"{ratio:.2f}", "", span(low, high), about) for ratio, low, high in points))
 
 
 MOST_NUMBERS = 3
@@ -192,15 +194,15 @@ def delay_facts(experiment: Experiment) -> list[HiddenDelays]:
     """How much of planned delays is hidden."""
     cells = experiment.cell_table
     late = late_cells(cells[cells.measured])
-    found = []
+    spreads = []
     for operation, group in late.groups(late.operation):
         keys = (group.configuration, group.pattern, group.place)
         means = [float(np.nanmean(each.share)) for _, each in group.groups(*keys) if not np.isnan(each.share).all()]
         if means:
             delays = group.delay_s * MICROSECONDS
             ends = (float(delays.min()), float(delays.max()))
-            found.append((Spread(operation, min(means), max(means), len(means)), ends))
-    return [HiddenDelays(tuple(found))] if found else []
+            spreads.append((Spread(operation, min(means), max(means), len(means)), ends))
+    return [HiddenDelays(tuple(spreads))] if spreads else []
 
 
 def latency_facts(experiment: Experiment) -> list[Latencies]:
@@ -211,7 +213,7 @@ def latency_facts(experiment: Experiment) -> list[Latencies]:
         return []
     line = next((name for name in (REFERENCE, PLAIN_BARRIER) if (lines == name).any()), lines[0])
     cells = cells[lines == line]
-    found = []
+    spreads = []
     for operation, group in cells.groups(cells.operation):
         keys = [getattr(group, name) for name in (*CONFIGURATION, "size")]
         medians = [typical_median(each) for _, each in group.metric(METRIC).groups(*keys)]
@@ -221,19 +223,19 @@ def latency_facts(experiment: Experiment) -> list[Latencies]:
         low, high = (float(end(each.estimate for each in medians) * MICROSECONDS) for end in (min, max))
         alone = len(medians) == 1 and medians[0].count > 1
         ends = [float(each * MICROSECONDS) if alone else math.nan for each in (medians[0].low, medians[0].high)]
-        found.append(Spread(operation, low, high, len(medians), *ends))
-    return [Latencies(str(line), tuple(found))] if found else []
+        spreads.append(Spread(operation, low, high, len(medians), *ends))
+    return [Latencies(str(line), tuple(spreads))] if spreads else []
 
 
 def overlap_facts(experiment: Experiment) -> list[Overlaps]:
     """How much of nonblocking operations is hidden behind computation."""
     cells = overlapping(experiment.cell_table)
-    found = []
+    spreads = []
     for operation, group in cells.groups(cells.operation):
         keys = [getattr(group, name) for name in (*CONFIGURATION, "size")]
         shares = [float(np.median(each.overlap_window)) for _, each in group.groups(*keys, group.started_by)]
-        found.append(Spread(operation, min(shares), max(shares), len(shares)))
-    return [Overlaps(tuple(found))] if found else []
+        spreads.append(Spread(operation, min(shares), max(shares), len(shares)))
+    return [Overlaps(tuple(spreads))] if spreads else []
 
 
 def skew_facts(experiment: Experiment) -> list[ExitSkews]:
@@ -255,20 +257,20 @@ def skew_facts(experiment: Experiment) -> list[ExitSkews]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a report says of an experiment: the news, then what else was found, each with what it is about."""
+    """The facts of a report: the answer to the comparison, then further findings, each with its subject."""
 
     news: tuple[Fact, ...]
     numbers: tuple[Number, ...]
-    found: tuple[tuple[str, Fact], ...]
+    findings: tuple[tuple[str, Fact], ...]
 
 
 def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> Answer:
-    """What is said of what is compared, of starts, and of all else."""
+    """The answer of a report: facts on the comparison, on starts, and on everything else measured."""
     if not experiment.cell_table.measured.any():  # of a run that was cut short before the first cell was complete
         return Answer((), (), ())
-    others = [name for name in ("library", "environment") if name != contrast.factor]
+    other_factors = [name for name in ("library", "environment") if name != contrast.factor]
     cells = plain_cells(experiment)
-    also = [sides_by(experiment, name, cells) for name in others if len(set(getattr(cells, name))) > 1]
+    also = [sides_by(experiment, name, cells) for name in other_factors if len(set(getattr(cells, name))) > 1]
     algorithms, of_starts = algorithm_facts(experiment), start_facts(starts)
     news: list[Fact] = [*(algorithms if contrast.factor == "algorithm" else comparison_facts(contrast))][:MOST_NEWS]
     news = news or [*latency_facts(experiment)]
@@ -276,7 +278,7 @@ def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> A
     ranges += [
         (f"{fact.operation}, {start_text(side)}", fact) for side, fact in range_facts(starts) if side == PLAIN_BARRIER
     ]
-    found: dict[str, list[Fact]] = {
+    by_subject: dict[str, list[Fact]] = {
         "also compared": [fact for each in also for fact in comparison_facts(each)],
         "effect of the start": [fact for fact in of_starts if fact not in news],
         "more launches": [
@@ -287,5 +289,5 @@ def answer_of(experiment: Experiment, contrast: Contrast, starts: Contrast) -> A
         "overlap": [*overlap_facts(experiment)],
         "exit skew": [*skew_facts(experiment)],
     }
-    facts = (*ranges, *((about, fact) for about, facts in found.items() for fact in facts))
+    facts = (*ranges, *((about, fact) for about, facts in by_subject.items() for fact in facts))
     return Answer(tuple(news), large_numbers(contrast), facts)

@@ -113,7 +113,7 @@ def chosen_samples(launch: Launch) -> Chosen:
 def draw_timelines(experiment: Experiment) -> list[Picture]:
     """Draws the median and the worst sample after each synchronizer, a picture per operation, of one launch."""
     # The first launch with the most ranks, which shows most.
-    launch = max(experiment.launches, key=lambda one: one.ranks)
+    launch = max(experiment.launches, key=lambda launch: launch.ranks)
     pictures = []
     chosen = chosen_samples(launch)
     with open_samples(launch.path) as file:
@@ -202,9 +202,9 @@ def draw_skews(experiment: Experiment) -> list[Picture]:
     for key, group in grouped(described_cells(cells, LAUNCH_FACTORS), cells.started_by):
         of = skews[group]
         quantiles = (of.p5_s, of.p25_s, of.median_s, of.p75_s, of.p95_s, of.p99_s)
-        medians = [float(pd.Series(one).median()) for one in quantiles]
+        medians = [float(pd.Series(quantile).median()) for quantile in quantiles]
         bound = float(pd.Series(cells.error_bound[group]).max())
-        rows.append((*key, *(one * MICROSECONDS for one in (*medians, bound))))
+        rows.append((*key, *(seconds * MICROSECONDS for seconds in (*medians, bound))))
     return [skew_picture(Skews.of_tuples(rows), OF_CELLS)]
 
 
@@ -214,7 +214,7 @@ def draw_skew_file(data: xr.Dataset) -> list[Picture]:
         return []
     of = SynchronizerSkews.of(data)
     times = (of.skew_p5, of.skew_p25, of.skew_median, of.skew_p75, of.skew_p95, of.skew_p99, of.error_bound)
-    columns = [one * MICROSECONDS for one in times]
+    columns = [seconds * MICROSECONDS for seconds in times]
     rows = [("", *row) for row in zip(of.synchronizer, *columns, strict=True)]
     return [skew_picture(Skews.of_tuples(rows), "over valid samples")]
 
@@ -222,12 +222,12 @@ def draw_skew_file(data: xr.Dataset) -> list[Picture]:
 def skew_picture(numbers: Skews, meaning: str) -> Picture:
     """Draws quantiles of exit skews."""
     numbers = numbers[~np.isnan(numbers.median_us)]
-    places, panels = positions(numbers.synchronizer), []
+    colors, panels = positions(numbers.synchronizer), []
     for title, group in numbers.groups(numbers.configuration):
         quantiles = (group.p5_us, group.p25_us, group.median_us, group.p75_us, group.p95_us, group.p99_us)
         drawn = np.maximum(quantiles, RESOLUTION_US).T
         boxes = [
-            Box(line, "", median, (p25, p75), (p5, p95), [p99], color=places[line])
+            Box(line, "", median, (p25, p75), (p5, p95), [p99], color=colors[line])
             for line, (p5, p25, median, p75, p95, p99) in zip(group.synchronizer, drawn.tolist(), strict=True)
         ]
         limit = 2 * float(group.bound_us.max()) or None
@@ -300,10 +300,10 @@ def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
 
 def pattern_picture(numbers: Pattern) -> Picture:
     """Draws exits, a line per synchronizer."""
-    places = positions(numbers.synchronizer)
+    colors = positions(numbers.synchronizer)
     panels = [
         Panel(
-            lines_of(group.synchronizer, group.rank, group.exit_us, group.low_us, group.high_us, places),
+            lines_of(group.synchronizer, group.rank, group.exit_us, group.low_us, group.high_us, colors),
             "rank",
             "after the first [us]",
             title,

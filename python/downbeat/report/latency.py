@@ -111,7 +111,7 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
     ratios = contrast.ratios[~np.isnan(contrast.ratios.ratio)]
     if not ratios.main.any():
         return []
-    label, places = contrast.ratio_label, positions(contrast.sides)
+    label, colors = contrast.ratio_label, positions(contrast.sides)
     name = "barrier" if contrast.factor == STARTS else contrast.factor
     remarks = DELTA * (contrast.sides[0] == REFERENCE) + OTHER_STATES * (not ratios.main.all())
     first = label.partition(" / ")[0]
@@ -122,7 +122,7 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
     sized = ratios[ratios.main & against_size(ratios)]
     panels = [
         Panel(
-            lines_of(group.line, at_least_one(group.size), group.ratio, group.low, group.high, places),
+            lines_of(group.line, at_least_one(group.size), group.ratio, group.low, group.high, colors),
             *(SIZE_LABEL, label, title, "bytes", "log"),
             **look,
         )
@@ -135,24 +135,24 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
             cell if contrast.sides[2:] == () else f"{cell}: {line}",
             "",
             ratio,
-            (ratio, ratio),  # thick is the middle half of samples, which a ratio has none of
+            (ratio, ratio),  # no thick bar: it is the middle half of samples
             (low, high),
-            color=places[line],
+            color=colors[line],
         )
         for cell, line, ratio, low, high in points
     ][:MOST_LISTED]
     numbers = ratios.frame().rename(columns={"panel": "cell", "line": contrast.factor, "size": "size_bytes"})
     numbers = numbers.drop(columns=["main", "operation"])
-    found = []
+    pictures = []
     if panels:
-        found.append(make_picture(f"{name}_ratio", f"Latency: {label}", caption, panels, numbers, share_y=True))
+        pictures.append(make_picture(f"{name}_ratio", f"Latency: {label}", caption, panels, numbers, share_y=True))
     if rows:
         lone = [Panel(rows, label, "", x_scale="log", x_at=1.0, rows=True)]
         title = f"Latency: {label}{', of the other operations' if panels else ''}"
-        found.append(
+        pictures.append(
             make_picture(f"{name}_ratio{'-others' if panels else ''}", title, caption, lone, numbers, columns=1)
         )
-    return found
+    return pictures
 
 
 # Against size and processes, and as a list.
@@ -174,52 +174,54 @@ def latency_pictures(contrast: Contrast) -> list[Picture]:
     if not len(contrast.cells):
         return []
     numbers = latencies(contrast.cells, METRIC)
-    places = positions(contrast.sides)
+    colors = positions(contrast.sides)
     remarks = OTHER_STATES * (not numbers.main.all())
     named = numbers.named(panel="cell", line=contrast.factor, size="size_bytes", state="state")
     sized = against_size(numbers)
-    found = []
+    pictures = []
     if sized.any():
         shown = numbers[numbers.main & sized]
-        panels = scaling_panels(shown, at_least_one(shown.size), (SIZE_LABEL, "bytes"), places)
-        shades = SHADES if len(places) <= MOST_BANDS else ""
+        panels = scaling_panels(shown, at_least_one(shown.size), (SIZE_LABEL, "bytes"), colors)
+        shades = SHADES if len(colors) <= MOST_BANDS else ""
         title, caption = "Latency against size", SCALING_CAPTION + shades + remarks
-        found.append(make_picture("latency_by_size", title, caption, panels, named[sized], share_x=True, share_y=True))
+        pictures.append(
+            make_picture("latency_by_size", title, caption, panels, named[sized], share_x=True, share_y=True)
+        )
     listed = numbers[numbers.main & ~sized]
     # Of several numbers of processes there is a picture against these.
     if len(listed) and len(set(contrast.cells.ranks)) == 1:
         alone = len(contrast.sides) == 1
         rows = [
             Box(
-                cell if alone else f"{cell}: {one.line[0]}",
+                cell if alone else f"{cell}: {latency.line[0]}",
                 "",
-                one.median_us[0],
-                (one.p25_us[0], one.p75_us[0]),
-                (one.p5_us[0], one.p95_us[0]),
-                interval=(one.low_us[0], one.high_us[0]),
-                color=places[one.line[0]],
+                latency.median_us[0],
+                (latency.p25_us[0], latency.p75_us[0]),
+                (latency.p5_us[0], latency.p95_us[0]),
+                interval=(latency.low_us[0], latency.high_us[0]),
+                color=colors[latency.line[0]],
             )
             for cell, row in zip(cell_names(listed), range(len(listed)), strict=True)
-            for one in [listed[row : row + 1]]
+            for latency in [listed[row : row + 1]]
         ][:MOST_LISTED]
         panel = Panel(rows, LATENCY_LABEL, "", x_scale="log", rows=True)
         title = "Latency of the other operations" if sized.any() else "Latency"
-        found.append(make_picture("latency", title, LIST_CAPTION + remarks, [panel], named[~sized], columns=1))
-    return found
+        pictures.append(make_picture("latency", title, LIST_CAPTION + remarks, [panel], named[~sized], columns=1))
+    return pictures
 
 
-def scaling_panels(numbers: Latencies, x: Ints, axis: tuple[str, str], places: Mapping[str, int]) -> list[Panel]:
+def scaling_panels(numbers: Latencies, x: Ints, axis: tuple[str, str], colors: Mapping[str, int]) -> list[Panel]:
     """A panel per `panel` with a line per `line`, against positions; `axis`: its label and scale."""
     panels = []
     for panel, rows in grouped(numbers.panel):
         ordered = rows[np.argsort(x[rows], kind="stable")]
         group, at = numbers[ordered], x[ordered]
         marks: list[Band | Line] = []
-        for line, points in grouped(group.line) if len(places) <= MOST_BANDS else ():
-            color, of = places[line], group[points]
+        for line, points in grouped(group.line) if len(colors) <= MOST_BANDS else ():
+            color, of = colors[line], group[points]
             bands = ((of.p5_us, of.p95_us), (of.p25_us, of.p75_us))
             marks += [Band(at[points], *ends, color, dark, str(line)) for ends, dark in zip(bands, BANDS, strict=True)]
-        marks += lines_of(group.line, at, group.median_us, group.low_us, group.high_us, places)
+        marks += lines_of(group.line, at, group.median_us, group.low_us, group.high_us, colors)
         panels.append(Panel(marks, axis[0], LATENCY_LABEL, panel, axis[1], "log"))
     return panels
 
@@ -227,19 +229,19 @@ def scaling_panels(numbers: Latencies, x: Ints, axis: tuple[str, str], places: M
 def draw_processes(experiment: Experiment) -> list[Picture]:
     """Draws latency against processes, a picture for each operation that was measured with several numbers of them."""
     factors = [*(factor for factor in CONFIGURATION if factor not in ("ranks", STATE)), "size"]
-    cells, found = plain_cells(experiment), []
+    cells, pictures = plain_cells(experiment), []
     cells = cells[in_main_state(cells)]
     for operation, here in by_operation(cells.operation):
         rows = cells[here]
         if len(set(rows.ranks)) > 1:
             numbers = latencies(shown(rows, rows.started_by, described_cells(rows, factors)), METRIC)
-            places = positions(numbers.line)
-            panels = scaling_panels(numbers, numbers.ranks, ("processes", "positions"), places)
-            caption = SCALING_CAPTION + (SHADES if len(places) <= MOST_BANDS else "")
+            colors = positions(numbers.line)
+            panels = scaling_panels(numbers, numbers.ranks, ("processes", "positions"), colors)
+            caption = SCALING_CAPTION + (SHADES if len(colors) <= MOST_BANDS else "")
             named = numbers.named(panel="panel", line="synchronizer", ranks="ranks")
             name, title = f"latency_by_processes-{operation}", f"{operation}: latency against processes"
-            found.append(make_picture(name, title, caption, panels, named, share_y=True))
-    return found
+            pictures.append(make_picture(name, title, caption, panels, named, share_y=True))
+    return pictures
 
 
 # Algorithms against synchronizers.
@@ -384,7 +386,7 @@ def delays_of(late: LateCells) -> Delays:
         times = (float(group.delay_s.mean()), time.estimate, time.low, time.high, without.estimate)
         overlaps = map(mean_interval, (group.benefit, group.share))
         ends = [end for each in overlaps for end in (each.estimate, each.low, each.high)]
-        rows.append((panel, pattern, *(one * MICROSECONDS for one in times), *ends, len(group)))
+        rows.append((panel, pattern, *(seconds * MICROSECONDS for seconds in times), *ends, len(group)))
     return Delays.of_tuples(rows)
 
 
@@ -395,23 +397,23 @@ def draw_late_arrival(experiment: Experiment) -> list[Picture]:
     late = late_cells(cells[cells.measured])
     for operation, here in by_operation(late.operation):
         numbers = delays_of(late[here])
-        places = positions(numbers.pattern)
+        colors = positions(numbers.pattern)
         times, shares = [], []
         for title, group in numbers.groups(numbers.panel):
             delay = group.delay_us
             delays = np.geomspace(delay.min() / 2, delay.max(), 50)
             alone = float(group.without_delay_us.mean())
             bounds = [
-                Line("", delays, one, color=GRAY, style="--", marker=NO_MARKER, width=0.9)
-                for one in (delays + alone, np.maximum(delays, alone))
+                Line("", delays, bound, color=GRAY, style="--", marker=NO_MARKER, width=0.9)
+                for bound in (delays + alone, np.maximum(delays, alone))
             ]
             marks = [
                 *bounds,
-                *lines_of(group.pattern, delay, group.global_time_us, group.low_us, group.high_us, places),
+                *lines_of(group.pattern, delay, group.global_time_us, group.low_us, group.high_us, colors),
             ]
             times.append(Panel(marks, "delay [us]", "global time [us]", title, "log", "log"))
-            benefit = lines_of(group.pattern, delay, group.benefit, group.benefit_low, group.benefit_high, places)
-            hidden = lines_of(group.pattern, delay, group.share, group.share_low, group.share_high, places)
+            benefit = lines_of(group.pattern, delay, group.benefit, group.benefit_low, group.benefit_high, colors)
+            hidden = lines_of(group.pattern, delay, group.share, group.share_low, group.share_high, colors)
             shares.append(Panel(benefit, "delay [us]", "benefit", title, "log", y_at=0.0))
             shares.append(Panel(hidden, "delay [us]", "hidden share", "", "log", y_at=0.0))
         frame = numbers.frame()

@@ -88,19 +88,19 @@ def draw_launches(experiment: Experiment) -> list[Picture]:
     most = [rows[table.between_launches_percent[rows].argmax()] for _, rows in grouped(table.cell)]
     worst = table[np.array(sorted(most, key=lambda row: -table.between_launches_percent[row])[:MOST_CELLS])]
     starts, latency = cells.started_by, cells.metric(METRIC)
-    places, panels = positions(starts), []
+    colors, panels = positions(starts), []
     for name, size, start in zip(worst.cell, worst.size_bytes, worst.synchronizer, strict=True):
         here = (cell_names == name) & (cells.size == size)
         # The one that differs most, and the first ones on the command line.
         names = list(dict.fromkeys([start, *starts[here]]))[:MOST_LAUNCH_LINES]
         lines = []
-        for number, line in enumerate(sorted(names, key=lambda one: places[one])):
+        for number, line in enumerate(sorted(names, key=lambda label: colors[label])):
             rows = np.flatnonzero(here & (starts == line))
             rows = rows[np.argsort(cells.launch[rows], kind="stable")]
             at = cells.launch[rows] + (number - (len(names) - 1) / 2) * 0.12
             points = latency[rows]
             median, low, high = (each * MICROSECONDS for each in (points.median_s, points.p25_s, points.p75_s))
-            lines.append(Line(line, at, median, low, high, places[line], style=""))
+            lines.append(Line(line, at, median, low, high, colors[line], style=""))
         size_text = f", {bytes_text(size)} bytes" if size else ""
         panels.append(Panel(lines, "launch", "latency [us]", f"{name}{size_text}", "whole", "log"))
     several = " and configuration" if len({launch.configuration for launch in experiment.launches}) > 1 else ""
@@ -166,14 +166,14 @@ def relative_latencies(launch: Launch) -> tuple[Floats, Floats]:
 def binned(launch: Launch, time: Floats, relative: Floats, width: float, bins: int) -> Bins:
     """Samples in bins of a width in s, as far as these have at least `FEWEST_DRAWN` samples."""
     numbers = np.minimum((time / width).astype(np.int64), LONGEST * bins - 1)
-    kept = [one for one in np.unique(numbers) if (numbers == one).sum() >= FEWEST_DRAWN]
+    kept = [number for number in np.unique(numbers) if (numbers == number).sum() >= FEWEST_DRAWN]
     return Bins(
         configuration=np.full(len(kept), "", dtype=object),
         launch=np.full(len(kept), launch.number),
         bin=np.array(kept, dtype=np.int64),
         time_s=(np.array(kept, dtype=float) + 0.5) * width,
-        relative=np.array([np.median(relative[numbers == one]) for one in kept], dtype=float),
-        samples=np.array([(numbers == one).sum() for one in kept], dtype=np.int64),
+        relative=np.array([np.median(relative[numbers == number]) for number in kept], dtype=float),
+        samples=np.array([(numbers == number).sum() for number in kept], dtype=np.int64),
     )
 
 
@@ -183,10 +183,10 @@ def run_times(launches: Sequence[Launch]) -> list[Bins]:
     bins = min(HISTOGRAM_BINS, max(len(time) for _, time, _ in samples.values()) // SAMPLES_PER_BIN)
     if bins < FEWEST_BINS:
         return []
-    # By the longest, one launch that was interrupted would leave a bin or two to all the others.
+    # With the longest instead, one interrupted launch would leave the other launches one or two bins.
     length = float(np.median([time.max() for _, time, _ in samples.values() if len(time)]))
     width = length * ROOM / bins or 1.0
-    return [binned(*one, width, bins) for one in samples.values()]
+    return [binned(*launch_samples, width, bins) for launch_samples in samples.values()]
 
 
 def median_and_quartiles(group: Bins) -> tuple[Floats, Floats, Floats, Floats]:
@@ -195,11 +195,15 @@ def median_and_quartiles(group: Bins) -> tuple[Floats, Floats, Floats, Floats]:
     NaN stands for bins that lack samples, so that nothing is drawn across them.
     """
     launches = len(set(group.launch))
-    kept = [one for one in np.unique(group.bin) if len(set(group.launch[group.bin == one])) >= LEAST_SHARE * launches]
+    kept = [
+        number
+        for number in np.unique(group.bin)
+        if len(set(group.launch[group.bin == number])) >= LEAST_SHARE * launches
+    ]
     rows = np.full((4, max(kept) - min(kept) + 1), np.nan)
-    for one in kept:
-        here = group[group.bin == one]
-        rows[:, one - min(kept)] = np.median(here.time_s), *np.quantile(here.relative, [0.5, 0.25, 0.75])
+    for number in kept:
+        here = group[group.bin == number]
+        rows[:, number - min(kept)] = np.median(here.time_s), *np.quantile(here.relative, [0.5, 0.25, 0.75])
     time, middle, first_quarter, last_quarter = rows
     return time, middle, first_quarter, last_quarter
 
@@ -209,34 +213,37 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     configurations: dict[tuple[object, ...], list[Launch]] = {}
     for launch in experiment.launches:
         configurations.setdefault(launch.configuration, []).append(launch)
-    found = {key: run_times(launches) for key, launches in configurations.items()}
-    found = {key: bins for key, bins in found.items() if sum(map(len, bins))}
-    if not found:
+    by_configuration = {key: run_times(launches) for key, launches in configurations.items()}
+    by_configuration = {key: bins for key, bins in by_configuration.items() if sum(map(len, bins))}
+    if not by_configuration:
         return []
-    titles = described(dict(zip(LAUNCH_FACTORS, zip(*found, strict=True), strict=True)))
+    titles = described(dict(zip(LAUNCH_FACTORS, zip(*by_configuration, strict=True), strict=True)))
     numbers = Bins.joined(
-        one.replaced(configuration=np.full(len(one), title, dtype=object))
-        for title, bins in zip(titles, found.values(), strict=True)
-        for one in bins
+        launch.replaced(configuration=np.full(len(launch), title, dtype=object))
+        for title, bins in zip(titles, by_configuration.values(), strict=True)
+        for launch in bins
     )
     count, panels = len(set(numbers.launch)), []
     several = count > 1
-    # One interruption would flatten all the others.
+    # With the extremes instead, one interruption would flatten all lines.
     low, high = np.quantile(numbers.relative, [1 - MOST_SHOWN, MOST_SHOWN])
     limits = (min(low / AXIS_MARGIN, LEAST_LOW), max(high * AXIS_MARGIN, LEAST_HIGH))
     for title, group in numbers.groups(numbers.configuration):
-        launches = [one for _, one in group.groups(group.launch)]
-        shown = sorted(launches, key=lambda one: int(one.launch[0]))[: MOST_GRAY if several else 0]
-        lines = [Line("a launch", one.time_s, one.relative, color=GRAY, marker=NO_MARKER, width=0.6) for one in shown]
+        launches = [launch for _, launch in group.groups(group.launch)]
+        shown = sorted(launches, key=lambda launch: int(launch.launch[0]))[: MOST_GRAY if several else 0]
+        lines = [
+            Line("a launch", launch.time_s, launch.relative, color=GRAY, marker=NO_MARKER, width=0.6)
+            for launch in shown
+        ]
         time, middle, first_quarter, last_quarter = median_and_quartiles(group)
         label = "median over launches" if several else "the launch"
-        # Markers, for a bin between two gaps has no line.
+        # With markers: a bin between two gaps has no line.
         marks: list[Band | Line] = [
             *lines,
             Band(time, first_quarter, last_quarter, 0),
             Line(label, time, middle),
         ]
-        longest = np.median([one.time_s.max() for one in launches])
+        longest = np.median([launch.time_s.max() for launch in launches])
         end = min(SHOWN * longest, 1.05 * group.time_s.max())
         axes = ("time within the launch [s]", "latency / median")
         panels.append(Panel(marks, *axes, title, y_scale="log", x_limits=(-0.03 * end, float(end)), y_limits=limits))
@@ -291,13 +298,13 @@ def draw_checks(experiment: Experiment) -> list[Picture]:
         return []
     numbers = Checks.joined(rows)
     numbers = numbers[np.argsort(numbers.date, kind="stable")]
-    place = np.arange(1, len(numbers) + 1)
-    allowed_line = Line("allowed by the bounds", place, numbers.allowed_us, color=GRAY, style="", marker=3)
+    number = np.arange(1, len(numbers) + 1)
+    allowed_line = Line("allowed by the bounds", number, numbers.allowed_us, color=GRAY, style="", marker=3)
     lines, outside_ = [allowed_line], numbers.ranks_outside > 0
     for kept, color, label in ((~outside_, 0, "measured, within the bounds"), (outside_, 1, "measured, outside")):
         if kept.any():
             shown = np.maximum(numbers.offset_us[kept], SMALLEST_US)
-            lines.append(Line(label, place[kept], shown, color=color, style=""))
+            lines.append(Line(label, number[kept], shown, color=color, style=""))
     panel = Panel(lines, "launch, in order of time", "offset [us]", "", "whole", "log")
     title = "Did the clocks still agree at the end?"
     return [make_picture("clock_checks", title, CHECKS_CAPTION, [panel], numbers.frame())]

@@ -63,8 +63,8 @@ def nights_pictures(experiments: Mapping[str, Experiment]) -> list[Picture]:
         sizes = sorted(set(of_cell.size_bytes.tolist()))
         chosen = [sizes[round(i)] for i in np.linspace(0, len(sizes) - 1, min(MOST_LINES, len(sizes)))]
         lines = [
-            Line(bytes_text(size), group.night, group.median_us, group.low_us, group.high_us, place)
-            for place, size in enumerate(chosen)
+            Line(bytes_text(size), group.night, group.median_us, group.low_us, group.high_us, color)
+            for color, size in enumerate(chosen)
             for group in [of_cell[of_cell.size_bytes == size]]
             if len(group) >= FEWEST_NIGHTS
         ]

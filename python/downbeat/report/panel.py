@@ -120,36 +120,36 @@ class Panel:
     @property
     def lines(self) -> dict[str, Line]:
         """The lines by their labels."""
-        return {one.label: one for one in self.marks if isinstance(one, Line)}
+        return {line.label: line for line in self.marks if isinstance(line, Line)}
 
     @property
     def groups(self) -> list[str]:
         """The groups of boxes, in order."""
-        return list(dict.fromkeys(one.group for one in self.marks if isinstance(one, Box)))
+        return list(dict.fromkeys(box.group for box in self.marks if isinstance(box, Box)))
 
     @property
     def empty(self) -> list[str]:
-        """The names of lines, boxes and places of a matrix that have no value; of a panel without marks its title."""
-        found = [] if self.marks else [self.title or self.y]
-        for one in self.marks:
-            if isinstance(one, Line) and not np.isfinite(np.asarray(one.y, float)).any():
-                found.append(one.label)
-            elif isinstance(one, Box) and not np.isfinite(one.median):
-                found.append(f"{one.label}, {one.group}")
-            elif isinstance(one, Heat):
-                lost = one.values.isna()
-                found += [f"{row}, {column}" for column in lost for row in lost.index[lost[column]]]
-        return found
+        """The names of lines, boxes and elements of a matrix that have no value; of a panel without marks its title."""
+        names = [] if self.marks else [self.title or self.y]
+        for mark in self.marks:
+            if isinstance(mark, Line) and not np.isfinite(np.asarray(mark.y, float)).any():
+                names.append(mark.label)
+            elif isinstance(mark, Box) and not np.isfinite(mark.median):
+                names.append(f"{mark.label}, {mark.group}")
+            elif isinstance(mark, Heat):
+                lost = mark.values.isna()
+                names += [f"{row}, {column}" for column in lost for row in lost.index[lost[column]]]
+        return names
 
     @property
     def inches(self) -> float:
         """The height of a panel with rows; 0: as all panels."""
-        for one in self.marks:
-            if isinstance(one, Heat):
-                lines = 1 if one.deviations is None else 1.6
-                return 0.45 + 1.3 * lines * ROW_INCHES * len(one.values)
-            if isinstance(one, Timeline):
-                return 0.62 + 0.17 * -(-one.ranks // rank_step(one.ranks))
+        for mark in self.marks:
+            if isinstance(mark, Heat):
+                lines = 1 if mark.deviations is None else 1.6
+                return 0.45 + 1.3 * lines * ROW_INCHES * len(mark.values)
+            if isinstance(mark, Timeline):
+                return 0.62 + 0.17 * -(-mark.ranks // rank_step(mark.ranks))
         return 0.5 + ROW_INCHES * len(self.groups) if self.rows else 0.0
 
 
@@ -170,7 +170,7 @@ def box_of(group: str, label: str, values: Numbers) -> Box:
 
 
 def lines_of(
-    names: Texts, x: NDArray[Any], y: Floats, low: Floats, high: Floats, places: Mapping[str, int] | None = None
+    names: Texts, x: NDArray[Any], y: Floats, low: Floats, high: Floats, colors: Mapping[str, int] | None = None
 ) -> list[Line]:
     """The lines of points, each sorted by position, in the order of the first positions.
 
@@ -178,14 +178,14 @@ def lines_of(
         names: of the line of each point.
         x: abscissas.
         y: ordinates.
-        low: lower ends of their intervals; NaN where there is none.
+        low: lower ends of their intervals; NaN without an interval.
         high: upper ends.
-        places: of the lines in the palette; None: in their order.
+        colors: numbers in the palette, by line; None: in the order of the lines.
     """
-    places = places or positions(map(str, names))
+    colors = colors or positions(map(str, names))
     order = np.argsort(x, kind="stable")
     return [
-        Line(str(name), x[rows], y[rows], low[rows], high[rows], places[str(name)])
+        Line(str(name), x[rows], y[rows], low[rows], high[rows], colors[str(name)])
         for name, group in grouped(names[order])
         for rows in [order[group]]
     ]
@@ -196,5 +196,5 @@ NOTE_HEIGHT, NOTE_WIDTH = 9.0, 55.0
 
 
 def rank_step(ranks: int) -> int:
-    """Returns how many ranks there are for each that is shown."""
+    """The number of ranks per displayed rank."""
     return -(-ranks // MOST_RANKS)

@@ -75,8 +75,8 @@ class Experiment(experiment.Experiment):
             UsageError: the experiment has no such picture.
         """
         pictures = {picture.name: picture for draw in OF_EXPERIMENTS for picture in draw(self)}
-        for one, picture in pictures.items():
-            if one.startswith(name):
+        for key, picture in pictures.items():
+            if key.startswith(name):
                 return picture
         raise UsageError(f"no picture '{name}'; choose one of {', '.join(pictures)}")
 
@@ -95,4 +95,4 @@ def open_experiment(path: str | Path) -> Experiment:
         UsageError: the path is something else, or one of its files is truncated or of another program.
     """
     opened = experiment.open_experiment(path)
-    return Experiment(**{one.name: getattr(opened, one.name) for one in dataclasses.fields(opened)})
+    return Experiment(**{field.name: getattr(opened, field.name) for field in dataclasses.fields(opened)})

@@ -71,7 +71,7 @@ class Latencies(Table):
 
     def named(self, **names: str) -> pd.DataFrame:
         """The columns for the numbers of a picture: the named ones by their new names, then numbers."""
-        numbers = [one.name for one in self.columns() if one.name.endswith("_us")]
+        numbers = [field.name for field in self.columns() if field.name.endswith("_us")]
         numbers.insert(3, "launches")
         return self.frame()[[*names, *numbers]].rename(columns=names)
 
@@ -83,10 +83,10 @@ def latencies(cells: ShownCells, metric: str) -> Latencies:
     keys = (cells.panel, cells.line, cells.operation, cells.size, cells.ranks, cells.algorithm, cells.state, cells.main)
     for key, group in summaries.groups(*keys):
         median = typical_median(group)
-        rest = (group.mean_s, group.p5_s, group.p25_s, group.p75_s, group.p95_s)
+        quantities = (group.mean_s, group.p5_s, group.p25_s, group.p75_s, group.p95_s)
         ends = [median.estimate, median.low, median.high]
-        typical = [positive_interval(one).estimate for one in rest]
-        times = [one * MICROSECONDS for one in (*ends, *typical)]
+        typical = [positive_interval(values).estimate for values in quantities]
+        times = [seconds * MICROSECONDS for seconds in (*ends, *typical)]
         rows.append((*key, *times[:3], median.count, *times[3:]))
     return Latencies.of_tuples(rows)
 
@@ -130,9 +130,9 @@ def late_cells(cells: Cells) -> LateCells:
         without.setdefault(keys[row], time[row])
     rows = np.array([row for row in np.flatnonzero(cells.pattern != NO_PATTERN) if keys[row] in without], dtype=int)
     late = cells[rows]
-    places = np.zeros(len(rows), dtype=int)
+    delay_numbers = np.zeros(len(rows), dtype=int)
     for _, group in grouped([keys[row] for row in rows], late.pattern):
-        places[group] = np.unique(late.largest_delay[group], return_inverse=True)[1] + 1
+        delay_numbers[group] = np.unique(late.largest_delay[group], return_inverse=True)[1] + 1
     values = {name: getattr(late, name) for name in (*CONFIGURATION, "size")}
     names = np.array([""] * len(rows), dtype=object)
     for _, group in grouped(late.operation):
@@ -144,7 +144,7 @@ def late_cells(cells: Cells) -> LateCells:
         operation=late.operation,
         configuration=np.array([str(keys[row][:-1]) for row in rows], dtype=object),
         pattern=late.pattern,
-        place=places,
+        place=delay_numbers,
         delay_s=delay[rows],
         time_s=time[rows],
         time_without_s=np.array([without[keys[row]] for row in rows], dtype=float),

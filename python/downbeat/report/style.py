@@ -41,14 +41,14 @@ def new_figure(width: float = WIDTH_INCHES, height: float = HEIGHT_INCHES) -> Fi
 
 
 def positions(names: Iterable[str]) -> dict[str, int]:
-    """Returns for each name its place in the palette: the fixed one, or the next that no other has."""
-    places: dict[str, int] = {}
+    """The number of each name in the palette: the fixed number, or the next free one."""
+    numbers: dict[str, int] = {}
     names = list(dict.fromkeys(names))
     taken = {FIXED[name] for name in names if name in FIXED}
-    free = (place for place in range(len(names) + len(FIXED)) if place not in taken)
+    free = (number for number in range(len(names) + len(FIXED)) if number not in taken)
     for name in names:
-        places[name] = FIXED[name] if name in FIXED else next(free)
-    return places
+        numbers[name] = FIXED[name] if name in FIXED else next(free)
+    return numbers
 
 
 def look_of(position: int) -> dict[str, Any]:
@@ -84,21 +84,21 @@ def finish(axes: Axes, x: str, y: str, title: str = "") -> None:
 
 def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     """Puts one legend for all panels above them, if anything has a name; a single line has one, too."""
-    found = {
+    handles = {
         label: handle
         for panel in panels
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
         if not label.startswith("_")
     }
-    if not found:
+    if not handles:
         return
     # As many columns as the longest name leaves room for.
     room = 90 * figure.get_figwidth() / WIDTH_INCHES
-    columns = max(1, min(len(found), int(room / (max(map(len, found)) + 7))))
+    columns = max(1, min(len(handles), int(room / (max(map(len, handles)) + 7))))
     # A legend fills one column after the other; people read it by rows.
-    names = [name for column in range(columns) for name in list(found)[column::columns]]
+    names = [name for column in range(columns) for name in list(handles)[column::columns]]
     figure.legend(
-        [found[name] for name in names],
+        [handles[name] for name in names],
         names,
         loc="outside upper left",
         ncols=columns,

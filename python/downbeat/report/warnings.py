@@ -1,4 +1,4 @@
-"""Warnings, which a reader needs before believing: what was seen, why it matters, what to do."""
+"""Warnings to read before relying on a report: the observation, why it matters, the remedy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_WARNINGS = 5
 
 def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
     """Returns the warnings of an experiment, the gravest first: `MOST_WARNINGS` at most; the last may hold several."""
-    found = (
+    warnings = (
         *(f"{line}." for line in model_lines(platforms_of(launch.context for launch in experiment.launches))),
         *few_launches(experiment),
         *failed_launches(experiment),
@@ -33,8 +33,8 @@ def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
         *(f"{line}." for line in launch_lines(experiment.cells, "latency_avg_median")),
         *bench_warnings([launch.context for launch in experiment.launches]),
     )
-    kept, rest = found[: MOST_WARNINGS - 1], found[MOST_WARNINGS - 1 :]
-    return (*kept, *(["\n".join(rest)] if rest else []))
+    kept, remaining = warnings[: MOST_WARNINGS - 1], warnings[MOST_WARNINGS - 1 :]
+    return (*kept, *(["\n".join(remaining)] if remaining else []))
 
 
 def few_launches(experiment: Experiment) -> list[str]:
@@ -53,10 +53,10 @@ def failed_launches(experiment: Experiment) -> list[str]:
     """Warns of launches that failed."""
     if not experiment.failures:
         return []
-    places = [failure["directory"] for failure in experiment.failures]
+    directories = [failure["directory"] for failure in experiment.failures]
     return [
-        f"{counted(len(places), 'launch')} failed and left no samples: the cause may also have disturbed the "
-        f"others; their output is in {listed(places)}."
+        f"{counted(len(directories), 'launch')} failed and left no samples: the cause may also have disturbed the "
+        f"others; their output is in {listed(directories)}."
     ]
 
 
@@ -125,25 +125,25 @@ def different_conditions(experiment: Experiment) -> list[str]:
 
 
 def machine_problems(experiment: Experiment) -> list[str]:
-    """Warns of what `downbeat doctor` saw when the experiment began, and would distort it."""
+    """Warns of problems that `downbeat doctor` reported when the experiment began."""
     problems = [finding for finding in experiment.machine if finding.verdict == "problem"]
-    told = "; ".join(f"{finding.seen} ({finding.advice})" for finding in problems)
-    return [f"when the experiment began: {told}."] if problems else []
+    texts = "; ".join(f"{finding.seen} ({finding.advice})" for finding in problems)
+    return [f"when the experiment began: {texts}."] if problems else []
 
 
 def bench_warnings(contexts: Sequence[Mapping[str, object]]) -> list[str]:
-    """Returns what downbeat-bench itself warned of: the first of those that differ in their numbers alone."""
-    found: dict[str, list[str]] = {}
+    """The warnings of downbeat-bench; of warnings that differ in their numbers alone, the first."""
+    by_pattern: dict[str, list[str]] = {}
     for context in contexts:
         for line in dict.fromkeys(str(context.get("warnings", "")).splitlines()):
             if line:
-                found.setdefault(re.sub(r"[0-9.]+", "#", line), []).append(line)
+                by_pattern.setdefault(re.sub(r"[0-9.]+", "#", line), []).append(line)
     return [
         lines[0] + (f" (in {len(lines)} of {len(contexts)} launches)" if len(contexts) > 1 else "")
-        for lines in found.values()
+        for lines in by_pattern.values()
     ]
 
 
 def first_line(text: str) -> str:
-    """Returns what an MPI library calls itself, without the options that it was built with."""
+    """The name and version of an MPI library, without its build options."""
     return re.sub(r"\s+", " ", text.split("\n")[0].split(",")[0]).strip()

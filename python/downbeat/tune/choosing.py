@@ -241,10 +241,10 @@ def other_choices(
     ]
 
 
-def price_plans(target: Target, others: Sequence[OtherChoice], effort: Effort) -> list[Plan]:
+def price_plans(target: Target, alternatives: Sequence[OtherChoice], effort: Effort) -> list[Plan]:
     """Experiments that measure both choices like the choice that was made, for each collective and number of ranks."""
     plans = []
-    for (collective, ranks), group in groupby(others, key=lambda each: (each.cell.collective, each.cell.ranks)):
+    for (collective, ranks), group in groupby(alternatives, key=lambda each: (each.cell.collective, each.cell.ranks)):
         choices = list(group)
         algorithms = sorted({name for each in choices for name in (each.chosen, each.other)} - {DEFAULT})
         sizes = ",".join(str(each.cell.size) for each in choices)
@@ -254,19 +254,21 @@ def price_plans(target: Target, others: Sequence[OtherChoice], effort: Effort) -
     return plans
 
 
-def compare_choices(medians: LaunchMedians, others: Sequence[OtherChoice], margin: float, confidence: float) -> Prices:
+def compare_choices(
+    medians: LaunchMedians, alternatives: Sequence[OtherChoice], margin: float, confidence: float
+) -> Prices:
     """Compares both choices in each cell, launch by launch, all cells judged together.
 
     Args:
         medians: of launches that had no part in either choice.
-        others: the cells, with both choices.
+        alternatives: the cells, with both choices.
         margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
         confidence: of the intervals; the level of the tests follows from it.
     """
     cells = medians.by_cell()
     matches = {
         other.cell: match_algorithms(cells[other.cell], other.chosen, other.other)
-        for other in others
+        for other in alternatives
         if other.cell in cells
     }
     by_cell = judge_by_key(matches, margin, confidence)

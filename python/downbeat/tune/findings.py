@@ -33,10 +33,12 @@ def facts_of(tuning: Tuning) -> Iterator[Fact]:
     checked = tuple(CellProofs(verdict, by, cells) for (verdict, by), cells in proofs.items())
     yield RulesOutcome(len(tuning.rules), len(tuning.decisions), len(ruled), checked)
     yield from warnings_of(tuning)
-    if tuning.others:
+    if tuning.other_choices:
         like = "under the pattern" if tuning.question.arrivals else "from a common start"
         mean, longer = tuning.prices.mean, len(tuning.prices.higher())
-        yield ChoicePrice(tuning.question.otherwise, like, len(tuning.others), longer, ends_of(mean) if mean else None)
+        yield ChoicePrice(
+            tuning.question.otherwise, like, len(tuning.other_choices), longer, ends_of(mean) if mean else None
+        )
     for usable in tuning.usable:
         for algorithm, reason in usable.excluded.items():
             yield NotMeasured(usable.collective, usable.ranks, algorithm, reason)

@@ -172,12 +172,12 @@ class MpichRules(RulesFormat):
         keys = [f"algorithm=MPIR_{title}_{kind}_{algorithm}" for kind in ("intra", "allcomm")]
         return next((key for key in keys if self._known is None or key.encode() + b"\0" in self._known), None)
 
-    def _graft(self, own: Tree, rules: Sequence[Rule], branch: Branch) -> Tree:
+    def _graft(self, original: Tree, rules: Sequence[Rule], branch: Branch) -> Tree:
         """A tree in which rules come before its branches."""
-        tree = dict(own)
+        tree = dict(original)
         for collective, some in by_collective(rules):
             key = f"collective={collective}"
-            below: Tree = own[key]
+            below: Tree = original[key]
             # Few collectives use the same tree for intra- and intercommunicators.
             otherwise: Tree = below.get(INTRA, below)
             sides = below if INTRA in below else {INTRA: below, "comm_type=inter": below}

@@ -149,9 +149,11 @@ def record_of(tuning: Tuning, directory: Path) -> TuningRecord:
         for each in decision.candidates:
             candidates.append(row_of(each.comparison, cell, algorithm=each.algorithm, rejected=each.rejected))
     prices = tuning.prices.by_cell
-    others = [row_of(prices.get(each.cell), each.cell, chosen=each.chosen, other=each.other) for each in tuning.others]
+    other_rows = [
+        row_of(prices.get(each.cell), each.cell, chosen=each.chosen, other=each.other) for each in tuning.other_choices
+    ]
     tables = (RuleGains.of_rows(rules), CellGains.of_rows(cells), Candidates.of_rows(candidates))
-    return TuningRecord(origin, *tables, OtherChoices.of_rows(others), tuple(facts_of(tuning)))
+    return TuningRecord(origin, *tables, OtherChoices.of_rows(other_rows), tuple(facts_of(tuning)))
 
 
 def row_of(comparison: TimedComparison | None, of: Cell | Rule, **columns: object) -> dict[str, Any]:

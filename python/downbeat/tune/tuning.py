@@ -103,7 +103,7 @@ class Tuning:
     wrong_defaults: list[Cell] = field(default_factory=list)  # where the library's own choice computes wrong results
     left_out: list[UncountedCells] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)  # lines on launches of several kinds that verdicts rest on
-    others: list[OtherChoice] = field(default_factory=list)
+    other_choices: list[OtherChoice] = field(default_factory=list)
     prices: Prices = field(default_factory=lambda: Prices({}, None))
 
     def in_rules(self, cell: Cell) -> str:
@@ -260,8 +260,8 @@ def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
     stays = [f"{name} was put aside for the tuning alone, and stays as it is" for name in form.set_aside()]
     tuning.written = form.write(tuning.rules) if tuning.rules else Written({}, {}, stays)
     lost = [
-        f"{name}={value} ({place or 'environment'}) is replaced by these rules"
-        for name, (value, place) in tuning.target.settings.items()
+        f"{name}={value} ({file or 'environment'}) is replaced by these rules"
+        for name, (value, file) in tuning.target.settings.items()
         if value
         and name in tuning.written.variables
         and name != FILENAME
@@ -387,15 +387,17 @@ def settle(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> None:
     medians = sweep_all(tuning, directory, say)
     tuning.left_out += find_left_out(SWEEP, medians)
     wrong = settle_rules(tuning, medians, directory, say)
-    tuning.others = other_choices(medians.alternative, tuning.decisions, wrong, question.margin, question.confidence)
-    if tuning.others:
-        say(f"{len(tuning.others)} cells in which measuring {question.otherwise} leads to another choice")
+    tuning.other_choices = other_choices(
+        medians.alternative, tuning.decisions, wrong, question.margin, question.confidence
+    )
+    if tuning.other_choices:
+        say(f"{len(tuning.other_choices)} cells in which measuring {question.otherwise} leads to another choice")
         effort = question.effort
-        plans = price_plans(target, tuning.others, effort)
+        plans = price_plans(target, tuning.other_choices, effort)
         fresh = LaunchMedians.joined(
             measure(plan, directory / PRICE / plan.name, effort.metric, watcher(stderr=True, say=say)) for plan in plans
         )
-        tuning.prices = compare_choices(fresh.decisive, tuning.others, question.margin, question.confidence)
+        tuning.prices = compare_choices(fresh.decisive, tuning.other_choices, question.margin, question.confidence)
 
 
 def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> LaunchMedians:

@@ -1,4 +1,4 @@
-"""Traces on one axis, and who is late in them: `downbeat align`."""
+"""Traces on one time axis, and the late ranks in them: `downbeat align`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_CLOCKS = 8  # on a terminal
 
 
 def alignment_view(aligned: Aligned, depth: Depth = Depth.TEXT) -> View:
-    """Who is late on the common axis, and how well the clocks are known.
+    """The late ranks on the common axis, and the accuracy of the clocks.
 
     Args:
         aligned: the clocks and calls of all ranks.

@@ -47,7 +47,7 @@ def skews_of_file(data: xr.Dataset) -> ExitSkews:
 
 
 def shares_clock(data: xr.Dataset) -> bool:
-    """Whether all ranks share a clock of which no true error is known, so that offsets say nothing of the schemes."""
+    """Whether all ranks share a clock whose true error is unknown, so that offsets do not rank the schemes."""
     return "true_max" not in data and str(data.attrs.get("clock_domains")) == "1"
 
 

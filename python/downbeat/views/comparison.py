@@ -111,14 +111,14 @@ def comparison_view(result: Compared | pd.DataFrame, every_state: bool = False) 
     """
     compared = Compared.of(result)
     shown, hidden = shown_rows(compared, every_state)
-    answer, others = compared.answer, shown[~shown.answers]
+    answer, remaining = compared.answer, shown[~shown.answers]
     facts = [*conclusion(compared), *within_states(compared)]
     notes = [*other_cells(shown), *slow_launches(shown), *open_cells(shown), *hidden]
     blocks: list[Block] = [
         *(Line(fact, "answer") for fact in facts),
         Terms(tuple(head_of(compared)), depth=Depth.TEXT),
         *([cell_table(answer, "")] if len(answer) else []),
-        *([cell_table(others, "Other cells" if len(answer) else "", shown.shown_factors)] if len(others) else []),
+        *([cell_table(remaining, "Other cells" if len(answer) else "", shown.shown_factors)] if len(remaining) else []),
         *(Line(fact, "note") for fact in notes if not any(isinstance(each, FirstNights) for each in facts)),
         *(Line(fact, "note", brief=True) for fact in step_of(compared)),
         *(Line(note, "note") for note in compared.notes),

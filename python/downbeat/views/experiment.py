@@ -83,7 +83,7 @@ def closing(
     directory: Path,
     estimates: Estimates,
     every_state: bool = False,
-    given: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    words: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> View:
     """The view with which a run ends; without blocks if nothing was measured.
 
@@ -92,7 +92,7 @@ def closing(
         directory: of the run.
         estimates: of its launches.
         every_state: whether to show verdicts of all states of the machine.
-        given: words of its command, before and after `--`.
+        words: of its command, before and after `--`.
     """
     frame = estimates.frame(plan)
     if not len(frame):
@@ -113,8 +113,8 @@ def closing(
         *latency_table(cells, sides, main),
         *(verdict_lines(compared, every_state) if compared else []),
         *warning_lines(cells, compared),
-        *next_steps(plan, directory, sides if compared else None, compared, given),
-        *spread_lines(experiment, directory, given),
+        *next_steps(plan, directory, sides if compared else None, compared, words),
+        *spread_lines(experiment, directory, words),
     ]
     return View(plan.name, tuple(blocks))
 
@@ -260,7 +260,7 @@ def next_steps(
     directory: Path,
     sides: Sides | None,
     compared: Compared | None,
-    given: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    words: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> list[Block]:
     """What to do next, and commands."""
     step: list[Fact] = []
@@ -277,52 +277,55 @@ def next_steps(
         conditions = [] if factor == "variant" else [shlex.quote(f"{factor}={value}") for value in (a, b)]
         commands.insert(0, " ".join(["downbeat compare", where, *conditions]))
     launches = next((each.wanted for each in step if isinstance(each, NextStep) and each.wanted > plan.launches), 0)
-    if launches and given[0]:
-        commands.insert(0, run_command(given, ("--launches",), ["--launches", str(launches)]))
+    if launches and words[0]:
+        commands.insert(0, run_command(words, ("--launches",), ["--launches", str(launches)]))
     return [*(Line(fact, label="next") for fact in step), Command(tuple(commands), "" if step else "next")]
 
 
-def run_command(given: tuple[Sequence[str], Sequence[str]], without: Collection[str], options: Sequence[str]) -> str:
-    """The command of a run, `given` as in `closing`, with some options replaced."""
+def run_command(words: tuple[Sequence[str], Sequence[str]], without: Collection[str], options: Sequence[str]) -> str:
+    """The command of a run, `words` as in `closing`, with some options replaced."""
     return shlex.join(
-        ["downbeat", "run", *without_options(given[0], without), *options, *(["--", *given[1]] if given[1] else [])]
+        ["downbeat", "run", *without_options(words[0], without), *options, *(["--", *words[1]] if words[1] else [])]
     )
 
 
-def spread_lines(experiment: Experiment, directory: Path, given: tuple[Sequence[str], Sequence[str]]) -> list[Block]:
+def spread_lines(experiment: Experiment, directory: Path, words: tuple[Sequence[str], Sequence[str]]) -> list[Block]:
     """The time that launches in a row describe, and the command that spreads them over a longer one.
 
-    None where they were spread: for more than half of the time, none was running. `given`: the words of `closing`.
+    No block if launches were spread, i.e. none ran for more than half of the time. `words` as in `closing`.
     """
-    simulated = experiment.plan is not None and any(one.simulate for one in experiment.plan.libraries)
-    if simulated or not given[0] or len(experiment.launches) < 2:
+    simulated = experiment.plan is not None and any(library.simulate for library in experiment.plan.libraries)
+    if simulated or not words[0] or len(experiment.launches) < 2:
         return []
     try:
         busy = sum(
-            (datetime.fromisoformat(str(one.record["ended"])) - datetime.fromisoformat(str(one.record["started"])))
+            (
+                datetime.fromisoformat(str(launch.record["ended"]))
+                - datetime.fromisoformat(str(launch.record["started"]))
+            )
             / timedelta(seconds=1)
-            for one in experiment.launches
+            for launch in experiment.launches
         )
     except (KeyError, ValueError):
         return []
-    span, count = span_of(one.context for one in experiment.launches), len(experiment.launches)
+    span, count = span_of(launch.context for launch in experiment.launches), len(experiment.launches)
     if not 2 * busy * (count - 1) / count > span:  # which ends at the start of the last launch
         return []
-    time = duration_word(next((one for one in SPREAD_OVER if one >= LONGER * span), SPREAD_OVER[-1]))
+    time = duration_word(next((seconds for seconds in SPREAD_OVER if seconds >= LONGER * span), SPREAD_OVER[-1]))
     target = next(
         path for path in (f"{directory}-{time}{again}" for again in ("", *range(2, 1000))) if not Path(path).exists()
     )
-    command = run_command(given, REPLACED, ["--over", time, "-o", target])
+    command = run_command(words, REPLACED, ["--over", time, "-o", target])
     return [Line(Described(count, span)), Command((command,))]
 
 
 def without_options(words: Sequence[str], names: Collection[str]) -> list[str]:
     """The words of a command without some options, `-o DIR`, `-oDIR`, `--output DIR` or `--output=DIR`."""
     kept: list[str] = []
-    rest = iter(words)
-    for word in rest:
+    remaining = iter(words)
+    for word in remaining:
         if word in names:
-            next(rest, None)
+            next(remaining, None)
         elif not any(word.startswith(f"{name}=" if name.startswith("--") else name) for name in names):
             kept.append(word)
     return kept

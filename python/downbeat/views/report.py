@@ -90,8 +90,8 @@ def lead_of(name: str, view: View, alone: bool) -> Iterator[Line]:
     lines = [block for block in view.blocks[: first_heading(view)] if isinstance(block, Line)]
     if view.byline and alone:
         yield Line(f"{view.title}; {view.byline}", label=name)
-    yield from (Line(line.said, label=name) for line in lines if line.role == "answer")
-    yield from (Line(line.said, label=f"{name}: {line.label}") for line in lines if line.label)
+    yield from (Line(line.content, label=name) for line in lines if line.role == "answer")
+    yield from (Line(line.content, label=f"{name}: {line.label}") for line in lines if line.label)
 
 
 def sections_of(name: str, view: View) -> Iterator[Block]:
@@ -105,10 +105,10 @@ def sections_of(name: str, view: View) -> Iterator[Block]:
 
 def differences_between(experiments: Sequence[Experiment]) -> Iterator[str]:
     """Yields a line for each part of the context that an experiment does not share with the first one."""
-    contexts = [[launch.context for launch in one.launches] for one in experiments]
+    contexts = [[launch.context for launch in experiment.launches] for experiment in experiments]
     names = list(names_of_history(experiments))
-    for name, others in zip(names[1:], contexts[1:], strict=True):
-        for line in context_differences(contexts[0], others):
+    for name, other in zip(names[1:], contexts[1:], strict=True):
+        for line in context_differences(contexts[0], other):
             yield f"{names[0]} and {name} differ in {line}."
 
 
@@ -127,10 +127,10 @@ def where_and_when(source: Source) -> str:
         return f", {source.origin.host}, {source.origin.written[:10]}"
     context = source.launches[0].context if isinstance(source, Experiment) else source.attrs
     hosts = [line.partition(":")[0] for line in str(context.get("hosts", "")).splitlines()]
-    place = place_of(context)[0] if hosts else ""
-    if place == "hosts":
-        place = f"{hosts[0]}{' and others' if hosts[1:] else ''}"
-    return f", {place}, {str(context.get('date', ''))[:10]}"
+    where = place_of(context)[0] if hosts else ""
+    if where == "hosts":
+        where = f"{hosts[0]}{' and others' if hosts[1:] else ''}"
+    return f", {where}, {str(context.get('date', ''))[:10]}"
 
 
 def open_sources(path: Path) -> list[tuple[str, Source]]:
@@ -142,11 +142,11 @@ def open_sources(path: Path) -> list[tuple[str, Source]]:
     if path.is_dir() and not (path / PLAN).is_file():
         # Files of samples are launches of one experiment; each file on clocks or synchronizers is one by itself.
         files = sorted(path.glob("*.nc"))
-        others = [file for file in files if file_kind(file)]
-        alone = [(file.stem, open_source(file)) for file in others]
-        if files and len(others) == len(files):
+        separate = [file for file in files if file_kind(file)]
+        alone = [(file.stem, open_source(file)) for file in separate]
+        if files and len(separate) == len(files):
             return alone
-        experiment = open_experiment(path, without=others)
+        experiment = open_experiment(path, without=separate)
         return [(experiment.name, experiment), *alone]
     experiment = open_experiment(path)
     kinds = [file_kind(launch.path) for launch in experiment.launches]
@@ -186,23 +186,23 @@ def experiment_page(experiment: Experiment) -> View:
     warnings = experiment_warnings(experiment)
     first = (*latency_pictures(contrast), *ratio_pictures(contrast))
     barrier = ratio_pictures(starts) if starts is not contrast else []
-    rest = tuple(picture for draw in OF_EXPERIMENTS if draw not in FIRST for picture in draw(experiment))
+    more_pictures = tuple(picture for draw in OF_EXPERIMENTS if draw not in FIRST for picture in draw(experiment))
     states = state_lines(experiment.cell_table)
     before = [*states[1:], *([f"{counted(len(warnings), 'warning')}, below the pictures."] if warnings else [])]
     blocks: list[Block] = [Line(fact, "answer") for fact in answer.news]
     blocks += [Numbers(answer.numbers)] if answer.numbers else []
     blocks += [Line("; ".join(before), label="before you rely on it")] if before else []
     blocks += first
-    if answer.found or barrier:
+    if answer.findings or barrier:
         blocks.append(Heading("Also found"))
-        blocks += [Line(fact, label=about, depth=Depth.PAGE) for about, fact in answer.found]
+        blocks += [Line(fact, label=about, depth=Depth.PAGE) for about, fact in answer.findings]
         blocks += barrier
     blocks += [Heading("Warnings"), *(Line(text, "warning") for text in warnings)]
-    blocks += [Heading("More pictures"), *rest]
+    blocks += [Heading("More pictures"), *more_pictures]
     blocks += [Heading("What was measured, and how"), measured_terms(experiment)]
     blocks += [Heading("Machine and software"), machine_terms(experiment), Command(tuple(commands(experiment)))]
     blocks += [Heading("Every launch"), *launches_tables(experiment)]
-    title = f"{listed(dict.fromkeys(experiment.cell_table.operation))}: {contrast.said or 'latency'}"
+    title = f"{listed(dict.fromkeys(experiment.cell_table.operation))}: {contrast.summary or 'latency'}"
     return View(title, tuple(blocks), byline(experiment, contrast, states[:1]))
 
 

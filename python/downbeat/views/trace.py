@@ -1,4 +1,4 @@
-"""Recordings of `downbeat trace`, and who is late in them: `downbeat arrivals`."""
+"""Recordings of `downbeat trace`, and the late ranks in them: `downbeat arrivals`."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ SHARES_OF_THREADS = (
 
 
 def arrivals_view(arrivals: Arrivals, title: str, baseline: Floats | None = None, depth: Depth = Depth.TEXT) -> View:
-    """Who is late, and what it costs.
+    """The late ranks, and the cost of waiting for them.
 
     Args:
         arrivals: with their tables.
         title: of the page.
-        baseline: of each call site, s; None: there is none.
+        baseline: of each call site, s; None without a baseline.
         depth: up to which the view is shown; pictures are drawn for pages alone.
     """
     blocks = (
@@ -98,13 +98,13 @@ def arrivals_record(arrivals: Arrivals, baseline: Floats | None, blocks: Sequenc
 def lead_blocks(
     arrivals: Arrivals, run: RunAndAccuracy, caveats: Sequence[Fact] = (), doubtful: Sequence[int] = ()
 ) -> list[Block]:
-    """The verdict, and what limits it.
+    """The verdict and its caveats.
 
     Args:
         arrivals: with their tables.
         run: its length, and the accuracy of times.
-        caveats: facts because of which the verdict may be wrong.
-        doubtful: ranks that they are about.
+        caveats: facts that put the verdict in doubt.
+        doubtful: the ranks that these facts concern.
     """
     verdict, messages = waiting_verdict(arrivals, frozenset(doubtful)), message_facts(arrivals)
     candidates = [*([verdict] if verdict else []), *site_facts(arrivals)[:1], *messages, NothingAnalyzed()]
@@ -146,18 +146,18 @@ def bar_lines(by_rank: RankTimes, only_collectives: bool, first: list[int]) -> t
         only_collectives: nothing else is known.
         first: ranks to show in any case.
     """
-    parts = [name for name in PARTS if by_rank.part(name).sum() > 0]
-    keys = "  ".join(f"{MARKS[name]} {part_name(name, only_collectives)}" for name in parts)
+    kinds = [name for name in PARTS if by_rank.part(name).sum() > 0]
+    keys = "  ".join(f"{MARKS[name]} {part_name(name, only_collectives)}" for name in kinds)
     shown = ranks_to_show(by_rank, MOST_BARS, first)
     names = [f"rank {rank}" for rank in shown.rank]
     heads, most = max(map(len, names)), float(by_rank.sums().max())
-    with_share = "waiting" in parts
+    with_share = "waiting" in kinds
     cells = WIDTH - heads - 1 - (len(" 100 % waiting") if with_share else 0)
-    times = np.stack([shown.part(name) for name in parts], axis=1) if parts else np.zeros((len(shown), 0))
+    times = np.stack([shown.part(name) for name in kinds], axis=1) if kinds else np.zeros((len(shown), 0))
     lines = [f"time by rank: {keys}"]
     for name, row, waiting, total in zip(names, times, shown.waiting, shown.sums(), strict=True):
-        stops = np.round(cells * np.cumsum(row) / most).astype(int) if most > 0 else [0] * len(parts)
-        bar = "".join(MARKS[part] * count for part, count in zip(parts, np.diff(stops, prepend=0), strict=True))
+        stops = np.round(cells * np.cumsum(row) / most).astype(int) if most > 0 else [0] * len(kinds)
+        bar = "".join(MARKS[kind] * count for kind, count in zip(kinds, np.diff(stops, prepend=0), strict=True))
         share = f" {100 * waiting / max(float(total), 1e-12):3.0f} % waiting"
         lines.append(f"{name:<{heads}} {bar:<{cells}}{share if with_share else ''}".rstrip())
     left_out = len(by_rank) - len(shown)
@@ -268,7 +268,7 @@ def site_blocks(arrivals: Arrivals, baseline: Floats | None, depth: Depth = Dept
 
     Args:
         arrivals: with their tables.
-        baseline: of each call site, s; None: there is none.
+        baseline: of each call site, s; None without a baseline.
         depth: from which on they are shown.
     """
     sites, count = arrivals.sites[:MOST_SITE_ROWS], len(arrivals.sites)

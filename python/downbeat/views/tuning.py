@@ -115,8 +115,8 @@ def gains_table(record: TuningRecord, title: str, rows: Contrasts, depth: Depth,
     }
     labels = {**LABELS, "algorithm": Field("algorithm")}
     shown = [name for name in gain if name != "verdict" or set(rows.verdict) != {"faster"}]
-    others = {name: Field(name) for name in columns if name not in labels}
-    return Table(title, frame, {**labels, **gain, **others}, len(labels), choices=[shown], depth=depth)
+    extra = {name: Field(name) for name in columns if name not in labels}
+    return Table(title, frame, {**labels, **gain, **extra}, len(labels), choices=[shown], depth=depth)
 
 
 def rules_table(record: TuningRecord, rules: RuleGains) -> Table:
@@ -135,8 +135,8 @@ def cells_table(record: TuningRecord) -> Iterator[Table]:
 
 def others_table(record: TuningRecord) -> Iterator[Table]:
     """A row per cell in which the choice of the other measurement takes longer; no table without one."""
-    others = record.other_choices[record.other_choices.verdict == "slower"]
-    if len(others):
+    slower = record.other_choices[record.other_choices.verdict == "slower"]
+    if len(slower):
         fields = {
             **LABELS,
             "other": Field("choice"),
@@ -144,8 +144,8 @@ def others_table(record: TuningRecord) -> Iterator[Table]:
             "ratio": Field("times as long", "ratio"),
             "interval": Field("interval", "interval"),
         }
-        frame = others.frame("collective", "ranks", "other", "chosen", "ratio").assign(bytes=others.size)
-        frame["interval"] = list(zip(others.ratio_low, others.ratio_high, strict=True))
+        frame = slower.frame("collective", "ranks", "other", "chosen", "ratio").assign(bytes=slower.size)
+        frame["interval"] = list(zip(slower.ratio_low, slower.ratio_high, strict=True))
         yield Table("", frame, fields, len(LABELS) + 2)
 
 

@@ -114,18 +114,18 @@ def count_text(count: VerdictCount, readings: bool) -> str:
 def against_nights(fact: Conclusion) -> str:
     """A night against those before it."""
     before = f"the {counted(fact.sessions, 'night')} before"
-    others = [f"{each.cells} {each.verdict}" for each in fact.counts if each.verdict not in READ]
-    parts: list[str] = []
+    other_counts = [f"{each.cells} {each.verdict}" for each in fact.counts if each.verdict not in READ]
+    clauses: list[str] = []
     for verdict, word in (("slower", "Slower"), ("faster", "Faster")):
         for each in fact.counts:
             if each.verdict == verdict:
                 where = "all" if each.cells == fact.cells > 1 else f"{each.cells} of"
                 of = f"{where} {counted(fact.cells, 'cell')}" if fact.cells > 1 else "the cell"
-                head = f"{word if not parts else word.lower()} than {before if not parts else 'then'} in {of}"
-                parts.append(f"{head}: {effect_text(False, verdict, each.low, each.high)}")
-    if not parts:
-        return f"Neither slower nor faster than {before}, {counted(fact.cells, 'cell')}: {', '.join(others)}."
-    return f"{'; '.join([*parts, *others])}."
+                head = f"{word if not clauses else word.lower()} than {before if not clauses else 'then'} in {of}"
+                clauses.append(f"{head}: {effect_text(False, verdict, each.low, each.high)}")
+    if not clauses:
+        return f"Neither slower nor faster than {before}, {counted(fact.cells, 'cell')}: {', '.join(other_counts)}."
+    return f"{'; '.join([*clauses, *other_counts])}."
 
 
 @long.register
@@ -303,15 +303,15 @@ def _(fact: Algorithms) -> str:
         )
         return f"{fact.operation}: lowest latency: {lowest}. Measure from a common start to see which is the fastest."
     lowest = listed(f"{each.algorithm} in {each.cases}" for each in fact.lowest)
-    said = (
+    sentence = (
         f"{fact.operation}: lowest latency from a common start, {counted(fact.cases, 'case')}: {lowest}; significantly "
         f"below every other in {fact.sure}."
     )
     if not fact.deceived:
-        return f"{said} The same algorithm is lowest after every other synchronizer."
+        return f"{sentence} The same algorithm is lowest after every other synchronizer."
     deceived = listed(f"{side_text(start)} in {counted(cases, 'case')}" for start, cases in fact.deceived)
     significant = f"in {fact.harmed} of these it is significantly slower from a common start"
-    return f"{said} Another algorithm is lowest after {deceived}; {significant}."
+    return f"{sentence} Another algorithm is lowest after {deceived}; {significant}."
 
 
 @long.register
@@ -321,36 +321,36 @@ def _(fact: MoreAlgorithms) -> str:
 
 @long.register
 def _(fact: Latencies) -> str:
-    parts = []
+    ranges = []
     for each in fact.operations:
         low, high = span(each.interval_low, each.interval_high), each.interval_high
         more = f"over {counted(each.cells, 'cell')}" if math.isnan(high) else f"(95 % interval {low})"
-        parts.append(f"{each.operation} {span(each.low, each.high)} us {more}")
-    return f"Latencies {start_text(fact.start)}: {listed(parts)}."
+        ranges.append(f"{each.operation} {span(each.low, each.high)} us {more}")
+    return f"Latencies {start_text(fact.start)}: {listed(ranges)}."
 
 
 @long.register
 def _(fact: HiddenDelays) -> str:
-    parts = [
+    ranges = [
         f"{each.operation} {times(each.low)} to {times(each.high)} (delays of {span(*delays)} us, "
         f"{counted(each.cells, 'cell')})"
         for each, delays in fact.operations
     ]
     return (
-        f"Hidden share of a late start, mean over launches: {listed(parts)}. At 1 the shorter of operation and delay "
+        f"Hidden share of a late start, mean over launches: {listed(ranges)}. At 1 the shorter of operation and delay "
         "is hidden completely; at 0 the whole delay is added."
     )
 
 
 @long.register
 def _(fact: Overlaps) -> str:
-    parts = [
+    ranges = [
         f"{each.operation} {share(each.low)} to {share(each.high)} ({counted(each.cells, 'cell')})"
         for each in fact.operations
     ]
     return (
         "Hidden share of the operation or the computation, whichever is shorter, median over launches: "
-        f"{listed(parts)}. Below 0 they slow each other down."
+        f"{listed(ranges)}. Below 0 they slow each other down."
     )
 
 
@@ -365,14 +365,14 @@ def _(fact: RunSummary) -> str:
     where = f"simulated on {platform}{', ...)' if more else ''}" if fact.platform else ", ".join(fact.libraries)
     of = f" of {fact.configurations} configurations" if fact.configurations > 1 else ""
     within_span = f" within {duration_text(fact.span)}" if fact.span > 0 else ""
-    parts = []
+    texts = []
     for ranks_of_part in dict.fromkeys(each for each, _, _ in fact.states):
         counts = [
             f"{count} in state {state_text(state)}" for each, state, count in fact.states if each == ranks_of_part
         ]
         of_ranks = f"with {counted(ranks_of_part, 'rank')} " if len(fact.ranks) > 1 else ""
-        parts.append(f"{of_ranks}{', '.join(counts)} ({fact.path})")
-    states = f": {'; '.join(parts)}" if parts else ""
+        texts.append(f"{of_ranks}{', '.join(counts)} ({fact.path})")
+    states = f": {'; '.join(texts)}" if texts else ""
     return f"{ranks}, {where}, {counted(fact.launches, 'launch')}{of}{within_span}{states}"
 
 
