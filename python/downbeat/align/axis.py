@@ -76,41 +76,41 @@ class Axis:
 
         A bound is infinite, and an expected error NaN, where nothing ties the rank to the first one.
         """
-        place = int(np.searchsorted(self.ranks, rank))
-        if rank not in self.ranks or np.isnan(self.offset[place]).any():
-            moved = times + (self.origin[0] - self.origin[place]) if rank in self.ranks else times
+        index = int(np.searchsorted(self.ranks, rank))
+        if rank not in self.ranks or np.isnan(self.offset[index]).any():
+            moved = times + (self.origin[0] - self.origin[index]) if rank in self.ranks else times
             return moved, np.full(len(times), np.inf), np.full(len(times), np.nan)
         # Times since 1970 in ns do not fit into a double.
-        since = (times - self.origin[place]).astype(float)
+        since = (times - self.origin[index]).astype(float)
         inside = np.clip(since, self.nodes[0], self.nodes[-1])
         outside = np.abs(since - inside)
-        slopes = np.diff(self.offset[place]) / np.diff(self.nodes)
+        slopes = np.diff(self.offset[index]) / np.diff(self.nodes)
         slope = np.where(since < inside, slopes[0], slopes[-1])
-        shift = np.interp(inside, self.nodes, self.offset[place]) + slope * (since - inside)
+        shift = np.interp(inside, self.nodes, self.offset[index]) + slope * (since - inside)
         sides = [
-            limits_between(inside, self.nodes, sign * limit[place], self.bends(place))
-            - sign * np.interp(inside, self.nodes, self.offset[place])
+            limits_between(inside, self.nodes, sign * limit[index], self.bends(index))
+            - sign * np.interp(inside, self.nodes, self.offset[index])
             for sign, limit in ((1.0, self.upper), (-1.0, self.lower))
         ]
         bound = np.maximum(*sides) + outside * (self.most_rate + np.abs(slope))
         if self.steering is not None:
-            bound += self.steering.hidden(place, since)
-        error = limits_between(inside, self.nodes, self.expected[place], 0.0)
+            bound += self.steering.hidden(index, since)
+        error = limits_between(inside, self.nodes, self.expected[index], 0.0)
         swing = limits_between(inside, self.nodes, np.zeros(len(self.nodes)), self.curve / np.sqrt(3.0))
         # An event at a time that a coarse clock shows may be younger by its resolution.
-        shown = (self.resolution[place] - 1.0) / np.sqrt(3.0)
+        shown = (self.resolution[index] - 1.0) / np.sqrt(3.0)
         error = np.sqrt(error**2 + swing**2 + shown**2 + (outside * MOST_RATE / 4.0) ** 2)
-        if place == 0:
+        if index == 0:
             bound, error = np.zeros(len(times)), np.zeros(len(times))
         else:
-            bound = bound + self.resolution[place]
+            bound = bound + self.resolution[index]
         error = np.where(np.isfinite(bound), np.minimum(error, bound), np.nan)
-        moved = times + (self.origin[0] - self.origin[place]) + np.rint(shift).astype(np.int64)
+        moved = times + (self.origin[0] - self.origin[index]) + np.rint(shift).astype(np.int64)
         return moved, bound + 0.5, error
 
-    def bends(self, place: int) -> float | Floats:
+    def bends(self, index: int) -> float | Floats:
         """Returns by how much a clock may bend in each interval; see `limits_between`."""
-        return self.curve if self.steering is None else self.steering.curves[place]
+        return self.curve if self.steering is None else self.steering.curves[index]
 
 
 def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False) -> Axis:
@@ -124,30 +124,30 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
     ranks = np.unique(np.concatenate([group.ranks for group in groups]))
     origin = rough_origins(groups, ranks)
     resolution = np.array([clock_resolution(groups, rank) for rank in ranks], dtype=float)
-    places = [np.searchsorted(ranks, group.ranks) for group in groups]
+    rank_indexes = [np.searchsorted(ranks, group.ranks) for group in groups]
     # How far two clocks that both wander by that much leave a line.
     curve = wander * 1e-9
     entries, exits = [], []
-    for group, mine in zip(groups, places, strict=True):
-        entries.append(np.where(group.missing, np.nan, (group.entry - origin[mine]).astype(float)))
-        exits.append(np.where(group.missing, np.nan, (group.exit - origin[mine]).astype(float)))
-    when = [np.nanmin(one, axis=1) for one in exits]
+    for group, indexes in zip(groups, rank_indexes, strict=True):
+        entries.append(np.where(group.missing, np.nan, (group.entry - origin[indexes]).astype(float)))
+        exits.append(np.where(group.missing, np.nan, (group.exit - origin[indexes]).astype(float)))
+    when = [np.nanmin(times, axis=1) for times in exits]
     every = np.concatenate(when)
     first, duration = float(every.min()), float(np.ptp(every))
     span = max(duration / MOST_BINS, min(AXIS_WINDOW * 1e9, duration) / BINS, 1.0)
-    cells = [np.floor((one - first) / span).astype(np.int64) for one in when]
+    cells = [np.floor((times - first) / span).astype(np.int64) for times in when]
     seen, cell = np.unique(np.concatenate(cells), return_inverse=True)
     middle = np.bincount(cell, every - first) / np.bincount(cell) + first
-    bins = [np.searchsorted(seen, one) for one in cells]
-    begin = min(float(np.nanmin(one)) for one in entries)
-    end = max(float(np.nanmax(one)) for one in exits)
+    bins = [np.searchsorted(seen, numbers) for numbers in cells]
+    begin = min(float(np.nanmin(times)) for times in entries)
+    end = max(float(np.nanmax(times)) for times in exits)
     nodes = np.concatenate([[min(begin, middle[0] - span)], middle, [max(end, middle[-1] + span)]])
-    ends = ClockFilter(groups, places, exits, bins, nodes, resolution, curve)
+    ends = ClockFilter(groups, rank_indexes, exits, bins, nodes, resolution, curve)
     cuts = np.zeros((len(ranks), len(nodes)), dtype=bool)
     base = ends.estimate(cuts)[0]
     steering = None
     if steered:
-        backward = [shown_twice(groups, places, entries, exits, rank) for rank in range(len(ranks))]
+        backward = [shown_twice(groups, rank_indexes, entries, exits, rank) for rank in range(len(ranks))]
         for _ in range(2):  # a clock that moved moves those that are placed by it
             steering = steering_of(ends.shown, backward, nodes, resolution, curve)
             for rank, left in steering.left.items():
@@ -156,7 +156,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
             if not cuts.any():
                 break
             base = along_courses(ends.estimate(cuts)[0], nodes, cuts, steering)
-    limits = Limits(groups, places, entries, exits, bins, nodes, np.nan_to_num(base), resolution, curve, steering)
+    limits = Limits(groups, rank_indexes, entries, exits, bins, nodes, np.nan_to_num(base), resolution, curve, steering)
     lower, upper, torn, conflicts = limits.settle()
     if (torn & ~cuts).any():
         cuts |= torn
@@ -171,7 +171,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
         bounded = np.isfinite(room)
         if steering is not None and (~measured[1:]).any():
             steady = Limits(
-                groups, places, entries, exits, bins, nodes, np.nan_to_num(base), resolution, curve
+                groups, rank_indexes, entries, exits, bins, nodes, np.nan_to_num(base), resolution, curve
             ).settle()
             if not steady[3]:
                 middles, room = (steady[0] + steady[1]) / 2.0, np.minimum(room, steady[1] - steady[0])
@@ -204,11 +204,11 @@ def widened(expected: Floats, values: Floats, nodes: Floats, steering: Steering)
     """Returns expected errors that have what courses show beyond noise: a clock that moves otherwise than expected."""
     result = expected.copy()
     for rank, course in steering.courses.items():
-        rest = course.value - np.interp(course.at, nodes, values[rank])
-        count = min(len(rest), SMOOTHED)
+        residuals = course.value - np.interp(course.at, nodes, values[rank])
+        count = min(len(residuals), SMOOTHED)
         kernel = np.ones(count) / count
-        weight = np.convolve(np.ones(len(rest)), kernel, mode="same")
-        middle = np.convolve(rest, kernel, mode="same") / weight
+        weight = np.convolve(np.ones(len(residuals)), kernel, mode="same")
+        middle = np.convolve(residuals, kernel, mode="same") / weight
         error = np.sqrt(np.convolve(course.error**2, kernel, mode="same") / weight / count)
         more = np.where(np.abs(middle) > LIMIT * error, np.abs(middle), 0.0)
         moved = steering.left[rank]
@@ -220,28 +220,28 @@ def widened(expected: Floats, values: Floats, nodes: Floats, steering: Steering)
 
 def shown_twice(
     groups: Sequence[GroupCalls],
-    places: Sequence[Integers],
+    rank_indexes: Sequence[Integers],
     entries: Sequence[Floats],
     exits: Sequence[Floats],
     rank: int,
 ) -> list[tuple[float, float]]:
     """Returns from and to which time the clock of a rank ran twice, by calls that end in the wrong order, ns."""
-    found = []
-    for group, mine, entry, leave in zip(groups, places, entries, exits, strict=True):
-        for column in np.flatnonzero(mine == rank):
-            there = np.flatnonzero(~group.missing[:, column] & (group.missing.sum(axis=1) < len(mine) - 1))
+    intervals = []
+    for group, indexes, entry, leave in zip(groups, rank_indexes, entries, exits, strict=True):
+        for column in np.flatnonzero(indexes == rank):
+            there = np.flatnonzero(~group.missing[:, column] & (group.missing.sum(axis=1) < len(indexes) - 1))
             if len(there) < 2:
                 continue
-            others = np.delete(leave[there], column, axis=1)
+            other_exits = np.delete(leave[there], column, axis=1)
             with np.errstate(invalid="ignore"):
-                passed = np.nanmedian(np.diff(others, axis=0), axis=1)
-            own = np.diff(leave[there, column])
+                passed = np.nanmedian(np.diff(other_exits, axis=0), axis=1)
+            steps = np.diff(leave[there, column])
             spent = (leave - entry)[there, column]
-            for k in np.flatnonzero((own < 0) & (passed > 0) & (passed - own > spent[1:])):
-                back = float(passed[k] - own[k])
+            for k in np.flatnonzero((steps < 0) & (passed > 0) & (passed - steps > spent[1:])):
+                back = float(passed[k] - steps[k])
                 before, after = float(leave[there[k], column]), float(entry[there[k + 1], column])
-                found.append((min(after, before - back), max(before, after + back)))
-    return found
+                intervals.append((min(after, before - back), max(before, after + back)))
+    return intervals
 
 
 def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], rate: float) -> Floats:
@@ -256,8 +256,8 @@ def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], rate: floa
     result = values.copy()
     for row, cut in zip(result, cuts, strict=True):
         edges = np.flatnonzero(np.diff(cut)) + 1
-        for part, at in zip(np.split(row, edges), np.split(nodes, edges), strict=True):  # views of the row
-            part[:] = (slanted(at, part, rate) - slanted(at, -part, rate)) / 2.0
+        for stretch, at in zip(np.split(row, edges), np.split(nodes, edges), strict=True):  # views of the row
+            stretch[:] = (slanted(at, stretch, rate) - slanted(at, -stretch, rate)) / 2.0
     return result
 
 
@@ -272,11 +272,11 @@ def rough_origins(groups: Sequence[GroupCalls], ranks: Integers) -> Integers:
         before = int(known.sum())
         for group in groups:
             columns = np.searchsorted(ranks, group.ranks)
-            for mine in np.flatnonzero(known[columns])[:1]:
-                shared = ~group.missing & ~group.missing[:, [mine]]
+            for reference in np.flatnonzero(known[columns])[:1]:
+                shared = ~group.missing & ~group.missing[:, [reference]]
                 for new in np.flatnonzero(~known[columns] & shared.any(axis=0)):
-                    apart = group.exit[shared[:, new], new] - group.exit[shared[:, new], mine]
-                    origin[columns[new]] = origin[columns[mine]] + int(np.sort(apart)[len(apart) // 2])
+                    apart = group.exit[shared[:, new], new] - group.exit[shared[:, new], reference]
+                    origin[columns[new]] = origin[columns[reference]] + int(np.sort(apart)[len(apart) // 2])
                     known[columns[new]] = True
         if int(known.sum()) == before:
             return np.where(known, origin, origin[0])  # the times of others stay as they are
@@ -284,11 +284,11 @@ def rough_origins(groups: Sequence[GroupCalls], ranks: Integers) -> Integers:
 
 def clock_resolution(groups: Sequence[GroupCalls], rank: int) -> int:
     """Returns the largest number of ns that all times of a rank's clock are multiples of, at most 1 ms."""
-    found = 0
+    divisor = 0
     for group in groups:
         column = np.flatnonzero(group.ranks == rank)
         there = ~group.missing[:, column]
         for times in (group.entry[:, column][there], group.exit[:, column][there]):
             if len(times):
-                found = int(np.gcd(found, np.gcd.reduce(times - times[0])))
-    return min(max(found, 1), 1_000_000)
+                divisor = int(np.gcd(divisor, np.gcd.reduce(times - times[0])))
+    return min(max(divisor, 1), 1_000_000)

@@ -27,12 +27,12 @@ class Conflict:
     """Calls of two ranks that contradict each other whatever their clocks are, if these keep their rates.
 
     Attributes:
-        place, other: of the ranks among all; the calls of the first contradict those of most others.
+        rank_index, other: indexes of the two ranks; the calls of the first contradict those of most ranks.
         by_ns: by how much.
         calls: group and number of those that contradict each other most.
     """
 
-    place: int
+    rank_index: int
     other: int
     by_ns: float
     calls: tuple[tuple[str, int], ...]
@@ -79,14 +79,14 @@ def limits_between(at: Floats, nodes: Floats, values: Floats, curve: float | Flo
     return result
 
 
-def others(values: Floats) -> Floats:
+def smallest_elsewhere(values: Floats) -> Floats:
     """Returns of each row and column the smallest value of the other columns."""
     chosen = np.argmin(values, axis=1)[:, None]
     first = np.take_along_axis(values, chosen, axis=1)
-    rest = values.copy()
-    np.put_along_axis(rest, chosen, np.inf, axis=1)
-    found: Floats = np.where(np.arange(values.shape[1]) == chosen, rest.min(axis=1)[:, None], first)
-    return found
+    remaining = values.copy()
+    np.put_along_axis(remaining, chosen, np.inf, axis=1)
+    smallest: Floats = np.where(np.arange(values.shape[1]) == chosen, remaining.min(axis=1)[:, None], first)
+    return smallest
 
 
 def reach(at: Floats, limit: Floats, nodes: Floats, curve: float, rate: float = MOST_RATE) -> Floats:
@@ -116,8 +116,8 @@ def reach(at: Floats, limit: Floats, nodes: Floats, curve: float, rate: float = 
             continue
         hull.append(k)
     away = nodes - middle
-    found = np.interp(away, x[hull], np.array(ys)[hull]) - curve * away**2
-    return slanted(nodes, found, rate)
+    limits = np.interp(away, x[hull], np.array(ys)[hull]) - curve * away**2
+    return slanted(nodes, limits, rate)
 
 
 def slanted(at: Floats, values: Floats, rate: float = MOST_RATE) -> Floats:
@@ -144,23 +144,23 @@ def steered_reach(at: Floats, limit: Floats, nodes: Floats, stretches: Sequence[
         single: whether the clock may be set once outside of the stretches: then limits of both sides have to allow it.
     """
     known = np.isfinite(limit)
-    found = np.full(len(nodes), np.inf)
-    for one in stretches:
-        part = slice(one.begin, one.end)
-        near = known & (at >= nodes[one.begin]) & (at <= nodes[one.end - 1])
-        along = reach(at[near], limit[near], nodes[part], one.curve, STEERED_RATE) + one.margin
-        found[part] = np.minimum(found[part], along)
+    limits = np.full(len(nodes), np.inf)
+    for stretch in stretches:
+        span = slice(stretch.begin, stretch.end)
+        near = known & (at >= nodes[stretch.begin]) & (at <= nodes[stretch.end - 1])
+        along = reach(at[near], limit[near], nodes[span], stretch.curve, STEERED_RATE) + stretch.margin
+        limits[span] = np.minimum(limits[span], along)
     times = np.concatenate([at[known], nodes])
     order = np.argsort(times, kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    values = np.concatenate([limit[known], found])[order]
-    ahead, behind = (one[place[-len(nodes) :]] for one in both_ways(times[order], values, STEERED_RATE))
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    values = np.concatenate([limit[known], limits])[order]
+    ahead, behind = (side[position[-len(nodes) :]] for side in both_ways(times[order], values, STEERED_RATE))
     if not single:
-        return np.asarray(np.minimum(np.minimum(ahead, behind), found))
+        return np.asarray(np.minimum(np.minimum(ahead, behind), limits))
     if known.sum() >= MANY:
         ahead, behind = np.where(np.isinf(ahead), behind, ahead), np.where(np.isinf(behind), ahead, behind)
-    return np.asarray(np.minimum(np.maximum(ahead, behind), found))
+    return np.asarray(np.minimum(np.maximum(ahead, behind), limits))
 
 
 class Limits:
@@ -173,7 +173,7 @@ class Limits:
     def __init__(
         self,
         groups: Sequence[GroupCalls],
-        places: Sequence[Integers],
+        rank_indexes: Sequence[Integers],
         entries: Sequence[Floats],
         exits: Sequence[Floats],
         bins: Sequence[Integers],
@@ -187,7 +187,7 @@ class Limits:
 
         Args:
             groups: of calls.
-            places: of each group's ranks among all.
+            rank_indexes: of each group's ranks among all.
             entries: of each group's calls, ns after each rank's origin; NaN: none.
             exits: likewise.
             bins: of each group's calls, by time.
@@ -202,26 +202,26 @@ class Limits:
         self.torn = np.zeros(base.shape, dtype=bool) if steering is None else steering.torn.copy()
         self.calls = []
         for number, group in enumerate(groups):
-            mine = places[number]
+            indexes = rank_indexes[number]
             sources, sinks = group.before()
             order = np.argsort(bins[number], kind="stable")
             bin_of = bins[number][order]
             first = np.flatnonzero(np.diff(bin_of, prepend=-1))
             # A stamp may be older than what it stamps by the clock's resolution.
-            entry = np.where(sources, np.maximum(entries[number] - resolution[mine], nodes[0]), np.nan)[order]
-            leave = np.where(sinks, exits[number] + resolution[mine], np.nan)[order]
+            entry = np.where(sources, np.maximum(entries[number] - resolution[indexes], nodes[0]), np.nan)[order]
+            leave = np.where(sinks, exits[number] + resolution[indexes], np.nan)[order]
             leave = np.minimum(leave, nodes[-1])
             away = [np.zeros(entry.shape)] * 2
             if steering is not None:
                 away = [
-                    np.stack([steering.hidden(rank, times[:, i]) for i, rank in enumerate(mine)], axis=1)
+                    np.stack([steering.hidden(rank, times[:, i]) for i, rank in enumerate(indexes)], axis=1)
                     for times in (entry, leave)
                 ]
             rough = [
-                np.stack([np.interp(times[:, i], nodes, base[one]) for i, one in enumerate(mine)], axis=1)
+                np.stack([np.interp(times[:, i], nodes, base[index]) for i, index in enumerate(indexes)], axis=1)
                 for times in (entry, leave)
             ]
-            self.calls.append((mine, order, bin_of[first], first, entry, leave, *rough, *away))
+            self.calls.append((indexes, order, bin_of[first], first, entry, leave, *rough, *away))
 
     def points(self, lower: Floats, upper: Floats, only: int | None = None) -> tuple[Points, Points]:
         """Returns the limits of each rank: upper ones and lower ones.
@@ -232,50 +232,54 @@ class Limits:
             only: the rank whose calls limit the others, None: each rank's.
         """
         shape = (len(self.nodes) - 2, self.ranks)
-        found = []
+        results = []
         for side, bound in ((1.0, upper), (-1.0, -lower)):  # a lower limit is an upper one with the sign changed
             at, limit, key = np.zeros(shape), np.full(shape, np.inf), np.full(shape, np.inf)
             call = np.zeros(shape, dtype=np.int64)
-            for number, (mine, order, bin_of, first, entry, leave, at_entry, at_exit, *away) in enumerate(self.calls):
-                theirs, own, rough = (leave, entry, at_entry) if side > 0 else (entry, leave, at_exit)
-                own_away, away_there = away if side > 0 else reversed(away)
-                known = np.full(theirs.shape, np.inf)
-                for i, one in enumerate(mine):
-                    if (only is None or one == only) and np.isfinite(bound[one]).any():
-                        known[:, i] = side * theirs[:, i] + limits_between(
-                            theirs[:, i], self.nodes, bound[one], self.bends(one)
+            for number, (indexes, order, bin_of, first, entry, leave, at_entry, at_exit, *away) in enumerate(
+                self.calls
+            ):
+                peer_times, local_times, rough = (leave, entry, at_entry) if side > 0 else (entry, leave, at_exit)
+                local_away, away_there = away if side > 0 else reversed(away)
+                known = np.full(peer_times.shape, np.inf)
+                for i, index in enumerate(indexes):
+                    if (only is None or index == only) and np.isfinite(bound[index]).any():
+                        known[:, i] = side * peer_times[:, i] + limits_between(
+                            peer_times[:, i], self.nodes, bound[index], self.bends(index)
                         )
-                        known[:, i] += away_there[:, i] if one != self.reference else 0.0
+                        known[:, i] += away_there[:, i] if index != self.reference else 0.0
                 known = np.where(np.isnan(known), np.inf, known)
-                room = np.where(np.isfinite(own), others(known) - side * own + own_away, np.inf)
+                room = np.where(
+                    np.isfinite(local_times), smallest_elsewhere(known) - side * local_times + local_away, np.inf
+                )
                 close = np.where(np.isfinite(room), room - side * rough, np.inf)
                 least = np.minimum.reduceat(close, first, axis=0)
                 tightest = close == np.repeat(least, np.diff(first, append=len(close)), axis=0)
                 row = np.where(tightest, np.arange(len(close))[:, None], len(close))
                 row = np.minimum.reduceat(row, first, axis=0)
-                where = np.ix_(bin_of, mine)
+                where = np.ix_(bin_of, indexes)
                 better = least < key[where]
-                values = (np.take_along_axis(one, row, axis=0) for one in (room, own))
+                values = (np.take_along_axis(values_in, row, axis=0) for values_in in (room, local_times))
                 for target, new in zip(
                     (limit, at, key, call), (*values, least, number << 40 | order[row]), strict=True
                 ):
                     target[where] = np.where(better, new, target[where])
-            found.append(Points(at, limit, call))
-        return found[0], found[1]
+            results.append(Points(at, limit, call))
+        return results[0], results[1]
 
     def reached(self, points: Points, rank: int, torn: NDArray[np.bool_]) -> Floats:
         """Returns the upper limits of a rank at the nodes: of each stretch between torn nodes from its own bins."""
-        found = np.full(len(self.nodes), np.inf)
+        limits = np.full(len(self.nodes), np.inf)
         edges = np.flatnonzero(np.diff(torn, prepend=True, append=True))
         for begin, end in zip(edges[::2], edges[1::2], strict=True):
             bins = slice(max(begin - 1, 0), end - 1)  # a node more than bins at both ends
             at, limit, nodes = points.at[bins, rank], points.limit[bins, rank], self.nodes[begin:end]
             if self.steering is None:
-                found[begin:end] = reach(at, limit, nodes, self.curve)
+                limits[begin:end] = reach(at, limit, nodes, self.curve)
             else:
                 stretches = self.steering.within(rank, int(begin), int(end)) if self.reference == 0 else []
-                found[begin:end] = steered_reach(at, limit, nodes, stretches, self.single)
-        return found
+                limits[begin:end] = steered_reach(at, limit, nodes, stretches, self.single)
+        return limits
 
     def bends(self, rank: int) -> float | Floats:
         """Returns by how much a rank's clock may bend against the reference in each interval; see `limits_between`."""
@@ -303,11 +307,11 @@ class Limits:
             for rank in range(self.ranks):
                 if rank == reference:
                     continue
-                for mine, points, sign in ((upper, sides[0], 1.0), (lower, sides[1], -1.0)):
-                    new = np.minimum(sign * mine[rank], self.reached(points, rank, self.torn[rank]))
+                for limits, points, sign in ((upper, sides[0], 1.0), (lower, sides[1], -1.0)):
+                    new = np.minimum(sign * limits[rank], self.reached(points, rank, self.torn[rank]))
                     with np.errstate(invalid="ignore"):
-                        change = max(change, float(np.nan_to_num(sign * mine[rank] - new, posinf=np.inf).max()))
-                    mine[rank] = sign * new
+                        change = max(change, float(np.nan_to_num(sign * limits[rank] - new, posinf=np.inf).max()))
+                    limits[rank] = sign * new
             contradicted = (lower - upper > CLOCK_ROUNDING).any(axis=1) & ~silent[:, 0]
             if change < 1.0 or contradicted.any():
                 break
@@ -331,8 +335,8 @@ class Limits:
                 break
             conflict = self.conflict(int(np.argmin(room)), -float(room.min()), barred)
             conflicts.append(conflict)
-            barred.append(conflict.place)
-            if conflict.place == reference and len(barred) < self.ranks:
+            barred.append(conflict.rank_index)
+            if conflict.rank_index == reference and len(barred) < self.ranks:
                 reference = next(rank for rank in range(self.ranks) if rank not in barred)
         if not barred and self.steering is None:
             return lower, upper, self.torn, ()
@@ -385,33 +389,33 @@ class Limits:
         shape = (self.ranks, len(self.nodes))
         rate = MOST_RATE if self.steering is None else STEERED_RATE
         room = np.full((self.ranks, self.ranks), np.inf)
-        found = {}
-        for one in range(self.ranks):
+        evidence = {}
+        for source in range(self.ranks):
             alone = np.full(shape, np.inf)
-            alone[one] = 0.0
-            self.reference = one
-            sides = self.points(-alone, alone, one)
+            alone[source] = 0.0
+            self.reference = source
+            sides = self.points(-alone, alone, source)
             for other in range(self.ranks):
-                if other != one and one not in barred and other not in barred:
+                if other != source and source not in barred and other not in barred:
                     upper, lower = (self.reached(side, other, self.torn[other]) for side in sides)
                     with np.errstate(invalid="ignore"):
                         apart = np.nan_to_num(upper + lower, nan=np.inf)
-                    room[one, other] = apart.min()
-                    found[one, other] = sides, int(np.argmin(apart))
+                    room[source, other] = apart.min()
+                    evidence[source, other] = sides, int(np.argmin(apart))
         contradicted = (room < -CLOCK_ROUNDING).sum(axis=1)
         if not contradicted.any():  # a circle of more than two
             return Conflict(max(rank, 1), 0, by_ns, ())
-        place = int(np.argmax(contradicted))
-        if contradicted[place] < 2:  # between two, take the one that is not the reference
-            place = max(place, int(np.argmin(room[place])))
-        other = int(np.argmin(room[place]))
-        (sides, node), calls = found[place, other], []
+        index = int(np.argmax(contradicted))
+        if contradicted[index] < 2:  # between two, take the one that is not the reference
+            index = max(index, int(np.argmin(room[index])))
+        other = int(np.argmin(room[index]))
+        (sides, node), calls = evidence[index, other], []
         for side in sides:
             away = np.abs(side.at[:, other] - self.nodes[node])
             call = int(side.call[np.argmin(side.limit[:, other] + rate * away), other])
             group = self.groups[call >> 40]
             calls.append((group.name, int(group.number[call & (1 << 40) - 1])))
-        return Conflict(place, other, -float(room[place, other]), tuple(dict.fromkeys(calls)))
+        return Conflict(index, other, -float(room[index, other]), tuple(dict.fromkeys(calls)))
 
 
 def furthest(holds: Callable[[int], bool], most: int) -> int:

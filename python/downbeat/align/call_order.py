@@ -33,83 +33,89 @@ WEAK = 3.0  # natural logarithms of likelihood
 FAR = 8.0  # of the median rest of a block
 
 
-def match_by_order(other: Calls, mine: Calls) -> Integers | None:
+def match_by_order(other: Calls, local: Calls) -> Integers | None:
     """The index of another rank's call that each call is; -1: none, or not known. None: nothing shows the order."""
-    kinds = call_kinds(other, mine)
+    kinds = call_kinds(other, local)
     common = np.intersect1d(*kinds)
-    counts = sorted(((int((kinds[1] == one).sum()), int(one)) for one in common), reverse=True)
+    counts = sorted(((int((kinds[1] == kind).sum()), int(kind)) for kind in common), reverse=True)
     # All kinds that both have; a file may lack some calls of one kind, so each for itself, too.
-    streams = [common, *(np.array([one]) for _, one in counts[:3] if len(common) > 1)]
-    parts = 1
-    while len(common) and (parts == 1 or len(mine.exit) // parts >= 2 * RUN) and parts <= MOST_PARTS:
+    streams = [common, *(np.array([kind]) for _, kind in counts[:3] if len(common) > 1)]
+    block_count = 1
+    while len(common) and (block_count == 1 or len(local.exit) // block_count >= 2 * RUN) and block_count <= MOST_PARTS:
         for stream in streams:
-            theirs, own = (np.flatnonzero(np.isin(kind, stream)) for kind in kinds)
+            other_calls, local_calls = (np.flatnonzero(np.isin(kind, stream)) for kind in kinds)
             seeds = []
-            for block in np.array_split(own, parts):
-                shift = decided(other, mine, theirs, block, kinds, parts == 1) if len(block) else None
+            for block in np.array_split(local_calls, block_count):
+                shift = decided(other, local, other_calls, block, kinds, block_count == 1) if len(block) else None
                 if shift is not None:
                     at = np.arange(len(block)) + shift
-                    inside = (at >= 0) & (at < len(theirs))
-                    seeds.append((theirs[at[inside]], block[inside]))
+                    inside = (at >= 0) & (at < len(other_calls))
+                    seeds.append((other_calls[at[inside]], block[inside]))
             if seeds:
-                theirs, own = (np.concatenate(one) for one in zip(*seeds, strict=True))
-                found = extended(other, mine, kinds, theirs, own)
-                if parts == 1 and len(own) <= 2 * RUN and (found < 0).all():  # no runs, but no other way
-                    found[own] = theirs
-                if (found >= 0).any():
-                    return found
-        parts *= 2
+                other_calls, local_calls = (np.concatenate(indexes) for indexes in zip(*seeds, strict=True))
+                rows = extended(other, local, kinds, other_calls, local_calls)
+                if block_count == 1 and len(local_calls) <= 2 * RUN and (rows < 0).all():  # no runs, but no other way
+                    rows[local_calls] = other_calls
+                if (rows >= 0).any():
+                    return rows
+        block_count *= 2
     return None
 
 
-def call_kinds(other: Calls, mine: Calls) -> tuple[Integers, Integers]:
+def call_kinds(other: Calls, local: Calls) -> tuple[Integers, Integers]:
     """Returns a number for the kind of each call: operation, and size and root where both traces have the same ones."""
-    named = [np.char.add(calls.operation.astype(str), " ") for calls in (other, mine)]
+    named = [np.char.add(calls.operation.astype(str), " ") for calls in (other, local)]
     for field in ("size", "root"):
         words = [
-            np.char.add(one, getattr(calls, field).astype(str)) for one, calls in zip(named, (other, mine), strict=True)
+            np.char.add(labels, getattr(calls, field).astype(str))
+            for labels, calls in zip(named, (other, local), strict=True)
         ]
         shared = np.intersect1d(words[0], words[1])
-        if min(np.isin(one, shared).mean() for one in words) > 0.5:
-            named = [np.char.add(one, " ") for one in words]
+        if min(np.isin(labels, shared).mean() for labels in words) > 0.5:
+            named = [np.char.add(labels, " ") for labels in words]
     numbers = np.unique(np.concatenate(named), return_inverse=True)[1].astype(np.int64)
     return numbers[: len(named[0])], numbers[len(named[0]) :]
 
 
 def decided(
-    other: Calls, mine: Calls, theirs: Integers, block: Integers, kinds: tuple[Integers, Integers], whole: bool
+    other: Calls,
+    local: Calls,
+    other_calls: Integers,
+    block: Integers,
+    kinds: tuple[Integers, Integers],
+    whole_stream: bool,
 ) -> int | None:
     """Returns the shift at which the ends of two streams of calls agree; None: it cannot be told.
 
     Args:
         other: calls of a rank.
-        mine: of another.
-        theirs: calls of the other rank, of a stream.
+        local: of another.
+        other_calls: calls of the other rank, of a stream.
         block: calls of this rank, of the same stream.
         kinds: of the calls of both.
-        whole: the block is the whole stream: what no agreement decides, contradictions may.
+        whole_stream: the block is the whole stream: what no agreement decides, contradictions may.
 
     Returns:
-        The number in `theirs` of the first call of the block; it may be before the first or after the last.
+        The number in `other_calls` of the first call of the block; it may be before the first or after the last.
     """
-    a, b = (calls.exit[of].astype(np.int64) for calls, of in ((other, theirs), (mine, block)))
+    a, b = (calls.exit[of].astype(np.int64) for calls, of in ((other, other_calls), (local, block)))
     a, b = (a - a[0]).astype(float), (b - b[0]).astype(float)
     shortest = min(len(a), len(b))
     fewest = (shortest + 1) // 2
     shifts = np.arange(fewest - len(b), len(a) - fewest + 1)
-    wrong = mismatches(kinds[0][theirs], kinds[1][block])[shifts + len(b) - 1]
+    wrong = mismatches(kinds[0][other_calls], kinds[1][block])[shifts + len(b) - 1]
     shifts = shifts[wrong == 0]
     if not len(shifts):
         return None
     rough = disagreement(np.diff(a), np.diff(b), shifts) if min(len(a), len(b)) > 2 else np.zeros(len(shifts))
     order = np.argsort(rough, kind="stable")
-    found = None
+    chosen = None
     likely = shifts[order]
     likely = likely[common_counts(len(a), len(b))[likely + len(b) - 1] >= FEWEST]
     if shortest > FEWEST and len(likely) and agreed(a, b, likely[:QUICK]) is not None:
-        found = agreed(a, b, likely[:TRIED])
-    if found is None and whole and 1 < shortest <= 2 * RUN:
-        entry = [calls.entry[of] - calls.exit[of[0]] for calls, of in ((other, theirs), (mine, block))]
+        chosen = agreed(a, b, likely[:TRIED])
+    if chosen is None and whole_stream and 1 < shortest <= 2 * RUN:
+        entry = [calls.entry[of] - calls.exit[of[0]] for calls, of in ((other, other_calls), (local, block))]
         possible = []
         for shift in shifts[order]:
             if not contradicted(a, b, entry[0].astype(float), entry[1].astype(float), int(shift)):
@@ -118,8 +124,8 @@ def decided(
                     return None
         # A file that lacks a call contradicts at every shift but those that leave little.
         if possible and common_counts(len(a), len(b))[possible[0] + len(b) - 1] >= 0.75 * shortest:
-            found = possible[0]
-    return found
+            chosen = possible[0]
+    return chosen
 
 
 def mismatches(a: Integers, b: Integers) -> Integers:
@@ -142,22 +148,22 @@ def correlated(a: Floats, b: Floats) -> Floats:
     """Returns sums of a[n + shift] b[n], of shifts from 1 - len(b) on."""
     length = len(a) + len(b) - 1
     size = 1 << (length - 1).bit_length()
-    found: Floats = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b[::-1], size), size)[:length]
-    return found
+    sums: Floats = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b[::-1], size), size)[:length]
+    return sums
 
 
 def disagreement(a: Floats, b: Floats, shifts: Integers) -> Floats:
     """Returns the mean squared difference of durations from end to end at each shift, of logarithms far out."""
-    both = np.concatenate([a, b])
-    middle = np.median(both)
-    scale = max(float(np.median(np.abs(both - middle))), 1.0)
-    x, y = (np.arcsinh((one - middle) / scale) for one in (a, b))
-    ones = [np.ones(len(one)) for one in (a, b)]
-    total = correlated(x**2, ones[1]) + correlated(ones[0], y**2) - 2.0 * correlated(x, y)
+    durations = np.concatenate([a, b])
+    middle = np.median(durations)
+    scale = max(float(np.median(np.abs(durations - middle))), 1.0)
+    x, y = (np.arcsinh((values - middle) / scale) for values in (a, b))
+    weights = [np.ones(len(values)) for values in (a, b)]
+    total = correlated(x**2, weights[1]) + correlated(weights[0], y**2) - 2.0 * correlated(x, y)
     count = common_counts(len(a), len(b))
     at = np.clip(shifts + len(b) - 1, 0, len(total) - 1)
-    found: Floats = np.where(count[at] > 0, total[at] / np.maximum(count[at], 1), np.inf)
-    return found
+    means: Floats = np.where(count[at] > 0, total[at] / np.maximum(count[at], 1), np.inf)
+    return means
 
 
 def pairs(a: Floats, b: Floats, shift: int) -> tuple[slice, slice]:
@@ -178,22 +184,26 @@ def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
         left, right = pairs(a, b, shift)
         rests[shift] = right.start, straightened(b[right], a[left] - b[right])
     scales = {
-        shift: 1.4826 * float(np.median(np.abs(rest))) if len(rest) else np.inf for shift, (_, rest) in rests.items()
+        shift: 1.4826 * float(np.median(np.abs(residuals))) if len(residuals) else np.inf
+        for shift, (_, residuals) in rests.items()
     }
     best: int = min(scales, key=lambda shift: scales[shift])
     scale = max(scales[best], 1.0)
-    begin, mine = rests[best]
+    begin, best_residuals = rests[best]
     # Files that lack calls in the middle agree in part at two shifts.
-    least = {shift: least_block(rest) for shift, (_, rest) in rests.items()}
+    least = {shift: least_block(residuals) for shift, (_, residuals) in rests.items()}
     if min(least, key=lambda shift: least[shift]) != best:
         return None
-    for shift, (theirs_begin, theirs) in rests.items():
+    for shift, (other_begin, other_residuals) in rests.items():
         if shift == best:
             continue
-        first, last = max(begin, theirs_begin), min(begin + len(mine), theirs_begin + len(theirs))
+        first, last = max(begin, other_begin), min(begin + len(best_residuals), other_begin + len(other_residuals))
         if last - first < FEWEST:
             return None
-        here, there = mine[first - begin : last - begin], theirs[first - theirs_begin : last - theirs_begin]
+        here, there = (
+            best_residuals[first - begin : last - begin],
+            other_residuals[first - other_begin : last - other_begin],
+        )
         gain = 2.0 * (np.log1p((there / scale) ** 2 / 3.0) - np.log1p((here / scale) ** 2 / 3.0))
         gain = np.clip(gain, -HEAVY, HEAVY)
         error = max(float(gain.std()), 0.5) / np.sqrt(len(gain))
@@ -206,7 +216,7 @@ def straightened(at: Floats, values: Floats) -> Floats:
     """Returns values less a line in each `BLOCK` of them, or a few more."""
     blocks = max(len(values) // BLOCK, 1)
     length = len(values) // blocks
-    x, y = (one[: blocks * length].reshape(blocks, length) for one in (at, values))
+    x, y = (values_in[: blocks * length].reshape(blocks, length) for values_in in (at, values))
     middle = x.mean(axis=1)
     slope = slopes(x, y)
     level = np.median(y - slope[:, None] * (x - middle[:, None]), axis=1)
@@ -215,10 +225,10 @@ def straightened(at: Floats, values: Floats) -> Floats:
     return result
 
 
-def least_block(rest: Floats) -> float:
+def least_block(residuals: Floats) -> float:
     """Returns the least median of `BLOCK` values in a row."""
-    blocks = max(len(rest) // BLOCK, 1)
-    rows = np.abs(rest[: len(rest) // blocks * blocks]).reshape(blocks, -1)
+    blocks = max(len(residuals) // BLOCK, 1)
+    rows = np.abs(residuals[: len(residuals) // blocks * blocks]).reshape(blocks, -1)
     return float(np.median(rows, axis=1).min()) if rows.size else np.inf
 
 
@@ -230,17 +240,17 @@ def doubtful(a: Floats, b: Floats, right: Integers) -> NDArray[np.bool_]:
     begins = np.arange(blocks) * length
     rests, scales, inside = [], [], []
     for shift in range(-NEAR, NEAR + 1):
-        theirs = right + shift
-        rest = np.abs(straightened(b, a[np.clip(theirs, 0, len(a) - 1)] - b))
-        rests.append(rest)
-        inside.append(np.logical_and.reduceat((theirs >= 0) & (theirs < len(a)), begins))
-        middle = np.median(rest[: blocks * length].reshape(blocks, length), axis=1)
+        shifted = right + shift
+        residuals = np.abs(straightened(b, a[np.clip(shifted, 0, len(a) - 1)] - b))
+        rests.append(residuals)
+        inside.append(np.logical_and.reduceat((shifted >= 0) & (shifted < len(a)), begins))
+        middle = np.median(residuals[: blocks * length].reshape(blocks, length), axis=1)
         scales.append(np.where(inside[-1], 1.4826 * middle, np.inf))
     scale = np.maximum(np.min(scales, axis=0), 1.0)[of]
-    costs = [2.0 * np.add.reduceat(np.log1p((rest / scale) ** 2 / 3.0), begins) for rest in rests]
+    costs = [2.0 * np.add.reduceat(np.log1p((residuals / scale) ** 2 / 3.0), begins) for residuals in rests]
     least = np.where(inside, costs, np.inf).min(axis=0)
-    found: NDArray[np.bool_] = (costs[NEAR] > least + WEAK)[of]
-    return found
+    flags: NDArray[np.bool_] = (costs[NEAR] > least + WEAK)[of]
+    return flags
 
 
 def slopes(x: Floats, y: Floats) -> Floats:
@@ -249,8 +259,8 @@ def slopes(x: Floats, y: Floats) -> Floats:
     if not half:
         return np.zeros(len(x))
     apart = np.maximum(x[:, half : 2 * half] - x[:, :half], 1e-9)
-    found: Floats = np.clip(np.median((y[:, half : 2 * half] - y[:, :half]) / apart, axis=1), -MOST_RATE, MOST_RATE)
-    return found
+    medians: Floats = np.clip(np.median((y[:, half : 2 * half] - y[:, :half]) / apart, axis=1), -MOST_RATE, MOST_RATE)
+    return medians
 
 
 def contradicted(a: Floats, b: Floats, a_entry: Floats, b_entry: Floats, shift: int) -> bool:
@@ -267,23 +277,25 @@ def contradicted(a: Floats, b: Floats, a_entry: Floats, b_entry: Floats, shift: 
     return bool(early.any() or late.any())
 
 
-def extended(other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs: Integers, seed: Integers) -> Integers:
+def extended(
+    other: Calls, local: Calls, kinds: tuple[Integers, Integers], other_calls: Integers, seed: Integers
+) -> Integers:
     """Returns `place`'s rows of all calls, from those of some: ends that are close on clocks that go on as they did.
 
     Args:
         other: calls of a rank.
-        mine: of another.
+        local: of another.
         kinds: of their calls.
-        theirs: calls of the other that are the same as the seed.
+        other_calls: calls of the other that are the same as the seed.
         seed: calls of this rank.
     """
-    zero_a, zero_b = int(other.exit[theirs[0]]), int(mine.exit[seed[0]])
-    a, b = (other.exit - zero_a).astype(float), (mine.exit - zero_b).astype(float)
+    zero_a, zero_b = int(other.exit[other_calls[0]]), int(local.exit[seed[0]])
+    a, b = (other.exit - zero_a).astype(float), (local.exit - zero_b).astype(float)
     row = np.full(len(b), -1)
-    row[seed] = theirs
+    row[seed] = other_calls
     by_kind = {int(kind): np.flatnonzero(kinds[0] == kind) for kind in np.unique(kinds[1])}
-    rest = a[theirs] - b[seed]
-    scatter = max(1.4826 * float(np.median(np.abs(np.diff(rest)))), 10.0) if len(rest) > 1 else 10.0
+    residuals = a[other_calls] - b[seed]
+    scatter = max(1.4826 * float(np.median(np.abs(np.diff(residuals)))), 10.0) if len(residuals) > 1 else 10.0
     steps = np.diff(np.sort(a))
     usual = 4.0 * float(np.median(steps)) if len(steps) else np.inf
     chunks = [np.arange(at, min(at + CALL_CHUNK, len(b))) for at in range(0, len(b), CALL_CHUNK)]
@@ -326,19 +338,24 @@ def extended(other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs
             row[of] = np.where(fits, candidates_at[chosen], -1)
     # A clock that was set stops this; the calls may go on as they were.
     for block in np.array_split(np.arange(len(seed)), max(len(seed) // BLOCK, 1)):
-        own, those = seed[block], theirs[block]
-        if (row[own] < 0).all() and len(own) >= RUN and (np.diff(those) == 1).all() and (np.diff(own) == 1).all():
-            near = np.arange(those[0] - NEAR, those[0] + NEAR + 1)
-            if agreed(a, b[own], near) == those[0]:
-                rest = np.abs(straightened(b[own], a[those] - b[own]))
-                row[own] = np.where(rest <= FAR * np.median(rest), those, -1)
-    for kind, theirs in by_kind.items():
-        own = np.flatnonzero(kinds[1] == kind)
-        row[own] = runs(a, b, theirs, own, row[own])
+        local_calls, matched = seed[block], other_calls[block]
+        if (
+            (row[local_calls] < 0).all()
+            and len(local_calls) >= RUN
+            and (np.diff(matched) == 1).all()
+            and (np.diff(local_calls) == 1).all()
+        ):
+            near = np.arange(matched[0] - NEAR, matched[0] + NEAR + 1)
+            if agreed(a, b[local_calls], near) == matched[0]:
+                residuals = np.abs(straightened(b[local_calls], a[matched] - b[local_calls]))
+                row[local_calls] = np.where(residuals <= FAR * np.median(residuals), matched, -1)
+    for kind, other_calls in by_kind.items():
+        local_calls = np.flatnonzero(kinds[1] == kind)
+        row[local_calls] = runs(a, b, other_calls, local_calls, row[local_calls])
     return row
 
 
-def runs(a: Floats, b: Floats, theirs: Integers, own: Integers, row: Integers) -> Integers:
+def runs(a: Floats, b: Floats, other_calls: Integers, local_calls: Integers, row: Integers) -> Integers:
     """Returns the rows of calls of one kind, of runs that agree clearly better as they are than shifted.
 
     One wrong call breaks a bound. So calls count as the same only in a row with others.
@@ -346,40 +363,40 @@ def runs(a: Floats, b: Floats, theirs: Integers, own: Integers, row: Integers) -
     Args:
         a: ends of all calls of the other rank, ns.
         b: of this one.
-        theirs: calls of the kind.
-        own: of this rank.
-        row: of each of `own`, -1: none.
+        other_calls: calls of the kind.
+        local_calls: of this rank.
+        row: of each of `local_calls`, -1: none.
     """
-    found = np.full(len(own), -1)
+    kept_rows = np.full(len(local_calls), -1)
     at = np.flatnonzero(row >= 0)
     if not len(at):
-        return found
-    shift = np.searchsorted(theirs, row[at]) - at
+        return kept_rows
+    shift = np.searchsorted(other_calls, row[at]) - at
     edges = np.flatnonzero(np.diff(shift, prepend=shift[0] - 1, append=shift[-1] + 1))
     for begin, end in pairwise(edges):
         run = np.arange(at[begin], at[end - 1] + 1)
-        right, x, y = run + shift[begin], a[theirs], b[own[run]]
+        right, x, y = run + shift[begin], a[other_calls], b[local_calls[run]]
         near = np.arange(right[0] - NEAR, right[0] + NEAR + 1)
         if len(run) < RUN or agreed(x - x[0], y - y[0], near) != right[0]:
             continue
-        rest = np.abs(straightened(y, x[right] - y))
-        kept = rest <= FAR * np.median(rest)
+        residuals = np.abs(straightened(y, x[right] - y))
+        kept = residuals <= FAR * np.median(residuals)
         kept &= ~doubtful(x - x[0], y - y[0], right)
-        found[run] = np.where(kept, theirs[right], -1)
+        kept_rows[run] = np.where(kept, other_calls[right], -1)
     # Between two calls with the same shift it cannot have changed.
-    at = np.flatnonzero(found >= 0)
-    shift = np.searchsorted(theirs, found[at]) - at
+    at = np.flatnonzero(kept_rows >= 0)
+    shift = np.searchsorted(other_calls, kept_rows[at]) - at
     for k in np.flatnonzero((np.diff(at) > 1) & (np.diff(shift) == 0)):
-        found[at[k] : at[k + 1]] = theirs[np.arange(at[k], at[k + 1]) + shift[k]]
-    return found
+        kept_rows[at[k] : at[k + 1]] = other_calls[np.arange(at[k], at[k + 1]) + shift[k]]
+    return kept_rows
 
 
 def fitted(at: Floats, apart: Floats, scatter: float) -> tuple[tuple[float, float], Callable[[Floats], Floats]]:
     """Returns a line through the differences of two clocks, and its standard error as a function of time."""
     middle, length = float(at.mean()), float(np.std(at))
     slope = float(slopes(at[None], apart[None])[0])
-    rest = apart - slope * at
-    weight = 1.0 / np.maximum(1.0, np.abs(rest - np.median(rest)) / (1.5 * scatter))
+    residuals = apart - slope * at
+    weight = 1.0 / np.maximum(1.0, np.abs(residuals - np.median(residuals)) / (1.5 * scatter))
     for _ in range(8):
         center = float((weight * at).sum() / weight.sum())
         mean = float((weight * apart).sum() / weight.sum())
@@ -387,16 +404,16 @@ def fitted(at: Floats, apart: Floats, scatter: float) -> tuple[tuple[float, floa
         prior = (scatter / MOST_RATE) ** 2
         slope = float((weight * (at - center) * (apart - mean)).sum()) / (wide + prior)
         slope = min(max(slope, -MOST_RATE), MOST_RATE)
-        rest = apart - mean - slope * (at - center)
-        weight = 1.0 / np.maximum(1.0, np.abs(rest) / (1.5 * scatter))
+        residuals = apart - mean - slope * (at - center)
+        weight = 1.0 / np.maximum(1.0, np.abs(residuals) / (1.5 * scatter))
     count = len(at)
     tilt = min(scatter / max(np.sqrt(count) * length, 1e-9), MOST_RATE)
 
     def error(when: Floats) -> Floats:
         away = np.abs(when - middle)
         outside = np.maximum(np.maximum(at.min() - when, when - at.max()), 0.0)
-        found: Floats = np.sqrt(scatter**2 / count + (tilt * away) ** 2) + 2e-18 * outside**2
-        return found
+        errors: Floats = np.sqrt(scatter**2 / count + (tilt * away) ** 2) + 2e-18 * outside**2
+        return errors
 
     return (slope, mean - slope * center), error
 
@@ -407,7 +424,7 @@ def running_median(values: Integers, reach: int = 4) -> Integers:
         return values
     reach = min(reach, (len(values) - 1) // 2)
     padded = np.pad(values, reach, mode="edge")
-    found: Integers = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1), axis=1).astype(
+    medians: Integers = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1), axis=1).astype(
         np.int64
     )
-    return found
+    return medians

@@ -85,11 +85,11 @@ class NoTraceError(UsageError):
 
 def normalize(name: str) -> str | None:
     """Returns MPI's name of a collective, lower case; None for other names."""
-    found = STEM.match(CALL_PREFIX.sub("", name))
-    if found is None:
+    match = STEM.match(CALL_PREFIX.sub("", name))
+    if match is None:
         return None
-    stem = re.sub("[^a-z]", "", found[1].lower())
-    return MPI_NAMES.get(stem, stem) + (found["uneven"] or "").lower()
+    stem = re.sub("[^a-z]", "", match[1].lower())
+    return MPI_NAMES.get(stem, stem) + (match["uneven"] or "").lower()
 
 
 @dataclass
@@ -180,25 +180,25 @@ def rank_of(path: Path) -> int | None:
     """
     for name in (path.name, path.parent.name):
         worker, times = PYTORCH.subn("", name)
-        rest = OF_A_PART.sub("", worker)
-        places = {int(one[1]) for one in PLACE.finditer(rest) if int(one[1]) < int(one[2])}
-        kinds = [{int(one) for one in OF_ALL.findall(rest)} | places]
+        words = OF_A_PART.sub("", worker)
+        positions = {int(match[1]) for match in PLACE.finditer(words) if int(match[1]) < int(match[2])}
+        kinds = [{int(number) for number in OF_ALL.findall(words)} | positions]
         # A worker of PyTorch's may be a host with a process number: worker-3_12345.
-        known = [one for one in PROCESS_NUMBER.finditer(rest) if not times or one.end() == len(rest)]
-        kinds.append({int(one[1]) for one in known})
-        kinds.append(set() if times else {int(one) for one in MACHINE_NUMBER.findall(rest)})
-        found = next(filter(None, kinds), set())
-        if found:
-            return found.pop() if len(found) == 1 else None
+        known = [match for match in PROCESS_NUMBER.finditer(words) if not times or match.end() == len(words)]
+        kinds.append({int(match[1]) for match in known})
+        kinds.append(set() if times else {int(number) for number in MACHINE_NUMBER.findall(words)})
+        ranks = next(filter(None, kinds), set())
+        if ranks:
+            return ranks.pop() if len(ranks) == 1 else None
     return None
 
 
 def rank_in_environment(text: str) -> int | None:
     """Returns the rank that variables of launchers in a text say: RANK=3."""
-    found = {
+    ranks = {
         name: int(value) for name, value in re.findall(r"\b([A-Z][A-Z_0-9]*)=(\d+)\b", text) if name in RANK_VARIABLES
     }
-    return next((found[name] for name in RANK_VARIABLES if name in found), None)
+    return next((ranks[name] for name in RANK_VARIABLES if name in ranks), None)
 
 
 def ranks_by_numbers(paths: Sequence[Path]) -> dict[Path, int]:
@@ -206,44 +206,46 @@ def ranks_by_numbers(paths: Sequence[Path]) -> dict[Path, int]:
     stems = [PYTORCH.sub("", path.name).removesuffix(".gz") for path in paths]
     numbers = [OWN_NUMBER.findall(stem.rpartition(".")[0] or stem) for stem in stems]
     if len(paths) > 1 and all(len(some) == 1 for some in numbers):
-        found = {path: int(some[0]) for path, some in zip(paths, numbers, strict=True)}
-        if sorted(found.values()) == list(range(len(paths))):
-            return found
+        ranks = {path: int(some[0]) for path, some in zip(paths, numbers, strict=True)}
+        if sorted(ranks.values()) == list(range(len(paths))):
+            return ranks
     return {}
 
 
-def with_ranks(files: Sequence[tuple[Path, list[RankTrace]]], given: Mapping[Path, int]) -> dict[int, RankTrace]:
+def with_ranks(files: Sequence[tuple[Path, list[RankTrace]]], user_ranks: Mapping[Path, int]) -> dict[int, RankTrace]:
     """Returns the traces in files by rank, ascending.
 
     Args:
         files: with their traces, whose rank is `UNKNOWN_RANK` where the file does not say it.
-        given: ranks of files as the user says.
+        user_ranks: ranks of files as the user says.
 
     Raises:
         UsageError: a rank is not known, or is given otherwise than the file says, or two are of one rank.
     """
-    unknown = [path for path, traces in files if any(one.rank == UNKNOWN_RANK for one in traces) and path not in given]
+    unknown = [
+        path for path, traces in files if any(trace.rank == UNKNOWN_RANK for trace in traces) and path not in user_ranks
+    ]
     named = {path: rank_of(path) for path in unknown}
     if not any(rank is not None for rank in named.values()):
         named |= ranks_by_numbers(unknown)
     missing = [path for path in unknown if named[path] is None]
     if missing:
-        others = f" and {counted(len(missing) - 1, 'more file')}" if len(missing) > 1 else ""
-        said = "do not say their ranks" if others else "does not say its rank"
-        raise UsageError(f"'{missing[0]}'{others} {said}; {GIVE.format(missing[0])}")
-    found: defaultdict[int, list[RankTrace]] = defaultdict(list)
+        and_more = f" and {counted(len(missing) - 1, 'more file')}" if len(missing) > 1 else ""
+        fault = "do not say their ranks" if and_more else "does not say its rank"
+        raise UsageError(f"'{missing[0]}'{and_more} {fault}; {GIVE.format(missing[0])}")
+    by_rank: defaultdict[int, list[RankTrace]] = defaultdict(list)
     for path, traces in files:
-        if path in given and len(traces) != 1:
+        if path in user_ranks and len(traces) != 1:
             raise UsageError(
-                f"'{path}' has {len(traces)} ranks; give it without one: '{path}', not {given[path]}={path}"
+                f"'{path}' has {len(traces)} ranks; give it without one: '{path}', not {user_ranks[path]}={path}"
             )
         for trace in traces:
-            rank = given.get(path, trace.rank)
+            rank = user_ranks.get(path, trace.rank)
             if trace.rank not in (rank, UNKNOWN_RANK):
                 raise UsageError(f"'{path}' is of rank {trace.rank}, not {rank}, as it says itself")
             rank = rank if rank != UNKNOWN_RANK else int(named[path] or 0)
-            found[rank].append(replace(trace, rank=rank))
-    several = {rank: traces for rank, traces in found.items() if len(traces) > 1}
+            by_rank[rank].append(replace(trace, rank=rank))
+    several = {rank: traces for rank, traces in by_rank.items() if len(traces) > 1}
     if several:
         rank, traces = min(several.items())
         first, second = traces[0].path, traces[1].path
@@ -252,9 +254,9 @@ def with_ranks(files: Sequence[tuple[Path, list[RankTrace]]], given: Mapping[Pat
             if len(several) > 1
             else ""
         )
-        chosen = [str(some[0].path) for _, some in sorted(found.items())]
+        chosen = [str(some[0].path) for _, some in sorted(by_rank.items())]
         shown = " ".join(chosen[:MOST_NAMED_FILES]) + (" ..." if len(chosen) > MOST_NAMED_FILES else "")
         raise UsageError(
             f"'{first}' and '{second}' are both of rank {rank}{more}; give one file for each rank, as {shown}"
         )
-    return {rank: found[rank][0] for rank in sorted(found)}
+    return {rank: by_rank[rank][0] for rank in sorted(by_rank)}

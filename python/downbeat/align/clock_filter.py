@@ -35,7 +35,7 @@ class ClockFilter:
     def __init__(
         self,
         groups: Sequence[GroupCalls],
-        places: Sequence[Integers],
+        rank_indexes: Sequence[Integers],
         exits: Sequence[Floats],
         bins: Sequence[Integers],
         nodes: Floats,
@@ -45,13 +45,13 @@ class ClockFilter:
         self.nodes, self.curve, self.resolution = nodes, curve, resolution
         self.shown: dict[int, tuple[Floats, Floats]] = {}
         self.calls = []
-        for group, mine, leave, of in zip(groups, places, exits, bins, strict=True):
+        for group, indexes, leave, of in zip(groups, rank_indexes, exits, bins, strict=True):
             rows = np.isin(group.operation, TO_ALL) & ((group.size != 0) | (group.operation == "barrier"))
             rows = np.flatnonzero(rows)
             rows = rows[np.argsort(of[rows], kind="stable")]
             if len(rows):
                 first = np.flatnonzero(np.diff(of[rows], prepend=-1))
-                self.calls.append((mine, leave[rows], of[rows][first], first, group.unsure))
+                self.calls.append((indexes, leave[rows], of[rows][first], first, group.unsure))
         self.latest: tuple[Floats, Floats, NDArray[np.bool_]]
 
     def estimate(self, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats, NDArray[np.bool_]]:
@@ -68,12 +68,12 @@ class ClockFilter:
         measured = np.ones(ranks, dtype=bool)
         while True:
             shared = np.zeros((2, ranks))
-            for mine, leave, _, _, unsure in self.calls:
+            for indexes, leave, _, _, unsure in self.calls:
                 there = ~np.isnan(leave)
                 for trust in (0, 1):
-                    known = there & placed[mine] & (~unsure | bool(trust))
+                    known = there & placed[indexes] & (~unsure | bool(trust))
                     other = known.any(axis=1)[:, None] & there & (~unsure | bool(trust))
-                    shared[trust, mine] += other.sum(axis=0)
+                    shared[trust, indexes] += other.sum(axis=0)
             shared[:, placed] = 0
             trust = 0 if shared[0].any() else 1
             if not shared[trust].any():
@@ -92,30 +92,30 @@ class ClockFilter:
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """New ranks against the median of known ones: offsets, expected errors, whether calls show an error."""
         columns = np.flatnonzero(new)
-        place = np.full(len(new), -1)
-        place[columns] = np.arange(len(columns))
+        row_of_rank = np.full(len(new), -1)
+        row_of_rank[columns] = np.arange(len(columns))
         line, floor = np.zeros((len(columns), len(self.nodes))), self.resolution[new] / np.sqrt(6.0) + 1.0
         apart: dict[int, list[tuple[Floats, Floats, Integers, Integers]]] = {}
-        for mine, leave, bin_of, first, _ in self.calls:
-            theirs = np.flatnonzero(known[mine])
-            if len(theirs):
-                moved = [leave[:, i] + np.interp(leave[:, i], self.nodes, value[mine[i]]) for i in theirs]
+        for indexes, leave, bin_of, first, _ in self.calls:
+            known_columns = np.flatnonzero(known[indexes])
+            if len(known_columns):
+                moved = [leave[:, i] + np.interp(leave[:, i], self.nodes, value[indexes[i]]) for i in known_columns]
                 together = middle_of(np.stack(moved, axis=1))
-                for i in np.flatnonzero(new[mine]):
-                    rest = together - leave[:, i]
-                    apart.setdefault(place[mine[i]], []).append((leave[:, i], rest, bin_of + 1, first))
+                for i in np.flatnonzero(new[indexes]):
+                    residuals = together - leave[:, i]
+                    apart.setdefault(row_of_rank[indexes[i]], []).append((leave[:, i], residuals, bin_of + 1, first))
         for row, some in apart.items():
-            at, rest = (np.concatenate([one[i] for one in some]) for i in (0, 1))
-            known_ends = ~np.isnan(rest)
-            self.shown[int(columns[row])] = at[known_ends], rest[known_ends]
+            at, residuals = (np.concatenate([arrays[i] for arrays in some]) for i in (0, 1))
+            known_ends = ~np.isnan(residuals)
+            self.shown[int(columns[row])] = at[known_ends], residuals[known_ends]
         held = np.ones(line.shape)
         for _ in range(PASSES):
             weight, total, noise = np.zeros(line.shape), np.zeros(line.shape), np.zeros(len(line))
             for row, some in apart.items():
-                rests = [rest - np.interp(at, self.nodes, line[row]) for at, rest, _, _ in some]
+                rests = [residuals - np.interp(at, self.nodes, line[row]) for at, residuals, _, _ in some]
                 # A line that follows single calls leaves them smaller rests than their noise.
                 free = [np.repeat(held[row, nodes], np.diff(first, append=len(at))) for at, _, nodes, first in some]
-                every = np.concatenate([rest / one for rest, one in zip(rests, free, strict=True)])
+                every = np.concatenate([residuals / scale for residuals, scale in zip(rests, free, strict=True)])
                 every = every[~np.isnan(every)]
                 if not len(every):
                     continue
@@ -123,10 +123,10 @@ class ClockFilter:
                 counted = np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(every), 1e-9))
                 near = np.mean(counted >= 1.0)  # more than a half, as the median is
                 noise[row] = max(np.mean((counted * every) ** 2), 0.2 * scatter**2) / near**2 * counted.mean()
-                for rest, (_, _, nodes, first) in zip(rests, some, strict=True):
-                    counts = np.nan_to_num(np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(rest), 1e-9)))
+                for residuals, (_, _, nodes, first) in zip(rests, some, strict=True):
+                    counts = np.nan_to_num(np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(residuals), 1e-9)))
                     weight[row, nodes] += np.add.reduceat(counts, first)
-                    total[row, nodes] += np.add.reduceat(np.nan_to_num(counts * rest), first)
+                    total[row, nodes] += np.add.reduceat(np.nan_to_num(counts * residuals), first)
             with np.errstate(invalid="ignore", divide="ignore"):
                 line, variance, factor = follow(
                     self.nodes, self.curve, line + total / weight, noise[:, None] / weight, cuts[new]
@@ -141,8 +141,10 @@ class ClockFilter:
             shown[row] = len(at) > LEAST_ENDS
             if shown[row]:  # then noise is at most what neighbors miss each other by
                 x, y = self.nodes[at], line[row, at]
-                part = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
-                missed = (y[1:-1] - y[:-2] - part * (y[2:] - y[:-2])) ** 2 / (1.0 + part**2 + (1.0 - part) ** 2)
+                fraction = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
+                missed = (y[1:-1] - y[:-2] - fraction * (y[2:] - y[:-2])) ** 2 / (
+                    1.0 + fraction**2 + (1.0 - fraction) ** 2
+                )
                 variance[row] = np.maximum(variance[row], missed.mean())
         return line, np.hypot(factor * np.sqrt(variance), base), shown
 
@@ -269,11 +271,11 @@ def error_factor(offset: Floats, variance: Floats, measured: Floats, noise: Floa
         block = np.minimum(np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True), 0.9999) * BLOCKS
         which = np.nan_to_num(block).astype(np.int64) + BLOCKS * np.arange(len(offset))[:, None]
         # The last one: what the line itself owes to the block.
-        weight, rest, share = (
+        weight, residuals, share = (
             np.bincount(which.ravel(), np.where(there, each, 0.0).ravel(), len(offset) * BLOCKS)
             for each in (weights, weights * (measured - offset), weights * variance)
         )
-        squares = (rest / weight) ** 2 / (1.0 / weight - share / weight)
+        squares = (residuals / weight) ** 2 / (1.0 / weight - share / weight)
         squares = np.minimum(squares[(weight > 0) & (share < 0.8)], 25.0)
     factor = np.sqrt(squares.mean()) if len(squares) > 2 else 1.0
     return 1.05 * max(float(factor), LEAST_FACTOR)

@@ -44,8 +44,8 @@ def main(interval: float, seconds: float, until_eof: bool) -> int:
 
 def wait(until: float, signals: int, until_eof: bool) -> bool:
     """Waits; returns False at once after a signal, or the end of standard input. Process 0's word counts."""
-    while (rest := until - time.monotonic()) > 0:
-        ready, _, _ = select.select([signals, *([0] if until_eof else [])], [], [], rest)
+    while (remaining := until - time.monotonic()) > 0:
+        ready, _, _ = select.select([signals, *([0] if until_eof else [])], [], [], remaining)
         if signals in ready or (0 in ready and not os.read(0, 256)):
             return False
     return True

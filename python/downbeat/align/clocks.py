@@ -135,7 +135,7 @@ def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = Fal
     table = RankClocks.of_rows(sorted(rows, key=lambda row: row["rank"]))
     if any(map(overlaps, traces)):
         notes.append(CallsOverlap())
-    set_apart = {int(axis.ranks[conflict.place]) for axis in axes for conflict in axis.conflicts}
+    set_apart = {int(axis.ranks[conflict.rank_index]) for axis in axes for conflict in axis.conflicts}
     set_apart |= {int(rank) for axis in axes for rank in axis.ranks[axis.torn.any(axis=1)]}
     known_loose = set_apart.union(trace.rank for trace in alone)
     loose = [rank for rank in table.rank[np.isnan(table.bound_s)].tolist() if rank not in known_loose]
@@ -146,7 +146,7 @@ def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = Fal
     notes += always_last(known)
     moved = [(axis, movement) for axis in axes if axis.steering for movement in axis.steering.movements]
     movements = tuple(
-        {"rank": int(axis.ranks[movement.place]), "from_s": begin, "to_s": end, "by_s": movement.by * NS}
+        {"rank": int(axis.ranks[movement.rank_index]), "from_s": begin, "to_s": end, "by_s": movement.by * NS}
         for axis, movement in moved
         for begin, end in [times_of(axis, traces, movement)]
     )
@@ -161,17 +161,19 @@ def clock_movements(axis: Axis, traces: Sequence[RankTrace]) -> list[Fact]:
         begin, end = times_of(axis, traces, movement)
         inside = (axis.nodes >= movement.begin) & (axis.nodes <= movement.end)
         # The first rank's clock is everybody's axis.
-        torn = bool(axis.torn[movement.place or slice(None)][..., inside].any())
+        torn = bool(axis.torn[movement.rank_index or slice(None)][..., inside].any())
         against = int(axis.ranks[0]) if len(axis.ranks) == 2 else None
-        facts.append(ClockMoved(int(axis.ranks[movement.place]), against, movement.by * NS, begin, end, torn))
+        facts.append(ClockMoved(int(axis.ranks[movement.rank_index]), against, movement.by * NS, begin, end, torn))
     return facts
 
 
 def times_of(axis: Axis, traces: Sequence[RankTrace], movement: Movement) -> tuple[float, float]:
     """Begin and end of a movement, s after the rank's first call."""
-    rank = int(axis.ranks[movement.place])
+    rank = int(axis.ranks[movement.rank_index])
     trace = next(trace for trace in traces if trace.rank == rank)
-    first = min(int(calls.entry.min()) for calls in trace.calls if len(calls.entry)) - int(axis.origin[movement.place])
+    first = min(int(calls.entry.min()) for calls in trace.calls if len(calls.entry)) - int(
+        axis.origin[movement.rank_index]
+    )
     return (movement.begin - first) * NS, (movement.end - first) * NS
 
 
@@ -237,9 +239,9 @@ def always_last(groups: Sequence[GroupCalls]) -> list[Fact]:
             if len(spent) < FEWEST_CALLS or group.unsure.any():
                 continue
             fewest = int(np.argmin(np.median(spent, axis=0)))
-            least, others = spent[:, fewest], np.delete(spent, fewest, axis=1)
-            times = float(np.median(least)), float(np.median(others))
-            if (least < others.min(axis=1)).mean() >= ALWAYS_LATE and times[1] >= CLEARLY * times[0]:
+            least, other_times = spent[:, fewest], np.delete(spent, fewest, axis=1)
+            times = float(np.median(least)), float(np.median(other_times))
+            if (least < other_times.min(axis=1)).mean() >= ALWAYS_LATE and times[1] >= CLEARLY * times[0]:
                 rank = int(group.ranks[fewest])
                 facts.append(LastOrClockOff(group.name, str(operation), rank, times[0] * NS, times[1] * NS))
     return facts
@@ -265,7 +267,7 @@ def contradictions(axis: Axis) -> list[Fact]:
     """The calls that contradict each other."""
     return [
         CallsContradict(
-            int(axis.ranks[conflict.place]),
+            int(axis.ranks[conflict.rank_index]),
             int(axis.ranks[conflict.other]),
             tuple((name, int(number)) for name, number in conflict.calls),
             conflict.by_ns * NS,

@@ -115,7 +115,7 @@ class LocalClock:
 
     def place(self, times: NDArray[np.int64]) -> Place:
         """Returns where the counter was when the clock showed these times, of all samples between which that can be."""
-        found = KnownPlaces(times.shape)
+        known = KnownPlaces(times.shape)
         ends = np.flatnonzero(~self.steady)
         begin = 0
         for end in [*ends, len(self.slope)]:
@@ -124,28 +124,28 @@ class LocalClock:
                 nearest = np.clip(inside, 0, end - begin - 1) + begin
                 for neighbor in (0, -1, 1):
                     which = nearest + neighbor
-                    self.look(found, times, np.clip(which, begin, end - 1), (which >= begin) & (which < end))
+                    self.look(known, times, np.clip(which, begin, end - 1), (which >= begin) & (which < end))
             if end < len(self.slope):
-                self.look(found, times, np.full(times.shape, end), np.ones(times.shape, dtype=bool))
+                self.look(known, times, np.full(times.shape, end), np.ones(times.shape, dtype=bool))
             begin = end + 1
-        outside = np.isinf(found.low)
+        outside = np.isinf(known.low)
         with np.errstate(invalid="ignore"):  # outside, low and high are infinite
-            at = np.where(np.isnan(found.at), (found.low + found.high) / 2, found.at)
+            at = np.where(np.isnan(known.at), (known.low + known.high) / 2, known.at)
         if outside.any():
             at = np.where(outside, self.beyond(times), at)
-        low, high = np.where(outside, at, found.low), np.where(outside, at, found.high)
-        found.variance = np.where(np.isnan(found.variance), (high - low) ** 2 / 12, found.variance)
+        low, high = np.where(outside, at, known.low), np.where(outside, at, known.high)
+        known.variance = np.where(np.isnan(known.variance), (high - low) ** 2 / 12, known.variance)
         away = np.maximum(0.0, np.maximum(-at, at - self.x[-1]))
         end = np.where(at < 0, 0, len(self.slope) - 1)
         rough = 2 * self.width.max() / self.length[end]
         extra = np.where(
-            outside, self.width.max() + away * (rough + self.wander[end] + self.ramp * away / 2), found.extra
+            outside, self.width.max() + away * (rough + self.wander[end] + self.ramp * away / 2), known.extra
         )
-        variance = np.where(outside, self.width.max() ** 2 / 3, found.variance)
+        variance = np.where(outside, self.width.max() ** 2 / 3, known.variance)
         return Place(at, low, high, np.where(outside & self.moved, np.inf, extra), variance)
 
     def look(
-        self, found: KnownPlaces, times: NDArray[np.int64], which: NDArray[np.intp], there: NDArray[np.bool_]
+        self, known: KnownPlaces, times: NDArray[np.int64], which: NDArray[np.intp], there: NDArray[np.bool_]
     ) -> None:
         """Adds where in an interval the clock can have shown a time."""
         since = (times - self.shown[which]).astype(float)
@@ -158,13 +158,13 @@ class LocalClock:
         chord = np.clip(np.where(rising, since / np.where(rising, self.slope[which], 1.0), (low + high) / 2), low, high)
         share = chord / length
         extra = width + 2 * self.wander[which] * share * (1 - share) * length
-        natural = there & rising & (since >= 0) & (times <= self.shown[which + 1]) & np.isnan(found.at)
-        found.at = np.where(natural, self.x[which] + chord, found.at)
-        found.low = np.where(there, np.minimum(found.low, self.x[which] + low), found.low)
-        found.high = np.where(there, np.maximum(found.high, self.x[which] + high), found.high)
-        found.extra = np.where(there, np.maximum(found.extra, extra), found.extra)
+        natural = there & rising & (since >= 0) & (times <= self.shown[which + 1]) & np.isnan(known.at)
+        known.at = np.where(natural, self.x[which] + chord, known.at)
+        known.low = np.where(there, np.minimum(known.low, self.x[which] + low), known.low)
+        known.high = np.where(there, np.maximum(known.high, self.x[which] + high), known.high)
+        known.extra = np.where(there, np.maximum(known.extra, extra), known.extra)
         variance = width**2 / 3 + np.minimum(self.likely[which] ** 2 / 3, (high - low) ** 2 / 12)
-        found.variance = np.where(natural, variance, found.variance)
+        known.variance = np.where(natural, variance, known.variance)
 
     def beyond(self, times: NDArray[np.int64]) -> Floats:
         """Returns where the counter was before the first sample or after the last, at the rate that was usual there."""
@@ -200,10 +200,10 @@ def usual_limits(values: Floats, steady: NDArray[np.bool_], alone: tuple[float, 
     numbers = np.arange(len(values))[:, None]
     steps = np.arange(WINDOW)
     limits = []
-    for places in (np.searchsorted(known, numbers) - 1 - steps, np.searchsorted(known, numbers, side="right") + steps):
-        there = (places >= 0) & (places < len(known))
-        taken = np.full(places.shape, np.inf)
-        taken[there] = values[known[places[there]]]
+    for indexes in (np.searchsorted(known, numbers) - 1 - steps, np.searchsorted(known, numbers, side="right") + steps):
+        there = (indexes >= 0) & (indexes < len(known))
+        taken = np.full(indexes.shape, np.inf)
+        taken[there] = values[known[indexes[there]]]
         taken.sort(axis=1)
         count = there.sum(axis=1)
         for middle in (np.maximum(0, count - 1) // 2, count // 2):
@@ -216,5 +216,5 @@ def usual_limits(values: Floats, steady: NDArray[np.bool_], alone: tuple[float, 
             for each, there in zip(limits[missing], mirrored, strict=True)
         ]
     none = np.isnan(limits).all(axis=0)
-    limits = [np.where(none, alone[place >= 2], each) for place, each in enumerate(limits)]
+    limits = [np.where(none, alone[number >= 2], each) for number, each in enumerate(limits)]
     return np.nanmin(limits, axis=0), np.nanmax(limits, axis=0)

@@ -77,12 +77,12 @@ def match(traces: Sequence[RankTrace]) -> tuple[list[GroupCalls], list[Fact]]:
     Calls with sequence numbers match by them. Calls without match by their order, as long as operations agree.
     """
     groups, notes = [], list[Fact]()
-    for name, mine in members_of(traces):
-        if len(mine) < 2:
-            if len(mine[0][1].entry):
-                notes.append(OnlyRankOfGroup(name, mine[0][0], len(mine[0][1].entry)))
+    for name, members in members_of(traces):
+        if len(members) < 2:
+            if len(members[0][1].entry):
+                notes.append(OnlyRankOfGroup(name, members[0][0], len(members[0][1].entry)))
             continue
-        group, left_out = match_group(name, mine)
+        group, left_out = match_group(name, members)
         notes += left_out
         if len(group.number):
             groups.append(group)
@@ -102,14 +102,16 @@ def members_of(traces: Sequence[RankTrace]) -> list[tuple[str, list[tuple[int, C
     for name, sets in sorted(named.items()):
         silent = sets.pop((), [])
         for rank, calls in silent:
-            fitting = [ranks for ranks in sets if rank in ranks and all(rank != one for one, _ in sets[ranks])]
+            fitting = [
+                ranks for ranks in sets if rank in ranks and all(rank != member_rank for member_rank, _ in sets[ranks])
+            ]
             sets[fitting[0] if len(fitting) == 1 else ()].append((rank, calls))
-        for ranks, mine in sorted(sets.items()):
-            mine.sort(key=lambda member: member[0])
+        for ranks, members in sorted(sets.items()):
+            members.sort(key=lambda member: member[0])
             unique = (
                 name if len(sets) == 1 else f"{name} (ranks {some_of(ranks)})" if ranks else f"{name} (ranks not known)"
             )
-            groups.append((unique, mine))
+            groups.append((unique, members))
     return groups
 
 
@@ -123,11 +125,11 @@ def tied_groups(groups: Sequence[GroupCalls]) -> list[list[GroupCalls]]:
     tied: list[tuple[set[int], list[GroupCalls]]] = []
     for group in groups:
         ranks, together = set(group.ranks.tolist()), [group]
-        for one in [one for one in tied if one[0] & ranks]:
-            tied.remove(one)
-            ranks, together = ranks | one[0], one[1] + together
+        for component in [component for component in tied if component[0] & ranks]:
+            tied.remove(component)
+            ranks, together = ranks | component[0], component[1] + together
         tied.append((ranks, together))
-    return [together for _, together in sorted(tied, key=lambda one: min(one[0]))]
+    return [together for _, together in sorted(tied, key=lambda component: min(component[0]))]
 
 
 def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupCalls, list[Fact]]:
@@ -163,7 +165,7 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupC
     tied = ~missing[keep].all(axis=0)
     if keep.any() and not tied.all():
         notes.append(RanksWithoutPartner(name, tuple(ranks[~tied].tolist())))
-    both = np.ix_(keep, tied)
+    selection = np.ix_(keep, tied)
     group = GroupCalls(
         name,
         ranks[tied],
@@ -171,9 +173,9 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupC
         number[keep],
         size.max(axis=1)[keep],
         root.max(axis=1)[keep],
-        entry[both],
-        end[both],
-        missing[both],
+        entry[selection],
+        end[selection],
+        missing[selection],
         unsure[tied],
     )
     return group, notes
@@ -186,49 +188,51 @@ def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integ
     """
     notes: list[Fact] = []
     numbered = [calls.sequence is not None for _, calls in members]
-    keys: list[Integers | None] = [None if one.sequence is None else np.asarray(one.sequence) for _, one in members]
+    keys: list[Integers | None] = [
+        None if calls.sequence is None else np.asarray(calls.sequence) for _, calls in members
+    ]
     for (rank, _), key in zip(members, keys, strict=True):
         if key is not None and len(np.unique(key)) < len(key):
             notes.append(RepeatedCalls(name, rank, len(key) - len(np.unique(key))))
     sizes = [len(calls.exit) for _, calls in members]
     # The longest first: of those with numbers, if there are any.
-    order = sorted(range(len(members)), key=lambda one: (not numbered[one], -sizes[one]))
-    found: list[int] = []
+    order = sorted(range(len(members)), key=lambda index: (not numbered[index], -sizes[index]))
+    matched: list[int] = []
     firsts = order[:1] if any(numbered) else order[:REFERENCES]
     for first in firsts:
         if not any(numbered):
             keys = [None] * len(members)
-            keys[first], found = np.arange(sizes[first]), []
+            keys[first], matched = np.arange(sizes[first]), []
         while True:
             before = sum(key is not None for key in keys)
-            known = [one for one in order if keys[one] is not None][:REFERENCES]
-            for one in (one for one in order if keys[one] is None):
+            known = [index for index in order if keys[index] is not None][:REFERENCES]
+            for index in (index for index in order if keys[index] is None):
                 for other in known:
-                    placed = match_by_order(members[other][1], members[one][1])
-                    theirs = keys[other]
-                    assert theirs is not None
-                    key = None if placed is None else np.where(placed >= 0, theirs[placed], -1)
+                    placed = match_by_order(members[other][1], members[index][1])
+                    other_keys = keys[other]
+                    assert other_keys is not None
+                    key = None if placed is None else np.where(placed >= 0, other_keys[placed], -1)
                     if key is not None and (key >= 0).any():
-                        keys[one] = key
-                        found.append(one)
+                        keys[index] = key
+                        matched.append(index)
                         break
             if sum(key is not None for key in keys) in (before, len(keys)):
                 break
-        if all(key is not None for key in keys) or len(found) > len(members) // 2:
+        if all(key is not None for key in keys) or len(matched) > len(members) // 2:
             break
     base = members[firsts[0] if any(numbered) else first]
-    for one in sorted(found):
-        key = keys[one]
+    for index in sorted(matched):
+        key = keys[index]
         assert key is not None
         at = np.flatnonzero(key >= 0)
         shift, lost = int(key[at[0]] - at[0]), int((key[at[0] : at[-1]] < 0).sum())
         if shift or lost:
-            notes.append(MatchedByOrder(name, members[one][0], base[0], shift, lost))
+            notes.append(MatchedByOrder(name, members[index][0], base[0], shift, lost))
     unsure = np.array([key is None for key in keys])
     if unsure.any():
-        theirs = keys[order[0]] if keys[order[0]] is not None else np.arange(max(sizes))
-        assert theirs is not None
-        more = np.concatenate([theirs, theirs.max(initial=-1) + 1 + np.arange(max(sizes))])
+        other_keys = keys[order[0]] if keys[order[0]] is not None else np.arange(max(sizes))
+        assert other_keys is not None
+        more = np.concatenate([other_keys, other_keys.max(initial=-1) + 1 + np.arange(max(sizes))])
         keys = [more[:size] if key is None else key for key, size in zip(keys, sizes, strict=True)]
         named = tuple(rank for (rank, _), flag in zip(members, unsure, strict=True) if flag)
         notes.append(OrderNotKnown(name, named, base[0]))

@@ -65,13 +65,13 @@ class Movement:
     """A clock that left its course: it was slewed or set.
 
     Attributes:
-        place: of the rank among all.
+        rank_index: index of the rank.
         begin, end: between which times on its clock, ns after its origin.
         by: how much it moved against the first rank's, ns; its sign is that of the clock.
         error: of that, ns.
     """
 
-    place: int
+    rank_index: int
     begin: float
     end: float
     by: float
@@ -114,16 +114,16 @@ class Steering:
         away = np.minimum(
             np.abs(times - ends[np.maximum(after - 1, 0)]), np.abs(times - ends[np.minimum(after, len(ends) - 1)])
         )
-        found: Floats = STEERED_RATE * away
-        return found
+        excursions: Floats = STEERED_RATE * away
+        return excursions
 
     def within(self, rank: int, begin: int, end: int) -> list[Stretch]:
         """Returns the stretches of a rank by the places of some nodes."""
-        parts = [
-            replace(one, begin=max(one.begin, begin) - begin, end=min(one.end, end) - begin)
-            for one in self.stretches[rank]
+        clipped = [
+            replace(stretch, begin=max(stretch.begin, begin) - begin, end=min(stretch.end, end) - begin)
+            for stretch in self.stretches[rank]
         ]
-        return [one for one in parts if one.end - one.begin > 1]
+        return [stretch for stretch in clipped if stretch.end - stretch.begin > 1]
 
 
 def steering_of(
@@ -181,8 +181,8 @@ def steering_of(
             *(still(course, strict, curve) if strict.any() else ()),
         ]
         stretches[rank] = tuple(along)
-        for one in along:
-            curves[rank, one.begin : one.end - 1] = one.curve  # the strict ones come last
+        for stretch in along:
+            curves[rank, stretch.begin : stretch.end - 1] = stretch.curve  # the strict ones come last
         movements += movements_of(rank, course, strict)
     return Steering(courses, left, tuple(stretches), curves, torn, tuple(ends), by_reference(movements, len(courses)))
 
@@ -222,19 +222,19 @@ def movements_of(rank: int, course: Course, left: NDArray[np.bool_]) -> list[Mov
         return []
     slopes = [(course.value[b] - course.value[a]) / (course.at[b] - course.at[a]) for a, b in pieces]
     usual = slopes[int(np.argmax([course.at[b] - course.at[a] for a, b in pieces]))]
-    rest = course.value - usual * course.at
+    deviation = course.value - usual * course.at
     away = left.copy()
     for (a, b), slope in zip(pieces, slopes, strict=True):
         away[a : b + 1] |= abs(slope - usual) > SLEWED
-    found = []
+    movements = []
     edges = np.flatnonzero(np.diff(away, prepend=False, append=False))
     for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        first, last = max(begin - 1, 0), min(end, len(rest) - 1)
-        by, error = float(rest[last] - rest[first]), float(np.hypot(course.error[last], course.error[first]))
+        first, last = max(begin - 1, 0), min(end, len(deviation) - 1)
+        by, error = float(deviation[last] - deviation[first]), float(np.hypot(course.error[last], course.error[first]))
         quick = last - first <= 4 or abs(by) > SLEWED / 2 * (course.at[last] - course.at[first])
         if abs(by) > SURPRISE * error and quick:
-            found.append(Movement(rank, float(course.at[first]), float(course.at[last]), -by, error))
-    return found
+            movements.append(Movement(rank, float(course.at[first]), float(course.at[last]), -by, error))
+    return movements
 
 
 def by_reference(movements: Sequence[Movement], ranks: int) -> tuple[Movement, ...]:
@@ -244,25 +244,29 @@ def by_reference(movements: Sequence[Movement], ranks: int) -> tuple[Movement, .
         movements: against the first rank.
         ranks: how many have a course.
     """
-    rest, found = list(movements), []
-    while rest:
-        first = rest[0]
+    remaining, result = list(movements), []
+    while remaining:
+        first = remaining[0]
         alike = [
-            one
-            for one in rest
-            if one.begin <= first.end
-            and first.begin <= one.end
-            and abs(one.by - first.by) <= 0.3 * abs(first.by) + 5 * (one.error + first.error)
+            movement
+            for movement in remaining
+            if movement.begin <= first.end
+            and first.begin <= movement.end
+            and abs(movement.by - first.by) <= 0.3 * abs(first.by) + 5 * (movement.error + first.error)
         ]
-        places = {one.place for one in alike}
-        if ranks > 1 and len(places) > ranks / 2 and len(places) > 1:
-            found.append(
-                replace(min(alike, key=lambda one: one.error), place=0, by=-float(np.median([one.by for one in alike])))
+        indexes = {movement.rank_index for movement in alike}
+        if ranks > 1 and len(indexes) > ranks / 2 and len(indexes) > 1:
+            result.append(
+                replace(
+                    min(alike, key=lambda movement: movement.error),
+                    rank_index=0,
+                    by=-float(np.median([movement.by for movement in alike])),
+                )
             )
         else:
-            found += alike
-        rest = [one for one in rest if one not in alike]
-    return tuple(sorted(found, key=lambda one: (one.place, one.begin)))
+            result += alike
+        remaining = [movement for movement in remaining if movement not in alike]
+    return tuple(sorted(result, key=lambda movement: (movement.rank_index, movement.begin)))
 
 
 def course_of(at: Floats, value: Floats, node: Integers, floor: float) -> Course:
@@ -300,10 +304,10 @@ def missed(at: Floats, value: Floats, count: Floats) -> float:
     if len(at) < 4:
         return 0.0
     length = np.maximum(at[2:] - at[:-2], 1e-9)
-    part = (at[1:-1] - at[:-2]) / length
-    rest = value[1:-1] - value[:-2] - part * (value[2:] - value[:-2])
-    rest /= np.sqrt(1.0 / count[1:-1] + part**2 / count[2:] + (1.0 - part) ** 2 / count[:-2])
-    return 1.4826 * float(np.median(np.abs(rest)))
+    share = (at[1:-1] - at[:-2]) / length
+    residuals = value[1:-1] - value[:-2] - share * (value[2:] - value[:-2])
+    residuals /= np.sqrt(1.0 / count[1:-1] + share**2 / count[2:] + (1.0 - share) ** 2 / count[:-2])
+    return 1.4826 * float(np.median(np.abs(residuals)))
 
 
 def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -314,10 +318,10 @@ def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.
         curve: largest second derivative, halved, 1/ns.
         known: nodes where that is known.
     """
-    found = known.copy()
+    flags = known.copy()
     for scale in SCALES:
-        for _ in range(len(found)):
-            surprise = surprises(course, curve, scale, found)
+        for _ in range(len(flags)):
+            surprise = surprises(course, curve, scale, flags)
             peak = int(np.argmax(surprise))
             if surprise[peak] < SURPRISE:
                 break
@@ -333,8 +337,8 @@ def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.
                     left -= 1
                 while right + 1 in kept:
                     right += 1
-                found[left : right + 2] = True  # the nodes on both sides of an instant
-    return found
+                flags[left : right + 2] = True  # the nodes on both sides of an instant
+    return flags
 
 
 def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]) -> Floats:
@@ -345,8 +349,8 @@ def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]
     base = np.median(course.value)
     weight = course.error**-2.0
     sums = [
-        np.concatenate([[0.0], np.cumsum(one)])
-        for one in (
+        np.concatenate([[0.0], np.cumsum(terms)])
+        for terms in (
             weight,
             weight * time,
             weight * time**2,
@@ -360,7 +364,7 @@ def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]
     usable = np.ones(count - 1, dtype=bool)
     for first, last in ((boundary - scale, boundary), (boundary, boundary + scale)):
         begin, end = np.maximum(first, 0), np.minimum(last, count)
-        w, t, tt, v, tv, taken = (one[end] - one[begin] for one in sums)
+        w, t, tt, v, tv, taken = (total[end] - total[begin] for total in sums)
         usable &= taken == 0
         middle, mean = t / w, v / w
         wide = np.maximum(tt - t * middle, 0.0)
@@ -390,5 +394,5 @@ def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]
     usable &= ~(lshort & rshort) & np.isfinite(variance)
     with np.errstate(divide="ignore", invalid="ignore"):
         result = np.maximum((np.abs(jump) - room) / np.sqrt(variance), (np.abs(bend) - turn) / bend_error)
-    found: Floats = np.where(usable, np.nan_to_num(result), 0.0)
-    return found
+    known_surprises: Floats = np.where(usable, np.nan_to_num(result), 0.0)
+    return known_surprises

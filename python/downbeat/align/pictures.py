@@ -47,8 +47,8 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
         return None
     figure = new_figure(height=5.2)
     panels = figure.subplots(2, 1, sharex=True)
-    for place, clock in enumerate(frames[:MOST_CLOCKS]):
-        look = look_of(place) | {"marker": ""}
+    for index, clock in enumerate(frames[:MOST_CLOCKS]):
+        look = look_of(index) | {"marker": ""}
         panels[0].plot(clock.time_s, clock.drift_us, label=f"rank {clock['rank'].iloc[0]}", **look)
         panels[1].plot(clock.time_s, clock.bound_us, **look)
         panels[1].plot(clock.time_s, clock.expected_error_us, **look | {"linewidth": 0.8})
@@ -74,14 +74,14 @@ def entry_times(aligned: Aligned, rank: int) -> Integers:
 
 def calls_to_show(aligned: Aligned) -> tuple[GroupCalls, Integers] | None:
     """Returns calls in the middle of the run that all ranks of a group wait for; of the largest group."""
-    found = []
+    candidates = []
     for group in aligned.groups:
-        whole = np.isin(group.operation, TO_ALL) & ~group.missing.any(axis=1)
-        rows = np.flatnonzero(whole & ((group.size != 0) | (group.operation == "barrier")))
+        complete = np.isin(group.operation, TO_ALL) & ~group.missing.any(axis=1)
+        rows = np.flatnonzero(complete & ((group.size != 0) | (group.operation == "barrier")))
         if len(rows):
             first = max(0, min(len(rows) // 2, len(rows) - SHOWN_CALLS))
-            found.append((len(group.ranks), len(rows), group, rows[first : first + SHOWN_CALLS]))
-    return max(found, key=lambda one: one[:2])[2:] if found else None
+            candidates.append((len(group.ranks), len(rows), group, rows[first : first + SHOWN_CALLS]))
+    return max(candidates, key=lambda candidate: candidate[:2])[2:] if candidates else None
 
 
 def before_and_after(aligned: Aligned, group: GroupCalls, rows: Integers) -> Picture:
@@ -92,16 +92,16 @@ def before_and_after(aligned: Aligned, group: GroupCalls, rows: Integers) -> Pic
         group: of the calls; all ranks have them.
         rows: their places in it.
     """
-    own = [(group.entry[rows, place], group.exit[rows, place]) for place in range(len(group.ranks))]
+    local_times = [(group.entry[rows, column], group.exit[rows, column]) for column in range(len(group.ranks))]
     moved = [
         (aligned.corrected(rank, entry), aligned.corrected(rank, end))
-        for rank, (entry, end) in zip(group.ranks.tolist(), own, strict=True)
+        for rank, (entry, end) in zip(group.ranks.tolist(), local_times, strict=True)
     ]
     figure = new_figure(height=4.8)
     frames = []
     for axes, stamps, clock, title in zip(
         figure.subplots(2, 1),
-        (own, moved),
+        (local_times, moved),
         ("own", "axis"),
         ("each on its own clock: who is late?", "on one axis: all wait until the last one has come"),
         strict=True,
@@ -134,8 +134,8 @@ def before_and_after(aligned: Aligned, group: GroupCalls, rows: Integers) -> Pic
 
 def bars_of(group: GroupCalls, rows: Integers, entry: Floats, waited: Floats, end: Floats) -> pd.DataFrame:
     """Returns a row per call, rank and phase; times in us, a row per rank, a column per call."""
-    places, calls = (each.ravel() for each in np.indices(entry.shape))
-    shared = {"call": group.number[rows][calls], "rank": group.ranks[places], "place": places}
+    columns, calls = (each.ravel() for each in np.indices(entry.shape))
+    shared = {"call": group.number[rows][calls], "rank": group.ranks[columns], "place": columns}
     return pd.concat(
         [
             pd.DataFrame({**shared, "phase": phase, "begin_us": begin.ravel(), "end_us": stop.ravel()})
@@ -149,7 +149,7 @@ def draw_calls(axes: Axes, group: GroupCalls, numbers: pd.DataFrame) -> str:
     """Draws the bars of calls; as strokes where clocks are so far apart that no bar would be seen. Returns the unit."""
     step = rank_step(len(group.ranks))
     length = numbers.end_us.max()
-    unit, factor = next((one for one in (("s", 1e6), ("ms", 1e3)) if length >= 2 * one[1]), ("us", 1.0))
+    unit, factor = next((choice for choice in (("s", 1e6), ("ms", 1e3)) if length >= 2 * choice[1]), ("us", 1.0))
     drawn = numbers[numbers.place % step == 0].assign(rank=lambda some: some.place)
     drawn[["begin_us", "end_us"]] /= factor
     draw_bars(axes, drawn, len(group.ranks))

@@ -93,13 +93,13 @@ class Timebase:
             raise UsageError("stamps are whole numbers of ns; multiply before they become floats")
         rank = self.rank_of(host)
         local = self.local(rank, clock)
-        place = local.place(np.atleast_1d(times).astype(np.int64))
-        ns, bound, error = self.axis(rank, local.counter(place.at))
-        low, low_bound, _ = self.axis(rank, local.counter(place.low))
-        high, high_bound, _ = self.axis(rank, local.counter(place.high))
+        reading = local.place(np.atleast_1d(times).astype(np.int64))
+        ns, bound, error = self.axis(rank, local.counter(reading.at))
+        low, low_bound, _ = self.axis(rank, local.counter(reading.low))
+        high, high_bound, _ = self.axis(rank, local.counter(reading.high))
         hard = np.maximum((ns - low) + low_bound, (high - ns) + high_bound)
-        hard = np.maximum(hard, bound) + place.extra
-        likely = np.sqrt(error**2 + place.variance)
+        hard = np.maximum(hard, bound) + reading.extra
+        likely = np.sqrt(error**2 + reading.variance)
         shape = times.shape
         return Moved(ns.reshape(shape)[()], hard.reshape(shape)[()], likely.reshape(shape)[()])
 
@@ -162,8 +162,8 @@ class Timebase:
         gap = np.abs(np.diff(samples.global_ns) - passed)
         allowed = samples.bound_ns[:-1] + samples.bound_ns[1:] + 2  # whole ns
         allowed += np.abs(passed) * (samples.growth[:-1] + np.abs(passed) * samples.ramp[:-1] / 2)
-        found: NDArray[np.float64] = np.where(gap > allowed, gap, 0.0)
-        return found
+        jumps: NDArray[np.float64] = np.where(gap > allowed, gap, 0.0)
+        return jumps
 
     @cached_property
     def offsets(self) -> pd.DataFrame:
@@ -201,26 +201,26 @@ class Timebase:
 
     def notes(self) -> list[str]:
         """Returns a line for each fact that a reader of the numbers must know."""
-        said = []
+        lines = []
         processes = self.recording.processes
         missing = int(processes.world_size.max()) - len(processes)
         if missing > 0:
-            said.append(f"{missing} of {processes.world_size.max()} processes left no file")
+            lines.append(f"{missing} of {processes.world_size.max()} processes left no file")
         for used in sorted(set(processes.clock) - set(NEVER_SET)):
-            said.append(f"the counter is the clock '{used}', which may be set or slewed: bounds hold if it was not")
+            lines.append(f"the counter is the clock '{used}', which may be set or slewed: bounds hold if it was not")
         for host, rank in self.ranks.items():
             jumps = self.jumps(rank)
             for sample in np.flatnonzero(jumps):
-                said.append(
+                lines.append(
                     f"{host}: its counter jumped by about {jumps[sample] * 1e-9:.3g} s between samples {sample} and "
                     f"{sample + 1}; bounds there have that"
                 )
         for host, clock, step in self.steps:
-            said.append(
+            lines.append(
                 f"{host}: {clock} moved by {step.by_ns * 1e-9:+.6g} s between samples {step.sample} and "
                 f"{step.sample + 1}: it was set or slewed; bounds there have that"
             )
-        return said
+        return lines
 
     def table(self) -> list[str]:
         """Returns the realtime clocks against the axis: offset at the first and last sample, rate, bounds."""
@@ -258,8 +258,8 @@ def open_timebase(path: str | Path) -> Timebase:
     if path.is_file() and not is_trace(path):
         raise UsageError(f"'{path}' is not a recording; give the directory that downbeat timebase wrote")
     files = path.iterdir() if path.is_dir() else path.parent.glob("*") if not path.exists() else [path]
-    found = [(file.name, file.stat()) for file in files if file.is_file()] if path.parent.is_dir() else []
-    return opened(path.absolute(), frozenset((name, one.st_mtime_ns, one.st_size) for name, one in found))
+    stats = [(file.name, file.stat()) for file in files if file.is_file()] if path.parent.is_dir() else []
+    return opened(path.absolute(), frozenset((name, status.st_mtime_ns, status.st_size) for name, status in stats))
 
 
 def to_global(host: str, clock: str, t: ArrayLike, timebase: str | Path = "timebase") -> Moved:
@@ -298,9 +298,9 @@ def write_openmetrics(base: Timebase, path: Path) -> None:
         file.write("# EOF\n")
 
 
-def perfetto_clock(place: int, clock: str) -> int:
+def perfetto_clock(index: int, clock: str) -> int:
     """Returns Perfetto's number of a clock of the host at a place in the order of ranks, from 0."""
-    return PERFETTO_GLOBAL * (1 + len(SYSTEM_CLOCKS) * place + SYSTEM_CLOCKS.index(clock))
+    return PERFETTO_GLOBAL * (1 + len(SYSTEM_CLOCKS) * index + SYSTEM_CLOCKS.index(clock))
 
 
 def write_perfetto_clocks(base: Timebase, path: Path) -> None:
@@ -318,17 +318,17 @@ def write_perfetto_clocks(base: Timebase, path: Path) -> None:
     except ImportError as error:
         raise DownbeatError("clock snapshots need Perfetto's library; run pip install perfetto") from error
     trace = Trace()
-    places = {host: place for place, host in enumerate(base.ranks)}
+    indexes = {host: index for index, host in enumerate(base.ranks)}
     row: Any
     for row in base.offsets.itertuples(index=False):
         snapshot = trace.packet.add().clock_snapshot
         snapshot.primary_trace_clock = PERFETTO_BOOTTIME
         for number, time in (
             (PERFETTO_BOOTTIME, row.clock_ns + row.offset_ns),
-            (perfetto_clock(places[row.host], row.clock), row.clock_ns),
+            (perfetto_clock(indexes[row.host], row.clock), row.clock_ns),
         ):
-            one = snapshot.clocks.add()
-            one.clock_id, one.timestamp = number, time
+            entry = snapshot.clocks.add()
+            entry.clock_id, entry.timestamp = number, time
     with replacing(path, binary=True) as file:
         file.write(trace.SerializeToString())
 

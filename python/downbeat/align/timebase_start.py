@@ -73,18 +73,18 @@ def sampling_start(words: Sequence[str], name: str, variables: Mapping[str, str]
     return preloaded(words, settings, name, environment=variables)
 
 
-def launcher_command(name: str, given: str | None) -> tuple[list[str], dict[str, str]]:
+def launcher_command(name: str, command: str | None) -> tuple[list[str], dict[str, str]]:
     """The command that starts one process on each host of the job, and its environment.
 
     Args:
         name: of the MPI library.
-        given: the launcher's command by the user; None: that of the MPI library, or srun where it is a job of Slurm's.
+        command: that the user gives for the launcher; None: the MPI library's, or srun in a job of Slurm's.
 
     Raises:
         UsageError: there is no launcher.
     """
-    if given is not None:
-        words = split_command(given)
+    if command is not None:
+        words = split_command(command)
         if not shutil.which(words[0]):
             raise UsageError(f"--launcher: '{words[0]}' is not an executable program")
         return words, dict(os.environ)
@@ -132,8 +132,8 @@ def sampling(start: PreloadedStart, output: Path, interval: float) -> Iterator[s
             begin = time.monotonic()
             while not has_sample(output):
                 if started.poll() is not None or time.monotonic() - begin > SAMPLING_START_SECONDS:
-                    said = " ".join(start.command[:4])
-                    raise DownbeatError(f"'{said} ...' wrote no sample; see what it says above")
+                    words = " ".join(start.command[:4])
+                    raise DownbeatError(f"'{words} ...' wrote no sample; see what it says above")
                 time.sleep(POLL_SECONDS)
             yield started
             started.stdin.close()

@@ -65,8 +65,8 @@ def format_of(path: Path) -> TraceFormat:
     if not path.exists() and not own.recognizes(path):  # DIR/JOB
         raise UsageError(f"'{path}' does not exist")
     refuse_pipe(path)
-    found = next((one for one in FORMATS if one.recognizes(path)), None)
-    if found is None:
+    trace_format = next((candidate for candidate in FORMATS if candidate.recognizes(path)), None)
+    if trace_format is None:
         begin = b"" if path.is_dir() else path.open("rb").read(2)
         why = (
             " (it is UTF-16: convert it to UTF-8)"
@@ -75,20 +75,22 @@ def format_of(path: Path) -> TraceFormat:
             if begin or path.is_dir()
             else " (it is empty)"
         )
-        raise NoTraceError(f"'{path}' is not a trace of a known format ({', '.join(one.name for one in FORMATS)}){why}")
-    return found
+        raise NoTraceError(
+            f"'{path}' is not a trace of a known format ({', '.join(candidate.name for candidate in FORMATS)}){why}"
+        )
+    return trace_format
 
 
 def read(path: Path, kernels: Kernels | None = None) -> tuple[list[RankTrace], Counter[str]]:
     """Returns the traces in a file of any format by rank, and how many of each kind were left out."""
-    found, skipped = read_file(path, kernels or Kernels())
-    return list(with_ranks([(path, found)], {}).values()), skipped
+    traces, skipped = read_file(path, kernels or Kernels())
+    return list(with_ranks([(path, traces)], {}).values()), skipped
 
 
 def read_file(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
     """The result of `read`, with `UNKNOWN_RANK` where the file does not say it."""
-    found = format_of(path)
-    return found.read(path, kernels) if found.has_kernels else found.read(path)
+    trace_format = format_of(path)
+    return trace_format.read(path, kernels) if trace_format.has_kernels else trace_format.read(path)
 
 
 def files_of(path: Path) -> list[Path]:
@@ -99,8 +101,10 @@ def files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     inside = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
-    whole = [one for one in (own, otf2) if one.recognizes(path)]
-    return ([path] if whole else []) + [file for file in inside if not any(one.recognizes(file) for one in whole)]
+    archives = [reader for reader in (own, otf2) if reader.recognizes(path)]
+    return ([path] if archives else []) + [
+        file for file in inside if not any(reader.recognizes(file) for reader in archives)
+    ]
 
 
 def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[list[RankTrace], list[Fact]]:
@@ -115,44 +119,44 @@ def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[lis
             row of `--kernel` names no kernel.
     """
     kernels = kernels or Kernels()
-    given: dict[Path, int] = {}
+    user_ranks: dict[Path, int] = {}
     files: list[tuple[Path, list[RankTrace]]] = []
     left_out: defaultdict[str, Counter[Path]] = defaultdict(Counter)
     passed: list[str] = []
     for name in names:
         before = len(files), len(passed)
-        said = None if name.exists() else GIVEN.fullmatch(str(name))
-        path = Path(said[2]) if said else name
+        stated = None if name.exists() else GIVEN.fullmatch(str(name))
+        path = Path(stated[2]) if stated else name
         inside = files_of(path)
         for file in inside:
             if any(file == other for other, _ in files):
                 raise UsageError(f"'{file}' is given twice")
             try:
-                found, skipped = read_file(file, kernels)
+                traces, skipped = read_file(file, kernels)
             except NoTraceError as error:
                 if inside == [path]:
                     raise
                 passed.append(str(error))
                 continue
-            if said:
-                given[file] = int(said[1])
-            files.append((file, found))
+            if stated:
+                user_ranks[file] = int(stated[1])
+            files.append((file, traces))
             for what, count in skipped.items():
                 left_out[what][file] = count
-        below = sum(one.is_dir() for one in path.iterdir()) if inside != [path] else 0
+        below = sum(entry.is_dir() for entry in path.iterdir()) if inside != [path] else 0
         if below:
             passed.append(f"{below} of the entries of '{path}' are directories: give these")
         if len(files) == before[0]:
             why = passed[before[1] :] or ["it is empty"]
             more = f"; and {len(why) - 1} more like it" if len(why) > 1 else ""
             raise UsageError(f"'{path}' has no traces: {why[0]}{more}")
-    unused = [row.said for row in kernels.rows if row.said and row.said not in kernels.used]
+    unused = [row.option for row in kernels.rows if row.option and row.option not in kernels.used]
     if unused:
         raise UsageError(f"--kernel '{unused[0]}' names no kernel of these traces")
     facts: list[Fact] = [FileLeftOut(reason) for reason in passed]
     for kind, counts in left_out.items():
         facts.append(EventsLeftOut(str(next(iter(counts))), len(counts) - 1, counts.total(), kind))
-    return with_descriptions(list(with_ranks(files, given).values())), facts
+    return with_descriptions(list(with_ranks(files, user_ranks).values())), facts
 
 
 def with_descriptions(traces: list[RankTrace]) -> list[RankTrace]:

@@ -63,22 +63,22 @@ def read(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
     """
     blocks = Blocks(path, msgspec.json.Decoder(list[Event | None]))
     with reading(path):
-        found = collective_events(blocks, kernels)
-        gathered = Gathered(skipped=found.skipped)
+        events = collective_events(blocks, kernels)
+        gathered = Gathered(skipped=events.skipped)
         if blocks.broken:
             gathered.skipped[EARLIER.format(blocks.broken)] += blocks.count
         base = int(blocks.head.get("baseTimeNanoseconds") or 0)
         information = blocks.head.get("distributedInfo") or {}
-        said = Kineto(gathered, found, base, information).gather()
-        gather_xla(gathered, found, base)
+        stated_rank = Kineto(gathered, events, base, information).gather()
+        gather_xla(gathered, events, base)
         skipped = +gathered.skipped
-    if len(found.ranks) > 1:
-        raise NoTraceError(f"'{path}' has {len(found.ranks)} ranks, as a merged trace has; give a file for each rank")
+    if len(events.ranks) > 1:
+        raise NoTraceError(f"'{path}' has {len(events.ranks)} ranks, as a merged trace has; give a file for each rank")
     if not gathered.calls:
         why = f" ({'; '.join(f'{count} {what}' for what, count in skipped.items())})" if skipped else ""
         raise NoTraceError(f"'{path}' has no collectives that last until they are done{why}")
-    ranks = (information.get("rank"), said, *found.ranks, UNKNOWN_RANK)
-    rank = next(int(one) for one in ranks if one is not None)
+    ranks = (information.get("rank"), stated_rank, *events.ranks, UNKNOWN_RANK)
+    rank = next(int(candidate) for candidate in ranks if candidate is not None)
     host = next((str(blocks.head[key]) for key in ("hostname", "host_name") if blocks.head.get(key)), "")
     with reading(path):
         return [gathered.trace(path, rank, host)], skipped
@@ -103,16 +103,16 @@ def groups_of_threads(stamps: list[Stamp], information: Mapping[str, Any]) -> di
     A trace says no more of the group of gloo's calls. Each group makes threads of its own, two of gloo, one of MPI
     (pytorch/pytorch, ProcessGroupGloo.cpp, ProcessGroupMPI.cpp), so that they are in the groups' order if all are seen.
     """
-    found = {}
+    group_of = {}
     for library, each in (("gloo", 2), ("mpi", 1)):
-        entries = [one for one in information.get("pg_config") or [] if isinstance(one, dict)]
-        names = [str(one["pg_name"]) for one in entries if library in str(one.get("backend_config", library))]
-        mine = {stamp.thread for stamp in stamps if stamp.name.startswith(f"{library}:")}
-        threads = sorted(mine, key=lambda thread: int(str(thread[1])) if str(thread[1]).isdigit() else 0)
-        told = len(names) == 1 or len(threads) == each * len(names)
-        for place, thread in enumerate(threads if names else []):
-            found[thread] = names[min(place // each, len(names) - 1)] if told else ""
-    return found
+        entries = [entry for entry in information.get("pg_config") or [] if isinstance(entry, dict)]
+        names = [str(entry["pg_name"]) for entry in entries if library in str(entry.get("backend_config", library))]
+        library_threads = {stamp.thread for stamp in stamps if stamp.name.startswith(f"{library}:")}
+        threads = sorted(library_threads, key=lambda thread: int(str(thread[1])) if str(thread[1]).isdigit() else 0)
+        certain = len(names) == 1 or len(threads) == each * len(names)
+        for index, thread in enumerate(threads if names else []):
+            group_of[thread] = names[min(index // each, len(names) - 1)] if certain else ""
+    return group_of
 
 
 def ranks_in(value: object) -> tuple[int, ...]:
@@ -139,27 +139,31 @@ class Kineto:
 
     Attributes:
         gathered: calls, by group.
-        found: events of the file.
+        events: collective events of the file.
         base: what its stamps count from, ns.
         information: `distributedInfo`.
         unnamed: calls that name no group, of each device.
     """
 
-    def __init__(self, gathered: Gathered, found: CollectiveEvents, base: int, information: Mapping[str, Any]) -> None:
-        self.gathered, self.found, self.base, self.information = gathered, found, base, information
+    def __init__(self, gathered: Gathered, events: CollectiveEvents, base: int, information: Mapping[str, Any]) -> None:
+        self.gathered, self.events, self.base, self.information = gathered, events, base, information
         self.groups = groups_of(information)
         self.unnamed = OfDevices()
 
     def gather(self) -> int | None:
         """Gathers all calls; returns the rank, if their parameters say it."""
-        stamps = self.found.stamps
-        callers = {one.arguments["External id"]: one for one in stamps["parameters"] if "External id" in one.arguments}
+        stamps = self.events.stamps
+        callers = {
+            parameters.arguments["External id"]: parameters
+            for parameters in stamps["parameters"]
+            if "External id" in parameters.arguments
+        }
         for stamp in together(list(with_annotations(stamps["kernel"], stamps["device"]))):
             caller = callers.get(stamp.arguments.get("External id"))
             self.add(stamp, (caller.arguments if caller else {}) | stamp.arguments)
         calls = Callers(stamps["parameters"])
         threads = groups_of_threads(stamps["host"], self.information)
-        for stamp in sorted(stamps["host"], key=lambda one: one.entry):
+        for stamp in sorted(stamps["host"], key=lambda candidate: candidate.entry):
             arguments = calls.around(stamp) | stamp.arguments
             group = arguments.get("Process Group Name", threads.get(stamp.thread))
             if group == "":
@@ -174,32 +178,32 @@ class Kineto:
 
     def rank(self) -> int | None:
         """Returns the rank that parameters of calls say."""
-        for one in self.found.stamps["parameters"]:
-            arguments, ranks = one.arguments, members(one.arguments, self.groups)
-            own = arguments.get("Rank")
+        for parameters in self.events.stamps["parameters"]:
+            arguments, ranks = parameters.arguments, members(parameters.arguments, self.groups)
+            local_rank = arguments.get("Rank")
             # Of a rooted one, Rank is the root; of point-to-point calls, the other.
             bound = normalize(str(arguments.get("Collective name", "")))
-            if bound and bound not in ROOTED and isinstance(own, int) and 0 <= own < len(ranks):
-                return ranks[own]
+            if bound and bound not in ROOTED and isinstance(local_rank, int) and 0 <= local_rank < len(ranks):
+                return ranks[local_rank]
         return None
 
     def add(self, stamp: Stamp, arguments: Mapping[str, Any]) -> None:
         """Adds a call, or counts why not."""
-        said, kernel = str(arguments.get("Collective name") or stamp.name), stamp.kernel
+        label, kernel = str(arguments.get("Collective name") or stamp.name), stamp.kernel
         # A kernel does several operations, and has the name of one: its arguments are right (NVIDIA/nccl, issue 739).
-        named = kernel is not None and (kernel.said or "Collective name" not in arguments)
-        operation = kernel.operation if kernel and named else normalize(said)
+        named = kernel is not None and (kernel.from_option or "Collective name" not in arguments)
+        operation = kernel.operation if kernel and named else normalize(label)
         if not operation:
-            points = POINT_TO_POINT.search(said) or "SendRecv" in said
+            points = POINT_TO_POINT.search(label) or "SendRecv" in label
             self.gathered.skipped[OF_POINTS if points else UNKNOWN_CALLS] += 1
             return
         if stamp.exit <= stamp.entry:
             self.gathered.skipped[LOST] += 1
             return
         if operation in ("alltoall", "alltoallv"):
-            parts = f"{arguments.get('In split size', '')} {arguments.get('Out split size', '')}"
-            parts_known = re.search(r"[1-9]", parts) and "..." not in parts
-            if re.search(r"\b0\b", parts) or "..." in parts or (operation == "alltoallv" and not parts_known):
+            sizes = f"{arguments.get('In split size', '')} {arguments.get('Out split size', '')}"
+            sizes_known = re.search(r"[1-9]", sizes) and "..." not in sizes
+            if re.search(r"\b0\b", sizes) or "..." in sizes or (operation == "alltoallv" and not sizes_known):
                 operation = "alltoallv"
                 self.gathered.skipped[EMPTY_PARTS] += 1
             else:
@@ -226,26 +230,26 @@ class Kineto:
 def with_annotations(kernels: list[Stamp], annotations: list[Stamp]) -> Iterator[Stamp]:
     """Yields kernels with what annotations around them say, and annotations of calls without one (copies do them)."""
     of_thread: defaultdict[tuple[object, object], list[Stamp]] = defaultdict(list)
-    for one in sorted(kernels, key=lambda one: one.entry):
-        of_thread[one.thread].append(one)
+    for stamp in sorted(kernels, key=lambda stamp: stamp.entry):
+        of_thread[stamp.thread].append(stamp)
     around: dict[int, Stamp] = {}
     for annotation in annotations:
-        mine = of_thread[annotation.thread]
-        place = bisect_left(mine, annotation.entry - SLACK, key=lambda one: one.entry)
+        candidates = of_thread[annotation.thread]
+        index = bisect_left(candidates, annotation.entry - SLACK, key=lambda stamp: stamp.entry)
         inside = []
-        while place < len(mine) and mine[place].exit <= annotation.exit + SLACK:
-            inside.append(mine[place])
-            place += 1
-        around |= {id(one): annotation for one in inside}
+        while index < len(candidates) and candidates[index].exit <= annotation.exit + SLACK:
+            inside.append(candidates[index])
+            index += 1
+        around |= {id(stamp): annotation for stamp in inside}
         if not inside:
             yield annotation
     for kernel in kernels:
-        told = around.get(id(kernel))
-        if told is None:
+        enclosing = around.get(id(kernel))
+        if enclosing is None:
             yield kernel
             continue
-        named = {"Collective name": told.name} if kernel.kernel and not kernel.kernel.operation else {}
-        yield kernel.with_arguments(named | told.arguments | kernel.arguments)
+        named = {"Collective name": enclosing.name} if kernel.kernel and not kernel.kernel.operation else {}
+        yield kernel.with_arguments(named | enclosing.arguments | kernel.arguments)
 
 
 def together(kernels: list[Stamp]) -> list[Stamp]:
@@ -265,8 +269,8 @@ class Callers:
 
     def __init__(self, parameters: list[Stamp]) -> None:
         self.of_thread: defaultdict[tuple[object, object], list[Stamp]] = defaultdict(list)
-        for one in sorted(parameters, key=lambda one: one.entry, reverse=True):
-            self.of_thread[one.thread].append(one)
+        for stamp in sorted(parameters, key=lambda stamp: stamp.entry, reverse=True):
+            self.of_thread[stamp.thread].append(stamp)
 
     def around(self, stamp: Stamp) -> dict[str, Any]:
         """Returns the parameters of the call in which an annotation begins; asked by time."""

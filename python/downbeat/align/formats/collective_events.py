@@ -109,7 +109,7 @@ def kind_of(name: object, category: object, kernels: Kernels) -> tuple[str, Kern
         return "parameters", None
     if not OF_HOSTS.search(word):
         kernel = kernels.find(name)
-        if kernel is not None and (kernel.said or word in OF_DEVICES):
+        if kernel is not None and (kernel.from_option or word in OF_DEVICES):
             return ("left out" if kernel.operation == NONE else "kernel"), kernel
     if HOST.match(name):
         return "host", None
@@ -125,7 +125,7 @@ def collective_events(blocks: Blocks[Event], kernels: Kernels) -> CollectiveEven
 
     An event has its length (X), or is one of begin and end: of a thread (B, E), or of an id (b, e).
     """
-    found = CollectiveEvents()
+    result = CollectiveEvents()
     kinds: dict[tuple[object, object], tuple[str, Kernel | None] | None] = {}
     begun: defaultdict[object, list[tuple[Event, str | None, Kernel | None]]] = defaultdict(list)
     for events in blocks:
@@ -142,39 +142,39 @@ def collective_events(blocks: Blocks[Event], kernels: Kernels) -> CollectiveEven
             kind, kernel = known or (None, None)
             if phase in ("B", "b", "E", "e"):
                 thread = phase in ("B", "E")
-                place = (event.pid, event.tid) if thread else ("", event.cat, event.id, event.pid, event.name)
+                scope = (event.pid, event.tid) if thread else ("", event.cat, event.id, event.pid, event.name)
                 if phase in ("B", "b"):
-                    begun[place].append((event, kind, kernel))
-                elif begun[place]:
-                    begin, kind, kernel = begun[place].pop()
+                    begun[scope].append((event, kind, kernel))
+                elif begun[scope]:
+                    begin, kind, kernel = begun[scope].pop()
                     if kind is not None:
-                        found.add(kind, stamp_of(begin, kernel, event.ts))
+                        result.add(kind, stamp_of(begin, kernel, event.ts))
             elif phase == "M":
-                name_process(found, event)
+                name_process(result, event)
             elif kind is None:
                 continue
             elif phase in ("X", "") and has_time(event.dur) and has_time(event.ts):
-                found.add(kind, stamp_of(event, kernel))
+                result.add(kind, stamp_of(event, kernel))
             else:
-                found.skipped[NO_END] += 1
-    found.skipped[NO_END] += sum(kind is not None for some in begun.values() for _, kind, _ in some)
-    strangers = [one.name for one in found.stamps.pop("stranger", []) if found.on_device(one.thread[0])]
+                result.skipped[NO_END] += 1
+    result.skipped[NO_END] += sum(kind is not None for some in begun.values() for _, kind, _ in some)
+    strangers = [stamp.name for stamp in result.stamps.pop("stranger", []) if result.on_device(stamp.thread[0])]
     if strangers:
-        found.skipped[stranger(strangers[0])] += len(strangers)
-    return found
+        result.skipped[stranger(strangers[0])] += len(strangers)
+    return result
 
 
-def name_process(found: CollectiveEvents, event: Event) -> None:
+def name_process(events: CollectiveEvents, event: Event) -> None:
     """Keeps the name of a process."""
     if event.name not in ("process_name", "process_labels") or not bytes(event.args):
         return
     arguments = msgspec.json.decode(event.args)
     text = str(arguments.get("name") or arguments.get("labels") or "") if isinstance(arguments, dict) else ""
     if event.name == "process_name":
-        found.processes[event.pid] = text
-    said = OF_RANKS.match(text)
-    if said:
-        found.ranks.add(int(said[1]))
+        events.processes[event.pid] = text
+    match = OF_RANKS.match(text)
+    if match:
+        events.ranks.add(int(match[1]))
 
 
 def stamp_of(event: Event, kernel: Kernel | None, end: msgspec.Raw | None = None) -> Stamp:
@@ -223,50 +223,50 @@ class OfDevices:
                     gathered.add(group, Call(first.operation, entry, end, first.sequence, first.root, first.size))
 
 
-def stamps_of(found: CollectiveEvents, gathered: Gathered) -> Iterator[Stamp]:
+def stamps_of(events: CollectiveEvents, gathered: Gathered) -> Iterator[Stamp]:
     """Yields the operations of devices: those of kernels that name theirs (GPUs), too, if there is no row of these."""
     rows = set()
-    for stamp in found.stamps["xla"]:
-        if found.on_device(stamp.thread[0]):
+    for stamp in events.stamps["xla"]:
+        if events.on_device(stamp.thread[0]):
             rows.add((stamp.thread[0], stamp.name))
             yield stamp
         else:
             gathered.skipped[ON_HOSTS] += 1
-    for stamp in found.stamps["kernel of xla"]:
+    for stamp in events.stamps["kernel of xla"]:
         name = str(stamp.arguments["hlo_op"])
         if (stamp.thread[0], name) not in rows:
             yield stamp._replace(name=name)
 
 
-def gather_xla(gathered: Gathered, found: CollectiveEvents, base: int) -> None:
+def gather_xla(gathered: Gathered, events: CollectiveEvents, base: int) -> None:
     """Gathers calls of XLA's programs: a group for each operation of a program, which all of its devices run."""
     devices = OfDevices()
     begun: dict[tuple[object, str, str], Stamp] = {}
-    stamps = sorted(stamps_of(found, gathered), key=lambda one: one.entry)
+    stamps = sorted(stamps_of(events, gathered), key=lambda candidate: candidate.entry)
     # On GPUs a start lasts as long as its kernel, and nothing is its end. On TPUs it is short.
     paired = {stamp.thread[0] for stamp in stamps if "-done" in stamp.name}
     for stamp in stamps:
         name = XLA.match(stamp.name)
         if name is None:
             continue
-        operation, part, number = normalize(name[1]), name[2], name[3] or ""
+        operation, phase, number = normalize(name[1]), name[2], name[3] or ""
         shape = GROUPS.search(str(stamp.arguments.get("long_name", "")))
         if operation is None:
-            gathered.skipped[OF_POINTS if "permute" in name[1] else UNKNOWN_CALLS] += part != "-done"
+            gathered.skipped[OF_POINTS if "permute" in name[1] else UNKNOWN_CALLS] += phase != "-done"
             continue
         if shape and (int(shape["count"]) if shape["count"] else shape["lists"].count("{")) > 1:
-            gathered.skipped[SUB_GROUPS] += part != "-done"
+            gathered.skipped[SUB_GROUPS] += phase != "-done"
             continue
         device = stamp.thread[0]
         key = (device, name[1], number)
-        whole = device not in paired and "TPU" not in found.processes.get(device, "")
-        if part == "-start" and not whole:
+        lasting = device not in paired and "TPU" not in events.processes.get(device, "")
+        if phase == "-start" and not lasting:
             gathered.skipped[PAIRED_EVENTS] += key in begun
             begun[key] = stamp
             continue
-        gathered.skipped[LASTING] += part == "-start"
+        gathered.skipped[LASTING] += phase == "-start"
         entry = stamp.entry
-        if part == "-done":
+        if phase == "-done":
             start = begun.pop(key, None)
             if start is None:
                 gathered.skipped[PAIRED_EVENTS] += 1

@@ -73,14 +73,14 @@ def nanoseconds(number: bytes | msgspec.Raw, up: bool = False) -> int:
     text = bytes(number).strip(b'"')  # as a string: Ascend's
     if text[-4:-3] == b"." and b"e" not in text and b"E" not in text:  # as Kineto writes them: three decimals
         return int(text[:-4] + text[-3:])
-    whole, dot, rest = text.partition(b".")
+    integer, dot, fraction = text.partition(b".")
     if b"e" in text or b"E" in text:
         return int((Decimal(text.decode()) * 1000).to_integral_value(ROUND_CEILING if up else ROUND_FLOOR))
     if not dot:
-        return int(whole) * 1000
-    negative = whole.startswith(b"-")
-    value = abs(int(whole)) * 1000 + int(rest[:3].ljust(3, b"0"))
-    inexact = bool(rest[3:].strip(b"0"))
+        return int(integer) * 1000
+    negative = integer.startswith(b"-")
+    value = abs(int(integer)) * 1000 + int(fraction[:3].ljust(3, b"0"))
+    inexact = bool(fraction[3:].strip(b"0"))
     return -value - (inexact and not up) if negative else value + (inexact and up)
 
 
@@ -123,26 +123,26 @@ class Blocks(Generic[EventType]):
 
     def blocks(self, file: IO[bytes]) -> Iterator[list[EventType | None]]:
         """Yields the events of an open file."""
-        head, rest = self.begin(file)
-        whole = BLOCK_BYTES  # a longer text without a gap between events may have a fault
+        head, pending = self.begin(file)
+        tried_length = BLOCK_BYTES  # a longer text without a gap between events may have a fault
         while True:
             chunk = file.read(BLOCK_BYTES)
-            rest += chunk
+            pending += chunk
             if not chunk:
                 break
-            for gap in reversed(list(BETWEEN_EVENTS.finditer(rest, max(0, len(rest) - BLOCK_BYTES // 16)))[-8:]):
-                found = self.decode(rest[: gap.start() + 1])
-                if found is not None:
-                    yield found
-                    self.done(rest[: gap.end()])
-                    rest, whole = rest[gap.end() :], BLOCK_BYTES
+            for gap in reversed(list(BETWEEN_EVENTS.finditer(pending, max(0, len(pending) - BLOCK_BYTES // 16)))[-8:]):
+                events = self.decode(pending[: gap.start() + 1])
+                if events is not None:
+                    yield events
+                    self.done(pending[: gap.end()])
+                    pending, tried_length = pending[gap.end() :], BLOCK_BYTES
                     break
-            if len(rest) > 4 * whole:
-                place, why = end_of(rest)
-                if why and place < len(rest):
+            if len(pending) > 4 * tried_length:
+                position, why = end_of(pending)
+                if why and position < len(pending):
                     break
-                whole = len(rest)
-        yield from self.finish(rest, head)
+                tried_length = len(pending)
+        yield from self.finish(pending, head)
 
     def begin(self, file: IO[bytes]) -> tuple[bytes | None, bytes]:
         """Returns the text before the events, None of a bare array; and the bytes read beyond it."""
@@ -150,12 +150,12 @@ class Blocks(Generic[EventType]):
         while len(text) < HEAD_BYTES:
             chunk = file.read(1 << 16)
             text += chunk
-            found = ARRAY.search(text)
+            match = ARRAY.search(text)
             bare = text.removeprefix(BOM).lstrip()[:1] == b"["
-            if bare or found:
-                place = text.index(b"[") + 1 if bare or not found else found.end()
-                self.done(text[:place].removeprefix(BOM))
-                return None if bare else text[: place - 1].removeprefix(BOM), text[place:]
+            if bare or match:
+                position = text.index(b"[") + 1 if bare or not match else match.end()
+                self.done(text[:position].removeprefix(BOM))
+                return None if bare else text[: position - 1].removeprefix(BOM), text[position:]
             if not chunk:
                 break
         raise NoTraceError(f"'{self.path}' has no events; give a Chrome trace: JSON with \"traceEvents\", or an array")
@@ -181,14 +181,14 @@ class Blocks(Generic[EventType]):
         Raises:
             ValueError: it breaks off, or is not JSON; with the place.
         """
-        place, why = end_of(text)
-        found = self.decode(text[:place]) if not why or place == len(text) else None
-        if not why and found is not None:
-            yield found
-            tail = text[place + 1 :]
+        position, why = end_of(text)
+        events = self.decode(text[:position]) if not why or position == len(text) else None
+        if not why and events is not None:
+            yield events
+            tail = text[position + 1 :]
             if head is None and not tail.strip():
                 return
-            self.done(text[: place + 1])
+            self.done(text[: position + 1])
             if head is None:
                 raise self.fault(0, "is not JSON", b"")
             try:
@@ -196,24 +196,24 @@ class Blocks(Generic[EventType]):
             except msgspec.DecodeError as error:
                 cut = FAULT.search(str(error)) is None
                 raise self.fault(len(tail) if cut else 0, "breaks off" if cut else "is not JSON", tail) from error
-        elif head is None and found is not None:
-            yield found  # an array needs no end
+        elif head is None and events is not None:
+            yield events  # an array needs no end
         else:
-            ends = [found.end() for found in re.finditer(rb"\}", text[:place])]
-            gaps = [gap.start() + 1 for gap in BETWEEN_EVENTS.finditer(text, 0, place)]
+            ends = [events.end() for events in re.finditer(rb"\}", text[:position])]
+            gaps = [gap.start() + 1 for gap in BETWEEN_EVENTS.finditer(text, 0, position)]
             tried = [*ends[: -MOST_TRIED - 1 : -1], *gaps[: -MOST_TRIED - 1 : -1]]
             before = next((some for end in tried if (some := self.decode(text[:end])) is not None), [])
-            if head is None and place == len(text):
+            if head is None and position == len(text):
                 yield before
                 self.done(text)
                 self.broken = f"line {self.lines + 1}, column {self.column + 1}"
                 return
             self.count += len(before)
-            raise self.fault(place, "breaks off" if place == len(text) else "is not JSON", text)
+            raise self.fault(position, "breaks off" if position == len(text) else "is not JSON", text)
 
-    def fault(self, place: int, what: str, text: bytes) -> ValueError:
+    def fault(self, position: int, what: str, text: bytes) -> ValueError:
         """Returns the error of a fault at a place of a text."""
-        self.done(text[:place])
+        self.done(text[:position])
         events = counted(self.count, "whole event")
         return ValueError(f"it {what} at line {self.lines + 1}, column {self.column + 1}, after {events}")
 
@@ -224,15 +224,15 @@ def end_of(text: bytes) -> tuple[int, str]:
         RAW.decode(b"[" + text)
     except msgspec.DecodeError as error:
         why = str(error)
-        found = FAULT.search(why)
-        if found is None:
+        match = FAULT.search(why)
+        if match is None:
             return len(text), why
-        place = int(found[1]) - 1  # without the bracket before it
-        if "trailing comma in array" in why and text[place : place + 1] == b"]" and is_closed(text[:place]):
-            return place, ""
+        position = int(match[1]) - 1  # without the bracket before it
+        if "trailing comma in array" in why and text[position : position + 1] == b"]" and is_closed(text[:position]):
+            return position, ""
         if "trailing characters" in why:
-            return text[:place].rindex(b"]"), ""
-        return place, why
+            return text[:position].rindex(b"]"), ""
+        return position, why
     return text.rindex(b"]"), ""
 
 

@@ -31,12 +31,12 @@ class KernelRow(NamedTuple):
     Attributes:
         pattern: anywhere in their names without parameters; a group `group` in it is the process group.
         operation: of all of them; empty: their arguments say it, else it follows the pattern in the name.
-        said: as it was given with `--kernel`; empty: known here.
+        option: as it was given with `--kernel`; empty: known here.
     """
 
     pattern: re.Pattern[str]
     operation: str
-    said: str = ""
+    option: str = ""
 
 
 FAMILIES = tuple(
@@ -59,12 +59,12 @@ class Kernel(NamedTuple):
 
     Attributes:
         operation: MPI's name; empty: the name does not say it.
-        said: `--kernel` says it: it goes before the arguments.
+        from_option: `--kernel` gives the operation, which overrides the arguments.
         group: process group that the name says; empty: none.
     """
 
     operation: str
-    said: bool
+    from_option: bool
     group: str
 
 
@@ -84,12 +84,12 @@ class Kernels:
         """The meaning of a kernel's name; None: it is of no known family."""
         bare = re.split(r"[<(]", name, maxsplit=1)[0]
         for row in self.rows:
-            found = row.pattern.search(bare)
-            if found is not None:
-                if row.said:
-                    self.used.add(row.said)
-                operation = row.operation or normalize(bare[found.end() :]) or ""
-                return Kernel(operation, bool(row.said), found.groupdict().get("group") or "")
+            match = row.pattern.search(bare)
+            if match is not None:
+                if row.option:
+                    self.used.add(row.option)
+                operation = row.operation or normalize(bare[match.end() :]) or ""
+                return Kernel(operation, bool(row.option), match.groupdict().get("group") or "")
         return None
 
 

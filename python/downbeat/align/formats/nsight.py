@@ -104,20 +104,22 @@ def read_export(path: Path, export: Export, kernels: Kernels) -> tuple[list[Rank
     gather_mpi(gathered, export, texts, base)
     for process, rank in gather_nccl(gathered, export, texts, base, kernels).items():
         ranks.setdefault(process, rank)
-    skipped: Counter[str] = +sum((one.skipped for one in gathered.values()), Counter())
-    found = {process: one for process, one in gathered.items() if one.calls}
-    if not found:
+    skipped: Counter[str] = +sum((calls.skipped for calls in gathered.values()), Counter())
+    traced = {process: calls for process, calls in gathered.items() if calls.calls}
+    if not traced:
         why = f" ({'; '.join(f'{count} {what}' for what, count in skipped.items())})" if skipped else ""
         raise NoTraceError(f"'{path}' has no collectives{why}; trace with nsys profile --trace mpi,nvtx,cuda")
-    if len(found) == 1:
-        said = rank_in_environment("\n".join(value for value, _ in env))
-        ranks.setdefault(next(iter(found)), UNKNOWN_RANK if said is None else said)
-    missing = [process for process in found if process not in ranks]
+    if len(traced) == 1:
+        stated_rank = rank_in_environment("\n".join(value for value, _ in env))
+        ranks.setdefault(next(iter(traced)), UNKNOWN_RANK if stated_rank is None else stated_rank)
+    missing = [process for process in traced if process not in ranks]
     if missing:
         raise UsageError(
             f"'{path}' does not say the rank of {len(missing)} of its processes; give a file for each: rank-0.sqlite"
         )
-    traces = sorted((one.trace(path, ranks[process], host) for process, one in found.items()), key=lambda one: one.rank)
+    traces = sorted(
+        (calls.trace(path, ranks[process], host) for process, calls in traced.items()), key=lambda trace: trace.rank
+    )
     return traces, skipped
 
 
@@ -134,15 +136,15 @@ def gather_mpi(gathered: defaultdict[int, Gathered], export: Export, texts: dict
     ):
         process = int(thread or 0) >> PROCESS
         operation = normalize(texts.get(text, ""))
-        mine, handles = gathered[process], names[process]
+        calls, handles = gathered[process], names[process]
         if end is None:
-            mine.skipped["collectives without an end"] += 1
+            calls.skipped["collectives without an end"] += 1
         elif operation is None:
-            mine.skipped["calls of MPI that do not wait, or are of another kind"] += 1
+            calls.skipped["calls of MPI that do not wait, or are of another kind"] += 1
         else:
             group = handles.setdefault(handle, f"communicator {len(handles)}")
             call = Call(operation, start + base, end + base, size=-1 if size is None else int(size))
-            mine.add(group, call)
+            calls.add(group, call)
     for process, handles in names.items():
         if len(handles) > 1:
             what = "communicators named by the order in which processes come to them: handles differ between processes"
@@ -169,32 +171,32 @@ def gather_nccl(
         kernel = kernels.find(text)
         if kernel is None and not looks_like_one(text):
             continue
-        mine = gathered[process >> PROCESS]
+        calls = gathered[process >> PROCESS]
         operation = kernel.operation if kernel else ""
         if not operation or operation == NONE:
             points = POINT_TO_POINT.search(text) or "SendRecv" in text
             of_family = LEFT_OUT if operation else OF_POINTS if points else UNKNOWN_CALLS
-            mine.skipped[of_family if kernel else stranger(text)] += 1
+            calls.skipped[of_family if kernel else stranger(text)] += 1
             continue
         payload = around(ranges, *launches.get((process >> PROCESS, correlation), (0, 0)))
         communicator = payload.get(COMMUNICATOR)
         if communicator is None:
-            mine.skipped["kernels that name no communicator: grouped by stream"] += 1
-            mine.add(f"stream {stream}", Call(operation, start + base, end + base))
+            calls.skipped["kernels that name no communicator: grouped by stream"] += 1
+            calls.add(f"stream {stream}", Call(operation, start + base, end + base))
             continue
         # Where the largest has all ranks of the job, they are numbered as the job's.
-        whole = bool(largest) and sizes.get(communicator) == largest
-        root = payload.get(ROOT, -1) if whole else -1
+        spans_job = bool(largest) and sizes.get(communicator) == largest
+        root = payload.get(ROOT, -1) if spans_job else -1
         call = Call(operation, start + base, end + base, root=root, size=payload.get(SIZE, -1))
-        mine.add(f"{communicator:016x}", call, tuple(range(largest)) if whole else ())
+        calls.add(f"{communicator:016x}", call, tuple(range(largest)) if spans_job else ())
     return ranks
 
 
 def around(ranges: dict[int, list[Range]], thread: int, time: int) -> dict[str, int]:
     """The fields of the NVTX range that a thread is in at a time."""
-    mine = ranges.get(thread, [])
-    place = bisect_right(mine, time, key=lambda one: one.start) - 1
-    return mine[place].payload if place >= 0 and mine[place].end >= time else {}
+    thread_ranges = ranges.get(thread, [])
+    index = bisect_right(thread_ranges, time, key=lambda candidate: candidate.start) - 1
+    return thread_ranges[index].payload if index >= 0 and thread_ranges[index].end >= time else {}
 
 
 def ranges_of(export: Export, texts: dict[int, str]) -> tuple[dict[int, list[Range]], dict[int, int], dict[int, int]]:

@@ -79,26 +79,26 @@ def read_archive(path: Path, archive: Reader) -> tuple[list[RankTrace], Counter[
         elif kind == "NonBlockingCollectiveComplete" and location in ranks:
             gathered[ranks[location]].skipped["collectives that do not block"] += 1
         elif kind == "MpiCollectiveEnd" and location in ranks:
-            mine = gathered[ranks[location]]
+            calls = gathered[ranks[location]]
             operation = normalize(f"MPI_{str(event.collective_op).rpartition('.')[2]}")
             start = begun.pop(location, None)
             if start is None or operation is None:
-                mine.skipped["calls without a begin, or not of a collective that this reads"] += 1
+                calls.skipped["calls without a begin, or not of a collective that this reads"] += 1
                 continue
             name, members = ranks_of_communicator(event.communicator, ranks)
             root = members[event.root] if 0 <= event.root < len(members) else -1
             call = Call(operation, nanoseconds(start), nanoseconds(event.time), root=root, size=int(event.size_sent))
-            mine.add(name, call, members)
+            calls.add(name, call, members)
     for location in begun:
         if location in ranks:
             gathered[ranks[location]].skipped["collectives without an end"] += 1
-    if not any(one.calls for one in gathered.values()):
+    if not any(process_calls.calls for process_calls in gathered.values()):
         raise UsageError(f"'{path}' has no collectives of MPI; record with Score-P's wrapper of MPI (--mpp=mpi)")
-    skipped: Counter[str] = sum((one.skipped for one in gathered.values()), Counter())
+    skipped: Counter[str] = sum((process_calls.skipped for process_calls in gathered.values()), Counter())
     traces = []
-    for rank, one in sorted(gathered.items()):
+    for rank, process_calls in sorted(gathered.items()):
         node = threads[rank].group.system_tree_parent
-        traces.append(one.trace(path, rank, str(node.name) if node is not None else ""))
+        traces.append(process_calls.trace(path, rank, str(node.name) if node is not None else ""))
     return traces, skipped
 
 

@@ -50,7 +50,7 @@ class WholeEvents:
     @staticmethod
     def decoder_of(names: Sequence[str]) -> msgspec.json.Decoder[Any]:
         """Returns a decoder of lists of events with these fields. Those that this module reads keep their name."""
-        attributes = {f"field{place}" if place > TID else name: name for place, name in enumerate(names)}
+        attributes = {f"field{index}" if index > TID else name: name for index, name in enumerate(names)}
         fields = [(attribute, msgspec.Raw | msgspec.UnsetType, msgspec.UNSET) for attribute in attributes]
         event = msgspec.defstruct("WholeEvent", fields, rename=attributes, forbid_unknown_fields=True, gc=False)
         return msgspec.json.Decoder(list[event | None])  # type: ignore[valid-type]
@@ -90,7 +90,7 @@ def write_merged(traces: Sequence[RankTrace], corrected: Corrected, path: Path) 
         DownbeatError: a file cannot be written, or read again.
     """
     sources = [source_of(trace) for trace in traces]
-    firsts = [(one.rank, np.array([one.first], dtype=np.int64)) for one in sources]
+    firsts = [(source.rank, np.array([source.first], dtype=np.int64)) for source in sources]
     base = min(int(corrected(rank, first)[0]) for rank, first in firsts)
     numbers = count(1)
     with replacing(path, binary=True) as file, zipped(file, path) as out:
@@ -193,20 +193,20 @@ class RankAxis:
         """Returns stamps of the rank's clock as ns since the earliest event."""
         return self.corrected(self.rank, np.asarray(stamps, dtype=np.int64)) - self.base
 
-    def process(self, own: bytes, name: str = "") -> msgspec.Raw:
+    def process(self, file_pid: bytes, name: str = "") -> msgspec.Raw:
         """Returns the number of a process of the rank, that it had another one for."""
         if name:
-            self.labels[own] = name
-        number = self.processes.get(own)
+            self.labels[file_pid] = name
+        number = self.processes.get(file_pid)
         if number is None:
-            number = self.processes[own] = raw(next(self.numbers))
+            number = self.processes[file_pid] = raw(next(self.numbers))
         return number
 
     def names(self) -> list[bytes]:
         """Returns the events that name the processes, and order them by rank."""
         events = []
-        for own, number in self.processes.items():
-            label = f"rank {self.rank}: {self.labels[own]}" if own in self.labels else f"rank {self.rank}"
+        for file_pid, number in self.processes.items():
+            label = f"rank {self.rank}: {self.labels[file_pid]}" if file_pid in self.labels else f"rank {self.rank}"
             for what, key, value in (("name", "name", label), ("sort_index", "sort_index", self.rank)):
                 event = {"ph": "M", "name": f"process_{what}", "pid": number, "tid": 0, "args": {key: value}}
                 events.append(msgspec.json.encode(event))
