@@ -127,18 +127,18 @@ def find_arrivals(recording: Recording) -> Arrivals:
     process_time = ProcessTime(recording.records, recording.profile)
     profile = process_time.of_profile(recording.profile, recording.records)
     ranks = int(recording.processes.world_size.max())
-    found = arrivals_of(recording.records, run, ranks, profile, process_time)
-    kinds, by_rank = found.kinds, found.by_rank
+    arrivals = arrivals_of(recording.records, run, ranks, profile, process_time)
+    kinds, by_rank = arrivals.kinds, arrivals.by_rank
     if run > 0:  # else the processes ended before their clocks were known
-        kinds = kinds_of_sites(profile, sums_of_processes(recording, profile), found.rows, run)
-        by_rank = times_of_ranks(found.rows, found.calls, found.sites, run, kinds)
+        kinds = kinds_of_sites(profile, sums_of_processes(recording, profile), arrivals.rows, run)
+        by_rank = times_of_ranks(arrivals.rows, arrivals.calls, arrivals.sites, run, kinds)
     return replace(
-        found,
+        arrivals,
         kinds=kinds,
         by_rank=by_rank,
-        phases=summarize_phases(recording.phases, found.sites, found.causes),
+        phases=summarize_phases(recording.phases, arrivals.sites, arrivals.causes),
         warnings=tuple(shared_processors(recording.processes, run)),
-        notes=tuple(notes_on(recording, found)),
+        notes=tuple(notes_on(recording, arrivals)),
     )
 
 
@@ -166,22 +166,22 @@ def arrivals_of(
         profile: in process time; `row` in records is its index; None: records are all there is.
         process_time: of the processes; None: that of the records.
     """
-    whole, call = whole_calls(records)
+    complete, call = whole_calls(records)
     thinning = np.zeros(len(records), dtype=np.int64) if profile is None else profile.thinning[records.row]
     before, before_out, gap = gaps_of(records, thinning > 0)
-    waits, matched = match_arrivals(records, whole, call)
+    waits, matched = match_arrivals(records, complete, call)
     site = matched.frame(*SITE).groupby(SITE, sort=False, observed=True).ngroup().to_numpy(dtype=np.int64)
     weight = np.ones(len(matched))
     if len(matched):  # the process with the fewest records decides
-        weight = np.exp2(np.maximum.reduceat(thinning[whole].astype(float), call_begins(call)))
+        weight = np.exp2(np.maximum.reduceat(thinning[complete].astype(float), call_begins(call)))
     absent = {} if profile is None else absent_modules(dict(zip(profile.module, profile.build_id, strict=True)))
     names = site_names(records if profile is None else profile, absent)
     own_time, own_wait, own_wait_error = (process_time or ProcessTime(records)).of_waits(waits)
     rows = waits.extended(
         Arrived,
-        before=names_before(before[whole], records, names),
-        before_out=before_out[whole],
-        gap=gap[whole],
+        before=names_before(before[complete], records, names),
+        before_out=before_out[complete],
+        gap=gap[complete],
         own_time=own_time,
         own_wait=own_wait,
         own_wait_error=own_wait_error,
@@ -195,8 +195,8 @@ def arrivals_of(
     number[by_time] = np.arange(len(estimates))
     rows, calls = rows.replaced(site=number[rows.site]), calls.replaced(site=number[calls.site])
     sites = estimates[by_time]
-    places = zip(sites.module, sites.offset.tolist(), strict=True)
-    site_name = np.array([names[str(module), offset] for module, offset in places], dtype=object)
+    addresses = zip(sites.module, sites.offset.tolist(), strict=True)
+    site_name = np.array([names[str(module), offset] for module, offset in addresses], dtype=object)
     threads = threads_of_ranks(records)
     beyond = np.bincount(records.beyond, minlength=len(BEYOND))
     beyond[0] -= len(rows)
@@ -265,34 +265,34 @@ def summarize_phases(phases: Phases, sites: Sites, causes: SiteCauses) -> PhaseT
     return PhaseTimes.of_rows(rows)
 
 
-def of_phase(found: Arrivals, name: str) -> Arrivals:
+def of_phase(arrivals: Arrivals, name: str) -> Arrivals:
     """The arrivals in a phase and in those within it; shares are of its time.
 
     Args:
-        found: all of the run.
+        arrivals: all of the run.
         name: of the phase, wherever it is, or a path `outer > inner`.
 
     Raises:
         UsageError: there is no such phase.
     """
-    known = found.phases.phase.tolist()
+    known = arrivals.phases.phase.tolist()
     chosen = [path for path in known if f"{SEPARATOR}{name}{SEPARATOR}" in f"{SEPARATOR}{path}{SEPARATOR}"]
     if not chosen:
         there = ", ".join(f"'{path}'" for path in known) or 'none; a program names them by MPI_Pcontrol(1, "name")'
         raise UsageError(f"the trace has no phase '{name}'; phases: {there}")
-    phases = found.phases[np.isin(known, chosen)]
+    phases = arrivals.phases[np.isin(known, chosen)]
     outermost = [path.rpartition(SEPARATOR)[0] not in chosen for path in phases.phase]
-    run = float(phases.seconds[outermost].sum()) / found.ranks
-    inside = np.array([path in chosen for path in found.sites.phase], dtype=bool)
-    kept = inside[found.calls.site]
+    run = float(phases.seconds[outermost].sum()) / arrivals.ranks
+    inside = np.array([path in chosen for path in arrivals.sites.phase], dtype=bool)
+    kept = inside[arrivals.calls.site]
     number, call = np.cumsum(inside) - 1, np.cumsum(kept) - 1
-    sites = found.sites[inside]
-    share = sites.time / (run * found.ranks) if run > 0 else np.full(len(sites), np.nan)
-    rows, calls = found.rows[inside[found.rows.site]], found.calls[kept]
+    sites = arrivals.sites[inside]
+    share = sites.time / (run * arrivals.ranks) if run > 0 else np.full(len(sites), np.nan)
+    rows, calls = arrivals.rows[inside[arrivals.rows.site]], arrivals.calls[kept]
     rows, calls = rows.replaced(site=number[rows.site], call=call[rows.call]), calls.replaced(site=number[calls.site])
     costs = costs_of_calls(rows, calls, sites)
     return replace(
-        found,
+        arrivals,
         sites=sites.replaced(share=share),
         causes=causes_at_sites(costs),
         late_ranks=late_ranks_of(costs, rows, sites, sites.name),
@@ -301,8 +301,8 @@ def of_phase(found: Arrivals, name: str) -> Arrivals:
         run=run,
         phase=name,
         phases=phases,
-        by_rank=found.by_rank[:0],
-        kinds=found.kinds[:0],
+        by_rank=arrivals.by_rank[:0],
+        kinds=arrivals.kinds[:0],
     )
 
 

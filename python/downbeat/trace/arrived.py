@@ -83,8 +83,8 @@ def last_before(records: Records, group: Ints) -> tuple[Ints, Floats]:
 
 def place_names(operation: Texts | Words, kind: Texts | Words, names: Texts) -> Texts:
     """What and where collectives are."""
-    places = zip(operation, kind, names, strict=True)
-    return np.array([f"{mpi_name(str(what), str(how))} ({name})" for what, how, name in places], dtype=object)
+    positions = zip(operation, kind, names, strict=True)
+    return np.array([f"{mpi_name(str(what), str(how))} ({name})" for what, how, name in positions], dtype=object)
 
 
 def names_before(before: Ints, records: Records, names: Mapping[tuple[str, int], str]) -> Words:
@@ -97,5 +97,5 @@ def names_before(before: Ints, records: Records, names: Mapping[tuple[str, int],
     first = records[np.unique(codes, return_index=True)[1]]
     sites = [names[str(module), int(offset)] for module, offset in zip(first.module, first.offset, strict=True)]
     called, texts = pd.factorize(place_names(first.operation, first.kind, np.array(sites, dtype=object)))
-    place = np.where(before >= 0, called[codes[before]], -1) if len(codes) else before
-    return Words.from_codes(place, categories=pd.Index(texts))
+    index = np.where(before >= 0, called[codes[before]], -1) if len(codes) else before
+    return Words.from_codes(index, categories=pd.Index(texts))

@@ -61,7 +61,7 @@ def times_of_ranks(rows: Arrived, calls: SiteCalls, sites: Estimates, run: float
     weights = calls.weight[rows.call]
     wait, time = rows.own_wait * weights, rows.own_time * weights
     scale = ratio(sites.time, group_sums(time, rows.site, len(sites)), 0.0)[rows.site]
-    own = pd.DataFrame({"wait": wait * scale, "time": time * scale}).groupby(rows.rank).sum()
+    by_process = pd.DataFrame({"wait": wait * scale, "time": time * scale}).groupby(rows.rank).sum()
     if len(kinds):
         frame = kinds.frame()
         times, analyzed = (
@@ -71,13 +71,13 @@ def times_of_ranks(rows: Arrived, calls: SiteCalls, sites: Estimates, run: float
         completed = analyzed.get("requests", 0.0)  # of collectives
         inside = times.collectives + completed
         messages = times[[name for name in MESSAGES if name in times]].sum(axis=1) - completed
-        others = times.drop(columns=["collectives", *MESSAGES], errors="ignore").sum(axis=1)
-        waiting = np.minimum(own.wait.reindex(times.index, fill_value=0.0), inside)
+        other_calls = times.drop(columns=["collectives", *MESSAGES], errors="ignore").sum(axis=1)
+        waiting = np.minimum(by_process.wait.reindex(times.index, fill_value=0.0), inside)
     else:
-        inside, waiting = own.time, own.wait
-        messages = others = pd.Series(0.0, index=own.index)
+        inside, waiting = by_process.time, by_process.wait
+        messages = other_calls = pd.Series(0.0, index=by_process.index)
     table = pd.DataFrame({"waiting": waiting, "operation": inside - waiting})
-    table = table.assign(point_to_point=messages, other_MPI=others)
+    table = table.assign(point_to_point=messages, other_MPI=other_calls)
     table = table.assign(computing=(run - table.sum(axis=1)).clip(lower=0.0))
     return RankTimes.of_frame(table.rename_axis("rank").reset_index())
 
@@ -94,16 +94,16 @@ def kinds_of_sites(profile: Profile, sums: Sums, rows: Arrived, run: float) -> K
         analyzed=np.where(seen, profile.call_time, 0.0),
         waited=np.where(seen, profile.wait_time, 0.0),
     )
-    own = frame.groupby("rank").sum().reset_index()
-    by_rank = own.set_index("rank").reindex(sums.rank)
+    collectives = frame.groupby("rank").sum().reset_index()
+    by_rank = collectives.set_index("rank").reindex(sums.rank)
     analyzed = np.where(sums.kind == "requests", by_rank.waited, 0.0)
     of_rank = pd.DataFrame({"analyzed": analyzed, "time": sums.time}).groupby(sums.rank).transform("sum")
     left = run - by_rank.time.fillna(0.0).to_numpy() - of_rank.analyzed.to_numpy()
-    others = (of_rank.time - of_rank.analyzed).to_numpy()
-    part = ratio(left.clip(min=0.0), others, 1.0).clip(max=1.0)
-    time = analyzed + (sums.time - analyzed) * part
+    reducible = (of_rank.time - of_rank.analyzed).to_numpy()
+    kept_share = ratio(left.clip(min=0.0), reducible, 1.0).clip(max=1.0)
+    time = analyzed + (sums.time - analyzed) * kept_share
     other_calls = KindTimes(rank=sums.rank, calls=sums.calls, time=time, analyzed=analyzed, kind=sums.kind)
-    kinds = KindTimes.joined([KindTimes.of_frame(own.assign(kind="collectives")), other_calls])
+    kinds = KindTimes.joined([KindTimes.of_frame(collectives.assign(kind="collectives")), other_calls])
     return kinds[~np.isnan(kinds.time)]  # a process that ended before its clock was known has no times
 
 
@@ -117,13 +117,13 @@ class LeastInMessages:
 
     Attributes:
         rank: its number.
-        time, others: its time, and the median of the others, s.
+        time, other_time: its time, and the median of the others, s.
         why_not: why it cannot be called the one that others wait for; empty: it can, if they need its messages.
     """
 
     rank: int
     time: float
-    others: float
+    other_time: float
     why_not: str
 
 
@@ -151,8 +151,8 @@ def least_in_messages(by_rank: RankTimes, kinds: KindTimes) -> LeastInMessages |
     return LeastInMessages(rank, time, other_time, why_not)
 
 
-def part_name(part: str, only_collectives: bool) -> str:
+def part_name(name: str, only_collectives: bool) -> str:
     """The name of a part of `PARTS`; where only collectives are known, all else is outside of these."""
-    if part == "computing" and only_collectives:
+    if name == "computing" and only_collectives:
         return "outside collectives"
-    return part.replace("_", "-" if part == "point_to_point" else " ")
+    return name.replace("_", "-" if name == "point_to_point" else " ")

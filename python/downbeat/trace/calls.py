@@ -59,8 +59,8 @@ def whole_calls(records: Records) -> tuple[Ints, Ints]:
     members = np.bincount(call)
     first = np.full(len(members), np.inf)
     np.minimum.at(first, call, records.entry[good])
-    whole = (members[call] == records.size[good]) & (records.beyond[good] == 0)
-    good, call = good[whole], call[whole]
+    complete = (members[call] == records.size[good]) & (records.beyond[good] == 0)
+    good, call = good[complete], call[complete]
     order = np.lexsort((records.comm_rank[good], call, first[call]))
     call = call[order]
     return good[order], np.cumsum(np.diff(call, prepend=-1) != 0) - 1
@@ -75,17 +75,17 @@ def call_numbers(communicator: Ints, sequence: Ints, start: Ints) -> Ints:
     return numbers
 
 
-def match_arrivals(records: Records, whole: Ints, call: Ints) -> tuple[Waits, Calls]:
+def match_arrivals(records: Records, complete: Ints, call: Ints) -> tuple[Waits, Calls]:
     """What each process did in each whole call, and the calls.
 
     On an intercommunicator a process waits for those of the other group (MPI 4.1, 6.2.3).
 
     Args:
         records: of all processes.
-        whole: from `whole_calls`.
+        complete: from `whole_calls`.
         call: likewise.
     """
-    rows = records[whole]
+    rows = records[complete]
     begins = call_begins(call)
     calls = summarize_calls(rows, call, begins)
     awaited, awaited_bound, cause = awaited_entries(rows, call, begins, calls)

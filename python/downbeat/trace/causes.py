@@ -80,9 +80,9 @@ def group_sums(values: Floats, groups: Ints, count: int) -> Floats:
     return result
 
 
-def ratio(part: NDArray[Any], whole: NDArray[Any], otherwise: float) -> Floats:
-    """`part` / `whole` where that is above 0, `otherwise` elsewhere."""
-    ratios: Floats = np.divide(part, whole, out=np.full(len(whole), otherwise), where=whole > 0)
+def ratio(numerator: NDArray[Any], denominator: NDArray[Any], otherwise: float) -> Floats:
+    """`numerator` / `denominator` where that is above 0, `otherwise` elsewhere."""
+    ratios: Floats = np.divide(numerator, denominator, out=np.full(len(denominator), otherwise), where=denominator > 0)
     return ratios
 
 
@@ -156,51 +156,53 @@ def sorted_causes(keys: list[dict[str, Any]], costs: Costs, group: Ints, to: typ
     return causes[np.argsort(-causes.wait, kind="stable")]
 
 
-def where_before(rank: int, costs: Costs, rows: Arrived, places: Texts) -> dict[str, Any]:
+def where_before(rank: int, costs: Costs, rows: Arrived, site_names: Texts) -> dict[str, Any]:
     """The columns WHERE of a late rank; empty if they are not known.
 
     Args:
         rank: that others wait for.
         costs: its costly calls.
         rows: of all processes.
-        places: of each site, from `place_names`.
+        site_names: of each site, from `place_names`.
     """
-    own = np.flatnonzero((rows.rank == rank) & (rows.before.codes >= 0))
-    place = np.full(int(costs.call.max(initial=-1)) + 1, -1)
-    place[costs.call] = np.arange(len(costs))
-    within = rows.call[own] < len(place)
-    own = own[within][place[rows.call[own[within]]] >= 0]
-    if not len(own):
+    indexes = np.flatnonzero((rows.rank == rank) & (rows.before.codes >= 0))
+    row_of_call = np.full(int(costs.call.max(initial=-1)) + 1, -1)
+    row_of_call[costs.call] = np.arange(len(costs))
+    within = rows.call[indexes] < len(row_of_call)
+    indexes = indexes[within][row_of_call[rows.call[indexes[within]]] >= 0]
+    if not len(indexes):
         return {}
-    pairs = pd.DataFrame({"before": rows.before.codes[own], "site": rows.site[own], "call": rows.call[own]})
-    pairs = pairs.assign(row=own, total=costs.total[place[pairs.call.to_numpy()]])
+    pairs = pd.DataFrame({"before": rows.before.codes[indexes], "site": rows.site[indexes], "call": rows.call[indexes]})
+    pairs = pairs.assign(row=indexes, total=costs.total[row_of_call[pairs.call.to_numpy()]])
     sums = pairs.groupby(["before", "site"]).total.sum()
     (before, site), most = sums.index[int(sums.to_numpy().argmax())], float(sums.max())
     pairs = pairs[(pairs.before == before) & (pairs.site == site)]
-    rest = np.isin(rows.call, pairs.call) & (rows.rank != rank) & (rows.before.codes == before)
-    if not rest.any():
+    peers = np.isin(rows.call, pairs.call) & (rows.rank != rank) & (rows.before.codes == before)
+    if not peers.any():
         return {}
     times = {"gap": rows.gap, "elsewhere": rows.elsewhere, "before_out": rows.before_out}
-    others = pd.DataFrame({name: values[rest] for name, values in times.items()}).groupby(rows.call[rest]).median()
-    its_row = pairs.set_index("call").row.loc[others.index].to_numpy()
+    peer_medians = (
+        pd.DataFrame({name: values[peers] for name, values in times.items()}).groupby(rows.call[peers]).median()
+    )
+    its_row = pairs.set_index("call").row.loc[peer_medians.index].to_numpy()
     return {
         "before": str(rows.before.categories[before]),
-        "after": str(places[site]),
+        "after": str(site_names[site]),
         "where_part": most / float(costs.total.sum()),
         "takes": float(np.median(rows.gap[its_row])),
-        "others": float(others.gap.median()),
+        "others": float(peer_medians.gap.median()),
         "inside": float(pd.Series(rows.elsewhere[its_row]).median()),
-        "inside_others": float(others.elsewhere.median()),
-        "left": float(np.median(rows.before_out[its_row] - others.before_out)),
+        "inside_others": float(peer_medians.elsewhere.median()),
+        "left": float(np.median(rows.before_out[its_row] - peer_medians.before_out)),
     }
 
 
 def late_ranks_of(costs: Costs, rows: Arrived, sites: Estimates, names: Texts) -> LateRanks:
     """The ranks that others wait for, and where the first ones were before."""
     causes = summarize_causes(costs)
-    places = place_names(sites.operation, sites.kind, names)
+    site_names = place_names(sites.operation, sites.kind, names)
     where = [
-        where_before(int(rank), costly_calls(costs[costs.rank == rank]), rows, places)
+        where_before(int(rank), costly_calls(costs[costs.rank == rank]), rows, site_names)
         for rank in causes.rank[:MOST_LATE]
     ]
     where += [{}] * (len(causes) - len(where))
@@ -230,7 +232,9 @@ def quickest_ranks(rows: Arrived, sites: Ints) -> dict[int, tuple[int, float, fl
             continue
         ranks = inside.to_numpy()
         least = int(np.median(ranks, axis=0).argmin())
-        own, others = ranks[:, least], np.delete(ranks, least, axis=1)
-        if (own < others.min(axis=1)).mean() >= NEARLY_ALL and np.median(others) >= CLEARLY * np.median(own):
-            quickest[site] = int(inside.columns[least]), float(np.median(own)), float(np.median(others))
+        least_times, other_times = ranks[:, least], np.delete(ranks, least, axis=1)
+        if (least_times < other_times.min(axis=1)).mean() >= NEARLY_ALL and np.median(
+            other_times
+        ) >= CLEARLY * np.median(least_times):
+            quickest[site] = int(inside.columns[least]), float(np.median(least_times)), float(np.median(other_times))
     return quickest

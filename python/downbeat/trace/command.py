@@ -35,9 +35,9 @@ def launcher_library(launcher: str) -> str | None:
     return next((name for name, library in reversed(list(LIBRARIES.items())) if library.owns(launcher)), None)
 
 
-def launcher_place(words: Sequence[str]) -> int | None:
+def launcher_index(words: Sequence[str]) -> int | None:
     """The index of the launcher in a command; other words may be before it: `time`, `env`, `numactl`."""
-    return next((place for place, word in enumerate(words) if is_launcher(word)), None)
+    return next((index for index, word in enumerate(words) if is_launcher(word)), None)
 
 
 def narrows(word: str) -> bool:
@@ -70,19 +70,19 @@ def mpi_programs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """
     of_wheel = packaged_bench()
     texts = [word if " " in word else text_in(word) for word in words]  # a shell's command; a file
-    inner = [one for text in texts for one in text.split() if "/" in one]
+    inner = [token for text in texts for token in text.split() if "/" in token]
     for word in dict.fromkeys([*words, *inner]):
-        found = shutil.which(word)
-        if found and of_wheel and Path(found).resolve() == Path(of_wheel).resolve():
+        path = shutil.which(word)
+        if path and of_wheel and Path(path).resolve() == Path(of_wheel).resolve():
             continue
-        owner = library_of(found) if found else None
+        owner = library_of(path) if path else None
         if owner:
             yield word, owner[0]
 
 
 def linked_libraries(words: Sequence[str]) -> list[str]:
     """Returns the lines of `ldd` for the programs of a command that are linked with an MPI library."""
-    programs = [found for word, _ in mpi_programs(words) if (found := shutil.which(word))]
+    programs = [path for word, _ in mpi_programs(words) if (path := shutil.which(word))]
     if not programs:
         return []
     return subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout.splitlines()
@@ -97,24 +97,24 @@ def program_library(words: Sequence[str]) -> str | None:
     first: tuple[str, str] | None = None
     for context in contexts(words):
         # The first program of a context decides: the others are its arguments.
-        found = next(mpi_programs(context), None)
-        if first and found and found[1] != first[1]:
+        linked = next(mpi_programs(context), None)
+        if first and linked and linked[1] != first[1]:
             raise UsageError(
-                f"'{first[0]}' is linked with {first[1]}, '{found[0]}' with {found[1]}; a launch has one MPI library"
+                f"'{first[0]}' is linked with {first[1]}, '{linked[0]}' with {linked[1]}; a launch has one MPI library"
             )
-        first = first or found
+        first = first or linked
     return first[1] if first else None
 
 
 def contexts(words: Sequence[str]) -> list[list[str]]:
     """Returns the parts of a launcher's command that each start a program."""
-    parts: list[list[str]] = [[]]
+    groups: list[list[str]] = [[]]
     for word in words:
         if word == NEXT:
-            parts.append([])
+            groups.append([])
         else:
-            parts[-1].append(word)
-    return parts
+            groups[-1].append(word)
+    return groups
 
 
 def split_arguments(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
@@ -122,45 +122,47 @@ def split_arguments(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     bare: list[list[str]] = []
     arguments = []
     for context in contexts(words):
-        found = (shutil.which(word) for word in context)
-        end = next((place for place, path in enumerate(found, 1) if path and library_of(path)), len(context))
+        paths = (shutil.which(word) for word in context)
+        end = next((index for index, path in enumerate(paths, 1) if path and library_of(path)), len(context))
         bare.append(context[:end])
         arguments.append(context[end:])
     return joined(bare), arguments
 
 
-def joined(parts: Iterable[Sequence[str]]) -> list[str]:
+def joined(groups: Iterable[Sequence[str]]) -> list[str]:
     """Returns contexts as one list of words."""
-    return [word for part in parts for word in (*part, NEXT)][:-1]
+    return [word for group in groups for word in (*group, NEXT)][:-1]
 
 
 def with_arguments(words: Sequence[str], arguments: Sequence[Sequence[str]]) -> list[str]:
     """Returns words with what `split_arguments` took away."""
-    return joined([*bare, *own] for bare, own in zip(contexts(words), arguments, strict=True))
+    return joined(
+        [*bare, *program_arguments] for bare, program_arguments in zip(contexts(words), arguments, strict=True)
+    )
 
 
 def with_app_files(words: Sequence[str]) -> list[str]:
     """Returns words with the content of `--app FILE` in its place, as options hold for none of its lines."""
     names = (*OPEN_MPI_OPTIONS.programs, *HYDRA_OPTIONS.programs)
-    place = next((place for place, word in enumerate(words[:-1]) if is_one_of(word, names)), None)
+    index = next((index for index, word in enumerate(words[:-1]) if is_one_of(word, names)), None)
     # After the program, the option is the program's.
-    if place is None or any(shutil.which(word) and not old.startswith("-") for old, word in pairwise(words[:place])):
+    if index is None or any(shutil.which(word) and not old.startswith("-") for old, word in pairwise(words[:index])):
         return [*words]
-    file = words[place + 1]
+    file = words[index + 1]
     text = text_in(file)
     lines = [line.partition("#")[0].split() for line in text.splitlines()]
     if not any(lines):
-        raise UsageError(f"'{words[place]} {file}' names no file with programs")
+        raise UsageError(f"'{words[index]} {file}' names no file with programs")
     if any(quote in text for quote in "'\"\\"):  # which launchers read in ways of their own
         return [*words]
-    return [*words[:place], *joined(filter(None, lines)), *words[place + 2 :]]
+    return [*words[:index], *joined(filter(None, lines)), *words[index + 2 :]]
 
 
-def merged(ours: Sequence[str], theirs: str) -> str:
+def merged(ours: Sequence[str], preloaded: str) -> str:
     """Returns a value of LD_PRELOAD: ours before theirs, as tools stack, but behind ASan, which has to be the first."""
-    others = [one for one in re.split(r"[:\s]+", theirs) if one and one not in ours]
-    first = [one for one in others if ASAN.search(one)]
-    return ":".join([*first, *ours, *(one for one in others if one not in first)])
+    libraries = [library for library in re.split(r"[:\s]+", preloaded) if library and library not in ours]
+    first = [library for library in libraries if ASAN.search(library)]
+    return ":".join([*first, *ours, *(library for library in libraries if library not in first)])
 
 
 def hydra_words(option: str, variables: Mapping[str, str]) -> list[str]:
@@ -183,8 +185,8 @@ class Setter:
         """Takes also the value of LD_PRELOAD that a command starts with."""
         self.ours = ours
         self.preloaded = preloaded
-        both = merged(ours, preloaded)
-        self.variables = {**variables, **({PRELOAD: both} if both else {})}
+        preload = merged(ours, preloaded)
+        self.variables = {**variables, **({PRELOAD: preload} if preload else {})}
         self.forced = forced
 
     def instead(self, name: str, value: str | None) -> str | None:
@@ -204,90 +206,90 @@ class Setter:
     def assignment(self, word: str) -> tuple[str, str]:
         """Returns a variable's name, and NAME=VALUE or NAME as it has to be; an empty name if it is not one of ours."""
         name, equals, value = word.partition("=")
-        mine = self.instead(name, value if equals else None)
-        return ("", word) if mine is None else (name, f"{name}={mine}")
+        new_value = self.instead(name, value if equals else None)
+        return ("", word) if new_value is None else (name, f"{name}={new_value}")
 
     def assignments(self, words: Sequence[str]) -> list[str]:
         """Returns words with the variables of `env NAME=VALUE` as they have to be."""
         return [self.assignment(word)[1] if "=" in word else word for word in words]
 
-    def rest(self, names: Iterable[str]) -> dict[str, str]:
+    def remaining(self, names: Iterable[str]) -> dict[str, str]:
         """Returns the variables that are left to set."""
         return {name: value for name, value in self.variables.items() if name not in names}
 
     def listed(self, value: str) -> str:
         """Returns Open MPI's list of variables, which excludes -x, with ours."""
-        names, own = zip(*map(self.assignment, filter(None, value.split(";"))), strict=True) if value else ((), ())
-        rest = self.rest(names)
-        for name, one in rest.items():
-            if ";" in one:
-                raise UsageError(f"{name}='{one}' cannot be in {LISTED}; set variables of the command with -x")
-        return ";".join([*own, *(f"{name}={one}" for name, one in rest.items())])
+        names, assigned = zip(*map(self.assignment, filter(None, value.split(";"))), strict=True) if value else ((), ())
+        remaining = self.remaining(names)
+        for name, setting in remaining.items():
+            if ";" in setting:
+                raise UsageError(f"{name}='{setting}' cannot be in {LISTED}; set variables of the command with -x")
+        return ";".join([*assigned, *(f"{name}={setting}" for name, setting in remaining.items())])
 
     def open_mpi(self, words: Sequence[str]) -> list[str]:
         """Returns the words after Open MPI's launcher: -x holds for one program of several, so each gets it."""
-        for place, word in enumerate(words[1:-1], 1):
-            if word == LISTED and words[place - 1].endswith("mca"):
-                return self.assignments([*words[: place + 1], self.listed(words[place + 1]), *words[place + 2 :]])
-        whole: list[str] = []
+        for index, word in enumerate(words[1:-1], 1):
+            if word == LISTED and words[index - 1].endswith("mca"):
+                return self.assignments([*words[: index + 1], self.listed(words[index + 1]), *words[index + 2 :]])
+        result: list[str] = []
         for context in contexts(words):
             names = []
-            for place in range(1, len(context)):
-                if is_one_of(context[place - 1], OPEN_MPI_OPTIONS.assign):
-                    name, context[place] = self.assignment(context[place])
+            for index in range(1, len(context)):
+                if is_one_of(context[index - 1], OPEN_MPI_OPTIONS.assign):
+                    name, context[index] = self.assignment(context[index])
                     names.append(name)
-            values = [one for name, value in self.rest(names).items() for one in ("-x", f"{name}={value}")]
-            whole += [NEXT] * bool(whole) + values + self.assignments(context)
-        return whole
+            values = [token for name, value in self.remaining(names).items() for token in ("-x", f"{name}={value}")]
+            result += [NEXT] * bool(result) + values + self.assignments(context)
+        return result
 
     def hydra(self, words: Sequence[str]) -> list[str]:
         """Returns the words after Hydra's launcher: -genv holds for all programs, and must not come twice."""
-        parts = []
+        groups = []
         everywhere: set[str] = set()
         for context in contexts(words):
-            part, own = self.of_hydra(context)
-            everywhere |= {name for option, name in own if "genv" in option}
-            here = [name for option, name in own if "genv" not in option]
+            group, options = self.of_hydra(context)
+            everywhere |= {name for option, name in options if "genv" in option}
+            here = [name for option, name in options if "genv" not in option]
             # With these options, Intel's launcher ignores -genv.
             narrow = any(narrows(word) and "genv" not in word for word in context)
-            parts.append(hydra_words("-env", self.rest(here) if narrow else {}) + self.assignments(part))
-        return hydra_words("-genv", self.rest(everywhere)) + joined(parts)
+            groups.append(hydra_words("-env", self.remaining(here) if narrow else {}) + self.assignments(group))
+        return hydra_words("-genv", self.remaining(everywhere)) + joined(groups)
 
     def of_hydra(self, context: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
         """Returns words of one program with variables as they have to be, and the options that set them, with names."""
-        found: list[str] = []
-        own = []
+        result: list[str] = []
+        options = []
         pending = iter(context)
         for word in pending:
-            found.append(word)
+            result.append(word)
             if is_one_of(word, HYDRA_OPTIONS.assign):
                 name, equals, value = next(pending, "").partition("=")
                 value = value if equals else next(pending, "")
-                mine = self.instead(name, value)
-                found += [name, value if mine is None else mine]
-                own.append((word, name))
-        return found, own
+                new_value = self.instead(name, value)
+                result += [name, value if new_value is None else new_value]
+                options.append((word, name))
+        return result, options
 
     def slurm(self, words: Sequence[str]) -> list[str]:
         """Returns srun's command, whose --export names what it hands on of its environment, which has our variables."""
-        found: list[str] = []
+        result: list[str] = []
         pending = iter(words)
         for word in pending:
             option, equals, value = word.partition("=")
             if option == "--export":
                 value = value if equals else next(pending, "")
-                found.append(f"--export={self.exported(value)}")
+                result.append(f"--export={self.exported(value)}")
             else:
-                found.append(word)
-        return self.assignments(found)
+                result.append(word)
+        return self.assignments(result)
 
     def exported(self, value: str) -> str:
         """Returns a list of variables that srun is to hand on, with ours; values may have commas, so without them."""
         listed = value.split(",")
         if listed[0].upper() in ("NONE", "NIL"):
             raise UsageError(f"srun exports '{value}', so variables do not reach the ranks; let it export ALL")
-        names, own = zip(*(self.assignment(one) if "=" in one else (one, one) for one in listed), strict=True)
-        return ",".join([*own, *([] if "ALL" in listed else self.rest(names))])
+        names, assigned = zip(*(self.assignment(item) if "=" in item else (item, item) for item in listed), strict=True)
+        return ",".join([*assigned, *([] if "ALL" in listed else self.remaining(names))])
 
 
 # Options whose values are known: they are added to, or have names alone.
@@ -308,15 +310,15 @@ def refuse_hidden(words: Sequence[str], library: str) -> None:
         assigned = word.startswith((f"{PRELOAD}=", "--export=")) and not re.fullmatch(r"-\w*c", before)  # bash -c
         known = is_one_of(before, KNOWN_BEFORE) or before == LISTED or assigned
         content = "" if is_script(word) else text_in(word)
-        if any(PRELOAD in one and library not in one for one in ("" if known else word, content)):
+        if any(PRELOAD in text and library not in text for text in ("" if known else word, content)):
             raise UsageError(
                 f"'{word}' sets or removes {PRELOAD} where downbeat trace cannot add to it; begin its value with "
                 f"'{library}' there, or leave it out"
             )
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if Path(word).name != "env":
             continue
-        for option in words[place + 1 :]:
+        for option in words[index + 1 :]:
             if option in ("-i", "-", "--ignore-environment"):
                 raise UsageError(f"'env {option}' removes {PRELOAD}, so nothing can be recorded; leave it out")
             if not option.startswith("-") and "=" not in option:
@@ -352,9 +354,9 @@ def why_nothing(words: Sequence[str]) -> str:
     Args:
         words: the command.
     """
-    programs = [(word, found) for word in words if (found := shutil.which(word))]
-    for word, found in programs:
-        if os.access(found, os.R_OK) and privileged(found):
+    programs = [(word, path) for word in words if (path := shutil.which(word))]
+    for word, path in programs:
+        if os.access(path, os.R_OK) and privileged(path):
             return f"'{word}' is setuid, setgid or has capabilities, so it ignores {PRELOAD}; record it without these"
     for word in words:
         if is_script(word) and PRELOAD in text_in(word):
@@ -362,8 +364,8 @@ def why_nothing(words: Sequence[str]) -> str:
     linked = next(mpi_programs(words), None)
     if linked:
         return f"unless a line above says why, '{linked[0]}' {NO_CALL}, or something removed {PRELOAD} before it began"
-    for word, found in programs:
-        if os.access(found, os.R_OK) and is_static(found):
+    for word, path in programs:
+        if os.access(path, os.R_OK) and is_static(path):
             return (
                 f"'{word}' is linked statically, so nothing can be preloaded; link it again with libdownbeat-preload "
                 "before MPI (docs/unmodified-programs.md)"

@@ -73,22 +73,28 @@ def site_totals(rows: Arrived, calls: SiteCalls, profile: Profile) -> Totals:
     are divided as its whole calls are.
     """
     weight = calls.weight[rows.call]
-    parts = pd.DataFrame({"row": rows.row, "site": rows.site, "time": weight * rows.own_time, "calls": weight})
-    parts = parts.groupby(["row", "site"], sort=False).sum().reset_index()
-    share = parts[["time", "calls"]] / parts.groupby("row")[["time", "calls"]].transform("sum")
-    whole = profile.frame(*SITE, "rank", "calls", "beyond").assign(time=profile.call_time + profile.wait_time)
-    of_row = whole.loc[parts.row, ["calls", "time"]].reset_index(drop=True)
-    parts = parts.assign(calls=share.calls * of_row.calls, time=share.time.fillna(share.calls) * of_row.time)
+    shares_of_sites = pd.DataFrame(
+        {"row": rows.row, "site": rows.site, "time": weight * rows.own_time, "calls": weight}
+    )
+    shares_of_sites = shares_of_sites.groupby(["row", "site"], sort=False).sum().reset_index()
+    share = shares_of_sites[["time", "calls"]] / shares_of_sites.groupby("row")[["time", "calls"]].transform("sum")
+    of_rows = profile.frame(*SITE, "rank", "calls", "beyond").assign(time=profile.call_time + profile.wait_time)
+    of_row = of_rows.loc[shares_of_sites.row, ["calls", "time"]].reset_index(drop=True)
+    shares_of_sites = shares_of_sites.assign(
+        calls=share.calls * of_row.calls, time=share.time.fillna(share.calls) * of_row.time
+    )
     first = np.unique(calls.site, return_index=True)[1]
     sites = pd.DataFrame({name: np.asarray(getattr(calls, name)[first]) for name in SITE})
-    totals = sites.join(parts.groupby("site")[["time", "calls"]].sum()).assign(unknown=0.0)
-    kept = whole[whole.calls > 0]
-    others = kept[~kept.index.isin(parts.row)].groupby(SITE, sort=False, observed=True)[["calls", "time"]].sum()
-    others = others.reset_index().assign(unknown=lambda frame: frame.time)
-    sums = pd.concat([totals, others], ignore_index=True) if len(totals) else others
+    totals = sites.join(shares_of_sites.groupby("site")[["time", "calls"]].sum()).assign(unknown=0.0)
+    kept = of_rows[of_rows.calls > 0]
+    unsampled = (
+        kept[~kept.index.isin(shares_of_sites.row)].groupby(SITE, sort=False, observed=True)[["calls", "time"]].sum()
+    )
+    unsampled = unsampled.reset_index().assign(unknown=lambda frame: frame.time)
+    sums = pd.concat([totals, unsampled], ignore_index=True) if len(totals) else unsampled
     sums = sums.groupby(SITE, sort=False, observed=True, dropna=False)[["time", "calls", "unknown"]].sum().reset_index()
-    own = kept.groupby(SITE, sort=False, observed=True, dropna=False)
-    sums = sums.merge(own.agg(beyond=("beyond", "max"), own=("rank", "nunique")).reset_index(), how="left", on=SITE)
+    by_site = kept.groupby(SITE, sort=False, observed=True, dropna=False)
+    sums = sums.merge(by_site.agg(beyond=("beyond", "max"), own=("rank", "nunique")).reset_index(), how="left", on=SITE)
     here = sums["size"].where(sums.beyond == 0, sums.own)  # of a call's ranks those that are in the trace
     return Totals.of_frame(sums.assign(calls=(sums.calls / here).round().fillna(0).astype(np.int64)))
 

@@ -143,7 +143,9 @@ def text(value: bytes) -> str:
 def name_text(value: bytes) -> str:
     r"""Returns a name that the program chose freely, in one line: what cannot be shown is `\n`, `\xff`."""
     name = value.decode("utf-8", errors="backslashreplace")
-    return "".join(escaped(one) if one in KEPT_CONTROLS or not harmless(one) else one for one in name)
+    return "".join(
+        escaped(character) if character in KEPT_CONTROLS or not harmless(character) else character for character in name
+    )
 
 
 def check_section(data: np.ndarray, size: int, checksum: int) -> None:
@@ -152,10 +154,10 @@ def check_section(data: np.ndarray, size: int, checksum: int) -> None:
     Raises:
         DamageError: the content is another one.
     """
-    place = HEADER.fields["checksum"][1] if HEADER.fields else 0
+    offset = HEADER.fields["checksum"][1] if HEADER.fields else 0
     content = data.data
-    found = zlib.crc32(bytes(8), zlib.crc32(content[:place]))
-    if len(data) != size or zlib.crc32(content[place + 8 :], found) != checksum:
+    computed = zlib.crc32(bytes(8), zlib.crc32(content[:offset]))
+    if len(data) != size or zlib.crc32(content[offset + 8 :], computed) != checksum:
         raise DamageError
 
 
@@ -164,8 +166,8 @@ def entries_in(data: np.ndarray, offset: int, count: int, dtype: np.dtype) -> np
     if offset < 0:
         raise ValueError(f"it has a table at byte {offset}")
     count = max(0, min(count, (data.size - offset) // dtype.itemsize))
-    found: np.ndarray = data[offset : offset + count * dtype.itemsize].view(dtype)
-    return found
+    entries: np.ndarray = data[offset : offset + count * dtype.itemsize].view(dtype)
+    return entries
 
 
 def entries_of(header: np.record, name: str) -> int:
@@ -191,31 +193,31 @@ def directories_of(data: np.ndarray, header: np.record) -> Iterator[np.ndarray]:
     position = int(header.directory)
     seen = 0
     while position != 0:
-        found = entries_in(data, position, 1, DIRECTORY)
-        if not len(found):
+        entry = entries_in(data, position, 1, DIRECTORY)
+        if not len(entry):
             if seen:  # the file was cut off
                 return
             raise ValueError(f"it has no directory at byte {position}")
         seen += 1
         if seen * HEADER_SIZE > data.size:
             raise ValueError("its directories lead to each other")
-        yield found["chunks"][0]
-        position = int(found["next"][0])
+        yield entry["chunks"][0]
+        position = int(entry["next"][0])
 
 
 def tables_in_chunks(data: np.ndarray, header: np.record) -> dict[str, np.ndarray]:
     """Returns the tables of a section, by name."""
     kinds = list(TABLES.values())
-    parts: list[list[np.ndarray]] = [[] for _ in kinds]
+    pieces_of: list[list[np.ndarray]] = [[] for _ in kinds]
     for chunks in directories_of(data, header):
         for offset, table, entries in chunks[chunks["entries"] > 0].tolist():
             if table >= len(kinds):
                 raise ValueError(f"it has a table {table}")
-            parts[table].append(entries_in(data, offset, entries, kinds[table]))
+            pieces_of[table].append(entries_in(data, offset, entries, kinds[table]))
     tables = {}
-    for (name, dtype), found in zip(TABLES.items(), parts, strict=True):
-        whole = found[0] if len(found) == 1 else np.concatenate([np.empty(0, dtype), *found])
-        tables[name] = whole[: entries_of(header, name)]
+    for (name, dtype), pieces in zip(TABLES.items(), pieces_of, strict=True):
+        joined = pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, dtype), *pieces])
+        tables[name] = joined[: entries_of(header, name)]
     return tables
 
 
@@ -227,14 +229,14 @@ def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, in
     if data.size - offset < HEADER_SIZE or begin[:-1] != TRACE_MAGIC[:-1]:
         raise DownbeatError(f"'{path}' has no trace at byte {offset}; it is of another program, or was cut off")
     header = data[offset : offset + HEADER.itemsize].view(HEADER)[0]
-    whole = data[offset:]
-    size = int(header.section_size) or whole.size  # of a process's file, while it grows
+    section = data[offset:]
+    size = int(header.section_size) or section.size  # of a process's file, while it grows
     if size < HEADER_SIZE:
         raise ValueError(f"its section at byte {offset} has {size} bytes")
-    whole = whole[:size]
+    section = section[:size]
     if int(header.checksum) & CHECKED:
-        check_section(whole, size, int(header.checksum) - CHECKED)
-    tables = tables_in_one_piece(whole, header) if begin == WHOLE_TABLES else tables_in_chunks(whole, header)
+        check_section(section, size, int(header.checksum) - CHECKED)
+    tables = tables_in_one_piece(section, header) if begin == WHOLE_TABLES else tables_in_chunks(section, header)
     names = tuple(text(name) for name in bytes(header.names).split(b"\0")[: int(header.operations)])
     return Section(path, job_name(path), header, names, Tables(**tables)), size
 
@@ -338,4 +340,4 @@ def read_job(path: Path, job: str | None = None) -> list[Section]:
     chosen = job if job is not None else next(iter(ranks))
     if chosen not in ranks:
         raise UsageError(f"'{path}' has no job '{chosen}'; choose one of {known}")
-    return sorted((one for one in sections if one.job == chosen), key=lambda one: one.rank)
+    return sorted((section for section in sections if section.job == chosen), key=lambda section: section.rank)

@@ -39,7 +39,7 @@ MOST_OF = 0.5  # of a delay: what explains less is not its reason
 
 def wait_shares(sites: Sites | PhaseTimes) -> tuple[Floats, Floats, Floats]:
     """The share of waiting for late ranks in the time at each site, with its least and its largest value."""
-    share, error = (ratio(part, sites.time, 0.0) for part in (sites.wait, sites.wait_error + sites.wait_sampling))
+    share, error = (ratio(seconds, sites.time, 0.0) for seconds in (sites.wait, sites.wait_error + sites.wait_sampling))
     known = sites.time > 0
     return share, np.maximum(0.0, share - error), np.where(known, np.minimum(1.0, share + error), 0.0)
 
@@ -97,7 +97,7 @@ def ways_before(arrivals: Arrivals) -> list[Fact]:
 
 def way_before(late: LateRanks, at: int) -> LongerBefore | None:
     """Where a late rank was before, and how much longer than the others; None: that is not known."""
-    takes, others, delay = late.takes[at], late.others[at], late.late[at]
+    takes, peer_takes, delay = late.takes[at], late.others[at], late.late[at]
     if np.isnan(takes):
         return None
     inside, inside_others = late.inside[at], late.inside_others[at]
@@ -106,12 +106,12 @@ def way_before(late: LateRanks, at: int) -> LongerBefore | None:
         late.before[at],
         late.after[at],
         float(takes),
-        float(others),
+        float(peer_takes),
         known(inside),
         known(inside_others),
     )
-    if takes - others >= MOST_OF * delay:
-        return (WaitedBefore if inside - inside_others >= MOST_OF * (takes - others) else LongerBefore)(*times)
+    if takes - peer_takes >= MOST_OF * delay:
+        return (WaitedBefore if inside - inside_others >= MOST_OF * (takes - peer_takes) else LongerBefore)(*times)
     return LateBefore(*times, float(late.left[at])) if late.left[at] >= MOST_OF * delay else None
 
 
@@ -160,9 +160,9 @@ def site_facts(arrivals: Arrivals) -> list[Fact]:
     sites = arrivals.sites
     large = np.flatnonzero(sites.share >= MENTIONED)[:MOST_NAMED].tolist() or [*range(len(sites))][:1]
     facts: list[Fact] = [site_fact(sites, at, arrivals.phase) for at in large]
-    others = sites.share[len(large) :]
-    if len(others):
-        facts.append(OtherSites(len(others), float(others.sum()), arrivals.phase))
+    other_shares = sites.share[len(large) :]
+    if len(other_shares):
+        facts.append(OtherSites(len(other_shares), float(other_shares.sum()), arrivals.phase))
     return facts
 
 
@@ -176,7 +176,7 @@ def message_facts(arrivals: Arrivals) -> list[Fact]:
         return []
     if least.why_not:
         return [TimeInMessages(share, least.why_not)]
-    return [WaitingInMessages(share, least.rank, least.time, least.others)]
+    return [WaitingInMessages(share, least.rank, least.time, least.other_time)]
 
 
 def phase_facts(arrivals: Arrivals) -> list[Fact]:

@@ -99,8 +99,8 @@ def export_text(arrivals: Arrivals, site: int) -> str:
 def mixed(weights: NDArray[np.intp]) -> list[int]:
     """Returns `MOST_LINES` numbers of representatives, or a few more: by weight, and well mixed from the first on."""
     times = np.maximum(1, np.round(MOST_LINES * weights / weights.sum())).astype(int)
-    places = [((place + 0.5) / count, which) for which, count in enumerate(times) for place in range(count)]
-    return [which for _, which in sorted(places)]
+    positions = [((number + 0.5) / count, which) for which, count in enumerate(times) for number in range(count)]
+    return [which for _, which in sorted(positions)]
 
 
 def pattern_line(call: Floats) -> str:

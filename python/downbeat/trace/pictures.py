@@ -39,9 +39,9 @@ def site_pictures(arrivals: Arrivals, number: int, title: str) -> tuple[Picture,
     rows, calls = arrivals.rows[arrivals.rows.site == number], arrivals.calls[of_site]
     if arrivals.sites.size[number] < 2 or not len(rows):
         return ()
-    place = (np.cumsum(of_site) - 1)[rows.call]
+    position = (np.cumsum(of_site) - 1)[rows.call]
     return (
-        lateness_map(rows, place, calls, f"{number + 1}", title),
+        lateness_map(rows, position, calls, f"{number + 1}", title),
         spread_over_time(calls, f"{number + 1}", title),
         pattern_shape(rows, f"{number + 1}", title),
         timelines(rows, np.flatnonzero(of_site), calls, f"{number + 1}", title),
@@ -65,18 +65,18 @@ def time_by_rank(arrivals: Arrivals) -> Picture:
     drawn = table.groupby(np.arange(len(table)) // each).mean() if each > 1 else table
     figure = new_figure(height=min(0.9 + 0.17 * len(drawn), 2.3))  # on the first screen, whole
     axes = figure.subplots()
-    places, left = np.arange(len(drawn)), np.zeros(len(drawn))
+    positions, left = np.arange(len(drawn)), np.zeros(len(drawn))
     thick = 0.8 if len(drawn) <= MOST_APART else 1.0
-    for part in PARTS:
-        times = drawn[part].to_numpy(dtype=float)
+    for name in PARTS:
+        times = drawn[name].to_numpy(dtype=float)
         if times.sum() > LEAST_DRAWN * drawn[list(PARTS)].to_numpy().sum():
-            label = part_name(part, only_collectives)
-            axes.barh(places, times, left=left, color=PART_COLORS[part], height=thick, label=label)
+            label = part_name(name, only_collectives)
+            axes.barh(positions, times, left=left, color=PART_COLORS[name], height=thick, label=label)
             left = left + times
     axes.invert_yaxis()
     finish(axes, "time [s]", "rank")
     axes.grid(visible=False, axis="y")
-    ticks = evenly(places.tolist(), 9 if len(drawn) > 12 else 12)
+    ticks = evenly(positions.tolist(), 9 if len(drawn) > 12 else 12)
     axes.set_yticks(ticks, [str(arrivals.by_rank.rank[tick * each]) for tick in ticks])
     figure.legend(loc="outside upper left", ncols=len(PARTS), frameon=False, fontsize=TEXT_POINTS, handlelength=1.5)
     groups = f" A bar is the mean of {each} ranks." if each > 1 else ""
@@ -102,16 +102,16 @@ def lateness_map(rows: Arrived, call: Ints, calls: SiteCalls, number: str, title
     columns = min(MAP_COLUMNS, len(calls))
     order = np.empty(len(calls), dtype=np.int64)
     order[np.argsort(calls.first, kind="stable")] = np.arange(len(calls))
-    place = order[call] * columns // len(calls)
+    stretch = order[call] * columns // len(calls)
     each = int(np.ceil((rows.comm_rank.max() + 1) / MOST_DRAWN))
     rank = (rows.comm_rank // each * each).astype(int)
-    table = pd.DataFrame({"stretch": place, "rank": rank, "time_s": first, "late_us": rows.late * MICROSECONDS})
+    table = pd.DataFrame({"stretch": stretch, "rank": rank, "time_s": first, "late_us": rows.late * MICROSECONDS})
     numbers = table.groupby(["stretch", "rank"]).mean().reset_index()
     grid = numbers.pivot(index="rank", columns="stretch", values="late_us")
     figure = new_figure()
     axes = figure.subplots()
     # A stretch begins with its first call, so that pauses between calls are where they were.
-    starts = pd.Series(first - began).groupby(place).min().to_numpy()
+    starts = pd.Series(first - began).groupby(stretch).min().to_numpy()
     ends = np.append(starts, max(float(calls.first.max() - began), starts[-1] + 1e-9))
     ranks = np.append(grid.index.to_numpy(), grid.index.max() + each) - 0.5
     most = max(float(numbers.late_us.max()), LEAST_US)

@@ -26,10 +26,10 @@ def site_names(sites: Records | Profile, absent: Container[str] = ()) -> dict[tu
         absent: modules that are not here as they were.
     """
     columns = ["module", "offset", "symbol", *(["build_id"] if isinstance(sites, Profile) else [])]
-    places = sites.frame(*columns).drop_duplicates(["module", "offset"])
+    addresses = sites.frame(*columns).drop_duplicates(["module", "offset"])
     by_module: dict[str, dict[int, str]] = {}
     names: dict[tuple[str, int], str] = {}
-    for module, offset, symbol, *build in places.to_numpy().tolist():
+    for module, offset, symbol, *build in addresses.to_numpy().tolist():
         if build == [PYTHON]:
             names[module, offset] = f"{Path(module).name or module}:{offset}"
         else:

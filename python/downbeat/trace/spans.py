@@ -128,12 +128,12 @@ def rank_of_recording(
     """The calls of a process."""
     processes = recording.processes
     rank, host = int(processes.rank[process]), str(processes.host[process])
-    own = placed[placed.rank == rank]
+    records_of_rank = placed[placed.rank == rank]
 
     def spans() -> Iterator[Span]:
-        stamps = {name: to_ns(getattr(own, name)) for name in CALL_STAMPS}
+        stamps = {name: to_ns(getattr(records_of_rank, name)) for name in CALL_STAMPS}
         row: Any
-        for row in own.frame().assign(**stamps).itertuples(index=False):
+        for row in records_of_rank.frame().assign(**stamps).itertuples(index=False):
             about: dict[str, object] = {"communicator": str(row.communicator), "sequence": int(row.sequence)}
             about |= {name: int(v) for name, v in (("bytes", row.bytes), ("root", row.root)) if not pd.isna(v)}
             about |= {"bound_us": round(row.bound * 1e6, 4), "site": sites[str(row.module), int(row.offset)]}
@@ -158,7 +158,7 @@ def rank_of_recording(
         for time, bound, error in zip(times, bounds, errors, strict=True):
             yield round(time * NANOSECONDS), float(bound * NANOSECONDS), float(error * NANOSECONDS)
 
-    busiest = [int(thread) for thread in pd.Series(own.thread).value_counts().index] or [0]
+    busiest = [int(thread) for thread in pd.Series(records_of_rank.thread).value_counts().index] or [0]
     return RankSpans(rank, f"rank {rank}: {host}", host, int(processes.pid[process]), busiest, spans, clock_errors)
 
 
@@ -190,26 +190,26 @@ def spans_of_launch(path: Path, most: int = SPAN_SAMPLES) -> Spans:
         about = {name: str(file.attributes[name]) for name in ABOUT if name in file.attributes}
     labels = [(synchronizer_name(row), cell_name(row)) for row in cells.itertuples(index=False)]
     numbers = [
-        {"cell": int(cell[row]), "sample": int(attempt[place]), "verdict": verdicts[int(verdict[row])]}
-        for place, row in enumerate(rows.tolist())
+        {"cell": int(cell[row]), "sample": int(attempt[index]), "verdict": verdicts[int(verdict[row])]}
+        for index, row in enumerate(rows.tolist())
     ]
 
     def spans(rank: int) -> Iterator[Span]:
-        for place, row in enumerate(rows.tolist()):
+        for index, row in enumerate(rows.tolist()):
             synchronizer, operation = labels[cell[row]]
-            begin, entry, end, delay = (int(stamps[name][place, rank]) for name in stamps)
-            known = numbers[place] | {"planned_delay_ns": delay}
-            before = known | {"flag": int(flag[place, rank])}
+            begin, entry, end, delay = (int(stamps[name][index, rank]) for name in stamps)
+            known = numbers[index] | {"planned_delay_ns": delay}
+            before = known | {"flag": int(flag[index, rank])}
             yield Span(synchronizer, "synchronizer", 0, begin, entry, NO_TIME, entry, True, before)
-            if deadline[place] != NO_TIME:
-                known["entry_after_deadline_ns"] = entry - int(deadline[place])
+            if deadline[index] != NO_TIME:
+                known["entry_after_deadline_ns"] = entry - int(deadline[index])
             yield Span(operation, "operation", 0, entry, end, NO_TIME, end, True, known)
 
     def deadlines() -> Iterator[Span]:
-        for place, row in enumerate(rows.tolist()):
-            if deadline[place] != NO_TIME:
-                time = int(deadline[place])
-                yield Span(labels[cell[row]][1], "deadline", 0, time, time, NO_TIME, time, True, numbers[place])
+        for index, row in enumerate(rows.tolist()):
+            if deadline[index] != NO_TIME:
+                time = int(deadline[index])
+                yield Span(labels[cell[row]][1], "deadline", 0, time, time, NO_TIME, time, True, numbers[index])
 
     def of_rank(rank: int, host: str) -> RankSpans:
         return RankSpans(rank, f"rank {rank}: {host}", host, 0, [0], lambda: spans(rank))
@@ -237,9 +237,9 @@ ABOUT = ("simulated", "command_line", "date", "downbeat_version")
 def to_ns(seconds: np.ndarray) -> np.ndarray:
     """Returns times as whole ns, `NO_TIME` for NaN."""
     there = ~np.isnan(seconds)
-    found = np.full(seconds.shape, NO_TIME, dtype=np.int64)
-    found[there] = np.rint(seconds[there] * NANOSECONDS).astype(np.int64)
-    return found
+    result = np.full(seconds.shape, NO_TIME, dtype=np.int64)
+    result[there] = np.rint(seconds[there] * NANOSECONDS).astype(np.int64)
+    return result
 
 
 def with_algorithm(name: str, algorithm: str) -> str:

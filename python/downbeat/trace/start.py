@@ -22,8 +22,8 @@ from downbeat.trace.command import (
     LISTED_HERE,
     PRELOAD,
     Setter,
+    launcher_index,
     launcher_library,
-    launcher_place,
     linked_libraries,
     narrows,
     program_library,
@@ -78,8 +78,8 @@ def find_preload(name: str) -> str:
         UsageError: there is none.
     """
     for prefix in prefixes(name):
-        for found in (*prefix.glob(f"lib*/{PRELOAD_LIBRARY}"), *prefix.glob(f"lib/*/{PRELOAD_LIBRARY}")):
-            return str(found)
+        for path in (*prefix.glob(f"lib*/{PRELOAD_LIBRARY}"), *prefix.glob(f"lib/*/{PRELOAD_LIBRARY}")):
+            return str(path)
     raise UsageError(
         f"found no {PRELOAD_LIBRARY} for {name}; run {how_to_build(name)}, or give its path with --preload PATH"
     )
@@ -93,16 +93,16 @@ def mpi_of_wheel(library: str, launcher: str) -> list[str]:
     wheel, bench = packaged(), packaged_bench()
     if not wheel or not bench or wheel not in Path(library).parents:
         return []
-    said = subprocess.run([bench, "--mpi-library", launcher], capture_output=True, text=True, check=False)
-    if said.returncode:
-        raise UsageError(said.stderr.strip())
-    found = said.stdout.strip()
+    process = subprocess.run([bench, "--mpi-library", launcher], capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise UsageError(process.stderr.strip())
+    linked = process.stdout.strip()
     beside = read_object(Path(library).with_name("libdownbeat.so"))  # which has a note
-    if beside is None or beside.note() != abi_of(Path(found)):
+    if beside is None or beside.note() != abi_of(Path(linked)):
         raise UsageError(
-            f"'{found}' has another ABI than '{library}'; set DOWNBEAT_MPI_LIBRARY to the program's libmpi.so"
+            f"'{linked}' has another ABI than '{library}'; set DOWNBEAT_MPI_LIBRARY to the program's libmpi.so"
         )
-    return [found]
+    return [linked]
 
 
 def preloaded(
@@ -139,15 +139,17 @@ def preloaded(
     forced = {PRELOAD_VARIABLES + key: value for key, value in settings.items()}
     if any(map(narrows, command.started)):
         forced[f"{PRELOAD_VARIABLES}LAUNCH"] = uuid.uuid4().hex
-    given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
-    if any("libasan" in one for one in linked_libraries(command.started)):
-        said = [environment[ASAN_OPTIONS]] if ASAN_OPTIONS in environment else []
-        given[ASAN_OPTIONS] = ":".join([*said, ASAN_LATER])
+    settings_given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
+    if any("libasan" in line for line in linked_libraries(command.started)):
+        asan_options = [environment[ASAN_OPTIONS]] if ASAN_OPTIONS in environment else []
+        settings_given[ASAN_OPTIONS] = ":".join([*asan_options, ASAN_LATER])
     # Variables that a wrapper sets before the launcher count as the environment's.
     preloads = [word.partition("=")[2] for word in command.before if word.startswith(f"{PRELOAD}=")]
     ours = [library, *mpi_of_wheel(library, command.launcher or words[0])]
-    check_settings(ours, given | forced, settings)
-    setter = Setter(ours, given | forced, list(forced), preloads[-1] if preloads else environment.get(PRELOAD, ""))
+    check_settings(ours, settings_given | forced, settings)
+    setter = Setter(
+        ours, settings_given | forced, list(forced), preloads[-1] if preloads else environment.get(PRELOAD, "")
+    )
     start = with_variables(command, setter, environment)
     return PreloadedStart(with_arguments(start.command, command.arguments), start.environment)
 
@@ -182,20 +184,20 @@ def command_of(words: Sequence[str], environment: Mapping[str, str]) -> LaunchCo
     Raises:
         UsageError: its launcher is of no known MPI library.
     """
-    place = launcher_place(words)
-    launcher = None if place is None else shutil.which(words[place], path=environment.get("PATH"))
-    if place is None or launcher is None:
+    index = launcher_index(words)
+    launcher = None if index is None else shutil.which(words[index], path=environment.get("PATH"))
+    if index is None or launcher is None:
         return LaunchCommand([], None, None, *split_arguments(words))
-    after = list(words[place + 1 :])
+    after = list(words[index + 1 :])
     if is_slurm(launcher):
-        return LaunchCommand(list(words[:place]), words[place], None, *split_arguments(after))
+        return LaunchCommand(list(words[:index]), words[index], None, *split_arguments(after))
     owner = launcher_library(launcher)
     if not owner:
-        raise UsageError(f"'{words[place]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
+        raise UsageError(f"'{words[index]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
     bare, arguments = split_arguments(after)
-    if (whole := with_app_files(bare)) != bare:
-        bare, arguments = split_arguments(whole)
-    return LaunchCommand(list(words[:place]), launcher, owner, bare, arguments)
+    if (expanded := with_app_files(bare)) != bare:
+        bare, arguments = split_arguments(expanded)
+    return LaunchCommand(list(words[:index]), launcher, owner, bare, arguments)
 
 
 def library_name(command: LaunchCommand) -> str:
@@ -237,8 +239,8 @@ def with_variables(command: LaunchCommand, setter: Setter, environment: Mapping[
     assert command.launcher
     if LIBRARIES[command.owner].hydra:
         return PreloadedStart([*command.before, command.launcher, *setter.hydra(command.started)], variables)
-    both = [*map("=".join, variables.items()), *command.before]
-    listed = [word for word in both if word.startswith(f"{LISTED_HERE}=")]
+    words = [*map("=".join, variables.items()), *command.before]
+    listed = [word for word in words if word.startswith(f"{LISTED_HERE}=")]
     if listed:
         variables[LISTED_HERE] = setter.listed(listed[-1].partition("=")[2])
         before = [word for word in command.before if word not in listed]

@@ -30,9 +30,9 @@ class ProcessTime:
         for rank, threads in threads_of_ranks(records).items():
             if threads == 1:
                 continue
-            own = records[records.rank == rank]
-            thinning = np.zeros(len(own)) if profile is None else profile.thinning[own.row]
-            shared = shared_time(*intervals(own, np.exp2(thinning)), threads)
+            records_of_rank = records[records.rank == rank]
+            thinning = np.zeros(len(records_of_rank)) if profile is None else profile.thinning[records_of_rank.row]
+            shared = shared_time(*intervals(records_of_rank, np.exp2(thinning)), threads)
             if shared is not None:
                 self.times[rank] = shared
 
@@ -151,8 +151,8 @@ def shared_time(
     # Others that are in calls at the same time, mean: each of the sample stands for as many as its weight.
     until = np.concatenate([[0.0], np.cumsum(spans * inside)[:-1]])
     lengths = (ends - begins) * counts
-    others = (np.interp(ends, times, until) - np.interp(begins, times, until)) * counts - weights * counts * lengths
+    other_time = (np.interp(ends, times, until) - np.interp(begins, times, until)) * counts - weights * counts * lengths
     total = float((weights * lengths).sum())
-    mean = 1.0 + float((weights * others).sum()) / total if total > 0 else 1.0
+    mean = 1.0 + float((weights * other_time).sum()) / total if total > 0 else 1.0
     mean = min(max(mean, 1.0), float(threads))
     return None if mean == 1.0 else (times[[0, -1]], np.array([0.0, (times[-1] - times[0]) / mean]))

@@ -60,8 +60,8 @@ class Trace:
         that it waits for, -1: none), `before` (the collective before) and `gap` (since then), times in s; `name` of the
         call site. `find_arrivals` of downbeat.trace.arrivals has all that `downbeat arrivals` reports.
         """
-        found = find_arrivals(self.recording)
-        return found.rows.frame().assign(name=found.sites.name[found.rows.site])
+        reading = find_arrivals(self.recording)
+        return reading.rows.frame().assign(name=reading.sites.name[reading.rows.site])
 
     processes = frame_of(lambda recording: recording.processes, "A row per process: `Processes`.")
     clocks = frame_of(lambda recording: recording.clocks, "A row per process and clock synchronization: `Clocks`.")

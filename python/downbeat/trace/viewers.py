@@ -38,14 +38,14 @@ def us(time: int) -> msgspec.Raw:
     return msgspec.Raw(exact_microseconds(time))
 
 
-def slice_of(name: str, begin: int, end: int, place: dict[str, Any], arguments: object) -> dict[str, Any]:
+def slice_of(name: str, begin: int, end: int, where: dict[str, Any], arguments: object) -> dict[str, Any]:
     """Returns an event from begin to end, ns."""
-    return {"ph": "X", "name": name, **place, "ts": us(begin), "dur": us(end - begin), "args": arguments}
+    return {"ph": "X", "name": name, **where, "ts": us(begin), "dur": us(end - begin), "args": arguments}
 
 
-def counters(one: RankSpans, pid: int) -> Iterator[dict[str, Any]]:
+def counters(rank_spans: RankSpans, pid: int) -> Iterator[dict[str, Any]]:
     """Yields the errors of a rank's clock."""
-    for time, bound, error in one.clock_errors():
+    for time, bound, error in rank_spans.clock_errors():
         values = {"bound": round(bound / 1e3, 6), "expected": round(error / 1e3, 6)}
         yield {"ph": "C", "name": "clock error [us]", "pid": pid, "tid": 0, "ts": us(time), "args": values}
 
@@ -71,29 +71,33 @@ def write_perfetto(spans: Spans, path: Path) -> list[str]:
     has no end.
     """
     head = {"schemaVersion": 1, "displayTimeUnit": "ns", "baseTimeNanoseconds": spans.epoch, "otherData": spans.about}
-    write_events(path, head, (event for pid, one in enumerate(spans.ranks, 1) for event in perfetto_events(one, pid)))
+    write_events(
+        path,
+        head,
+        (event for pid, rank_spans in enumerate(spans.ranks, 1) for event in perfetto_events(rank_spans, pid)),
+    )
     return []
 
 
-def perfetto_events(one: RankSpans, pid: int) -> Iterator[dict[str, Any]]:
+def perfetto_events(rank_spans: RankSpans, pid: int) -> Iterator[dict[str, Any]]:
     """Yields the events of a rank."""
-    for what, value in (("name", one.name), ("sort_index", one.rank)):
+    for what, value in (("name", rank_spans.name), ("sort_index", rank_spans.rank)):
         yield {"ph": "M", "name": f"process_{what}", "pid": pid, "tid": 0, "args": {what: value}}
-    for number, span in enumerate(one.spans()):
-        place = {"cat": span.kind, "pid": pid, "tid": span.thread}
+    for number, span in enumerate(rank_spans.spans()):
+        where = {"cat": span.kind, "pid": pid, "tid": span.thread}
         if span.kind == "deadline":
-            yield {"ph": "i", "s": "p", "name": span.name, **place, "ts": us(span.entry), "args": span.about}
+            yield {"ph": "i", "s": "p", "name": span.name, **where, "ts": us(span.entry), "args": span.about}
         elif not span.complete:
-            yield {"ph": "B", "name": span.name, **place, "ts": us(span.entry), "args": span.about}
+            yield {"ph": "B", "name": span.name, **where, "ts": us(span.entry), "args": span.about}
         elif span.kind in LATER:
-            yield slice_of(span.name, span.entry, span.returned, place, span.about)
-            yield slice_of(f"wait for {span.name}", span.waited, span.exit, place, span.about)
-            arrow = {"name": span.name, **place, "cat": "flow", "id": f"{one.rank}:{number}"}
+            yield slice_of(span.name, span.entry, span.returned, where, span.about)
+            yield slice_of(f"wait for {span.name}", span.waited, span.exit, where, span.about)
+            arrow = {"name": span.name, **where, "cat": "flow", "id": f"{rank_spans.rank}:{number}"}
             yield {"ph": "s", **arrow, "ts": us(span.entry)}
             yield {"ph": "f", "bp": "e", **arrow, "ts": us(span.waited)}
         else:
-            yield slice_of(span.name, span.entry, span.exit, place, span.about)
-    yield from counters(one, pid)
+            yield slice_of(span.name, span.entry, span.exit, where, span.about)
+    yield from counters(rank_spans, pid)
 
 
 def make_empty(directory: Path) -> None:
@@ -116,28 +120,34 @@ def write_kineto(spans: Spans, directory: Path) -> list[str]:
     ]
     between = 0
 
-    def events(one: RankSpans) -> Iterator[dict[str, Any]]:
+    def events(rank_spans: RankSpans) -> Iterator[dict[str, Any]]:
         nonlocal between
-        yield {"ph": "M", "name": "process_name", "pid": one.pid, "tid": 0, "args": {"name": f"rank {one.rank}"}}
-        for number, span in enumerate(one.spans()):
+        yield {
+            "ph": "M",
+            "name": "process_name",
+            "pid": rank_spans.pid,
+            "tid": 0,
+            "args": {"name": f"rank {rank_spans.rank}"},
+        }
+        for number, span in enumerate(rank_spans.spans()):
             between += span.record.group >= 0
             if span.complete and span.record.group < 0:
                 yield from kineto_events(
-                    span, one.pid, number + 1, spans.members.get(str(span.record.communicator), ())
+                    span, rank_spans.pid, number + 1, spans.members.get(str(span.record.communicator), ())
                 )
-        yield from counters(one, one.pid)
+        yield from counters(rank_spans, rank_spans.pid)
 
-    for one in spans.ranks:
-        known = {"backend": "mpi", "rank": one.rank, "world_size": spans.world_size}
+    for rank_spans in spans.ranks:
+        known = {"backend": "mpi", "rank": rank_spans.rank, "world_size": spans.world_size}
         head = {
             "schemaVersion": 1,
             "deviceProperties": [],
             "distributedInfo": known | {"pg_count": len(groups), "pg_config": groups},
             "displayTimeUnit": "ns",
             "baseTimeNanoseconds": spans.epoch,
-            "hostname": one.host,
+            "hostname": rank_spans.host,
         }
-        write_events(directory / f"rank-{one.rank}.json.gz", head, events(one))
+        write_events(directory / f"rank-{rank_spans.rank}.json.gz", head, events(rank_spans))
     return [f"{between} calls between two groups of ranks are not in Kineto's format"] if between else []
 
 
@@ -174,8 +184,8 @@ def kineto_events(span: Span, pid: int, number: int, members: tuple[int, ...]) -
     yield slice_of("record_param_comms", span.entry, end, {"cat": "cpu_op", "pid": pid, "tid": span.thread}, arguments)
     if not later:
         label = f"mpi:{name.replace('all', 'all_', 1) if name in ('allreduce', 'allgather') else name}"
-        place = {"cat": "user_annotation", "pid": pid, "tid": span.thread}
-        yield slice_of(label, span.entry, end, place, arguments)
+        where = {"cat": "user_annotation", "pid": pid, "tid": span.thread}
+        yield slice_of(label, span.entry, end, where, arguments)
 
 
 def torch_list(ranks: tuple[int, ...]) -> str:
