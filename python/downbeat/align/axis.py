@@ -1,13 +1,13 @@
-"""One axis for the clocks of several ranks, from the collectives that they took part in.
+"""One time axis for the clocks of several ranks, from their common collectives.
 
-A collective of all waits for all: no rank leaves before the last one has entered. So for ranks i and
-j, and what has to be added to their clocks c: entry_i + c_i <= exit_j + c_j, for every call. Duda, Harrus, Haddad and
-Bernard (ICDCS 1987) did this for pairs of messages. The limits hold over the whole run: a rate is at most
-`MOST_RATE`, and changes by at most `wander` per second (`bounds.py`).
+In a synchronizing collective no rank leaves before the last rank has entered. With clock corrections c, every call
+gives entry_i + c_i <= exit_j + c_j for all ranks i and j; Duda, Harrus, Haddad and Bernard (ICDCS 1987) use this for
+pairs of messages. These hard limits combine over the whole run, because the rate difference of two clocks is at most
+`MOST_RATE` and changes by at most `wander` per second (`bounds.py`).
 
-The bound needs no more. The estimate takes ranks to end a collective of all at the same time, on average, and follows
-the ends of calls (`clock_filter.py`). It never leaves the limits. Where ends show less than the limits, it is their
-middle.
+The estimate assumes in addition that ranks leave a collective at the same time on average: a Kalman smoother tracks the
+exits (`clock_filter.py`). The estimate is clipped to the limits; where the exits carry less information than the
+limits, it is their middle.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from downbeat.align.matching import Floats, GroupCalls
 from downbeat.align.movements import Steering, steering_of
 
 AXIS_WINDOW = 10.0  # s
-BINS = 64  # of a window or of a shorter run: statements on a clock hold at an instant of each
+BINS = 64  # nodes per window, or per run if that is shorter
 MOST_BINS = 2048  # of a run
 SMOOTHED = 5  # nodes
 LIMIT = 3.0  # standard errors
-MIDDLE = 8.0  # of what limits leave, the share that its middle is wrong by
+MIDDLE = 8.0  # expected error of the middle of two limits: their distance divided by this
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class Axis:
 
     Attributes:
         ranks: of the job, ascending.
-        origin: of each rank, ns on its clock: about the same instant on all.
+        origin: of each rank, ns on its clock: approximately one instant on all clocks.
         nodes: times on a rank's clock, ns after its origin.
-        offset: of each rank at each node: to be added to its clock, ns. Lines in between. NaN: nothing ties it.
-        expected: error of that, ns; NaN: not known.
+        offset: correction of each rank's clock at each node, ns, linear in between; NaN: no common calls.
+        expected: expected error of the offset, ns; NaN: not known.
         lower, upper: limits of the correction, ns; -inf and inf where there are none.
         curve: largest second derivative of the correction, halved, 1/ns.
         resolution: of each rank's clock, ns.
-        conflicts: found.
-        steering: which clocks keep their course where; None: nobody steers them.
+        conflicts: between calls of two ranks.
+        steering: steady stretches and movements of the clocks; None: all clocks are free-running.
     """
 
     ranks: Integers
@@ -63,7 +63,7 @@ class Axis:
 
     @property
     def torn(self) -> NDArray[np.bool_]:
-        """Where the bound ends because a clock moved faster than any may be slewed, of each rank and node."""
+        """Flags of each rank and node where no bound holds, because a clock moved faster than the largest slew rate."""
         return np.zeros(self.offset.shape, dtype=bool) if self.steering is None else self.steering.torn
 
     @property
@@ -72,9 +72,9 @@ class Axis:
         return MOST_RATE if self.steering is None else STEERED_RATE
 
     def correct(self, rank: int, times: Integers) -> tuple[Integers, Floats, Floats]:
-        """Returns times of a rank's clock on the first rank's, their bounds and expected errors; all in ns.
+        """Times of a rank's clock on the first rank's clock, their bounds and expected errors, ns.
 
-        A bound is infinite, and an expected error NaN, where nothing ties the rank to the first one.
+        The bound is infinite and the expected error NaN where no calls connect the rank to the first rank.
         """
         index = int(np.searchsorted(self.ranks, rank))
         if rank not in self.ranks or np.isnan(self.offset[index]).any():
@@ -97,7 +97,7 @@ class Axis:
             bound += self.steering.hidden(index, since)
         error = limits_between(inside, self.nodes, self.expected[index], 0.0)
         swing = limits_between(inside, self.nodes, np.zeros(len(self.nodes)), self.curve / np.sqrt(3.0))
-        # An event at a time that a coarse clock shows may be younger by its resolution.
+        # An event may be later than the time of a coarse clock by up to its resolution.
         shown = (self.resolution[index] - 1.0) / np.sqrt(3.0)
         error = np.sqrt(error**2 + swing**2 + shown**2 + (outside * MOST_RATE / 4.0) ** 2)
         if index == 0:
@@ -109,12 +109,12 @@ class Axis:
         return moved, bound + 0.5, error
 
     def bends(self, index: int) -> float | Floats:
-        """Returns by how much a clock may bend in each interval; see `limits_between`."""
+        """Largest curvature of a clock in each interval; see `limits_between`."""
         return self.curve if self.steering is None else self.steering.curves[index]
 
 
 def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False) -> Axis:
-    """Returns the clocks of all ranks of the groups against that of the first.
+    """The clocks of all ranks of the groups against the clock of the first rank.
 
     Args:
         groups: of calls.
@@ -125,7 +125,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
     origin = rough_origins(groups, ranks)
     resolution = np.array([clock_resolution(groups, rank) for rank in ranks], dtype=float)
     rank_indexes = [np.searchsorted(ranks, group.ranks) for group in groups]
-    # How far two clocks that both wander by that much leave a line.
+    # Half of the largest second derivative of the difference of two clocks.
     curve = wander * 1e-9
     entries, exits = [], []
     for group, indexes in zip(groups, rank_indexes, strict=True):
@@ -148,7 +148,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
     steering = None
     if steered:
         backward = [shown_twice(groups, rank_indexes, entries, exits, rank) for rank in range(len(ranks))]
-        for _ in range(2):  # a clock that moved moves those that are placed by it
+        for _ in range(2):  # a movement of one clock shifts the estimates of its peers
             steering = steering_of(ends.shown, backward, nodes, resolution, curve)
             for rank, left in steering.left.items():
                 cuts[rank, steering.courses[rank].node[left]] = True
@@ -165,7 +165,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
         value, expected, measured = ends.latest
     if steering is not None:
         value = along_courses(value, nodes, cuts, steering)
-    # Where ends say less than the limits: their middle, of clocks that nobody steers if these contradict nothing.
+    # Where exits carry less information than the limits, use their middle: of free-running clocks, if consistent.
     with np.errstate(invalid="ignore"):
         middles, room = (lower + upper) / 2.0, upper - lower
         bounded = np.isfinite(room)
@@ -181,7 +181,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
     smooth = follow(nodes, curve, np.where(bounded, middles, np.nan), noise, cuts)[0]
     tied = bounded.any(axis=1) & ~np.isnan(smooth).any(axis=1)
     value[few & tied] = smooth[few & tied]
-    # Limits keep to the largest rate, so offsets clipped to them do, too.
+    # Limits respect the largest rate, so clipped offsets do, too.
     value = flattened(value, nodes, torn, MOST_RATE if steering is None else STEERED_RATE)
     value = np.clip(value, np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper))
     expected = np.where((few & tied)[:, None], room / MIDDLE, np.minimum(expected, np.where(bounded, room, np.inf)))
@@ -192,7 +192,7 @@ def find_axis(groups: Sequence[GroupCalls], wander: float, steered: bool = False
 
 
 def along_courses(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], steering: Steering) -> Floats:
-    """Returns offsets that follow the courses of clocks where these were cut."""
+    """Offsets that follow the measured courses at cut nodes."""
     result = values.copy()
     for rank, course in steering.courses.items():
         cut = cuts[rank] & (nodes >= course.at[0]) & (nodes <= course.at[-1])
@@ -201,7 +201,7 @@ def along_courses(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], steeri
 
 
 def widened(expected: Floats, values: Floats, nodes: Floats, steering: Steering) -> Floats:
-    """Returns expected errors that have what courses show beyond noise: a clock that moves otherwise than expected."""
+    """Expected errors, increased by the deviation of the measured courses from the estimate beyond noise."""
     result = expected.copy()
     for rank, course in steering.courses.items():
         residuals = course.value - np.interp(course.at, nodes, values[rank])
@@ -225,7 +225,7 @@ def shown_twice(
     exits: Sequence[Floats],
     rank: int,
 ) -> list[tuple[float, float]]:
-    """Returns from and to which time the clock of a rank ran twice, by calls that end in the wrong order, ns."""
+    """Intervals that a rank's clock showed twice because it was set back, from exits in the wrong order, ns."""
     intervals = []
     for group, indexes, entry, leave in zip(groups, rank_indexes, entries, exits, strict=True):
         for column in np.flatnonzero(indexes == rank):
@@ -245,7 +245,7 @@ def shown_twice(
 
 
 def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], rate: float) -> Floats:
-    """Returns offsets that keep to the largest rate: the middle of the closest such ones on both sides.
+    """Limit the slope of offsets to the largest rate: the middle of the closest curves above and below.
 
     Args:
         values: of each rank at the nodes, ns.
@@ -262,7 +262,7 @@ def flattened(values: Floats, nodes: Floats, cuts: NDArray[np.bool_], rate: floa
 
 
 def rough_origins(groups: Sequence[GroupCalls], ranks: Integers) -> Integers:
-    """Returns of each rank about the same instant on its clock, ns: an exit from a call, from the first rank on."""
+    """Approximately one instant on the clock of each rank, ns: exits of common calls, from the first rank on."""
     origin = np.zeros(len(ranks), dtype=np.int64)
     known = np.zeros(len(ranks), dtype=bool)
     first = next(group for group in groups if ranks[0] in group.ranks)
@@ -283,7 +283,7 @@ def rough_origins(groups: Sequence[GroupCalls], ranks: Integers) -> Integers:
 
 
 def clock_resolution(groups: Sequence[GroupCalls], rank: int) -> int:
-    """Returns the largest number of ns that all times of a rank's clock are multiples of, at most 1 ms."""
+    """Greatest common divisor of the differences of a rank's time stamps, ns, at most 1 ms."""
     divisor = 0
     for group in groups:
         column = np.flatnonzero(group.ranks == rank)

@@ -1,8 +1,8 @@
-"""Between which limits a clock lies, over a whole run, and which calls contradict each other.
+"""Hard limits of each clock over a run, and contradictory calls.
 
-A clock that nobody steers keeps its rate: limits hold over the whole run, weaker by what it may bend. A clock that NTP
-steers may be slewed at any time: a limit holds elsewhere by the largest rate alone, which is far less; but along a
-stretch in which ends show that it kept its course, it bends as others do.
+The rate of a free-running clock changes slowly: a limit at one time holds at other times, relaxed by the largest
+curvature. A clock that NTP disciplines may be slewed at any time, so a limit extends only by the largest rate, which is
+much weaker; along stretches in which the exits show a steady course the curvature bound applies again.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from downbeat.align.matching import Floats, GroupCalls
 from downbeat.align.movements import Steering, Stretch
 
 CLOCK_ROUNDING = 2.0  # ns
-MANY = 24  # bins: before the first or after the last of these, a clock is taken not to be set
+MANY = 24  # bins: with this many limits, the clock counts as not set before the first or after the last
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """Calls of two ranks that contradict each other whatever their clocks are, if these keep their rates.
+    """Calls of two ranks that contradict each other for all clocks within the largest rate.
 
     Attributes:
         rank_index, other: indexes of the two ranks; the calls of the first contradict those of most ranks.
-        by_ns: by how much.
-        calls: group and number of those that contradict each other most.
+        by_ns: size of the contradiction, ns.
+        calls: group and number of the calls with the largest contradiction.
     """
 
     rank_index: int
@@ -40,7 +40,7 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Points:
-    """The tightest limit of each bin and column on one side, as an upper one: a lower one has its sign turned.
+    """The tightest limit of each bin and rank on one side. Lower limits are negated, so both sides are upper limits.
 
     Attributes:
         at: bins x columns, ns.
@@ -54,7 +54,7 @@ class Points:
 
 
 def limits_between(at: Floats, nodes: Floats, values: Floats, curve: float | Floats) -> Floats:
-    """Returns upper limits between the nodes at which they are known, of what bends by at most 2 curve.
+    """Interpolate upper limits between nodes, for a function f with |f''| <= 2 curve.
 
     Args:
         at: ns, within the nodes or NaN.
@@ -80,7 +80,7 @@ def limits_between(at: Floats, nodes: Floats, values: Floats, curve: float | Flo
 
 
 def smallest_elsewhere(values: Floats) -> Floats:
-    """Returns of each row and column the smallest value of the other columns."""
+    """For each element the smallest value in the other columns of its row."""
     chosen = np.argmin(values, axis=1)[:, None]
     first = np.take_along_axis(values, chosen, axis=1)
     remaining = values.copy()
@@ -90,10 +90,11 @@ def smallest_elsewhere(values: Floats) -> Floats:
 
 
 def reach(at: Floats, limit: Floats, nodes: Floats, curve: float, rate: float = MOST_RATE) -> Floats:
-    """Returns the upper limits at the nodes that follow from those at some times; inf: there are none.
+    """The upper limits at the nodes that limits at other times imply; inf: no limit.
 
-    No rate is above `rate`, so a limit holds elsewhere, weaker with the distance. A clock that bends by at most
-    2 curve is convex with curve t^2 added, and a convex function runs below the chords between its upper limits.
+    The rate is at most `rate`, so a limit extends to other times and weakens linearly. If the second derivative is at
+    least -2 curve, the offset plus curve t^2 is convex and lies below the chords between its limits: the lower convex
+    hull (monotone chain) gives the tightest ones.
     """
     known = np.isfinite(limit)
     if not known.any():
@@ -121,27 +122,27 @@ def reach(at: Floats, limit: Floats, nodes: Floats, curve: float, rate: float = 
 
 
 def slanted(at: Floats, values: Floats, rate: float = MOST_RATE) -> Floats:
-    """Returns upper limits at ascending times, each no more than what a neighbor and the largest rate allow."""
+    """Tighten upper limits at ascending times so that neighbors differ by at most the largest rate."""
     result: Floats = np.minimum(*both_ways(at, values, rate))
     return result
 
 
 def both_ways(at: Floats, values: Floats, rate: float) -> tuple[Floats, Floats]:
-    """Returns upper limits at ascending times by those before, and by those after; each counts its own."""
+    """Upper limits at ascending times from the limits up to each time, and from those at and after it."""
     ahead = np.minimum.accumulate(values - rate * at) + rate * at
     behind = np.minimum.accumulate((values + rate * at)[::-1])[::-1] - rate * at
     return ahead, behind
 
 
 def steered_reach(at: Floats, limit: Floats, nodes: Floats, stretches: Sequence[Stretch], single: bool) -> Floats:
-    """Returns upper limits at nodes, of a clock that is steered but along some stretches.
+    """Upper limits at the nodes for a clock that may be steered except along some stretches.
 
     Args:
         at: of limits, ns.
         limit: ns; inf: none.
         nodes: ns.
-        stretches: by the places of these nodes.
-        single: whether the clock may be set once outside of the stretches: then limits of both sides have to allow it.
+        stretches: of steady course, as indexes of these nodes.
+        single: whether the clock may be set once outside of the stretches; then the weaker side's limit holds.
     """
     known = np.isfinite(limit)
     limits = np.full(len(nodes), np.inf)
@@ -164,7 +165,7 @@ def steered_reach(at: Floats, limit: Floats, nodes: Floats, stretches: Sequence[
 
 
 class Limits:
-    """Limits that the calls of all ranks put on each other's clocks.
+    """Limits on all clocks from the calls of all ranks: no exit precedes an entry that it depends on.
 
     Attributes:
         torn: of each rank and node: no limit is taken from there, and none passes it.
@@ -187,7 +188,7 @@ class Limits:
 
         Args:
             groups: of calls.
-            rank_indexes: of each group's ranks among all.
+            rank_indexes: of each group, the index of its ranks among all ranks.
             entries: of each group's calls, ns after each rank's origin; NaN: none.
             exits: likewise.
             bins: of each group's calls, by time.
@@ -207,7 +208,7 @@ class Limits:
             order = np.argsort(bins[number], kind="stable")
             bin_of = bins[number][order]
             first = np.flatnonzero(np.diff(bin_of, prepend=-1))
-            # A stamp may be older than what it stamps by the clock's resolution.
+            # A time stamp may precede its event by the clock's resolution.
             entry = np.where(sources, np.maximum(entries[number] - resolution[indexes], nodes[0]), np.nan)[order]
             leave = np.where(sinks, exits[number] + resolution[indexes], np.nan)[order]
             leave = np.minimum(leave, nodes[-1])
@@ -224,12 +225,12 @@ class Limits:
             self.calls.append((indexes, order, bin_of[first], first, entry, leave, *rough, *away))
 
     def points(self, lower: Floats, upper: Floats, only: int | None = None) -> tuple[Points, Points]:
-        """Returns the limits of each rank: upper ones and lower ones.
+        """The tightest upper and lower limit of each rank in each bin, from the limits of its peers.
 
         Args:
-            lower: limits of all ranks at the nodes.
-            upper: likewise.
-            only: the rank whose calls limit the others, None: each rank's.
+            lower: lower limits of all ranks at the nodes.
+            upper: upper limits of all ranks at the nodes.
+            only: use only the calls of this rank as limits of its peers; None: those of every rank.
         """
         shape = (len(self.nodes) - 2, self.ranks)
         results = []
@@ -268,7 +269,7 @@ class Limits:
         return results[0], results[1]
 
     def reached(self, points: Points, rank: int, torn: NDArray[np.bool_]) -> Floats:
-        """Returns the upper limits of a rank at the nodes: of each stretch between torn nodes from its own bins."""
+        """The upper limits of a rank at the nodes; each stretch between torn nodes uses only its own bins."""
         limits = np.full(len(self.nodes), np.inf)
         edges = np.flatnonzero(np.diff(torn, prepend=True, append=True))
         for begin, end in zip(edges[::2], edges[1::2], strict=True):
@@ -282,19 +283,19 @@ class Limits:
         return limits
 
     def bends(self, rank: int) -> float | Floats:
-        """Returns by how much a rank's clock may bend against the reference in each interval; see `limits_between`."""
+        """Largest curvature of a rank's clock against the reference in each interval; see `limits_between`."""
         if self.steering is None or rank == self.reference:
             return self.curve
         return self.steering.curves[rank] if self.reference == 0 else np.full(len(self.nodes) - 1, np.inf)
 
     def sweep(self, reference: int, barred: Sequence[int]) -> tuple[Floats, Floats]:
-        """Returns the limits of each rank's clock against that of a reference.
+        """The limits of each rank's clock against a reference clock.
 
-        Each rank's limits hold if those of all others do: the sweeps are shortest paths between all of them.
+        Limits propagate from rank to rank until they no longer change: Bellman-Ford shortest paths over all ranks.
 
         Args:
-            reference: rank that needs nothing added.
-            barred: ranks that limit nobody.
+            reference: rank whose offset is zero.
+            barred: ranks whose calls are ignored.
         """
         shape = (self.ranks, len(self.nodes))
         self.reference = reference
@@ -318,10 +319,11 @@ class Limits:
         return lower, upper
 
     def settle(self) -> tuple[Floats, Floats, NDArray[np.bool_], tuple[Conflict, ...]]:
-        """Returns the limits of all ranks against the first, where they are torn, and what contradicts.
+        """The limits of all ranks against the first, the torn nodes, and the conflicts.
 
-        A rank whose calls contradict the others' is taken out. Its clock may hold in stretches, between which it was
-        set: the fewest are found from the left and from the right, and where both differ it is torn.
+        Ranks whose calls contradict those of most peers are removed one by one. The clock of such a rank may be
+        consistent in stretches, between which it was set. The fewest stretches are built from the left and from the
+        right; the clock is torn where both partitions differ.
         """
         conflicts: list[Conflict] = []
         barred: list[int] = []
@@ -341,7 +343,7 @@ class Limits:
         if not barred and self.steering is None:
             return lower, upper, self.torn, ()
         for rank in barred:
-            # Against all others, as they are; the first rank's clock is everybody's axis.
+            # Compare with the limits of all ranks. If the first rank's clock is torn, all are: it is the axis.
             self.torn[rank] |= self.tears(self.points(lower, upper), rank)
         if 0 in barred:
             self.torn |= self.torn[0]
@@ -354,7 +356,7 @@ class Limits:
         return lower, upper, self.torn, tuple(conflicts)
 
     def tears(self, sides: tuple[Points, Points], rank: int) -> NDArray[np.bool_]:
-        """Returns the nodes at which a rank's clock does not hold together."""
+        """Flags of the nodes around which a rank's clock was set."""
         bins = len(self.nodes) - 2
 
         def holds(edge: int, onward: int, count: int) -> bool:
@@ -379,12 +381,12 @@ class Limits:
         return torn
 
     def conflict(self, rank: int, by_ns: float, barred: Sequence[int]) -> Conflict:
-        """Returns the conflict of the rank whose calls contradict those of most others.
+        """The conflict of the rank whose calls contradict those of most peers.
 
         Args:
-            rank: one that is contradicted.
-            by_ns: by how much.
-            barred: ranks that are left out.
+            rank: the rank with the largest contradiction, if no pair of ranks contradicts.
+            by_ns: size of that contradiction, ns.
+            barred: ranks that were removed before.
         """
         shape = (self.ranks, len(self.nodes))
         rate = MOST_RATE if self.steering is None else STEERED_RATE
@@ -403,10 +405,10 @@ class Limits:
                     room[source, other] = apart.min()
                     evidence[source, other] = sides, int(np.argmin(apart))
         contradicted = (room < -CLOCK_ROUNDING).sum(axis=1)
-        if not contradicted.any():  # a circle of more than two
+        if not contradicted.any():  # only a cycle of three or more ranks contradicts
             return Conflict(max(rank, 1), 0, by_ns, ())
         index = int(np.argmax(contradicted))
-        if contradicted[index] < 2:  # between two, take the one that is not the reference
+        if contradicted[index] < 2:  # of a pair, remove the rank that is not the reference
             index = max(index, int(np.argmin(room[index])))
         other = int(np.argmin(room[index]))
         (sides, node), calls = evidence[index, other], []
@@ -419,7 +421,7 @@ class Limits:
 
 
 def furthest(holds: Callable[[int], bool], most: int) -> int:
-    """Returns the largest number up to which something holds, at least 1."""
+    """The largest number up to which a monotone predicate holds, at least 1: galloping, then binary search."""
     low, high = 1, 2
     while high <= most and holds(high):
         low, high = high, 2 * high

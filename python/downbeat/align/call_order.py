@@ -1,9 +1,9 @@
-"""Which calls of two ranks are the same collective, where these have no sequence numbers.
+"""Match the collectives of two ranks whose traces have no sequence numbers.
 
-Files begin k calls apart, lack a stretch in the middle, or a kind of call. Ends of one collective agree and those of
-different ones do not, since no two steps take equally long: the right shift is where durations from end to end agree.
-Where two shifts are equally good, none is taken. For a few calls, the one shift may be taken that they do not
-contradict, if files have half of their calls in common.
+One file may begin k calls later, lack a stretch in the middle, or lack a kind of call. The times between exits
+identify the calls, since no two steps of a program take equally long: at the correct shift the differences of exit
+times follow a line (two clocks of constant rate). If two shifts fit equally well, the match is undecided. For a few
+calls, the only shift at which no exit precedes an entry is accepted, if the files have half of their calls in common.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from downbeat.align.calls import MOST_RATE, Calls, Integers
 
 Floats = NDArray[np.float64]
 
-CLEAR = 4.0  # standard errors by which a shift has to agree better than any other one
-LEAST_GAIN = 12.0  # in natural logarithms of likelihood
-BLOCK = 16  # calls, or a little more
-FEWEST = 6  # calls that decide by agreement
-RUN = 10  # calls in a row, away from where a shift was decided
-QUICK = 4
-TRIED = 40  # of the shifts that agree best
+CLEAR = 4.0  # standard errors of the gain in log-likelihood over any other shift
+LEAST_GAIN = 12.0  # total gain in log-likelihood (natural logarithm)
+BLOCK = 16  # calls per fitted line, at least
+FEWEST = 6  # common calls that a decision by likelihood needs
+RUN = 10  # consecutive calls that confirm a shift
+QUICK = 4  # best shifts of the first test
+TRIED = 40  # best shifts of the final test
 CALL_CHUNK = 128  # calls
 MOST_PARTS = 16
-HEAVY = 6.0  # of a call's gain, in natural logarithms
-NEAR = 3  # shifts to either side that a run is compared with
+HEAVY = 6.0  # bound of the gain of a single call, natural logarithm
+NEAR = 3  # alternative shifts on each side of a run
 WEAK = 3.0  # natural logarithms of likelihood
-FAR = 8.0  # of the median rest of a block
+FAR = 8.0  # times the median residual of a block: an outlier
 
 
 def match_by_order(other: Calls, local: Calls) -> Integers | None:
-    """The index of another rank's call that each call is; -1: none, or not known. None: nothing shows the order."""
+    """For each local call the index of the same call in the other rank's list, -1: unmatched. None: undecided."""
     kinds = call_kinds(other, local)
     common = np.intersect1d(*kinds)
     counts = sorted(((int((kinds[1] == kind).sum()), int(kind)) for kind in common), reverse=True)
-    # All kinds that both have; a file may lack some calls of one kind, so each for itself, too.
+    # First all common kinds together, then single kinds, since a file may lack some calls of a kind.
     streams = [common, *(np.array([kind]) for _, kind in counts[:3] if len(common) > 1)]
     block_count = 1
     while len(common) and (block_count == 1 or len(local.exit) // block_count >= 2 * RUN) and block_count <= MOST_PARTS:
@@ -54,7 +54,7 @@ def match_by_order(other: Calls, local: Calls) -> Integers | None:
             if seeds:
                 other_calls, local_calls = (np.concatenate(indexes) for indexes in zip(*seeds, strict=True))
                 rows = extended(other, local, kinds, other_calls, local_calls)
-                if block_count == 1 and len(local_calls) <= 2 * RUN and (rows < 0).all():  # no runs, but no other way
+                if block_count == 1 and len(local_calls) <= 2 * RUN and (rows < 0).all():  # too short for runs
                     rows[local_calls] = other_calls
                 if (rows >= 0).any():
                     return rows
@@ -63,7 +63,7 @@ def match_by_order(other: Calls, local: Calls) -> Integers | None:
 
 
 def call_kinds(other: Calls, local: Calls) -> tuple[Integers, Integers]:
-    """Returns a number for the kind of each call: operation, and size and root where both traces have the same ones."""
+    """A number for the kind of each call: its operation, with size and root if most values occur in both traces."""
     named = [np.char.add(calls.operation.astype(str), " ") for calls in (other, local)]
     for field in ("size", "root"):
         words = [
@@ -85,18 +85,18 @@ def decided(
     kinds: tuple[Integers, Integers],
     whole_stream: bool,
 ) -> int | None:
-    """Returns the shift at which the ends of two streams of calls agree; None: it cannot be told.
+    """The shift at which the exit times of two streams of calls agree; None: undecided.
 
     Args:
-        other: calls of a rank.
-        local: of another.
-        other_calls: calls of the other rank, of a stream.
-        block: calls of this rank, of the same stream.
-        kinds: of the calls of both.
-        whole_stream: the block is the whole stream: what no agreement decides, contradictions may.
+        other: all calls of the other rank.
+        local: all calls of this rank.
+        other_calls: indexes of the other rank's calls in the stream.
+        block: indexes of this rank's calls in the block.
+        kinds: kind of each call of both ranks.
+        whole_stream: the block is the whole stream; then causality may decide if the likelihood does not.
 
     Returns:
-        The number in `other_calls` of the first call of the block; it may be before the first or after the last.
+        The position in `other_calls` of the first call of the block; negative or too large where lists only overlap.
     """
     a, b = (calls.exit[of].astype(np.int64) for calls, of in ((other, other_calls), (local, block)))
     a, b = (a - a[0]).astype(float), (b - b[0]).astype(float)
@@ -122,7 +122,7 @@ def decided(
                 possible.append(int(shift))
                 if len(possible) > 1:
                     return None
-        # A file that lacks a call contradicts at every shift but those that leave little.
+        # If a file lacks a call, only shifts with a small overlap are free of contradictions.
         if possible and common_counts(len(a), len(b))[possible[0] + len(b) - 1] >= 0.75 * shortest:
             chosen = possible[0]
     return chosen
@@ -145,7 +145,7 @@ def common_counts(a: int, b: int) -> Integers:
 
 
 def correlated(a: Floats, b: Floats) -> Floats:
-    """Returns sums of a[n + shift] b[n], of shifts from 1 - len(b) on."""
+    """Cross-correlation by FFT: sums of a[n + shift] b[n], for shifts from 1 - len(b) on."""
     length = len(a) + len(b) - 1
     size = 1 << (length - 1).bit_length()
     sums: Floats = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b[::-1], size), size)[:length]
@@ -153,7 +153,7 @@ def correlated(a: Floats, b: Floats) -> Floats:
 
 
 def disagreement(a: Floats, b: Floats, shifts: Integers) -> Floats:
-    """Returns the mean squared difference of durations from end to end at each shift, of logarithms far out."""
+    """Mean squared difference of the times between exits at each shift; asinh compresses long times to logarithms."""
     durations = np.concatenate([a, b])
     middle = np.median(durations)
     scale = max(float(np.median(np.abs(durations - middle))), 1.0)
@@ -173,11 +173,11 @@ def pairs(a: Floats, b: Floats, shift: int) -> tuple[slice, slice]:
 
 
 def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
-    """The shift at which ends agree clearly better than at all others; None: no shift does.
+    """The shift whose likelihood clearly exceeds that of all others; None: no shift does.
 
-    Lines are taken out of `BLOCK` calls each, which is little enough for any clock. The likelihood of the rest is
-    Student's at the scale of the best shift. A shift is better if it is so over the calls by `CLEAR` standard
-    errors, which counts the part that both share.
+    A line is fitted to the clock difference in each block of `BLOCK` calls, short enough that clock rates are constant.
+    The residuals get a Student t likelihood (3 degrees of freedom) at the scale of the best shift. The best shift has
+    to win by `CLEAR` standard errors over the calls that it has in common with each alternative.
     """
     rests = {}
     for shift in shifts.tolist():
@@ -190,7 +190,7 @@ def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
     best: int = min(scales, key=lambda shift: scales[shift])
     scale = max(scales[best], 1.0)
     begin, best_residuals = rests[best]
-    # Files that lack calls in the middle agree in part at two shifts.
+    # If a file lacks calls in the middle, two shifts each fit a part.
     least = {shift: least_block(residuals) for shift, (_, residuals) in rests.items()}
     if min(least, key=lambda shift: least[shift]) != best:
         return None
@@ -213,7 +213,7 @@ def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
 
 
 def straightened(at: Floats, values: Floats) -> Floats:
-    """Returns values less a line in each `BLOCK` of them, or a few more."""
+    """Residuals of values after a line fitted to each block of at least `BLOCK` values."""
     blocks = max(len(values) // BLOCK, 1)
     length = len(values) // blocks
     x, y = (values_in[: blocks * length].reshape(blocks, length) for values_in in (at, values))
@@ -226,14 +226,14 @@ def straightened(at: Floats, values: Floats) -> Floats:
 
 
 def least_block(residuals: Floats) -> float:
-    """Returns the least median of `BLOCK` values in a row."""
+    """The smallest median of absolute residuals over blocks of at least `BLOCK` values."""
     blocks = max(len(residuals) // BLOCK, 1)
     rows = np.abs(residuals[: len(residuals) // blocks * blocks]).reshape(blocks, -1)
     return float(np.median(rows, axis=1).min()) if rows.size else np.inf
 
 
 def doubtful(a: Floats, b: Floats, right: Integers) -> NDArray[np.bool_]:
-    """Flags of the values of b, those at `right` in a, in blocks that weakly support another shift."""
+    """Flags of values of b, matched to a[right], in blocks whose likelihood prefers a neighboring shift by `WEAK`."""
     blocks = max(len(b) // BLOCK, 1)
     length = len(b) // blocks
     of = np.minimum(np.arange(len(b)) // length, blocks - 1)
@@ -254,7 +254,7 @@ def doubtful(a: Floats, b: Floats, right: Integers) -> NDArray[np.bool_]:
 
 
 def slopes(x: Floats, y: Floats) -> Floats:
-    """Returns the slope of each row, within the largest rate: a median, which a quarter of the values cannot move."""
+    """The slope of each row, limited to the largest rate: a median of pair slopes, robust to a quarter of outliers."""
     half = x.shape[1] // 2
     if not half:
         return np.zeros(len(x))
@@ -264,7 +264,7 @@ def slopes(x: Floats, y: Floats) -> Floats:
 
 
 def contradicted(a: Floats, b: Floats, a_entry: Floats, b_entry: Floats, shift: int) -> bool:
-    """Whether calls contradict each other at a shift, whatever the clocks are: an exit before an entry."""
+    """Whether a shift violates causality for every pair of clocks within the largest rate: an exit before an entry."""
     left, right = pairs(a, b, shift)
     at = b[right]
     lower, upper = a_entry[left] - b[right], a[left] - b_entry[right]
@@ -280,14 +280,17 @@ def contradicted(a: Floats, b: Floats, a_entry: Floats, b_entry: Floats, shift: 
 def extended(
     other: Calls, local: Calls, kinds: tuple[Integers, Integers], other_calls: Integers, seed: Integers
 ) -> Integers:
-    """Returns `place`'s rows of all calls, from those of some: ends that are close on clocks that go on as they did.
+    """Extend a match from seed calls to all calls: extrapolate the clock difference, take the nearest exit.
 
     Args:
-        other: calls of a rank.
-        local: of another.
-        kinds: of their calls.
-        other_calls: calls of the other that are the same as the seed.
-        seed: calls of this rank.
+        other: all calls of the other rank.
+        local: all calls of this rank.
+        kinds: kind of each call of both ranks.
+        other_calls: indexes of the other rank's calls that match the seed.
+        seed: indexes of this rank's calls.
+
+    Returns:
+        As `match_by_order`.
     """
     zero_a, zero_b = int(other.exit[other_calls[0]]), int(local.exit[seed[0]])
     a, b = (other.exit - zero_a).astype(float), (local.exit - zero_b).astype(float)
@@ -336,7 +339,7 @@ def extended(
             room = np.minimum(np.minimum(step[chosen], step[chosen + 1]), usual)
             fits = inside & (apart < room / 4.0) & (unsure < room / 4.0)
             row[of] = np.where(fits, candidates_at[chosen], -1)
-    # A clock that was set stops this; the calls may go on as they were.
+    # Extrapolation stops where a clock was set; a block of consecutive seed calls still counts.
     for block in np.array_split(np.arange(len(seed)), max(len(seed) // BLOCK, 1)):
         local_calls, matched = seed[block], other_calls[block]
         if (
@@ -356,16 +359,16 @@ def extended(
 
 
 def runs(a: Floats, b: Floats, other_calls: Integers, local_calls: Integers, row: Integers) -> Integers:
-    """Returns the rows of calls of one kind, of runs that agree clearly better as they are than shifted.
+    """Keep the matches of one kind of call that form runs which fit clearly better than neighboring shifts.
 
-    One wrong call breaks a bound. So calls count as the same only in a row with others.
+    A single wrong match invalidates a bound, so isolated matches are dropped.
 
     Args:
-        a: ends of all calls of the other rank, ns.
-        b: of this one.
-        other_calls: calls of the kind.
-        local_calls: of this rank.
-        row: of each of `local_calls`, -1: none.
+        a: exits of all calls of the other rank, ns.
+        b: exits of all calls of this rank, ns.
+        other_calls: indexes of the other rank's calls of the kind.
+        local_calls: indexes of this rank's calls of the kind.
+        row: match of each of `local_calls`, -1: none.
     """
     kept_rows = np.full(len(local_calls), -1)
     at = np.flatnonzero(row >= 0)
@@ -383,7 +386,7 @@ def runs(a: Floats, b: Floats, other_calls: Integers, local_calls: Integers, row
         kept = residuals <= FAR * np.median(residuals)
         kept &= ~doubtful(x - x[0], y - y[0], right)
         kept_rows[run] = np.where(kept, other_calls[right], -1)
-    # Between two calls with the same shift it cannot have changed.
+    # Fill gaps between two matches with the same shift.
     at = np.flatnonzero(kept_rows >= 0)
     shift = np.searchsorted(other_calls, kept_rows[at]) - at
     for k in np.flatnonzero((np.diff(at) > 1) & (np.diff(shift) == 0)):
@@ -392,7 +395,7 @@ def runs(a: Floats, b: Floats, other_calls: Integers, local_calls: Integers, row
 
 
 def fitted(at: Floats, apart: Floats, scatter: float) -> tuple[tuple[float, float], Callable[[Floats], Floats]]:
-    """Returns a line through the differences of two clocks, and its standard error as a function of time."""
+    """A robust line (Huber weights) through clock differences, and its standard error as a function of time."""
     middle, length = float(at.mean()), float(np.std(at))
     slope = float(slopes(at[None], apart[None])[0])
     residuals = apart - slope * at
@@ -419,7 +422,7 @@ def fitted(at: Floats, apart: Floats, scatter: float) -> tuple[tuple[float, floa
 
 
 def running_median(values: Integers, reach: int = 4) -> Integers:
-    """Returns the median of each value and its neighbors, fewer at both ends."""
+    """Running median over `reach` neighbors on each side; the edges are padded."""
     if len(values) <= 2:
         return values
     reach = min(reach, (len(values) - 1) // 2)

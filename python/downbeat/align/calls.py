@@ -84,7 +84,7 @@ class NoTraceError(UsageError):
 
 
 def normalize(name: str) -> str | None:
-    """Returns MPI's name of a collective, lower case; None for other names."""
+    """MPI's name of a collective, lower case; None for other names."""
     match = STEM.match(CALL_PREFIX.sub("", name))
     if match is None:
         return None
@@ -174,9 +174,9 @@ RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_
 
 
 def rank_of(path: Path) -> int | None:
-    """Returns the rank that the name of a file, or of its directory, says: rank-3.json, trace_3_of_8, rank3/a.json.
+    """The rank in the name of a file or of its directory: rank-3.json, trace_3_of_8, rank3/a.json.
 
-    None if it says none, or several: a machine's number is a rank only if nothing else is named.
+    None if there is no rank or more than one. A machine's number counts only if the name has no other number.
     """
     for name in (path.name, path.parent.name):
         worker, times = PYTORCH.subn("", name)
@@ -194,7 +194,7 @@ def rank_of(path: Path) -> int | None:
 
 
 def rank_in_environment(text: str) -> int | None:
-    """Returns the rank that variables of launchers in a text say: RANK=3."""
+    """The rank from a launcher's variables in a text: RANK=3."""
     ranks = {
         name: int(value) for name, value in re.findall(r"\b([A-Z][A-Z_0-9]*)=(\d+)\b", text) if name in RANK_VARIABLES
     }
@@ -202,7 +202,7 @@ def rank_in_environment(text: str) -> int | None:
 
 
 def ranks_by_numbers(paths: Sequence[Path]) -> dict[Path, int]:
-    """Returns ranks of files whose names have one number each, if these are 0, 1, 2 ...: report.%q{PMI_RANK}."""
+    """Ranks of files whose names have one number each, if the numbers are 0, 1, 2 ...: report.%q{PMI_RANK}."""
     stems = [PYTORCH.sub("", path.name).removesuffix(".gz") for path in paths]
     numbers = [OWN_NUMBER.findall(stem.rpartition(".")[0] or stem) for stem in stems]
     if len(paths) > 1 and all(len(some) == 1 for some in numbers):
@@ -217,7 +217,7 @@ def with_ranks(files: Sequence[tuple[Path, list[RankTrace]]], user_ranks: Mappin
 
     Args:
         files: with their traces, whose rank is `UNKNOWN_RANK` where the file does not say it.
-        user_ranks: ranks of files as the user says.
+        user_ranks: ranks of files from the command line.
 
     Raises:
         UsageError: a rank is not known, or is given otherwise than the file says, or two are of one rank.

@@ -1,6 +1,6 @@
-"""Clocks by a Kalman filter and Rauch-Tung-Striebel smoother over the ends of collectives of all ranks.
+"""Estimate clocks with a Kalman filter and Rauch-Tung-Striebel smoother from the exits of synchronizing collectives.
 
-Ranks leave such a collective together, on average, to within the scatter that its calls show.
+The measurement model: on average the ranks leave such a collective together, up to the observed scatter.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from numpy.typing import NDArray
 from downbeat.align.calls import Integers
 from downbeat.align.matching import TO_ALL, Floats, GroupCalls
 
-USUAL_RATE = 100e-6  # of two clocks, as a standard deviation
-STEADY_NS = 60e9  # ns: how long a clock's rate may go on changing into one direction
-PASSES = 6
-BLOCKS = 16
+USUAL_RATE = 100e-6  # prior standard deviation of the rate difference of two clocks
+STEADY_NS = 60e9  # ns: correlation time of rate changes
+PASSES = 6  # of reweighting
+BLOCKS = 16  # of the cross-validation in `error_factor`
 LEAST_FACTOR = 0.9
-FREE = 0.7  # of the noise of single ends: a line whose variance is larger follows them, and shows no noise
+FREE = 0.7  # share of the measurement variance: an estimate above it interpolates single exits
 LEAST_ENDS = 5
-CLOSE = 1.0  # in standard deviations: values further away count less (Huber 1964)
+CLOSE = 1.0  # standard deviations: Huber weights (1964) decrease beyond
 
 
 class ClockFilter:
-    """The offsets of clocks by the ends of calls.
+    """Offsets of all clocks from the exits of calls.
 
     Attributes:
         latest: the last result of `estimate`.
-        shown: of each rank: times of ends on its clock, and offsets that they show, ns.
+        shown: by rank: times of exits on its clock, and the offsets they measure, ns.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class ClockFilter:
         self.latest: tuple[Floats, Floats, NDArray[np.bool_]]
 
     def estimate(self, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Offset and expected error of each rank and node, ns, and whether ends show these of a rank.
+        """Offset and expected error of each rank and node, ns, and flags of the ranks that exits determine.
 
-        Ranks follow one after the other, those first that share most calls with known ones.
+        Ranks are added one after the other to the known ranks; those with the most common calls come first.
 
         Args:
             cuts: of each rank and node: its clock may have been set there.
@@ -90,7 +90,7 @@ class ClockFilter:
     def placed(
         self, new: NDArray[np.bool_], known: NDArray[np.bool_], value: Floats, error: Floats, cuts: NDArray[np.bool_]
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """New ranks against the median of known ones: offsets, expected errors, whether calls show an error."""
+        """Estimate new ranks against the consensus (median exit) of known ranks: offsets, errors, measured ranks."""
         columns = np.flatnonzero(new)
         row_of_rank = np.full(len(new), -1)
         row_of_rank[columns] = np.arange(len(columns))
@@ -113,7 +113,7 @@ class ClockFilter:
             weight, total, noise = np.zeros(line.shape), np.zeros(line.shape), np.zeros(len(line))
             for row, some in apart.items():
                 rests = [residuals - np.interp(at, self.nodes, line[row]) for at, residuals, _, _ in some]
-                # A line that follows single calls leaves them smaller rests than their noise.
+                # Residuals are smaller than the noise where the estimate follows single exits: divide by that share.
                 free = [np.repeat(held[row, nodes], np.diff(first, append=len(at))) for at, _, nodes, first in some]
                 every = np.concatenate([residuals / scale for residuals, scale in zip(rests, free, strict=True)])
                 every = every[~np.isnan(every)]
@@ -139,7 +139,7 @@ class ClockFilter:
         for row in np.flatnonzero(np.nanmedian(np.where(measured, shares, 0.0), axis=1) > FREE).tolist():
             at = np.flatnonzero(weight[row] > 0)
             shown[row] = len(at) > LEAST_ENDS
-            if shown[row]:  # then noise is at most what neighbors miss each other by
+            if shown[row]:  # then the residuals from both neighbors bound the noise
                 x, y = self.nodes[at], line[row, at]
                 fraction = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
                 missed = (y[1:-1] - y[:-2] - fraction * (y[2:] - y[:-2])) ** 2 / (
@@ -165,16 +165,17 @@ class States(NamedTuple):
 def follow(
     nodes: Floats, curve: float, measured: Floats, noise: Floats, cuts: NDArray[np.bool_]
 ) -> tuple[Floats, Floats, float]:
-    """Clocks that follow measurements of their offsets, the variances of these estimates, and a factor for errors.
+    """Smoothed offsets of the clocks, their variances, and a factor of their errors.
 
-    Rauch, Tung and Striebel 1965: a Kalman filter forward in time, a smoother back. The rate is a random walk of at
-    most the wander. The factor is what measurements that were left out miss the line by.
+    A Kalman filter (Kalman 1960) forward in time, a smoother backward (Rauch, Tung and Striebel 1965). The state
+    is offset and rate; the rate is a random walk bounded by the wander. The factor is the error of predicted left-out
+    measurements in standard deviations (cross-validation, `error_factor`).
 
     Args:
         nodes: times, ns.
         curve: largest second derivative of a clock, halved, 1/ns.
-        measured: offset of each rank at each node, ns; NaN: nothing.
-        noise: variance of each, ns^2; inf: nothing.
+        measured: offset of each rank at each node, ns; NaN: none.
+        noise: variance of each measurement, ns^2; inf: none.
         cuts: of each rank and node: its clock may have been set there.
     """
     there = np.isfinite(measured) & np.isfinite(noise) & ~cuts
@@ -186,7 +187,7 @@ def follow(
 def filtered(
     nodes: Floats, curve: float, measured: Floats, noise: Floats, there: NDArray[np.bool_], cuts: NDArray[np.bool_]
 ) -> tuple[States, States]:
-    """The states by the measurements up to each node, and those predicted by the measurements before it."""
+    """Kalman filter: the updated state at each node, and the state predicted from the nodes before."""
     ranks, count = measured.shape
     x, v, xx, xv, vv = States(np.full((count, ranks), np.nan), *(np.zeros((count, ranks)) for _ in range(4)))
     predicted = States(*np.zeros((5, count, ranks)))
@@ -217,11 +218,11 @@ def filtered(
 
 
 def smoothed(states: States, predicted: States, steps: Floats, cuts: NDArray[np.bool_]) -> States:
-    """The states by all measurements; before the first one, on the line from there back.
+    """Rauch-Tung-Striebel smoother: states given all measurements; extrapolated before the first one.
 
     Args:
-        states: from `filtered`; they are changed.
-        predicted: likewise.
+        states: updated states from `filtered`; changed in place.
+        predicted: predicted states from `filtered`.
         steps: from node to node, ns.
         cuts: as in `follow`.
     """
@@ -257,20 +258,20 @@ def smoothed(states: States, predicted: States, steps: Floats, cuts: NDArray[np.
 
 
 def error_factor(offset: Floats, variance: Floats, measured: Floats, noise: Floats, there: NDArray[np.bool_]) -> float:
-    """The factor between true and expected errors: blocks of bins against the line that would be there without them.
+    """Ratio of true to expected errors by cross-validation: blocks against the estimate without them.
 
     Args:
-        offset: of the line, of each rank and node, ns.
-        variance: of it, ns^2.
-        measured: as in `follow`, and likewise the next one.
-        noise: likewise.
-        there: where there are measurements.
+        offset: smoothed offset of each rank and node, ns.
+        variance: of the offset, ns^2.
+        measured: as in `follow`.
+        noise: as in `follow`.
+        there: flags of measurements.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         weights = np.where(there, 1.0 / noise, 0.0)
         block = np.minimum(np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True), 0.9999) * BLOCKS
         which = np.nan_to_num(block).astype(np.int64) + BLOCKS * np.arange(len(offset))[:, None]
-        # The last one: what the line itself owes to the block.
+        # The last: influence of the block on the estimate.
         weight, residuals, share = (
             np.bincount(which.ravel(), np.where(there, each, 0.0).ravel(), len(offset) * BLOCKS)
             for each in (weights, weights * (measured - offset), weights * variance)

@@ -23,7 +23,7 @@ LEAST_STEP_NS = 10_000.0
 
 @dataclass(frozen=True)
 class Place:
-    """Where the counter was when a clock showed a time.
+    """The counter when a clock showed a time.
 
     Attributes:
         at: estimate, ns of the counter since the first sample.
@@ -72,7 +72,7 @@ class LocalClock:
         Args:
             shown: by the clock, ns, ...
             ticks: ... when the counter was there, ...
-            half_width: ... give or take so many ticks.
+            half_width: ... with this uncertainty, ticks.
             tick: ns of the counter, about.
             wander: by which the rate of an oscillator may change at once.
             ramp: and per ns on top.
@@ -114,7 +114,7 @@ class LocalClock:
         return ticks
 
     def place(self, times: NDArray[np.int64]) -> Place:
-        """Returns where the counter was when the clock showed these times, of all samples between which that can be."""
+        """The counter when the clock showed these times, over all possible intervals between samples."""
         known = KnownPlaces(times.shape)
         ends = np.flatnonzero(~self.steady)
         begin = 0

@@ -1,4 +1,4 @@
-"""Which calls of several ranks are the same collective."""
+"""Match the calls of several ranks that belong to the same collective."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TO_ROOT = collectives("to root", limits_clocks=True)
 # Of other operations a rank may leave before another one enters: allgatherv, alltoallv (empty blocks), a scan.
 ORDERING = (*TO_ALL, *FROM_ROOT, *TO_ROOT)
 
-REFERENCES = 2  # ranks against which another one's calls are placed
+REFERENCES = 2  # ranks with known calls to which another rank's calls are matched
 
 Floats = NDArray[np.float64]
 
@@ -42,10 +42,10 @@ class GroupCalls:
     Attributes:
         name: of the group.
         ranks: of the job, ascending.
-        operation, number, size, root: of each call; see `Calls`. The number is the sequence number, else the place.
+        operation, number, size, root: of each call; see `Calls`. The number is the sequence number, else the index.
         entry, exit: ns on each rank's own clock.
         missing: the rank has no such call.
-        unsure: of each rank: nothing shows which of its calls are which, so they limit nobody.
+        unsure: of each rank: the match of its calls is undecided, so they give no limits.
     """
 
     name: str
@@ -60,7 +60,7 @@ class GroupCalls:
     unsure: NDArray[np.bool_]
 
     def before(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Returns whose entries come before whose exits, of each call and rank: two masks like `entry`."""
+        """Masks like `entry`: entries that precede all exits in the second mask, by the semantics of the operation."""
         is_root = self.root[:, None] == self.ranks
         at_all = np.isin(self.operation, TO_ALL)[:, None]
         down = np.isin(self.operation, FROM_ROOT)[:, None]
@@ -121,7 +121,7 @@ def some_of(ranks: Sequence[int]) -> str:
 
 
 def tied_groups(groups: Sequence[GroupCalls]) -> list[list[GroupCalls]]:
-    """Returns the groups that share ranks, directly or through others, together; those of the lowest rank first."""
+    """Connected components of groups that share ranks, the component of the lowest rank first."""
     tied: list[tuple[set[int], list[GroupCalls]]] = []
     for group in groups:
         ranks, together = set(group.ranks.tolist()), [group]
@@ -161,7 +161,7 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupC
     if (alone & ~differ).any():
         notes.append(CallsOfOneRank(name, int((alone & ~differ).sum())))
     keep = ~differ & ~alone
-    # A rank without a call that another one has is tied to nobody.
+    # A rank without any common call is unconnected.
     tied = ~missing[keep].all(axis=0)
     if keep.any() and not tied.all():
         notes.append(RanksWithoutPartner(name, tuple(ranks[~tied].tolist())))
@@ -182,9 +182,9 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[GroupC
 
 
 def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integers], NDArray[np.bool_], list[Fact]]:
-    """Returns a number for each call of each member, the same for the same call and -1 for none that others have too.
+    """A key for each call of each member, equal for the same call; -1: the call has no counterpart.
 
-    Also flags of the members whose order of calls is unknown, and notes.
+    Also flags of the members whose match is undecided, and notes.
     """
     notes: list[Fact] = []
     numbered = [calls.sequence is not None for _, calls in members]

@@ -1,8 +1,8 @@
-"""Where a clock left its course, from the ends of collectives: slews, sets, and changes of its rate.
+"""Detect changes of a clock from the exits of collectives: slews, sets, and rate changes.
 
-Ends of calls scatter, so a course is compared before and after each instant, over windows of several lengths: a line on
-each side, whose jump or bend is more than noise and the curvature allow. A window never reaches over a movement that a
-shorter one shows.
+A change-point test at several scales: around each instant a line is fitted to the window before and to the window
+after. A jump or a change of slope beyond noise and curvature is a change point. Windows of a longer scale exclude the
+change points of shorter scales.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from numpy.typing import NDArray
 from downbeat.align.calls import STEERED_RATE, Integers
 from downbeat.align.matching import Floats
 
-SCALES = (2, 3, 6, 12, 24)  # nodes on each side of an instant
+SCALES = (2, 3, 6, 12, 24)  # window lengths on each side of an instant, nodes
 SURPRISE = 5.0  # standard errors; 3e5 tests of normal noise show one in a few runs
-HIDDEN = 3.0  # standard errors of a node: what windows of 24 nodes on each side leave undetected
-FEWEST_NODES = 12  # that show a course
+HIDDEN = 3.0  # standard errors of a node: the largest movement that windows of 24 nodes miss
+FEWEST_NODES = 12  # nodes of a course
 FEWEST_ALONG = 6  # nodes of a stretch
-MILD_CURVE = 1e-14  # 1/ns: by 1e-5 per s, which takes frequency steps of NTP for bends
-WIDE = 5  # nodes: a median of them is kept by two outliers
+MILD_CURVE = 1e-14  # 1/ns, a rate change of 1e-5 per s: frequency steps of NTP count as curvature
+WIDE = 5  # nodes of a running median, which tolerates two outliers
 CLIP = 3.0  # standard deviations
-SLEWED = 20e-6  # a rate that differs by more from the usual one is a slew
+SLEWED = 20e-6  # difference from the usual rate that counts as a slew
 
 
 @dataclass(frozen=True)
 class Course:
-    """How a clock differs from the others by the ends of calls, at nodes that have some.
+    """Offset of a clock against the other clocks by the exits of calls, at the nodes that have calls.
 
     Attributes:
         node: numbers of the nodes.
         at: ns.
         value: ns, of the offset.
-        error: standard error of it by the scatter of ends, ns.
+        error: standard error of the offset from the scatter of exits, ns.
     """
 
     node: Integers
@@ -46,12 +46,12 @@ class Course:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Nodes along which a clock keeps its course.
+    """Consecutive nodes along which no change of a clock is detected.
 
     Attributes:
         begin, end: numbers of the first one and of the one after the last.
         curve: largest second derivative, halved, 1/ns.
-        margin: largest movement that the scatter of ends may hide, ns.
+        margin: largest movement that the scatter of exits may hide, ns.
     """
 
     begin: int
@@ -62,13 +62,13 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Movement:
-    """A clock that left its course: it was slewed or set.
+    """A clock was slewed or set.
 
     Attributes:
         rank_index: index of the rank.
-        begin, end: between which times on its clock, ns after its origin.
-        by: how much it moved against the first rank's, ns; its sign is that of the clock.
-        error: of that, ns.
+        begin, end: interval of the movement on its clock, ns after its origin.
+        by: movement against the first rank's clock, ns; positive: forward.
+        error: standard error of `by`, ns.
     """
 
     rank_index: int
@@ -80,15 +80,15 @@ class Movement:
 
 @dataclass(frozen=True)
 class Steering:
-    """Which clocks keep their course where, though any of them may be steered; all against the first rank's.
+    """Steady stretches and detected movements of clocks that may be steered, against the first rank's clock.
 
     Attributes:
-        courses: of ranks that have one.
-        left: of these, at which nodes of the course the clock left it by the strict curve.
+        courses: by rank; ranks with few calls have none.
+        left: by rank, flags of the nodes of the course with a change by the strict curvature.
         stretches: of each rank.
-        curves: of each rank and interval between nodes: how much its clock may bend; inf: it may be steered there.
+        curves: largest curvature of each rank and interval between nodes; inf: the clock may be steered there.
         torn: of each rank and node: the clock moved faster than any is slewed, or ran backwards.
-        ends: of each rank: times of ends that show its course, ns, ascending.
+        ends: of each rank: times of the exits behind its course, ns, ascending.
         movements: of the clocks.
     """
 
@@ -106,7 +106,7 @@ class Steering:
         return bool(np.isinf(self.curves).any())
 
     def hidden(self, rank: int, times: Floats) -> Floats:
-        """The largest excursion of a clock that no end shows: since the closest end on its course."""
+        """Largest undetected excursion of a clock: the largest rate times the distance from the nearest exit."""
         ends = self.ends[rank]
         if not len(ends):
             return np.zeros(times.shape)
@@ -118,7 +118,7 @@ class Steering:
         return excursions
 
     def within(self, rank: int, begin: int, end: int) -> list[Stretch]:
-        """Returns the stretches of a rank by the places of some nodes."""
+        """The stretches of a rank within a range of nodes, as indexes from its begin."""
         clipped = [
             replace(stretch, begin=max(stretch.begin, begin) - begin, end=min(stretch.end, end) - begin)
             for stretch in self.stretches[rank]
@@ -133,14 +133,14 @@ def steering_of(
     resolution: Floats,
     curve: float,
 ) -> Steering:
-    """Where each clock keeps its course.
+    """Detect the steady stretches and the movements of each clock.
 
     Args:
-        shown: of ranks: times of ends and offsets that they show, ns.
-        backward: of each rank: from and to which time its clock showed a time twice, ns.
+        shown: by rank: times of exits and the offsets they measure, ns.
+        backward: by rank: intervals that its clock showed twice because it was set back, ns.
         nodes: ns.
         resolution: of each rank's clock, ns.
-        curve: of a clock that nobody steers, 1/ns.
+        curve: largest curvature of a free-running clock, 1/ns.
     """
     ranks = len(resolution)
     curves, torn = np.full((ranks, len(nodes) - 1), np.inf), np.zeros((ranks, len(nodes)), dtype=bool)
@@ -182,18 +182,18 @@ def steering_of(
         ]
         stretches[rank] = tuple(along)
         for stretch in along:
-            curves[rank, stretch.begin : stretch.end - 1] = stretch.curve  # the strict ones come last
+            curves[rank, stretch.begin : stretch.end - 1] = stretch.curve  # the strict stretches come last
         movements += movements_of(rank, course, strict)
     return Steering(courses, left, tuple(stretches), curves, torn, tuple(ends), by_reference(movements, len(courses)))
 
 
 def still(course: Course, left: NDArray[np.bool_], curve: float) -> list[Stretch]:
-    """Returns the stretches along which a clock keeps its course.
+    """The stretches between detected changes.
 
     Args:
         course: of the clock.
-        left: where it does not.
-        curve: to which it keeps, 1/ns.
+        left: flags of its nodes with a change.
+        curve: curvature bound of the stretches, 1/ns.
     """
     edges = np.flatnonzero(np.diff(left, prepend=True, append=True))
     return [
@@ -209,12 +209,12 @@ def still(course: Course, left: NDArray[np.bool_], curve: float) -> list[Stretch
 
 
 def movements_of(rank: int, course: Course, left: NDArray[np.bool_]) -> list[Movement]:
-    """Returns by how much a clock moved, of movements that are no change of its rate alone.
+    """The movements of a clock, without mere changes of its rate.
 
     Args:
-        rank: its place.
+        rank: index of the rank.
         course: of the clock.
-        left: where it left its course.
+        left: flags of its nodes with a change.
     """
     inside = np.flatnonzero(np.diff(left, prepend=True, append=True))
     pieces = [(int(a), int(b) - 1) for a, b in zip(inside[::2], inside[1::2], strict=True) if b - a > 1]
@@ -238,11 +238,11 @@ def movements_of(rank: int, course: Course, left: NDArray[np.bool_]) -> list[Mov
 
 
 def by_reference(movements: Sequence[Movement], ranks: int) -> tuple[Movement, ...]:
-    """Returns movements, those that most clocks make alike as one of the first rank's.
+    """Attribute movements by consensus: if most partners move alike, the first rank's clock moved the other way.
 
     Args:
-        movements: against the first rank.
-        ranks: how many have a course.
+        movements: of all clocks, against the first rank's.
+        ranks: number of ranks with a course.
     """
     remaining, result = list(movements), []
     while remaining:
@@ -270,13 +270,13 @@ def by_reference(movements: Sequence[Movement], ranks: int) -> tuple[Movement, .
 
 
 def course_of(at: Floats, value: Floats, node: Integers, floor: float) -> Course:
-    """Returns the course that single calls show.
+    """The course of a clock: medians of the offsets at each node.
 
     Args:
-        at: of each call, ns.
-        value: offset that its end shows, ns.
-        node: of each call.
-        floor: least scatter of one, ns.
+        at: time of each exit, ns.
+        value: offset that each exit measures, ns.
+        node: index of the node of each exit.
+        floor: least standard deviation of a single offset, ns.
     """
     order = np.lexsort((value, node))
     nodes, first, count = np.unique(node[order], return_index=True, return_counts=True)
@@ -284,7 +284,7 @@ def course_of(at: Floats, value: Floats, node: Integers, floor: float) -> Course
     middle = (value[low] + value[high]) / 2.0
     when = np.bincount(node, at)[nodes] / count
     time = np.argsort(at, kind="stable")
-    # Scatter by neighbors, which no slow movement is in; of nodes, as ends may scatter together.
+    # Scatter from differences of neighbors cancels slow movements; of nodes as well, since exits may be correlated.
     scatter = max(missed(at[time], value[time], np.ones(len(at))), missed(when, middle, count.astype(float)), floor)
     error = scatter / np.sqrt(count) * np.where(count > 2, 1.25, 1.0)  # of a median
     wide = (
@@ -300,7 +300,7 @@ def course_of(at: Floats, value: Floats, node: Integers, floor: float) -> Course
 
 
 def missed(at: Floats, value: Floats, count: Floats) -> float:
-    """Returns the scatter of single values, ns: what neighbors miss each other by."""
+    """Robust scatter of single values, ns: median absolute residual from the line through both neighbors."""
     if len(at) < 4:
         return 0.0
     length = np.maximum(at[2:] - at[:-2], 1e-9)
@@ -311,12 +311,12 @@ def missed(at: Floats, value: Floats, count: Floats) -> float:
 
 
 def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Returns at which nodes of a course the clock moved otherwise than a curvature allows.
+    """Flags of the nodes of a course with a change beyond a curvature bound.
 
     Args:
         course: of at least two nodes.
         curve: largest second derivative, halved, 1/ns.
-        known: nodes where that is known.
+        known: flags of changes that are known before.
     """
     flags = known.copy()
     for scale in SCALES:
@@ -325,7 +325,7 @@ def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.
             peak = int(np.argmax(surprise))
             if surprise[peak] < SURPRISE:
                 break
-            # All peaks at once, each as far as its surprise is half of it.
+            # All peaks at once; each extends to where the statistic falls to half of its maximum.
             high = surprise >= SURPRISE
             edges = np.flatnonzero(np.diff(high, prepend=False, append=False))
             for begin, end in zip(edges[::2], edges[1::2], strict=True):
@@ -342,7 +342,7 @@ def moved(course: Course, curve: float, known: NDArray[np.bool_]) -> NDArray[np.
 
 
 def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]) -> Floats:
-    """The jump or bend of the course between each node and the next, in standard errors; 0: not known."""
+    """Test statistic between each node and the next: jump or change of slope, in standard errors; 0: undecided."""
     count = len(course.at)
     result = np.zeros(count - 1)
     time = (course.at - course.at[0]) * 1e-9  # s
@@ -374,7 +374,7 @@ def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]
         sides.append((w, middle, mean, wide, short, slope, length))
     at = (time[boundary - 1] + time[boundary]) / 2.0
     (lw, lm, lv, lwide, lshort, lslope, llen), (rw, rm, rv, rwide, rshort, rslope, rlen) = sides
-    # One node alone goes on as the other side does.
+    # A side of one node takes the slope of the other side.
     lslope, rslope = np.where(lshort, rslope, lslope), np.where(rshort, lslope, rslope)
     jump = rv + rslope * (at - rm) - lv - lslope * (at - lm)
     reach = {side: (at - rm) ** 2 if side else (at - lm) ** 2 for side in (0, 1)}
@@ -387,7 +387,7 @@ def surprises(course: Course, curve: float, scale: int, known: NDArray[np.bool_]
         bend = np.where(lshort | rshort, 0.0, rslope - lslope)
         bend_error = np.sqrt(np.where(lshort | rshort, 1.0, 1.0 / lwide + 1.0 / rwide))
     gap = (time[boundary] - time[boundary - 1]) * 1e9
-    # How far a parabola is from a line through a window of it, half a gap beyond; the whole gap if a side has no line.
+    # Distance of a parabola from the line fitted to a window of it, half a gap beyond; a whole gap without a line.
     room = curve * (((llen + gap / 2) ** 2 + (rlen + gap / 2) ** 2) / 2.0 + gap**2 / 4.0)
     room = np.where(lshort | rshort, curve * (llen + rlen + gap) ** 2, room)
     turn = 2.0 * curve * (llen + rlen + gap) * 1e9

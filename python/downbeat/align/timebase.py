@@ -153,9 +153,9 @@ class Timebase:
         return np.rint(times * NANOSECONDS).astype(np.int64) + first, bounds, errors
 
     def jumps(self, rank: int) -> NDArray[np.float64]:
-        """Returns by how much a rank's counter jumped between two samples, ns; 0 where its rate explains all.
+        """Jumps of a rank's counter between two samples, ns; 0 where its rate explains the difference.
 
-        A counter does so where a virtual machine moves to another one, or the library's clock is one that can be set.
+        A counter jumps if a virtual machine migrates, or if the library's clock can be set.
         """
         samples = self._samples[rank]
         passed = np.diff(samples.ticks) * samples.ns_per_tick[:-1]
@@ -200,7 +200,7 @@ class Timebase:
         ]
 
     def notes(self) -> list[str]:
-        """Returns a line for each fact that a reader of the numbers must know."""
+        """Warnings on the samples: missing processes, jumps, clocks that were set; one line each."""
         lines = []
         processes = self.recording.processes
         missing = int(processes.world_size.max()) - len(processes)
@@ -252,7 +252,7 @@ def open_timebase(path: str | Path) -> Timebase:
         path: the directory, a file of it, or DIR/JOB.
 
     Raises:
-        UsageError: there is none, or it is damaged.
+        UsageError: the recording is missing or damaged.
     """
     path = Path(path)
     if path.is_file() and not is_trace(path):

@@ -37,9 +37,9 @@ class TraceFormat(NamedTuple):
 
     Attributes:
         name: for messages.
-        recognizes: whether a file is of it, by its content.
-        read: the traces in a file, and how many of each kind were left out.
-        has_kernels: whether reading takes names of kernels.
+        recognizes: whether a file has this format, by its content.
+        read: the traces in a file, and the number of omitted events of each kind.
+        has_kernels: whether `read` takes a table of kernels.
     """
 
     name: str
@@ -82,13 +82,13 @@ def format_of(path: Path) -> TraceFormat:
 
 
 def read(path: Path, kernels: Kernels | None = None) -> tuple[list[RankTrace], Counter[str]]:
-    """Returns the traces in a file of any format by rank, and how many of each kind were left out."""
+    """The traces in a file of any format by rank, and the number of omitted events of each kind."""
     traces, skipped = read_file(path, kernels or Kernels())
     return list(with_ranks([(path, traces)], {}).values()), skipped
 
 
 def read_file(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[str]]:
-    """The result of `read`, with `UNKNOWN_RANK` where the file does not say it."""
+    """The result of `read`, with `UNKNOWN_RANK` where the file has no rank."""
     trace_format = format_of(path)
     return trace_format.read(path, kernels) if trace_format.has_kernels else trace_format.read(path)
 
@@ -96,7 +96,7 @@ def read_file(path: Path, kernels: Kernels) -> tuple[list[RankTrace], Counter[st
 def files_of(path: Path) -> list[Path]:
     """The files that a path of the command line stands for: itself, or the files directly in a directory, by name.
 
-    A directory of recordings or of an archive is one; other files in it come with it.
+    A directory of recordings or an OTF2 archive counts as one file, next to the other files in it.
     """
     if not path.is_dir():
         return [path]
@@ -108,7 +108,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[list[RankTrace], list[Fact]]:
-    """The traces in files of any format by rank, and what is left out.
+    """The traces in files of any format by rank, and facts on omitted events and files.
 
     Args:
         names: of files, or of directories; or RANK=FILE.
@@ -160,7 +160,7 @@ def read_all(names: Sequence[Path], kernels: Kernels | None = None) -> tuple[lis
 
 
 def with_descriptions(traces: list[RankTrace]) -> list[RankTrace]:
-    """Returns traces whose groups have the names that people know: the description, if one group alone has it."""
+    """Traces whose groups are named by their description, if it is unique."""
     texts: defaultdict[str, set[str]] = defaultdict(set)
     for trace in traces:
         for calls in trace.calls:

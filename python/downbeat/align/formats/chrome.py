@@ -98,9 +98,9 @@ def groups_of(information: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
 
 
 def groups_of_threads(stamps: list[Stamp], information: Mapping[str, Any]) -> dict[tuple[object, object], str]:
-    """Returns the process group of each thread that annotations of the host are on; "": one of several.
+    """The process group of each thread with annotations of the host; "": ambiguous.
 
-    A trace says no more of the group of gloo's calls. Each group makes threads of its own, two of gloo, one of MPI
+    The trace has no field for the group of gloo's calls. Each group makes its own threads, two of gloo, one of MPI
     (pytorch/pytorch, ProcessGroupGloo.cpp, ProcessGroupMPI.cpp), so that they are in the groups' order if all are seen.
     """
     group_of = {}
@@ -123,7 +123,7 @@ def ranks_in(value: object) -> tuple[int, ...]:
 
 
 def members(arguments: Mapping[str, Any], groups: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Returns the ranks of the group of a call; none: the trace does not say."""
+    """The ranks of the group of a call; empty: the trace has no such field."""
     ranks = ranks_in(arguments.get("Process Group Ranks")) or groups.get(str(arguments.get("Process Group Name")), ())
     size = int(arguments.get("Group size") or 0)
     if not ranks and size:
@@ -151,7 +151,7 @@ class Kineto:
         self.unnamed = OfDevices()
 
     def gather(self) -> int | None:
-        """Gathers all calls; returns the rank, if their parameters say it."""
+        """Gathers all calls; returns the rank if their parameters have it."""
         stamps = self.events.stamps
         callers = {
             parameters.arguments["External id"]: parameters
@@ -177,7 +177,7 @@ class Kineto:
         return self.rank()
 
     def rank(self) -> int | None:
-        """Returns the rank that parameters of calls say."""
+        """The rank from the parameters of calls."""
         for parameters in self.events.stamps["parameters"]:
             arguments, ranks = parameters.arguments, members(parameters.arguments, self.groups)
             local_rank = arguments.get("Rank")
@@ -188,7 +188,7 @@ class Kineto:
         return None
 
     def add(self, stamp: Stamp, arguments: Mapping[str, Any]) -> None:
-        """Adds a call, or counts why not."""
+        """Adds a call, or counts the reason to omit it."""
         label, kernel = str(arguments.get("Collective name") or stamp.name), stamp.kernel
         # A kernel does several operations, and has the name of one: its arguments are right (NVIDIA/nccl, issue 739).
         named = kernel is not None and (kernel.from_option or "Collective name" not in arguments)
@@ -228,7 +228,7 @@ class Kineto:
 
 
 def with_annotations(kernels: list[Stamp], annotations: list[Stamp]) -> Iterator[Stamp]:
-    """Yields kernels with what annotations around them say, and annotations of calls without one (copies do them)."""
+    """Yields kernels with the arguments of enclosing annotations, and annotations without kernels (done by copies)."""
     of_thread: defaultdict[tuple[object, object], list[Stamp]] = defaultdict(list)
     for stamp in sorted(kernels, key=lambda stamp: stamp.entry):
         of_thread[stamp.thread].append(stamp)
@@ -273,7 +273,7 @@ class Callers:
             self.of_thread[stamp.thread].append(stamp)
 
     def around(self, stamp: Stamp) -> dict[str, Any]:
-        """Returns the parameters of the call in which an annotation begins; asked by time."""
+        """The parameters of the call in which an annotation begins; calls must come in order of time."""
         waiting = self.of_thread[stamp.thread]
         while waiting and waiting[-1].exit < stamp.entry:
             waiting.pop()

@@ -1,4 +1,4 @@
-"""The events of a Chrome trace that say something of collectives, by kind; those of XLA."""
+"""The events of a Chrome trace that describe collectives, by kind; the collectives of XLA."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CollectiveEvents:
 def kind_of(name: object, category: object, kernels: Kernels) -> tuple[str, Kernel | None] | None:
     """The kind of an event by its name and category, and the meaning of a kernel's name.
 
-    None: it says nothing of collectives.
+    None: the event does not describe a collective.
     """
     if not isinstance(name, str):
         return None

@@ -1,8 +1,8 @@
 """Events of a Chrome trace, a block at a time: a file of any size in little memory.
 
-A block ends where an event ends. That is found by trial: what looks like the gap between two events is the end of a
-block if all before it is valid JSON. An array may lack its end, and one that breaks off within an event is read up to
-there (Trace Event Format: a program that is killed leaves such a file); an object that breaks off is damaged.
+A block ends where an event ends. The end is found by trial: text that looks like the gap between two events is the end
+of a block if everything before it is valid JSON. An array may lack its end, and a truncated array is read up to the
+last whole event (Trace Event Format: a killed program leaves such a file); an object that breaks off is damaged.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ class Blocks(Generic[EventType]):
 
     Attributes:
         path: of the file, plain or gzip: an object with `traceEvents`, or an array.
-        head: what the object has beside its events; whole after the last block.
+        head: the other fields of the object; complete after the last block.
         broken: where an array breaks off within an event; empty: nowhere.
-        count: events so far; null among them is none.
+        count: number of events so far, with null entries.
     """
 
     def __init__(self, path: Path, events: Decodes[EventType]) -> None:
@@ -219,7 +219,7 @@ class Blocks(Generic[EventType]):
 
 
 def end_of(text: bytes) -> tuple[int, str]:
-    """Returns where the array ends that a text continues: at its bracket; or where it breaks, and why."""
+    """Position of the closing bracket of the array that a text continues; or of a fault, with its message."""
     try:
         RAW.decode(b"[" + text)
     except msgspec.DecodeError as error:

@@ -59,7 +59,7 @@ class WholeEvents:
         """Returns the events of a JSON array.
 
         Raises:
-            msgspec.DecodeError: it is none.
+            msgspec.DecodeError: the text is not a JSON array.
         """
         while True:
             try:
@@ -194,7 +194,7 @@ class RankAxis:
         return self.corrected(self.rank, np.asarray(stamps, dtype=np.int64)) - self.base
 
     def process(self, file_pid: bytes, name: str = "") -> msgspec.Raw:
-        """Returns the number of a process of the rank, that it had another one for."""
+        """The new number of a process that has another number in the rank's file."""
         if name:
             self.labels[file_pid] = name
         number = self.processes.get(file_pid)
