@@ -218,7 +218,7 @@ def arrivals_of(
 
 
 def with_last(estimates: Estimates, name: Texts, causes: SiteCauses, rows: Arrived) -> Sites:
-    """Call sites with the rank that causes most waiting there; where there is none, with the quickest rank."""
+    """Call sites with the rank that causes most waiting there, or else with the quickest rank."""
     sites, first = np.unique(causes.site, return_index=True)
     last_rank, calls, wait = np.full(len(estimates), -1), np.zeros(len(estimates)), np.zeros(len(estimates))
     last_rank[sites], calls[sites], wait[sites] = causes.rank[first], causes.calls[first], causes.wait[first]

@@ -36,7 +36,7 @@ def gaps_of(records: Records, thinned: np.ndarray) -> tuple[Ints, Floats, Floats
 
     The values are the index of the record of the collective that the same thread, or any thread of the process on the
     same communicator, was in last; when it left that, s; and the time from there to the entry, on one clock, s. -1 and
-    NaN: there is none, or calls that a sample lacks may be between. Threads in turn on a communicator are as one
+    NaN: no such collective, or the sample may lack calls in between. Threads in turn on a communicator are as one
     thread; those on several are apart.
 
     Args:

@@ -85,8 +85,8 @@ def times_of_ranks(rows: Arrived, calls: SiteCalls, sites: Estimates, run: float
 def kinds_of_sites(profile: Profile, sums: Sums, rows: Arrived, run: float) -> KindTimes:
     """Time in calls of MPI.
 
-    When calls of other kinds than collectives were is not recorded. So where threads are in calls at once, the times of
-    these kinds are reduced until all of a rank's fit into the run.
+    Only collectives have time stamps. If threads are in calls at the same time, the times of the other kinds are scaled
+    down until the sum of a rank fits into the run.
     """
     seen = np.isin(np.arange(len(profile)), rows.row)
     frame = profile.frame("rank", "calls").assign(

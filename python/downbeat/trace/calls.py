@@ -150,7 +150,7 @@ def summarize_calls(rows: Records, call: Ints, begins: Ints) -> Calls:
 def awaited_entries(rows: Records, call: Ints, begins: Ints, calls: Calls) -> tuple[Floats, Floats, Ints]:
     """The last entry that each row has to wait for, the bound of its error, and the rank in the job that makes it.
 
-    The first two are -inf and 0 if there is none; the rank is -1 if within the bounds it may be another one.
+    The first two are -inf and 0 if the row waits for no entry; the rank is -1 if it is ambiguous within the bounds.
     """
     if not len(begins):
         return rows.entry, rows.bound, np.empty(0, dtype=np.int64)

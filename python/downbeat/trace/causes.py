@@ -108,10 +108,10 @@ def costs_of_calls(rows: Arrived, calls: SiteCalls, sites: Estimates) -> Costs:
 
 
 def costly_calls(costs: Costs) -> Costs:
-    """Those that cost about as much as the calls which have most of the waiting, or more.
+    """The calls that cost at least `COSTLY` times as much as the typical call.
 
-    A rank may be the last in many calls by chance; these are the ones that matter. Half of the waiting is in calls that
-    cost at least as much as the typical one.
+    Many calls have a last rank by chance; the costly ones matter. The typical call is the weighted median: half of the
+    waiting is in calls that cost at least as much.
     """
     dear = costs[np.argsort(-costs.wait, kind="stable")]
     typical = dear.wait[int(np.searchsorted(dear.total.cumsum(), dear.total.sum() / 2))]

@@ -1,6 +1,6 @@
-"""A launcher's command as people write it, and why a run of it left no trace.
+"""Parse and rewrite a launcher's command, and explain why a run left no trace.
 
-The command shows which word is the launcher, what it starts, and variables for all ranks.
+The parser finds the launcher, the programs it starts, and the variables it sets for all ranks.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from downbeat.run.bench import library_of
 from downbeat.run.job import HYDRA_OPTIONS, OPEN_MPI_OPTIONS, SLURM_OPTIONS, is_launcher, is_one_of
 from downbeat.run.libraries import LIBRARIES, packaged_bench
 
-NEXT = ":"  # what follows is another program of the same launch, for all launchers
+NEXT = ":"  # separates the programs of a launch, in all launchers
 PRELOAD = "LD_PRELOAD"
 ASAN = re.compile(r"(libasan|libclang_rt\.asan)[^/]*$")
-ASAN_OPTIONS, ASAN_LATER = "ASAN_OPTIONS", "verify_asan_link_order=0"  # it refuses to come after another library
+ASAN_OPTIONS, ASAN_LATER = "ASAN_OPTIONS", "verify_asan_link_order=0"  # else ASan has to be the first library
 LISTED = "mca_base_env_list"
 LISTED_HERE = f"OMPI_MCA_{LISTED}"
 LARGEST_TEXT = 1 << 16  # bytes of a text file that a command names: programs of a launch, settings, a script
@@ -41,12 +41,12 @@ def launcher_index(words: Sequence[str]) -> int | None:
 
 
 def narrows(word: str) -> bool:
-    """Whether an option of Hydra says which variables ranks get."""
+    """Whether an option of Hydra restricts the variables of ranks."""
     return is_one_of(word, (*HYDRA_OPTIONS.none, *HYDRA_OPTIONS.listed))
 
 
 def text_in(word: str) -> str:
-    """Returns the content of the text file that a word names; "" if there is none."""
+    """The content of the text file with this name; "": it is no text file."""
     path = Path(word)
     try:
         if not path.is_file():
@@ -64,9 +64,9 @@ def is_script(word: str) -> bool:
 
 
 def mpi_programs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Returns the programs of a command that are linked with an MPI library, and its name; also those in files.
+    """Yields the programs of a command that are linked with an MPI library, and its name; also programs in files.
 
-    The wheel's downbeat-bench is not: it takes its launcher's.
+    The wheel's downbeat-bench is skipped: it loads the launcher's library.
     """
     of_wheel = packaged_bench()
     texts = [word if " " in word else text_in(word) for word in words]  # a shell's command; a file
@@ -107,7 +107,7 @@ def program_library(words: Sequence[str]) -> str | None:
 
 
 def contexts(words: Sequence[str]) -> list[list[str]]:
-    """Returns the parts of a launcher's command that each start a program."""
+    """Split a launcher's command into the words of each program, at `NEXT`."""
     groups: list[list[str]] = [[]]
     for word in words:
         if word == NEXT:
@@ -118,7 +118,7 @@ def contexts(words: Sequence[str]) -> list[list[str]]:
 
 
 def split_arguments(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Returns words without the arguments of MPI programs, which a launcher does not read, and those per context."""
+    """Words without the arguments of MPI programs, which a launcher does not parse; and the arguments per context."""
     bare: list[list[str]] = []
     arguments = []
     for context in contexts(words):
@@ -135,14 +135,14 @@ def joined(groups: Iterable[Sequence[str]]) -> list[str]:
 
 
 def with_arguments(words: Sequence[str], arguments: Sequence[Sequence[str]]) -> list[str]:
-    """Returns words with what `split_arguments` took away."""
+    """Words with the arguments that `split_arguments` removed."""
     return joined(
         [*bare, *program_arguments] for bare, program_arguments in zip(contexts(words), arguments, strict=True)
     )
 
 
 def with_app_files(words: Sequence[str]) -> list[str]:
-    """Returns words with the content of `--app FILE` in its place, as options hold for none of its lines."""
+    """Replace `--app FILE` by the content of the file; options before it do not apply to its lines."""
     names = (*OPEN_MPI_OPTIONS.programs, *HYDRA_OPTIONS.programs)
     index = next((index for index, word in enumerate(words[:-1]) if is_one_of(word, names)), None)
     # After the program, the option is the program's.
@@ -153,13 +153,13 @@ def with_app_files(words: Sequence[str]) -> list[str]:
     lines = [line.partition("#")[0].split() for line in text.splitlines()]
     if not any(lines):
         raise UsageError(f"'{words[index]} {file}' names no file with programs")
-    if any(quote in text for quote in "'\"\\"):  # which launchers read in ways of their own
+    if any(quote in text for quote in "'\"\\"):  # launchers differ in quoting
         return [*words]
     return [*words[:index], *joined(filter(None, lines)), *words[index + 2 :]]
 
 
 def merged(ours: Sequence[str], preloaded: str) -> str:
-    """Returns a value of LD_PRELOAD: ours before theirs, as tools stack, but behind ASan, which has to be the first."""
+    """A value of LD_PRELOAD: our libraries before preloaded ones, but after ASan, which has to be the first."""
     libraries = [library for library in re.split(r"[:\s]+", preloaded) if library and library not in ours]
     first = [library for library in libraries if ASAN.search(library)]
     return ":".join([*first, *ours, *(library for library in libraries if library not in first)])
@@ -214,11 +214,11 @@ class Setter:
         return [self.assignment(word)[1] if "=" in word else word for word in words]
 
     def remaining(self, names: Iterable[str]) -> dict[str, str]:
-        """Returns the variables that are left to set."""
+        """The variables without these names."""
         return {name: value for name, value in self.variables.items() if name not in names}
 
     def listed(self, value: str) -> str:
-        """Returns Open MPI's list of variables, which excludes -x, with ours."""
+        """Open MPI's list of variables with ours; the list and -x exclude each other."""
         names, assigned = zip(*map(self.assignment, filter(None, value.split(";"))), strict=True) if value else ((), ())
         remaining = self.remaining(names)
         for name, setting in remaining.items():
@@ -243,7 +243,7 @@ class Setter:
         return result
 
     def hydra(self, words: Sequence[str]) -> list[str]:
-        """Returns the words after Hydra's launcher: -genv holds for all programs, and must not come twice."""
+        """The words after Hydra's launcher: -genv sets a variable for all programs, and must not be repeated."""
         groups = []
         everywhere: set[str] = set()
         for context in contexts(words):
@@ -256,7 +256,7 @@ class Setter:
         return hydra_words("-genv", self.remaining(everywhere)) + joined(groups)
 
     def of_hydra(self, context: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
-        """Returns words of one program with variables as they have to be, and the options that set them, with names."""
+        """The words of one program with rewritten variables, and the options that set variables, with their names."""
         result: list[str] = []
         options = []
         pending = iter(context)
@@ -271,7 +271,7 @@ class Setter:
         return result, options
 
     def slurm(self, words: Sequence[str]) -> list[str]:
-        """Returns srun's command, whose --export names what it hands on of its environment, which has our variables."""
+        """The command of srun: its environment has our variables, and --export lists those that ranks inherit."""
         result: list[str] = []
         pending = iter(words)
         for word in pending:
@@ -284,7 +284,7 @@ class Setter:
         return self.assignments(result)
 
     def exported(self, value: str) -> str:
-        """Returns a list of variables that srun is to hand on, with ours; values may have commas, so without them."""
+        """A list of variables for srun's --export, with the names of ours; without values, which may have commas."""
         listed = value.split(",")
         if listed[0].upper() in ("NONE", "NIL"):
             raise UsageError(f"srun exports '{value}', so variables do not reach the ranks; let it export ALL")
@@ -340,7 +340,7 @@ def privileged(program: str) -> bool:
 
 
 def is_static(program: str) -> bool:
-    """Whether a program has no loader, which is who heeds LD_PRELOAD."""
+    """Whether a program is linked statically: LD_PRELOAD needs the dynamic loader."""
     with Path(program).open("rb") as file:
         if file.read(len(ELF)) != ELF:
             return False
@@ -349,7 +349,7 @@ def is_static(program: str) -> bool:
 
 
 def why_nothing(words: Sequence[str]) -> str:
-    """Returns why the programs of a command may have left nothing: what can be seen, else what it can be.
+    """The reason why a command recorded nothing: confirmed by its programs, else a list of possible ones.
 
     Args:
         words: the command.

@@ -1,4 +1,4 @@
-"""What all calls of a site took, estimated from those that were kept one by one."""
+"""Times of all calls of a site, estimated from the recorded sample of calls."""
 
 from __future__ import annotations
 

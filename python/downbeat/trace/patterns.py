@@ -27,7 +27,7 @@ def delays_of(arrivals: Arrivals, site: int) -> Floats:
 
 
 def represent(delays: Floats, count: int = REPRESENTATIVES) -> tuple[Floats, NDArray[np.intp]]:
-    """Returns calls that stand for all, and how many calls each stands for.
+    """Representative calls, and the number of calls that each represents.
 
     Calls are grouped by k-means of the logarithms of their delays (so that a few long ones do not hide the rest), and
     each group is represented by the recorded call that is nearest to its middle: no pattern is made up.
@@ -54,7 +54,7 @@ def represent(delays: Floats, count: int = REPRESENTATIVES) -> tuple[Floats, NDA
 
 
 def k_means(features: Floats, count: int) -> tuple[Floats, NDArray[np.intp]]:
-    """Returns the middles of so many groups of rows, and the group of each row (Arthur and Vassilvitskii 2007)."""
+    """k-means++ (Arthur and Vassilvitskii 2007): centers of `count` clusters, and the cluster of each row."""
 
     def apart(middles: Floats) -> Floats:  # squares of distances, shape (middle, row)
         return np.stack([((features - middle) ** 2).sum(axis=1) for middle in middles])

@@ -201,7 +201,7 @@ def short_ticks(stored: np.ndarray) -> np.ndarray:
 
 
 def times_of(records: np.ndarray, clocks: Clocks, wander: float, complete: np.ndarray) -> dict[str, np.ndarray]:
-    """Timestamps on the global clock, and their bound, s; NaN where there is none."""
+    """Timestamps on the global clock, and their bound, s; NaN: no clock samples."""
     if not len(clocks):  # the process ended before the first synchronization did
         return {name: np.full(len(records), np.nan) for name in ("entry", "returned", "waited", "exit", "bound")}
     entry, bound = global_times(records["entry"], clocks, wander)

@@ -33,7 +33,7 @@ class Span(NamedTuple):
         name: MPI's, or that of a cell or a synchronizer.
         kind: blocking, nonblocking or persistent; of a launch operation, synchronizer or deadline.
         thread: of the rank.
-        entry, returned, waited, exit: as in `Records`, ns; `NO_TIME` where there is none.
+        entry, returned, waited, exit: as in `Records`, ns; `NO_TIME`: not recorded.
         complete: whether it has an exit.
         about: what else is known, by names for people.
         record: the row of `Records`, with stamps in ns; None: of a launch.

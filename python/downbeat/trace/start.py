@@ -58,7 +58,7 @@ class LaunchCommand:
 
     Attributes:
         before: words before the launcher.
-        launcher: its path; as it was given if it is srun; None: there is none, `started` is the command.
+        launcher: its path; srun: the word of the command; None: no launcher, `started` is the command.
         owner: the name of the MPI library that the launcher belongs to; None: no library's.
         started: words after the launcher, without the arguments of MPI programs.
         arguments: those, for each program.
@@ -75,7 +75,7 @@ def find_preload(name: str) -> str:
     """Returns the path of libdownbeat-preload: of the checkout, of `downbeat build`, else beside downbeat-bench.
 
     Raises:
-        UsageError: there is none.
+        UsageError: the library is not built.
     """
     for prefix in prefixes(name):
         for path in (*prefix.glob(f"lib*/{PRELOAD_LIBRARY}"), *prefix.glob(f"lib/*/{PRELOAD_LIBRARY}")):

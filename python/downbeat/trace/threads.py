@@ -107,7 +107,7 @@ def shares_of_rows(profile: Profile, records: Records, shared: Floats, alone: Fl
 
 
 def completion_begins(records: Records) -> Floats:
-    """When the call began in which a collective was complete: its own entry if it blocks."""
+    """Begin of the call that completed a collective: its entry if it blocks, else that of the wait."""
     return np.where(np.isnan(records.waited), records.entry, records.waited)
 
 
@@ -132,10 +132,10 @@ def shared_time(
     """Returns times, and the process time until each; None: no two threads were in calls at once.
 
     Args:
-        begins: from `intervals`, and likewise the next three.
-        ends: likewise.
-        counts: likewise.
-        weights: likewise.
+        begins: from `intervals`.
+        ends: from `intervals`.
+        counts: from `intervals`.
+        weights: from `intervals`.
         threads: of the process.
     """
     times = np.concatenate([begins, ends])
