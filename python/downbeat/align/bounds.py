@@ -190,7 +190,7 @@ class Limits:
             groups: of calls.
             rank_indexes: of each group, the index of its ranks among all ranks.
             entries: of each group's calls, ns after each rank's origin; NaN: none.
-            exits: likewise.
+            exits: of each group's calls, in the same form.
             bins: of each group's calls, by time.
             nodes: ns; one in each bin and one at each end.
             resolution: of each rank's clock, ns.
@@ -260,7 +260,7 @@ class Limits:
                 row = np.minimum.reduceat(row, first, axis=0)
                 where = np.ix_(bin_of, indexes)
                 better = least < key[where]
-                values = (np.take_along_axis(values_in, row, axis=0) for values_in in (room, local_times))
+                values = (np.take_along_axis(array, row, axis=0) for array in (room, local_times))
                 for target, new in zip(
                     (limit, at, key, call), (*values, least, number << 40 | order[row]), strict=True
                 ):

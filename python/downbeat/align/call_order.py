@@ -216,7 +216,7 @@ def straightened(at: Floats, values: Floats) -> Floats:
     """Residuals of values after a line fitted to each block of at least `BLOCK` values."""
     blocks = max(len(values) // BLOCK, 1)
     length = len(values) // blocks
-    x, y = (values_in[: blocks * length].reshape(blocks, length) for values_in in (at, values))
+    x, y = (array[: blocks * length].reshape(blocks, length) for array in (at, values))
     middle = x.mean(axis=1)
     slope = slopes(x, y)
     level = np.median(y - slope[:, None] * (x - middle[:, None]), axis=1)

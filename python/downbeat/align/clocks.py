@@ -1,4 +1,4 @@
-"""Traces on one axis: the clock of each rank, and the ranks that come late to calls."""
+"""Align traces: move the clock of each rank to one axis, and find the ranks that are late at calls."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from downbeat.trace.clocks import NS
 from downbeat.trace.records import Records
 
 FEWEST_RANKS = 2
-STANDARD_ERRORS = 3  # within which nobody is called late
+STANDARD_ERRORS = 3  # lateness below this is undecided
 FEWEST_CALLS = 10
-ALWAYS_LATE = 0.95  # of the calls
-CLEARLY = 1.1  # times as long
-CLEAR_RATE = 5.0  # standard errors that a rate is from 0
-KNOWN_RATE = 1e-6  # an error of less says something even of a rate of 0
-WIDE = 1e-3  # s: less is no wider than what operations take
-WIDER = 3.0  # times the bound in the middle of the run: that clocks may be steered between calls is worth a line
+ALWAYS_LATE = 0.95  # share of the calls
+CLEARLY = 1.1  # ratio of times in calls
+CLEAR_RATE = 5.0  # standard errors: a rate that differs from 0
+KNOWN_RATE = 1e-6  # standard error below which a rate is reported even if it is 0
+WIDE = 1e-3  # s: smaller bounds are as short as operations
+WIDER = 3.0  # times the bound in the middle of the run: reported as the cost of steered clocks
 
 
 class RankClocks(Table):
-    """The clock of each rank against its axis: at the call in the middle of the run, of those that have a bound."""
+    """The clock of each rank against its axis, at the call with a bound that is closest to the middle of the run."""
 
     rank: Ints = column("rank in the job")
     host: Texts = column("name of the host; empty: not known")
@@ -111,7 +111,7 @@ def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = Fal
     Args:
         traces: of two ranks at least.
         wander: largest change of a clock's rate, 1/s.
-        steered: whether clocks may be slewed by NTP on top of that.
+        steered: whether NTP may slew the clocks in addition.
 
     Raises:
         UsageError: no two ranks have a collective in common.
@@ -155,12 +155,12 @@ def align_traces(traces: Sequence[RankTrace], wander: float, steered: bool = Fal
 
 
 def clock_movements(axis: Axis, traces: Sequence[RankTrace]) -> list[Fact]:
-    """The clocks that moved otherwise than by their rates."""
+    """The clocks that were slewed or set."""
     facts: list[Fact] = []
     for movement in axis.steering.movements if axis.steering else ():
         begin, end = times_of(axis, traces, movement)
         inside = (axis.nodes >= movement.begin) & (axis.nodes <= movement.end)
-        # The first rank's clock is everybody's axis.
+        # The first rank's clock is the axis, so its movement concerns all ranks.
         torn = bool(axis.torn[movement.rank_index or slice(None)][..., inside].any())
         against = int(axis.ranks[0]) if len(axis.ranks) == 2 else None
         facts.append(ClockMoved(int(axis.ranks[movement.rank_index]), against, movement.by * NS, begin, end, torn))
@@ -201,13 +201,13 @@ def rank_row(axis: Axis, groups: Sequence[GroupCalls], trace: RankTrace) -> dict
     moved, bound, expected = axis.correct(trace.rank, times)
     finite = np.isfinite(bound)
     first, last = times[0], times[-1]
-    # Everything at one instant: the call in the middle of the run, of those that have a bound.
+    # All values at one instant: the call with a bound that is closest to the middle of the run.
     away = np.where(finite, np.abs(times - (first + (last - first) // 2)), np.iinfo(np.int64).max)
     at = int(np.argmin(away))
     duration = int(last - first) or np.nan
     rate = int(last - first) / (int(moved[-1] - moved[0]) or np.nan) - 1.0
-    # Errors at both ends turn the line between them. A straight line is wrong there in opposite ways, which
-    # shows in the middle: its error there is far less.
+    # The rate is the slope between both ends, so their errors add up. If they are anticorrelated, the error in the
+    # middle is far smaller and the error of the slope is larger.
     apart = float(expected[0] ** 2 + expected[-1] ** 2)
     rate_error = float(np.sqrt(apart + max(apart - 4.0 * float(expected[at]) ** 2, 0.0))) / duration
     known = bool(finite.any())
@@ -229,7 +229,7 @@ def rank_row(axis: Axis, groups: Sequence[GroupCalls], trace: RankTrace) -> dict
 def always_last(groups: Sequence[GroupCalls]) -> list[Fact]:
     """The rank that spends the least time in nearly all calls, of each group and operation that has such a rank.
 
-    How long a rank is in a call needs no clock of others.
+    The time in a call needs only the rank's own clock.
     """
     facts: list[Fact] = []
     for group in groups:
@@ -248,7 +248,7 @@ def always_last(groups: Sequence[GroupCalls]) -> list[Fact]:
 
 
 def overlaps(trace: RankTrace) -> bool:
-    """Whether a rank is in two calls at once, as those that do not block may be."""
+    """Whether two calls of a rank overlap, as nonblocking ones do."""
     none = np.empty(0, dtype=np.int64)
     entry, end = (
         np.concatenate([none, *(getattr(calls, name) for calls in trace.calls)]) for name in ("entry", "exit")
