@@ -83,7 +83,7 @@ def match_arrivals(records: Records, complete: Ints, call: Ints) -> tuple[Waits,
     Args:
         records: of all processes.
         complete: from `whole_calls`.
-        call: likewise.
+        call: from `whole_calls`.
     """
     rows = records[complete]
     begins = call_begins(call)

@@ -167,7 +167,7 @@ def sampling_error(wait: Floats, time: Floats, weights: Floats, total: float, co
 
     Args:
         wait: of calls in the sample, summed over processes, s.
-        time: likewise.
+        time: of calls in the sample, summed over processes, s.
         weights: for how many calls each stands.
         total: time of all calls, s.
         count: of all calls.

@@ -31,8 +31,8 @@ from downbeat.trace.calls import LATER, mpi_name
 from downbeat.trace.causes import LateRanks, ratio
 
 MOST_NAMED = 3  # ranks, call sites, phases
-OFTEN = 0.25  # part of the waiting at a call site, from which the rank that causes it is named
-LEAST_NAMED = 0.1  # part of all waiting, likewise
+OFTEN = 0.25  # share of the waiting at a call site: the rank that causes it is named
+LEAST_NAMED = 0.1  # share of all waiting: the rank that causes it is named
 STANDS_OUT = 1.5  # times what each rank would cause if all caused the same
 MOST_OF = 0.5  # of a delay: what explains less is not its reason
 

@@ -102,7 +102,7 @@ def mixed_calls(phase: Words, rank: Ints, begins: Ints) -> list[Fact]:
 
     Args:
         phase: of each process in each call, by call.
-        rank: likewise.
+        rank: of each process in each call, by call.
         begins: the first row of each call.
     """
     codes, names = phase.codes, phase.categories
