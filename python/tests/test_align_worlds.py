@@ -250,7 +250,7 @@ def set_clock(run: Run, rank: int) -> Aligned:
 def test_a_clock_that_was_set_leaves_nobody_a_bound_who_needs_it(rank: int) -> None:
     run = Run(1, World(ranks=4, steps=400, think=20e6))
     aligned = set_clock(run, rank)
-    assert [int(aligned.axes[0].ranks[one.place]) for one in aligned.axes[0].conflicts] == [rank]
+    assert [int(aligned.axes[0].ranks[one.rank_index]) for one in aligned.axes[0].conflicts] == [rank]
     for other in range(1, 4):
         moved, bound, expected = aligned.correct(other, run.traces[other].calls[0].entry)
         error = (moved - EPOCH - run.clock(0, run.entry[:, other]))[:190]

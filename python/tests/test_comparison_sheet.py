@@ -128,7 +128,7 @@ def test_what_is_undecided_has_its_reason() -> None:
     )
     assert [each.cells for each in open_cells(frame)] == [("bcast 256",), ("bcast 512",)]
     (step,) = step_of(frame)
-    assert (step.cells, step.by_holm, step.wanted, step.shown, step.equal) == (3, 1, 40, 2, 30)
+    assert (step.cells, step.by_holm, step.needed, step.shown, step.equal) == (3, 1, 40, 2, 30)
 
 
 def test_cells_from_a_common_start_are_first() -> None:

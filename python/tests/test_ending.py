@@ -83,7 +83,7 @@ def test_the_next_step_is_what_decides_half_of_those_that_launches_decide(
     frame: Compared, launches: int, decided: int
 ) -> None:
     (step,) = step_of(frame)
-    assert (step.cells, step.wanted, step.shown, step.equal) == (len(frame), launches, decided, 30)
+    assert (step.cells, step.needed, step.shown, step.equal) == (len(frame), launches, decided, 30)
     assert str(launches) in long(step)
 
 
@@ -92,7 +92,7 @@ def test_a_quieter_machine_only_where_most_need_it() -> None:
     assert "quieter" not in long(step_of(needing(AFFORDABLE + 1, 12))[0])
     assert step_of(compared_of(cell(), cell(verdict="equivalent"))) == []
     (step,) = step_of(needing(8))
-    assert (step.launches, step.wanted, step.shown) == (10, 10, 1)
+    assert (step.launches, step.needed, step.shown) == (10, 10, 1)
 
 
 def commands_of(blocks: list[Block]) -> list[str]:

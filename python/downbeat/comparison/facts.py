@@ -291,7 +291,7 @@ class NextStep(Fact):
     Attributes:
         cells: that more launches help.
         launches: there are; of the cell with the fewest.
-        wanted: what half of the cells need that can be helped, at least `launches`.
+        needed: what half of the cells need that can be helped, at least `launches`.
         shown: cells that these launches are enough for.
         far: cells that need more than `AFFORDABLE`.
         equal: launches that show equality; of the cell with the most.
@@ -304,7 +304,7 @@ class NextStep(Fact):
 
     cells: int
     launches: int
-    wanted: int
+    needed: int
     shown: int
     far: int
     equal: float

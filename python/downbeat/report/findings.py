@@ -196,7 +196,7 @@ def delay_facts(experiment: Experiment) -> list[HiddenDelays]:
     late = late_cells(cells[cells.measured])
     spreads = []
     for operation, group in late.groups(late.operation):
-        keys = (group.configuration, group.pattern, group.place)
+        keys = (group.configuration, group.pattern, group.delay_number)
         means = [float(np.nanmean(each.share)) for _, each in group.groups(*keys) if not np.isnan(each.share).all()]
         if means:
             delays = group.delay_s * MICROSECONDS

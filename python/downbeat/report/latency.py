@@ -381,7 +381,7 @@ class Delays(Table):
 def delays_of(late: LateCells) -> Delays:
     """Global times and overlaps over launches."""
     rows = []
-    for (panel, pattern, _), group in late.groups(late.name, late.pattern, late.place):
+    for (panel, pattern, _), group in late.groups(late.name, late.pattern, late.delay_number):
         time, without = positive_interval(group.time_s), positive_interval(group.time_without_s)
         times = (float(group.delay_s.mean()), time.estimate, time.low, time.high, without.estimate)
         overlaps = map(mean_interval, (group.benefit, group.share))

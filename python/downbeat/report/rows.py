@@ -98,7 +98,7 @@ class LateCells(Table):
     operation: Texts = column("operation")
     configuration: Texts = column("all that identifies the cell but delay and pattern")
     pattern: Texts = column("arrival pattern")
-    place: Ints = column("number of the delay among those of the pattern: multiples of the time differ by launch")
+    delay_number: Ints = column("number of the delay in its pattern; multiples of the time differ by launch")
     delay_s: Floats = column("delay as it was achieved", "s")
     time_s: Floats = column("global time", "s")
     time_without_s: Floats = column("global time without the delay", "s")
@@ -144,7 +144,7 @@ def late_cells(cells: Cells) -> LateCells:
         operation=late.operation,
         configuration=np.array([str(keys[row][:-1]) for row in rows], dtype=object),
         pattern=late.pattern,
-        place=delay_numbers,
+        delay_number=delay_numbers,
         delay_s=delay[rows],
         time_s=time[rows],
         time_without_s=np.array([without[keys[row]] for row in rows], dtype=float),

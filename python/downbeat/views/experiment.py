@@ -276,7 +276,7 @@ def next_steps(
         factor, a, b = sides
         conditions = [] if factor == "variant" else [shlex.quote(f"{factor}={value}") for value in (a, b)]
         commands.insert(0, " ".join(["downbeat compare", where, *conditions]))
-    launches = next((each.wanted for each in step if isinstance(each, NextStep) and each.wanted > plan.launches), 0)
+    launches = next((each.needed for each in step if isinstance(each, NextStep) and each.needed > plan.launches), 0)
     if launches and words[0]:
         commands.insert(0, run_command(words, ("--launches",), ["--launches", str(launches)]))
     return [*(Line(fact, label="next") for fact in step), Command(tuple(commands), "" if step else "next")]

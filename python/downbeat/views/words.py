@@ -222,8 +222,8 @@ def step_text(fact: NextStep, where: Callable[[int], str], noun: str) -> str:
         return (
             f"a quieter machine (downbeat doctor): more than {AFFORDABLE} launches would show {effect}{where(fact.far)}"
         )
-    more = fact.wanted > fact.launches
-    first = f"{'' if more else 'these '}{counted(fact.wanted, noun)} would show {effect}{where(fact.shown)}; "
+    more = fact.needed > fact.launches
+    first = f"{'' if more else 'these '}{counted(fact.needed, noun)} would show {effect}{where(fact.shown)}; "
     first = first if more or fact.shown == fact.cells else ""
     most = f"over {AFFORDABLE}" if fact.beyond else f"{fact.equal:.0f}"
     some = f" in {fact.beyond}" if 0 < fact.beyond < fact.cells else ""
