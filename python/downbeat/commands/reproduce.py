@@ -89,8 +89,8 @@ def reproduce(
     simulated = simulate or bool(platform)
     if simulated and (mpi or launcher or clocks or ranks_per_node):
         raise UsageError(
-            "--simulate: what is simulated runs under no MPI library and no launcher, with the clocks and the ranks "
-            "per node of its platform; leave out --mpi, --launcher, --clocks and --ranks-per-node"
+            "--simulate: a simulation uses no MPI library and no launcher, and its platform sets clocks and ranks per "
+            "node; leave out --mpi, --launcher, --clocks and --ranks-per-node"
         )
     names = [name for name in split_list(mpi) if name]
     chosen = list(FIGURES.values()) if everything or (listed and not figures) else find_figures(figures or [])
