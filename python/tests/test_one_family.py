@@ -19,6 +19,7 @@ from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.views.comparison import comparison_view
 from downbeat.views.experiment import closing, contrast
 from drawn_experiments import write_drawn
+from report_data import barrier_cells, write_experiment
 
 EXPERIMENTS = 30
 
@@ -57,3 +58,14 @@ def test_three_screens_have_the_same_counts(seed: int, tmp_path: Path) -> None:
         else:
             assert all(each in facts_of(page, kind) for each in said)
     assert factor not in SYNCHRONIZATION or len(facts_of(compared, Conclusion)) <= 1
+
+
+def test_an_exit_status_is_about_the_cells_from_a_common_start(tmp_path: Path) -> None:
+    """After the barrier B takes twice as long, from a common start the same: two families would double false alarms."""
+    factors = (1, 1.01, 0.99, 1.005, 0.995, 1.002)
+    a = write_experiment(tmp_path / "a", [barrier_cells(factor) for factor in factors])
+    b = write_experiment(tmp_path / "b", [barrier_cells(factor, 2.0) for factor in factors])
+    compared = comparison_of(a, b)
+    assert "slower" in compared.verdicts.verdict
+    assert set(compared.question.verdicts.synchronizer) == {"harmonize"}
+    assert "slower" not in compared.question.verdicts.verdict

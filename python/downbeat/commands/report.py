@@ -159,8 +159,9 @@ def compare(
 
     Exit status: 0. With --fail-on slower: 3 if a cell is slower. With --fail-on
     different: 3 if a cell is slower or faster. With --fail-on undecided: 3 if a
-    cell is slower, else 4 if one is undecided or unmatched. What is not shown
-    of states of the machine (--states) does not count.
+    cell is slower, else 4 if one is undecided or unmatched. Cells from a common
+    start count, if there are any, else all; states of the machine that are not
+    shown (--states) do not.
 
     --mark writes B/slower.json if a cell is slower than in the history. Later
     histories leave B out, and say so; remove the file to accept B.
@@ -189,9 +190,10 @@ def compare(
     if json and not is_standard_output(json):
         print(f"written: {json}")
     judged, _ = shown_rows(result, states is States.ALL)
-    for line in mark_lines(compared.path, judged) if mark else ():
+    question = judged.question
+    for line in mark_lines(compared.path, question) if mark else ():
         print(line, file=sys.stderr)
-    raise typer.Exit(exit_status(set(judged.verdicts.verdict), fail_on))
+    raise typer.Exit(exit_status(set(question.verdicts.verdict), fail_on))
 
 
 def exit_status(verdicts: set[str], fail_on: FailOn) -> int:

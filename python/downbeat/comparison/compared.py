@@ -187,6 +187,18 @@ class Compared:
         return self[self.answers]
 
     @property
+    def question(self) -> Compared:
+        """The rows that an exit status is about: those from a common start, where there are any, else all.
+
+        They are one family of Holm's procedure, which bounds the chance of any false verdict among them; with the other
+        family beside them it would be twice as large.
+        """
+        common = (
+            self.verdicts.synchronizer == COMMON_START if SYNCHRONIZER in self.factors else np.zeros(len(self), bool)
+        )
+        return self[common] if (common & (self.verdicts.verdict != UNMATCHED)).any() else self
+
+    @property
     def readings(self) -> bool:
         """Whether starts are compared."""
         return SYNCHRONIZER in self.where_a and set(self.where_a) <= set(SYNCHRONIZATION)
