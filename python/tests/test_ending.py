@@ -16,8 +16,15 @@ import pytest
 from downbeat.cli import app
 from downbeat.commands.options import PASSED
 from downbeat.comparison.compared import Compared
-from downbeat.comparison.facts import AFFORDABLE, TooFewLaunches, conclusion, operation_verdicts, step_of
-from downbeat.comparison.states import shown_rows
+from downbeat.comparison.facts import (
+    AFFORDABLE,
+    Conclusion,
+    OperationVerdicts,
+    TooFewLaunches,
+    conclusion,
+    operation_verdicts,
+    step_of,
+)
 from downbeat.data.cells import Cells, Factors
 from downbeat.output.blocks import Block, Command, Depth, Line, View
 from downbeat.output.terminal import WIDTH, block_lines, view_lines
@@ -29,7 +36,7 @@ from downbeat.statistics.verdicts import FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SI
 from downbeat.text import seconds_of
 from downbeat.views.comparison import comparison_view
 from downbeat.views.experiment import closing, contrast, next_steps, spread_lines
-from downbeat.views.facts import RunSummary
+from downbeat.views.facts import MachineStates
 from downbeat.views.words import long, sizes_text
 from downbeat_command import COMMAND, downbeat
 from launch_files import Cell, write_launch
@@ -167,24 +174,20 @@ def in_two_states(few: int) -> Compared:
     return compared_of(
         *(cell(state="50ns", size=size) for size in (8, 16)),
         *(open_cell("few", 0.5, 2.0, state="300ns", size=size, **other) for size in (8, 16)),
-        main=((0, "50ns"),),
     )
 
 
-def test_rows_of_a_state_with_few_launches_are_one_line() -> None:
+def test_rows_of_a_state_with_few_launches_are_shown_and_do_not_count() -> None:
     frame = in_two_states(FEWEST_LAUNCHES - 1)
-    rows, lines = shown_rows(frame)
-    assert set(rows.verdicts.state) == {"50ns"}
-    assert [(one.state, one.launches, one.of) for one in lines] == [("300ns", 4, 14)]
-    assert not math.isnan(conclusion(rows)[0].ratio)  # type: ignore[union-attr]
-    text = view_lines(comparison_view(frame))
-    assert "--states all" in "\n".join(text) and "300ns" not in "\n".join(text)
-    assert "300ns" in "\n".join(view_lines(comparison_view(frame, every_state=True)))
-    assert [len(shown_rows(one, every)[0]) for one, every in ((frame, True), (in_two_states(5), False))] == [4, 4]
-    # Where no state has enough, the most frequent one is shown.
+    assert set(frame.answer.verdicts.state) == set(frame.question.verdicts.state) == {"50ns"}
+    assert not math.isnan(conclusion(frame)[0].ratio)  # type: ignore[union-attr]
+    assert "300ns" in "\n".join(view_lines(comparison_view(frame)))
+    enough = in_two_states(FEWEST_LAUNCHES)
+    assert (set(enough.answer.verdicts.state), len(enough.question)) == ({"50ns"}, 4)
+    # Where no state has enough, the most frequent one counts.
     launches = np.array([3.0, 3.0, 1.0, 1.0])
     fewer = replace(frame, verdicts=frame.verdicts.replaced(launches_a=launches, launches_b=launches))
-    assert set(shown_rows(fewer)[0].verdicts.state) == {"50ns"}
+    assert set(fewer.question.verdicts.state) == {"50ns"}
 
 
 class Written(Estimates):
@@ -249,7 +252,7 @@ def test_a_barrier_is_said_by_ranges_of_sizes(tmp_path: Path) -> None:
     check_snapshot("run", [line.replace(str(tmp_path), "") for line in screen(view)])
 
 
-def test_the_most_frequent_state_is_shown_and_the_other_is_a_line(tmp_path: Path) -> None:
+def test_both_states_are_shown_and_the_most_frequent_one_answers(tmp_path: Path) -> None:
     def cells(number: int, _name: str) -> list[Cell]:
         slow = number in (2, 5)
         noise = (5.0 if slow else 1.0) * (1 + 0.001 * number)
@@ -257,18 +260,17 @@ def test_the_most_frequent_state_is_shown_and_the_other_is_a_line(tmp_path: Path
         return [taking(noise * ratio, SLOW if slow else FAST, synchronizer=name) for name, ratio in ratios.items()]
 
     view = ended(tmp_path / "e", 12, cells)
-    (summary,) = (fact for fact in view.facts if isinstance(fact, RunSummary))
-    assert summary.states == ((2, "50ns", 10), (2, "300ns", 2))
+    (states,) = (fact for fact in view.facts if isinstance(fact, MachineStates))
+    assert states.launches == (("50ns", 10), ("300ns", 2))
     text = "\n".join(screen(view))
-    assert "state 300 ns, 2 of 12 launches" in text
-    assert re.search(r"^bcast +1\.01 ", text, flags=re.MULTILINE)  # nothing of the slow one, which is 5
-    # The command shows the same rows, and judges by them; the file has all.
+    assert re.search(r"^bcast, state 50ns +1\.01 ", text, flags=re.MULTILINE)
+    assert re.search(r"^bcast, state 300ns +5\.02$", text, flags=re.MULTILINE)
+    assert [fact.cells for fact in view.facts if isinstance(fact, Conclusion)] == [1]
+    # The command shows the same rows; those of the rare state do not count for its exit status.
     words = ("compare", "e", "synchronizer=harmonize", "synchronizer=mpi_barrier", "--fail-on", "undecided")
     shown = downbeat(*words, "--json", "c.json", where=tmp_path)
-    assert (shown.returncode, "300ns" in shown.stdout) == (0, False)
+    assert (shown.returncode, "300ns" in shown.stdout) == (0, True)
     assert {one["state"] for one in json.loads((tmp_path / "c.json").read_text())["cells"]} == {"50ns", "300ns"}
-    every = downbeat(*words, "--states", "all", where=tmp_path)
-    assert (every.returncode, "300ns" in every.stdout) == (4, True)
 
 
 def test_two_settings_far_apart_are_decided_though_their_states_differ(tmp_path: Path) -> None:
@@ -279,10 +281,11 @@ def test_two_settings_far_apart_are_decided_though_their_states_differ(tmp_path:
         latency = (18.0 if name == "tcp" else 1.0) * (1 + 0.002 * number)
         return [taking(latency, SLOW if slow else FAST, size=8 << i) for i in range(3)]
 
-    text = "\n".join(screen(ended(tmp_path / "e", 7, cells, ("shm", "tcp"))))
-    assert "shm is 18.00 " in text and "over 3 cells" in text
-    assert "8 to 32: 18 times as long" in text
-    assert "undecided" not in text
+    view = ended(tmp_path / "e", 7, cells, ("shm", "tcp"))
+    (fact,) = (fact for fact in view.facts if isinstance(fact, Conclusion))
+    assert (fact.cells, fact.count("slower"), round(fact.ratio, 2)) == (3, 3, 18.0)
+    (ranges,) = (fact.ranges for fact in view.facts if isinstance(fact, OperationVerdicts))
+    assert [(each.verdict, each.indices) for each in ranges] == [("slower", (0, 1, 2))]
 
 
 def test_settings_that_are_never_in_one_state_are_compared_over_all_launches(tmp_path: Path) -> None:
@@ -293,7 +296,7 @@ def test_settings_that_are_never_in_one_state_are_compared_over_all_launches(tmp
     text = " ".join(" ".join(screen(ended(tmp_path / "e", 6, cells, ("shm", "tcp")))).split())
     assert "0 of 6 launches of shm and 6 of 6 of tcp" in text
     assert re.search(r"over all launches tcp takes 180\.00 .* slower", text)
-    assert re.search(r"bcast, shm +1\.01 ", text) and re.search(r"bcast, tcp, 300 ns +181 ", text)
+    assert re.search(r"bcast, shm, state 50ns +1\.01 ", text) and re.search(r"bcast, tcp, state 300ns +181 ", text)
 
 
 def test_a_sentence_needs_verdicts(tmp_path: Path) -> None:
@@ -351,7 +354,7 @@ def test_the_command_that_spreads_a_run_is_the_same_run(seed: int, tmp_path: Pat
     random = np.random.default_rng(seed)
     options = [
         ["-o", "a b"], ["-oplace"], ["--output=x$y"], ["--output", "z"], ["--interval", "0"], ["--launches", "7"],
-        ["--variant", "old:"], ["-n", "2"], ["--sync=harmonize"], ["-m", "8:64K"], ["--seed", "3"], ["--states", "all"],
+        ["--variant", "old:"], ["-n", "2"], ["--sync=harmonize"], ["-m", "8:64K"], ["--seed", "3"],
     ]  # fmt: skip
     parts = [["bcast"], ["./my op.so(n=2)"], *(options[i] for i in random.permutation(len(options))[:5])]
     words = [word for i in random.permutation(len(parts)) for word in parts[i]]

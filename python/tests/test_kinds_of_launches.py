@@ -6,6 +6,7 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
+from downbeat.comparison.facts import WithinStates
 from downbeat.data.states import with_states
 from downbeat.output.terminal import view_lines
 from downbeat.run.experiment import FACTORS
@@ -66,8 +67,8 @@ def test_a_side_that_causes_the_slow_state_is_equivalent_within_a_state_only() -
 
     a, b, alike = (side(count) for count in (4, 22, 5))
     found = compared(a, b)
-    (shares,) = found.attrs["shares"]
-    assert sorted(zip(shares["a"], shares["b"], strict=True)) == [(4, 22), (36, 18)]
+    shares = [(each["state"], each["a"], each["b"], each["of_a"], each["of_b"]) for each in found.attrs["shares"]]
+    assert sorted(shares) == [("300ns", 4, 22, 40, 40), ("56ns", 36, 18, 40, 40)]
     overall = found.attrs["overall"]
     assert (overall["slower"], overall["ratio_low"] > 1) == (1, True)
     assert f"{overall['ratio']:.2f}" in " ".join(view_lines(comparison_view(found)))
@@ -113,8 +114,9 @@ def test_sides_that_share_no_state_are_compared_over_all_launches() -> None:
     found = compared(cells(a, np.zeros(12, dtype=bool)), cells(b, np.ones(12, dtype=bool)))
     assert set(found["verdict"]) == {"unmatched"}
     assert found.attrs["overall"]["slower"] == 1
-    assert [(one["a"], one["b"]) for one in found.attrs["shares"]] == [([12, 0], [0, 12])]
-    assert "over all launches" in " ".join(view_lines(comparison_view(found)))
+    assert [(one["a"], one["b"]) for one in found.attrs["shares"]] == [(12, 0), (0, 12)]
+    (within,) = (fact for fact in comparison_view(found).facts if isinstance(fact, WithinStates))
+    assert (within.verdicts, within.ratio) == ((("slower", 1),), found.attrs["overall"]["ratio"])
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=30), st.data())

@@ -8,8 +8,10 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.data.cells import CHANGED
-from downbeat.data.states import states_line, with_states
+from downbeat.comparison.facts import WithinStates
+from downbeat.data.cells import CHANGED, Factors
+from downbeat.data.states import in_main_state, with_states
+from downbeat.output.blocks import Table
 from downbeat.output.terminal import view_lines
 from downbeat.report.warnings import experiment_warnings
 from downbeat.run.estimates import Estimates
@@ -19,6 +21,7 @@ from downbeat.statistics.dependence import correlation, effective_launches
 from downbeat.statistics.location import typical_interval
 from downbeat.statistics.slow_launches import slow_launches, unseen_share, unseen_text
 from downbeat.views.comparison import comparison_view
+from downbeat.views.facts import MachineStates
 from downbeat.views.results import results_view
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import factor_of
@@ -38,10 +41,6 @@ def frame(*trips: tuple[float, float], ranks: int = 2, path: str = "cache line")
     )
 
 
-def line_of(cells: pd.DataFrame) -> str:
-    return states_line(cells["state"].to_numpy(dtype=object), cells["canary_path"].to_numpy(dtype=object))
-
-
 def test_states_are_divided_by_gaps_of_more_than_half() -> None:
     """The 40 launches whose round trips were measured: 75 to 80 ns, and 347 to 416 ns."""
     random = np.random.default_rng(1)
@@ -49,7 +48,7 @@ def test_states_are_divided_by_gaps_of_more_than_half() -> None:
     cells = with_states(frame(*zip(trips, 1.02 * trips, strict=True)))
     assert cells["state"].nunique() == 2
     assert set(cells["state"][:17]) & set(cells["state"][17:]) == set()
-    assert line_of(with_states(frame((1e-9, 1e-9)))) == ""
+    assert with_states(frame((1e-9, 1e-9)))["state"].tolist() == [""]
     drifting = with_states(frame(*((trip, trip) for trip in FAST * 1.4 ** np.arange(6))))
     assert set(drifting["state"]) == {""}  # no gap, no states
 
@@ -58,7 +57,6 @@ def test_a_cell_of_two_states_is_set_aside() -> None:
     cells = with_states(frame((FAST, 1.5 * FAST), (FAST, SLOW), (SLOW, SLOW), (np.nan, np.nan)))
     assert cells["status"].tolist() == ["ok", CHANGED, "ok", "ok"]
     assert cells["state"].tolist() == ["94ns", "94ns", "355ns", "unknown"]
-    assert "two states of the machine (cache line 94 and 355 ns; 1 cell of" in line_of(cells)
     near = with_states(frame((FAST, 1.49 * FAST), (FAST, 1.51 * FAST), (SLOW, 2.2 * SLOW)))
     assert near["status"].tolist() == ["ok", "ok", CHANGED]
 
@@ -110,28 +108,39 @@ def test_numbers_and_verdicts_are_of_one_state(tmp_path: Path) -> None:
     compared = downbeat.compare(found, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "linear"})
     assert dict(zip(compared["state"], compared["verdict"], strict=True)) == {"77ns": "equivalent", "355ns": "slower"}
     assert compared["launches_a"].tolist() == [12, 12]
-    text = " ".join(" ".join(view_lines(comparison_view(compared))).split())
-    assert "measured in two states of the machine (cache line 77 and 355 ns); compared within each" in text
-    assert f"A: {CHANGED} in launch 25, left out" in text
-    shown = " ".join(" ".join(view_lines(results_view(found, "latency_avg"))).split())
-    assert "state: measured in two states of the machine (cache line 77 and 355 ns)" in shown
-    assert "0.200" in shown
-    assert "0.750" in shown
-    warnings = " ".join(experiment_warnings(found))
-    assert "measured in two states of the machine (cache line 77 and 355 ns): numbers" in warnings
-    assert "2 cells of launches were measured while the machine changed its state" in warnings
+    view = comparison_view(compared)
+    (within,) = (fact for fact in view.facts if isinstance(fact, WithinStates))
+    assert (within.states, within.shares) == (("77ns", "355ns"), ())  # A and B are of the same launches
+    assert f"A: {CHANGED} in launch 25, left out" in " ".join(" ".join(view_lines(view)).split())
+    shown = results_view(found, "latency_avg")
+    (states,) = (fact for fact in shown.facts if isinstance(fact, MachineStates))
+    assert states.launches == (("77ns", 13), ("355ns", 12))  # the launch that saw a change began in the fast one
+    (table,) = (block for block in shown.blocks if isinstance(block, Table))
+    medians = table.frame[table.frame["synchronizer"] == "harmonize"].set_index("state")["median"]
+    assert medians.to_dict() == pytest.approx({"77ns": 0.2e-6, "355ns": 0.75e-6}, rel=0.01)
+    assert "2 cells of launches were measured while the machine changed its state" in " ".join(
+        experiment_warnings(found)
+    )
+
+
+def test_rows_that_are_limited_to_a_state_are_of_the_one_that_all_configurations_have() -> None:
+    rows = [("old", "50ns")] * 3 + [("old", "300ns")] * 2 + [("new", "300ns")] * 4
+    factors = Factors.of_rows([dict(zip(("variant", "state"), row, strict=True)) | {"ranks": 2} for row in rows])
+    assert in_main_state(factors).tolist() == [state == "300ns" for _, state in rows]
+    other = Factors.of_rows([{"ranks": 4, "state": "60ns"}])  # other numbers of ranks have other states
+    assert in_main_state(Factors.joined([factors, other])).tolist()[-1]
+    few = np.where(factors.state == "300ns", 1.0, np.where(factors.variant == "old", np.nan, 0.0))
+    assert in_main_state(factors[:5], few[:5]).tolist() == [False] * 3 + [True] * 2
 
 
 @pytest.mark.parametrize("slow", [FAST, SLOW])
 def test_a_cell_without_a_reading_counts(tmp_path: Path, slow: float) -> None:
-    """With those of one state, and else with others of which nothing is known either; how many is said."""
+    """With those of one state, and else with others of which nothing is known either."""
     trips, times = [FAST, slow, np.nan, np.nan] * 6, [(0.2, 0.2), (0.2, 0.2), (0.3, 0.6), (0.3, 0.6)] * 6
     found = downbeat.open_experiment(experiment(tmp_path / "e", trips, times))
     compared = downbeat.compare(found, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "linear"})
     launches = dict(zip(compared["state"], compared["launches_a"], strict=True))
     assert launches == ({"": 24} if slow == FAST else {"77ns": 6, "355ns": 6, "unknown": 12})
-    text = " ".join(" ".join(view_lines(comparison_view(compared))).split())
-    assert ("24 cells of launches without a reading" in text) == (slow == SLOW)
 
 
 def test_experiments_in_two_states_have_no_verdict_within_one(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -23,13 +22,6 @@ from downbeat.run.request import SETTINGS, Request, request_of
 LISTING_SECONDS = 5.0  # time limit of downbeat-bench during shell completion
 
 Completion = Callable[[str], list[str]]
-
-
-class States(StrEnum):
-    """The states of the machine to show verdicts for."""
-
-    ENOUGH = "enough"  # those with enough launches for verdicts
-    ALL = "all"
 
 
 def after_commas(valid: Callable[[], Iterable[str]]) -> Completion:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.options import METRIC_NAMES, States
+from downbeat.commands.options import METRIC_NAMES
 from downbeat.errors import UsageError
 
 DEFAULT_NAME = "report.html"
@@ -129,10 +129,6 @@ def compare(
             help="Earlier experiments of the same kind, or a directory of them; may be repeated.", metavar="DIR"
         ),
     ] = None,
-    states: Annotated[
-        States,
-        typer.Option(help="States of the machine to show: those with enough launches for verdicts, or all."),
-    ] = States.ENOUGH,
     output_format: Annotated[
         Format, typer.Option("--format", help="Format of standard output: table or markdown.", metavar="KIND")
     ] = Format.TABLE,
@@ -160,8 +156,8 @@ def compare(
     Exit status: 0. With --fail-on slower: 3 if a cell is slower. With --fail-on
     different: 3 if a cell is slower or faster. With --fail-on undecided: 3 if a
     cell is slower, else 4 if one is undecided or unmatched. Cells from a common
-    start count, if there are any, else all; states of the machine that are not
-    shown (--states) do not.
+    start count, if there are any, else all; rows of a rare state of the machine
+    count from 5 launches on.
 
     --mark writes B/slower.json if a cell is slower than in the history. Later
     histories leave B out, and say so; remove the file to accept B.
@@ -169,7 +165,6 @@ def compare(
     from downbeat.comparison.compare import Rule, comparison_of
     from downbeat.comparison.conditions import read_arguments
     from downbeat.comparison.marking import check_markable, mark_lines
-    from downbeat.comparison.states import shown_rows
     from downbeat.files import is_standard_output
     from downbeat.output.markdown import markdown_lines
     from downbeat.output.terminal import view_lines
@@ -182,15 +177,14 @@ def compare(
     rule = Rule(metric, statistic, margin, confidence)
     result = comparison_of(arguments.a, arguments.b, history=arguments.history, where=arguments.where, rule=rule)
     result = dataclasses.replace(result, notes=[*arguments.notes, *result.notes])
-    view = comparison_view(result, states is States.ALL)
+    view = comparison_view(result)
     if not is_standard_output(json):
         print("\n".join(markdown_lines(view) if output_format is Format.MARKDOWN else view_lines(view)))
     if json:
         write_comparison(view, json)
     if json and not is_standard_output(json):
         print(f"written: {json}")
-    judged, _ = shown_rows(result, states is States.ALL)
-    question = judged.question
+    question = result.question
     for line in mark_lines(compared.path, question) if mark else ():
         print(line, file=sys.stderr)
     raise typer.Exit(exit_status(set(question.verdicts.verdict), fail_on))

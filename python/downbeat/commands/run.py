@@ -12,7 +12,6 @@ from downbeat.commands.options import (
     METRIC_NAMES,
     PASSED,
     WORDS,
-    States,
     components,
     option,
     request_by_options,
@@ -46,10 +45,6 @@ def run(
         bool,
         typer.Option("--dry-run", help="Print the launches in order; start none.", rich_help_panel="Launches"),
     ] = False,
-    states: Annotated[
-        States,
-        typer.Option(help="States of the machine in the last lines: those with enough launches for verdicts, or all."),
-    ] = States.ENOUGH,
     **settings: object,
 ) -> None:
     """Run an experiment, or continue one.
@@ -89,7 +84,7 @@ def run(
         print_launches(plan)
         return
     words_given = (context.meta[WORDS], context.meta[PASSED])
-    run_plan(plan, output or Path(plan.name), request.seed is None, states is States.ALL, words_given)
+    run_plan(plan, output or Path(plan.name), request.seed is None, words_given)
 
 
 def print_launches(plan: Plan) -> None:
@@ -115,7 +110,6 @@ def run_plan(
     plan: Plan,
     directory: Path,
     any_seed: bool,
-    every_state: bool = False,
     words: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> None:
     """Executes a plan, and ends the command with the exit status of the outcome.
@@ -124,7 +118,6 @@ def run_plan(
         plan: the experiment.
         directory: of the experiment.
         any_seed: the user gave no seed.
-        every_state: whether to show verdicts of all states of the machine.
         words: words of the command line before and after `--`.
     """
     import sys
@@ -146,7 +139,7 @@ def run_plan(
         from downbeat.output.terminal import view_lines
         from downbeat.views.experiment import closing
 
-        view = closing(plan, directory, outcome.estimates, every_state, words)
+        view = closing(plan, directory, outcome.estimates, words)
         print("", *view_lines(view, Depth.SUMMARY), sep="\n")
     report_outcome(plan, directory, outcome)
 

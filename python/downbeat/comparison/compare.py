@@ -17,8 +17,8 @@ from downbeat.comparison.conditions import COMMON_START, SYNCHRONIZER
 from downbeat.comparison.judging import Judged, count_tests, judge_matches, verdicts_of
 from downbeat.comparison.matching import ONLY_IN, Match, Matcher
 from downbeat.comparison.notes import assumption, remarks_on, shorter_span
+from downbeat.comparison.over_all import over_all, shares_of_states
 from downbeat.comparison.sides import Side, sides_of
-from downbeat.comparison.states import main_of, over_all_states, shares_of_states
 from downbeat.data.cells import STATISTICS
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
@@ -62,7 +62,7 @@ def comparison_of(
     sides = sides_of(a, b, history, where, rule.metric, rule.statistic)
     matcher = Matcher(sides.paired)
     matches = matcher.cells(None if sides.history_is_a else sides.a, sides.b, sides.key, sides.past)
-    overall = over_all_states(sides, rule.margin, rule.confidence)
+    overall = over_all(sides, rule.margin, rule.confidence)
     if overall is None and all(match.obstacle.startswith(ONLY_IN) for match in matches):
         raise UsageError(f"A and B have no cell in common: {sides.mismatch()}")
     families = families_of(matches)
@@ -84,7 +84,6 @@ def comparison_of(
         assumes=assumption(sides, judged),
         history=list(sides.history),
         history_is_a=sides.history_is_a,
-        main=main_of(sides),
         notes=remarks_on(sides, matcher.notes(), judged),
     )
 

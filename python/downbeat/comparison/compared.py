@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from downbeat.comparison.conditions import BARRIER, COMMON_START, SYNCHRONIZER
 from downbeat.data.cells import NO_PATTERN, PER_CALL, USUAL, Factors, start_names
 from downbeat.data.launch_file import IMPLIED
+from downbeat.data.states import in_main_state
 from downbeat.output.fields import FACTOR_UNITS, word
 from downbeat.run.experiment import FACTORS
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.tables import Flags, Floats, Texts, column
 from downbeat.text import Units
 
@@ -95,12 +97,11 @@ class Compared:
         name_b: of B.
         tests: cells that Holm's correction counts.
         span: from the start of the first launch to that of the last, of the side where it is shorter, s; NaN: unknown.
-        shares: launches of A and B in each state, where they are not the same launches.
+        shares: launches of A and B in each state of the machine, where they are not the same launches.
         overall: B / A over all launches, where the machine was in several states.
         assumes: what the verdicts rest on beyond the launches; empty for pairs.
         history: names of its experiments.
         history_is_a: there is no other A.
-        main: the state of the machine that answers, for each number of ranks.
         notes: lines: exclusions, differences between the contexts of the launches.
     """
 
@@ -122,7 +123,6 @@ class Compared:
     assumes: str = ""
     history: Sequence[str] = ()
     history_is_a: bool = False
-    main: Sequence[tuple[int, str]] = ()
     notes: Sequence[str] = ()
 
     @classmethod
@@ -165,7 +165,8 @@ class Compared:
         """The rows that answer: one family of tests, the same in every output.
 
         These rows are matched, without late ranks, from a common start (else from the first start that has rows),
-        and of the main state. A condition that no row meets is dropped, so experiments of late ranks answer, too.
+        and of one state (`in_main_state`). A condition that no row meets is dropped, so experiments of late ranks
+        answer, too.
         """
         rows = self.verdicts
         kept = rows.verdict != UNMATCHED
@@ -176,9 +177,9 @@ class Compared:
             conditions.append(starts == first)
         if self.readings:
             conditions.append(rows.ranks != 1)  # a single rank has nobody to be synchronized with
-        conditions.append(np.array([each in set(map(tuple, self.main)) for each in rows.values("ranks", "state")]))
         for condition in conditions:
             kept = kept & condition if (kept & condition).any() else kept
+        kept[kept] = in_main_state(rows[kept], self.fewest[kept])
         return np.asarray(kept)
 
     @property
@@ -190,13 +191,15 @@ class Compared:
     def question(self) -> Compared:
         """The rows that an exit status is about: those from a common start, where there are any, else all.
 
+        Rows of a state with too few launches for a verdict are left out beside those of the main state.
         They are one family of Holm's procedure, which bounds the chance of any false verdict among them; with the other
         family beside them it would be twice as large.
         """
         common = (
             self.verdicts.synchronizer == COMMON_START if SYNCHRONIZER in self.factors else np.zeros(len(self), bool)
         )
-        return self[common] if (common & (self.verdicts.verdict != UNMATCHED)).any() else self
+        rows = self[common] if (common & (self.verdicts.verdict != UNMATCHED)).any() else self
+        return rows[in_main_state(rows.verdicts, rows.fewest) | (rows.fewest >= FEWEST_LAUNCHES)]
 
     @property
     def readings(self) -> bool:

@@ -134,10 +134,11 @@ class StateShare:
 
 @dataclass(frozen=True)
 class WithinStates(Fact):
-    """The ratio over all launches where the machine was in several states, and how these are shared."""
+    """Verdicts are within one of several states of the machine; the ratio over all launches, NaN against a history."""
 
     a: str
     b: str
+    states: tuple[str, ...]
     shares: tuple[StateShare, ...]
     verdicts: tuple[tuple[str, int], ...]
     ratio: float
@@ -147,17 +148,15 @@ class WithinStates(Fact):
 
 def within_states(compared: Compared) -> list[WithinStates]:
     """The fact where the machine was in several states, else none."""
-    overall = compared.overall
-    if overall is None:
+    states, overall = tuple(dict.fromkeys(filter(None, compared.verdicts.state))), compared.overall or {}
+    if len(states) < 2:
         return []
     shares = tuple(
-        StateShare(state, in_a, sum(each["a"]), in_b, sum(each["b"]))
-        for each in compared.shares[:1]
-        for state, in_a, in_b in list(zip(each["states"], each["a"], each["b"], strict=True))[1:]
+        StateShare(each["state"], each["a"], each["of_a"], each["b"], each["of_b"]) for each in compared.shares
     )
     verdicts = tuple((verdict, int(overall[verdict])) for verdict in VERDICT_ORDER if verdict in overall)
-    ratios = (overall["ratio"], overall["ratio_low"], overall["ratio_high"])
-    return [WithinStates(*compared.sides, shares, verdicts, *ratios)]
+    ratios = (overall.get(name, np.nan) for name in ("ratio", "ratio_low", "ratio_high"))
+    return [WithinStates(*compared.sides, states, shares, verdicts, *ratios)]
 
 
 @dataclass(frozen=True)
@@ -348,7 +347,7 @@ class TooFewLaunches(Fact):
     """No cell has enough launches for a verdict; `option`: what to give `downbeat run`, `launches`."""
 
     launches: int
-    in_one_state: bool = False
+    so_far: bool = False
 
 
 def step_of(compared: Compared) -> list[NextStep]:
@@ -367,7 +366,7 @@ def step_of(compared: Compared) -> list[NextStep]:
 
 
 def by_row(compared: Compared) -> Iterator[tuple[str, Compared]]:
-    """The cells that differ in size and state alone, by their operation and what else varies."""
+    """The cells that differ in size alone, by their operation and what else varies."""
     names = row_names(compared.verdicts, compared.factors)
     for name in dict.fromkeys(names):
         yield str(name), compared[names == name]

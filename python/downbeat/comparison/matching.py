@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from downbeat.comparison.sides import Launches, SideCells
-from downbeat.data.cells import STATE, WRONG
+from downbeat.data.cells import WRONG
 from downbeat.errors import UsageError
 from downbeat.statistics.sessions import compare_across_sessions
 from downbeat.statistics.slow_launches import fisher_exact, mcnemar_exact, slow_launches
@@ -186,8 +186,8 @@ class Matcher:
                         f"{side} has {label} twice in {launches_text(twice)}; pairs need each cell once per launch"
                     )
             common = np.intersect1d(a.launch, b.launch)
-            # In a state of the machine pairs may run out: launches of the same number need not share one.
-            paired = common.size >= FEWEST_LAUNCHES or not factors.get(STATE) or min(len(a), len(b)) < FEWEST_LAUNCHES
+            # Pairs may run out, as where launches of the same number are in different states.
+            paired = common.size >= FEWEST_LAUNCHES or min(len(a), len(b)) < FEWEST_LAUNCHES
         if paired:
             a, b = (self._in_pairs(rows, common, side, label) for side, rows in (("A", a), ("B", b)))
             obstacle = obstacle or ("" if common.size else "no launch counts on both sides")

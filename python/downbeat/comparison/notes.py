@@ -1,4 +1,4 @@
-"""Notes on a comparison: how contexts differ, histories, states of the machine, launches that resemble others."""
+"""Notes on a comparison: how contexts differ, histories, launches that resemble others."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from downbeat.comparison.judging import Judged, rule_of
 from downbeat.comparison.matching import Match
 from downbeat.comparison.settings import context_differences
 from downbeat.comparison.sides import Side, SideCells, Sides
-from downbeat.data.cells import STATE
 from downbeat.data.launch_file import IMPLIED
 from downbeat.run import trial
-from downbeat.run.experiment import Experiment, span_of
+from downbeat.run.experiment import GROUP, Experiment, span_of
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import platforms_of
 from downbeat.statistics.dependence import correlation
@@ -39,13 +38,12 @@ CONTEXT_OF = {
 SESSION_DEVIATION = 0.02
 MOST_SHIFTS = 2  # that have a line each
 RESEMBLANCE = 0.001  # level at which a correlation of sessions is said: of many cells some resemble by chance
-GROUP = (*LAUNCH_FACTORS, STATE)
 
 
 def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> list[str]:
     """The notes on a comparison.
 
-    Simulations first, then launches left out, how contexts differ, the history, states, and launches that resemble.
+    Simulations first, then launches left out, how contexts differ, the history, and launches that resemble.
     """
     lines = list(left_out)
     both_sides = ((sides.of_a, sides.a), (sides.of_b, sides.b))
@@ -62,11 +60,9 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> l
         lines = [*(line for line in first if line not in lines), *lines]
     if sides.past is not None:
         lines += history_notes(sides, contexts[sides.history_is_a], expected)
-    if states := sides.states_line():
-        lines.append(f"{states}; compared within each")
     alone = sum(not cell.comparison.paired for cell in judged if cell.comparison)
     if alone and sides.paired:
-        few = f"fewer than {FEWEST_LAUNCHES} pairs in their state: launches compared as independent"
+        few = f"fewer than {FEWEST_LAUNCHES} pairs: launches compared as independent"
         lines.append(f"{counted(alone, 'cell')} with {few}")
     return [*lines, *history_lines(judged), *notes_on_kinds(judged)]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from downbeat.comparison.conditions import select
 from downbeat.data.cells import CHANGED, HIGH, LOW, OK, STATE, Cells, Factors
-from downbeat.data.states import states_line, states_of
+from downbeat.data.states import states_of
 from downbeat.errors import UsageError
 from downbeat.run.experiment import FACTORS, Experiment, start_of
 from downbeat.run.plan import LAUNCH_FACTORS
@@ -114,19 +114,12 @@ class Sides:
         """The values of a side of the factors that are compared."""
         return {name: getattr(cells, name).tolist()[0] for name in FACTORS if name in self.compared}
 
-    def states_line(self) -> str:
-        """The states of the machine that the cells of both sides were measured in."""
-        together = SideCells.joined([self.a, self.b])
-        return states_line(together.state, together.canary_path)
-
     def mismatch(self) -> str:
         """The first factor whose values differ between A and B, with the values."""
         for name in self.key:
             values = [dict.fromkeys(getattr(side, name).tolist()) for side in (self.a, self.b)]
             if values[0].keys() & values[1].keys():
                 continue
-            if name == STATE:
-                return f"{self.states_line()}, and both in none of them"
             return f"{name} is {' / '.join(', '.join(map(str, each)) for each in values)}"
         return "they share values of each factor, but no combination of values"
 

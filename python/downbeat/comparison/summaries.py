@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from downbeat.data.cells import CHANGED, OK, STATE, USUAL, Cells, Factors
+from downbeat.data.cells import OK, USUAL, Cells, Factors
 from downbeat.run.experiment import FACTORS, Experiment
 from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.location import Interval, typical_interval
@@ -57,8 +57,8 @@ def described_operations(cells: Factors, factors: Sequence[str]) -> Texts:
 
 
 def row_names(cells: Factors, factors: Iterable[str] = FACTORS) -> Texts:
-    """The operation of each cell, and what else but size and state varies among cells of that, of these factors."""
-    return described_operations(cells, [name for name in factors if name not in ("operation", "size", STATE)])
+    """The operation of each cell, and what else but size varies among cells of that, of these factors."""
+    return described_operations(cells, [name for name in factors if name not in ("operation", "size")])
 
 
 def sizes_after(cells: Factors) -> Texts:
@@ -144,7 +144,7 @@ def summaries_of(cells: Cells, factors: Sequence[str], metric: str) -> CellSumma
     summaries = cells.metric(metric)
     for _, indices in grouped(*(getattr(cells, name) for name in factors)):
         group, numbers = cells[indices], summaries[indices]
-        steady = numbers[group.status != CHANGED]
+        steady = numbers[group.steady]
         median = typical_of_launches(steady.median_s, float(numbers.hidden_s.mean()))
         attempts = group.valid_count.sum() + group.rejected.sum()
         quantiles = {name: getattr(steady, f"{name}_s") for name in QUANTILES}

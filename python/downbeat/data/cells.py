@@ -124,14 +124,19 @@ class Cells(Factors, Wide):
         return np.asarray(self.status == OK)
 
     @property
+    def steady(self) -> Flags:
+        """The cells that were measured in one state of the machine."""
+        return np.asarray(self.status != CHANGED)
+
+    @property
     def alone(self) -> Flags:
         """The cells without planned delays and computation."""
         return np.asarray((self.pattern == NO_PATTERN) & (self.computation == 0))
 
     @property
     def measured(self) -> Flags:
-        """The cells that have valid samples and right results, of one state of the machine."""
-        return (self.valid_count > 0) & ~np.isin(self.status, (WRONG, CHANGED))
+        """The steady cells that have valid samples and right results."""
+        return np.asarray((self.valid_count > 0) & (self.status != WRONG) & self.steady)
 
     @property
     def plain(self) -> Flags:

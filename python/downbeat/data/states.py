@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.data.cells import CHANGED, HIGH, LOW, OK, PATH
+from downbeat.data.cells import CHANGED, HIGH, LOW, OK, PATH, Factors
 from downbeat.tables import Flags, Floats, Texts, grouped
-from downbeat.text import NANOSECONDS, counted
+from downbeat.text import NANOSECONDS
 
 UNKNOWN = "unknown"  # value where there are several, and the cell has no reading
 SAME_STATE = 1.5  # round trips that differ by no more are of one state
@@ -86,35 +86,28 @@ def names_of(trips: NDArray[np.float64], classes: NDArray[np.intp]) -> NDArray[n
     return names
 
 
-def state_text(state: str) -> str:
-    """Returns the name of a state as text: `77 ns`."""
-    return f"{state.removesuffix('ns')} ns" if state.endswith("ns") else state
-
-
 def names_of_classes(trips: NDArray[np.float64]) -> NDArray[np.object_]:
     """Returns for each round trip the name of its class, as `names_of` does."""
     return names_of(trips, classes_of(trips))
 
 
-def trip_of(state: str) -> float:
-    """Returns the round trip of a state by its name, ns."""
-    return float(state.removesuffix("ns"))
+def in_main_state(rows: Factors, launches: Iterable[float] | None = None) -> Flags:
+    """The rows of one state for each number of ranks, where rows have to be limited to one.
 
-
-def states_line(states: Texts, paths: Texts) -> str:
-    """The states of the machine in which cells were measured, in words; empty where it is one.
+    It is the state that has the most launches of the configuration with the fewest in it, then the most of all, so that
+    no effect on times decides.
 
     Args:
-        states: of `states_of`, a value per cell.
-        paths: what the round trips are of, likewise.
+        rows: of cells.
+        launches: of each row; None: a row is a launch.
     """
-    named = ~np.isin(states, ("", UNKNOWN))
-    unread = int((states == UNKNOWN).sum())
-    without = f"{counted(unread, 'cell')} of launches without a reading, state {UNKNOWN}" if unread else ""
-    if not named.any():
-        return without
-    trips = [state.removesuffix("ns") for state in sorted(set(states[named]), key=trip_of)]
-    what = LINE if (paths[named] == LINE).all() else MESSAGE
-    count = {2: "two", 3: "three"}.get(len(trips), str(len(trips)))
-    numbers = " and ".join([", ".join(trips[:-1]), trips[-1]])
-    return f"measured in {count} states of the machine ({what} {numbers} ns{'; ' if without else ''}{without})"
+    counts = np.ones(len(rows)) if launches is None else np.nan_to_num(np.asarray(launches, dtype=float))
+    kept = np.zeros(len(rows), dtype=bool)
+    configurations = rows.values("library", "environment", "variant")
+    for _, group in grouped(rows.ranks):
+        launches_of = {state: dict.fromkeys((configurations[row] for row in group), 0.0) for state in rows.state[group]}
+        for row in group:
+            launches_of[rows.state[row]][configurations[row]] += counts[row]
+        order = {state: (min(each.values()), sum(each.values())) for state, each in launches_of.items()}
+        kept[group] = rows.state[group] == max(order, key=lambda state: order[state])
+    return kept

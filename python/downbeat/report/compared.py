@@ -1,11 +1,10 @@
-"""What an experiment compares: its sides, from one start, in the state of the machine that most cells were measured in.
+"""What an experiment compares: its sides, from one start.
 
 The first screen of a report, and its first pictures, are of this.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,7 +13,6 @@ import numpy as np
 
 from downbeat.comparison.compare import comparison_of
 from downbeat.comparison.compared import SYNCHRONIZATION, UNMATCHED, Compared, start_word
-from downbeat.comparison.states import main_states
 from downbeat.comparison.summaries import (
     CONFIGURATION,
     REFERENCE,
@@ -22,14 +20,11 @@ from downbeat.comparison.summaries import (
     plain_cells,
     value_text,
 )
-from downbeat.data.cells import NO_PATTERN, STATE, Cells
-from downbeat.data.states import LINE, MESSAGE, state_text
+from downbeat.data.cells import NO_PATTERN, Cells
 from downbeat.errors import UsageError
 from downbeat.report.rows import ShownCells, shown
 from downbeat.run.experiment import Experiment
-from downbeat.run.plan import LAUNCH_FACTORS
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.tables import Flags, Floats, Ints, Table, Texts, column
+from downbeat.tables import Floats, Ints, Table, Texts, column
 from downbeat.text import counted
 
 STARTS = "synchronizer"  # the factor that is compared if the user compared nothing else
@@ -42,11 +37,9 @@ class Ratios(Table):
     """The latencies of sides, divided by the first side's."""
 
     line: Texts = column("side")
-    panel: Texts = column("what else the cell is, without size and state")
+    panel: Texts = column("what else the cell is, without size")
     operation: Texts = column("operation")
     size: Ints = column("message size", "B")
-    state: Texts = column("state of the machine")
-    main: Flags = column("whether it is of the state of the machine that most cells are of")
     ratio: Floats = column("typical ratio to the first side")
     low: Floats = column("lower end of its 95 % interval")
     high: Floats = column("upper end of its 95 % interval")
@@ -120,8 +113,8 @@ def sides_by(experiment: Experiment, factor: str, cells: Cells) -> Contrast:
         cells = cells[starts == first]
         lines = np.array([str(value) for value in getattr(cells, factor)], dtype=object)
         sides = tuple(dict.fromkeys(lines))
-    other_factors = [name for name in CONFIGURATION if name not in (factor, STATE)]
-    named = shown(cells, lines, described_operations(cells, other_factors), in_main_state(cells))
+    other_factors = [name for name in CONFIGURATION if name != factor]
+    named = shown(cells, lines, described_operations(cells, other_factors))
     locate = locator(named, other_factors)
     rows, tables = [], {}
     for side in sides[1 : None if factor == STARTS else 1 + MOST_SIDES]:
@@ -156,8 +149,6 @@ class Where(NamedTuple):
     panel: str
     operation: str
     size: int
-    state: str
-    main: bool
 
 
 def ratio_row(side: str, where: Where, table: Compared, row: int) -> tuple[object, ...]:
@@ -173,7 +164,7 @@ def table_factors(table: Compared, other_factors: Sequence[str]) -> tuple[list[t
     """What identifies each cell of a table, and whether it has no arrival pattern."""
     cells = table.verdicts
     patterned = (cells.pattern != NO_PATTERN) if "pattern" in table.factors else np.zeros(len(cells), dtype=bool)
-    return cells.values("operation", "size", *other_factors, STATE), (~patterned).tolist()
+    return cells.values("operation", "size", *other_factors), (~patterned).tolist()
 
 
 def cell_name(panel: object, size: object) -> str:
@@ -183,31 +174,10 @@ def cell_name(panel: object, size: object) -> str:
 
 def locator(cells: ShownCells, other_factors: Sequence[str]) -> Callable[[tuple[object, ...], bool], Where | None]:
     """A function from the factors of a cell to its position in pictures; None for cells that are not shown."""
-    names = zip(cells.panel, cells.operation, cells.size, cells.state, cells.main, strict=True)
-    by_factors = dict(zip(cells.values("operation", "size", *other_factors, STATE), names, strict=True))
+    names = zip(cells.panel, cells.operation, cells.size, strict=True)
+    by_factors = dict(zip(cells.values("operation", "size", *other_factors), names, strict=True))
 
     def locate(factors: tuple[object, ...], plain: bool) -> Where | None:
         return Where(*by_factors[factors]) if plain and factors in by_factors else None
 
     return locate
-
-
-def in_main_state(cells: Cells) -> Flags:
-    """The cells of the main state of the machine, as the end of a run has it."""
-    main = main_states(cells)
-    return np.array([pair in main for pair in cells.values("ranks", STATE)], dtype=bool)
-
-
-def state_lines(cells: Cells) -> list[str]:
-    """A line for each state of the machine in which cells were measured, the state of most cells first."""
-    texts = []
-    for (_, path), group in cells[cells.state != ""].groups(
-        *(values[cells.state != ""] for values in (cells.ranks, cells.canary_path))
-    ):
-        for state, rows in group.groups(group.state):
-            launches = set(zip(*(getattr(rows, name) for name in LAUNCH_FACTORS), rows.launch, strict=True))
-            deepest = max(Counter(launch[:-1] for launch in launches).values())
-            text = f"state {state_text(state)} of this machine ({MESSAGE if path not in ('', LINE) else LINE})"
-            few = ": too few for verdicts" if deepest < FEWEST_LAUNCHES else ""
-            texts.append((len(rows), f"{text}, {counted(len(launches), 'launch')}{few}"))
-    return [text for _, text in sorted(texts, key=lambda item: -item[0])]

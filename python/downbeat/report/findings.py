@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from downbeat.comparison.compared import READINGS, Compared, start_word
+from downbeat.comparison.compared import Compared, start_word
 from downbeat.comparison.facts import (
+    Conclusion,
     OperationVerdicts,
     by_row,
     conclusion,
@@ -28,6 +29,7 @@ from downbeat.comparison.summaries import (
     plain_cells,
 )
 from downbeat.data.clock_files import exit_skews
+from downbeat.data.states import in_main_state
 from downbeat.output.blocks import Number
 from downbeat.output.facts import ExitSkews, Fact
 from downbeat.output.fields import span, with_zeros
@@ -139,7 +141,7 @@ def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
     They are of the smallest size of the first operation that has sizes, which no number has picked. Where all cells
     have the same verdict, the ratio is over all of them.
     """
-    latency = latencies(contrast.cells[contrast.cells.main], METRIC)
+    latency = latencies(contrast.cells[in_main_state(contrast.cells)], METRIC)
     latency = latency[~np.isnan(latency.median_us)]
     if not len(latency):
         return ()
@@ -158,13 +160,13 @@ def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
     numbers = [
         latency_number(contrast, first, int(row)) for side in order for row in np.flatnonzero(first.line == side)
     ]
+    facts = [fact for side in order[1:] if side in contrast.tables for fact in conclusion(contrast.tables[side])]
+    for fact in facts:
+        if isinstance(fact, Conclusion) and fact.cells > 1 and not math.isnan(fact.ratio):
+            about = f"{contrast.ratio_label}, over {counted(fact.cells, 'cell')}"
+            return (*numbers, Number(f"{fact.ratio:.2f}", "", span(fact.low, fact.high), about))
     ratios = contrast.ratios
-    ratios = ratios[ratios.main & np.isin(ratios.line, order[1:]) & ~np.isnan(ratios.ratio)]
-    verdicts = set(ratios.verdict)
-    if len(ratios) > 1 and len(verdicts & UNANIMOUS) == len(verdicts) == 1:
-        ratio, low, high = (float(np.exp(np.log(each).mean())) for each in (ratios.ratio, ratios.low, ratios.high))
-        about = f"{contrast.ratio_label}, over {counted(len(ratios), 'cell')}"
-        return (*numbers, Number(f"{ratio:.2f}", "", span(low, high), about))
+    ratios = ratios[np.isin(ratios.line, order[1:]) & ~np.isnan(ratios.ratio)]
     same = ratios[(ratios.panel == first.panel[0]) & (ratios.size == first.size[0])]
     label = contrast.ratio_label if len(contrast.sides) == 2 else " / ".join(map(start_word, reversed(order)))
     about = f"{label}, the same cell"
@@ -173,7 +175,6 @@ def large_numbers(contrast: Contrast) -> tuple[Number, ...]:
 
 
 MOST_NUMBERS = 3
-UNANIMOUS = {*READINGS, *READINGS.values()}
 
 
 def latency_number(contrast: Contrast, latency: LatencyTable, row: int) -> Number:

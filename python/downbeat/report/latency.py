@@ -21,6 +21,7 @@ from downbeat.comparison.summaries import (
 )
 from downbeat.data.cells import STATE, Cells
 from downbeat.data.metrics import METRICS
+from downbeat.data.states import in_main_state
 from downbeat.output.blocks import Picture
 from downbeat.report.compared import (
     STARTS,
@@ -28,7 +29,6 @@ from downbeat.report.compared import (
     Ratios,
     cell_name,
     contrast_of,
-    in_main_state,
     starts_of,
 )
 from downbeat.report.drawing import make_picture
@@ -61,7 +61,6 @@ RATIO_CAPTION = (
     f"The gray band is 1 +- {MARGIN:.0%}.{{}}"
 )
 DELTA = " Paired by launch: delta in Schuchart 2023, section 6.1."
-OTHER_STATES = " Other states of the machine are in the numbers alone."
 FEWEST_SIZES = 3  # of an operation that is drawn against size; others are rows of one panel
 MOST_LISTED = 40  # rows of a panel
 
@@ -109,17 +108,17 @@ def draw_starts(experiment: Experiment) -> list[Picture]:
 def ratio_pictures(contrast: Contrast) -> list[Picture]:
     """Draws the ratios of the sides to the first: against size, a panel per operation, then the other operations."""
     ratios = contrast.ratios[~np.isnan(contrast.ratios.ratio)]
-    if not ratios.main.any():
+    if not len(ratios):
         return []
     label, colors = contrast.ratio_label, positions(contrast.sides)
     name = "barrier" if contrast.factor == STARTS else contrast.factor
-    remarks = DELTA * (contrast.sides[0] == REFERENCE) + OTHER_STATES * (not ratios.main.all())
+    remarks = DELTA * (contrast.sides[0] == REFERENCE)
     first = label.partition(" / ")[0]
     above = f"operations take longer {first}" if first.startswith("after ") else f"{first} takes longer"
     caption = RATIO_CAPTION.format(label[0].upper() + label[1:], above, remarks)
     look: dict[str, Any] = {"y_at": 1.0, "shade": (1 / (1 + MARGIN), 1 + MARGIN)}
-    look["y_limits"] = shown_ratios(ratios[ratios.main])
-    sized = ratios[ratios.main & against_size(ratios)]
+    look["y_limits"] = shown_ratios(ratios)
+    sized = ratios[against_size(ratios)]
     panels = [
         Panel(
             lines_of(group.line, at_least_one(group.size), group.ratio, group.low, group.high, colors),
@@ -128,7 +127,7 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
         )
         for title, group in sized.groups(sized.panel)
     ]
-    listed = ratios[ratios.main & ~against_size(ratios)]
+    listed = ratios[~against_size(ratios)]
     points = zip(cell_names(listed), listed.line, listed.ratio, listed.low, listed.high, strict=True)
     rows = [
         Box(
@@ -142,7 +141,7 @@ def ratio_pictures(contrast: Contrast) -> list[Picture]:
         for cell, line, ratio, low, high in points
     ][:MOST_LISTED]
     numbers = ratios.frame().rename(columns={"panel": "cell", "line": contrast.factor, "size": "size_bytes"})
-    numbers = numbers.drop(columns=["main", "operation"])
+    numbers = numbers.drop(columns=["operation"])
     pictures = []
     if panels:
         pictures.append(make_picture(f"{name}_ratio", f"Latency: {label}", caption, panels, numbers, share_y=True))
@@ -175,19 +174,18 @@ def latency_pictures(contrast: Contrast) -> list[Picture]:
         return []
     numbers = latencies(contrast.cells, METRIC)
     colors = positions(contrast.sides)
-    remarks = OTHER_STATES * (not numbers.main.all())
-    named = numbers.named(panel="cell", line=contrast.factor, size="size_bytes", state="state")
+    named = numbers.named(panel="cell", line=contrast.factor, size="size_bytes")
     sized = against_size(numbers)
     pictures = []
     if sized.any():
-        shown = numbers[numbers.main & sized]
+        shown = numbers[sized]
         panels = scaling_panels(shown, at_least_one(shown.size), (SIZE_LABEL, "bytes"), colors)
         shades = SHADES if len(colors) <= MOST_BANDS else ""
-        title, caption = "Latency against size", SCALING_CAPTION + shades + remarks
+        title, caption = "Latency against size", SCALING_CAPTION + shades
         pictures.append(
             make_picture("latency_by_size", title, caption, panels, named[sized], share_x=True, share_y=True)
         )
-    listed = numbers[numbers.main & ~sized]
+    listed = numbers[~sized]
     # Of several numbers of processes there is a picture against these.
     if len(listed) and len(set(contrast.cells.ranks)) == 1:
         alone = len(contrast.sides) == 1
@@ -206,7 +204,7 @@ def latency_pictures(contrast: Contrast) -> list[Picture]:
         ][:MOST_LISTED]
         panel = Panel(rows, LATENCY_LABEL, "", x_scale="log", rows=True)
         title = "Latency of the other operations" if sized.any() else "Latency"
-        pictures.append(make_picture("latency", title, LIST_CAPTION + remarks, [panel], named[~sized], columns=1))
+        pictures.append(make_picture("latency", title, LIST_CAPTION, [panel], named[~sized], columns=1))
     return pictures
 
 
@@ -257,7 +255,6 @@ def draw_heat_maps(experiment: Experiment) -> list[Picture]:
     """Draws a map for each operation that was measured with several algorithms after several synchronizers."""
     pictures = []
     cells = plain_cells(experiment)
-    cells = cells[in_main_state(cells)]
     for operation, here in by_operation(cells.operation):
         rows = cells[here]
         starts = rows.started_by

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from downbeat.comparison.sides import in_order_of_time
-from downbeat.comparison.states import main_states
 from downbeat.comparison.summaries import METRIC, REFERENCE, plain_cells, row_names, summaries_of
+from downbeat.data.cells import STATE
+from downbeat.data.states import in_main_state
 from downbeat.output.blocks import Picture
 from downbeat.report.drawing import make_picture
 from downbeat.report.panel import Line, Panel
@@ -44,15 +45,14 @@ def nights_pictures(experiments: Mapping[str, Experiment]) -> list[Picture]:
     common = all(
         len(plain_cells(each)) and (plain_cells(each).synchronizer == REFERENCE).any() for each in experiments.values()
     )
+    factors = [name for name in FACTORS if name != STATE]
     for night, experiment in enumerate(every, 1):
         assert isinstance(experiment, Experiment)
         cells = plain_cells(experiment)
         start = REFERENCE if common else str(cells.synchronizer[0]) if len(cells) else ""
-        main = main_states(cells)
-        kept = np.array([pair in main for pair in cells.values("ranks", "state")], dtype=bool)
-        cells = cells[kept & (cells.synchronizer == start)]
-        table = summaries_of(cells, [name for name in FACTORS if name != "state"], METRIC)
-        values = zip(row_names(table), table.size, table.median, table.low, table.high, strict=True)
+        cells = cells[in_main_state(cells) & (cells.synchronizer == start)]
+        table = summaries_of(cells, factors, METRIC)
+        values = zip(row_names(table, factors), table.size, table.median, table.low, table.high, strict=True)
         rows += [
             (names[id(experiment)], night, cell, int(size), *(float(each) * MICROSECONDS for each in times))
             for cell, size, *times in values

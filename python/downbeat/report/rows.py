@@ -30,14 +30,12 @@ class ShownCells(Cells):
     """Cells, with what they are called in pictures and findings."""
 
     line: Texts = column("what is compared, a side or a start")
-    panel: Texts = column("what else the cell is, without size and state")
-    main: Flags = column("whether it is of the state of the machine that most cells are of")
+    panel: Texts = column("what else the cell is, without size")
 
 
-def shown(cells: Cells, line: Texts, panel: Texts, main: Flags | None = None) -> ShownCells:
+def shown(cells: Cells, line: Texts, panel: Texts) -> ShownCells:
     """Cells with their names."""
-    every = np.ones(len(cells), dtype=bool)
-    return ShownCells.of(cells.frame().assign(line=line, panel=panel, main=every if main is None else main))
+    return ShownCells.of(cells.frame().assign(line=line, panel=panel))
 
 
 def typical_median(summaries: Summaries) -> Interval:
@@ -51,14 +49,12 @@ class Latencies(Table):
     NaN where a value of a launch is missing or not positive.
     """
 
-    panel: Texts = column("what else the cell is, without size and state")
+    panel: Texts = column("what else the cell is, without size")
     line: Texts = column("what is compared, a side or a start")
     operation: Texts = column("operation")
     size: Ints = column("message size", "B")
     ranks: Ints = column("processes", "1")
     algorithm: Texts = column("algorithm")
-    state: Texts = column("state of the machine")
-    main: Flags = column("whether it is of the state of the machine that most cells are of")
     median_us: Floats = column("typical launch's median", "us")
     low_us: Floats = column("lower end of its interval", "us")
     high_us: Floats = column("upper end of its interval", "us")
@@ -77,10 +73,10 @@ class Latencies(Table):
 
 
 def latencies(cells: ShownCells, metric: str) -> Latencies:
-    """The latencies of cells over launches, by panel, line, operation, size, ranks, algorithm and state."""
+    """The latencies of cells over launches, by panel, line, operation, size, ranks and algorithm."""
     summaries = cells.metric(metric)
     rows = []
-    keys = (cells.panel, cells.line, cells.operation, cells.size, cells.ranks, cells.algorithm, cells.state, cells.main)
+    keys = (cells.panel, cells.line, cells.operation, cells.size, cells.ranks, cells.algorithm)
     for key, group in summaries.groups(*keys):
         median = typical_median(group)
         quantities = (group.mean_s, group.p5_s, group.p25_s, group.p75_s, group.p95_s)

@@ -9,7 +9,6 @@ from downbeat.comparison.settings import values_among
 from downbeat.comparison.summaries import sizes_after
 from downbeat.data.cells import CHANGED
 from downbeat.data.launch_file import CUT_SHORT
-from downbeat.data.states import states_line
 from downbeat.run.experiment import Experiment, launch_lines
 from downbeat.run.plan import LAUNCH_FACTORS
 from downbeat.run.simulation import model_lines, platforms_of
@@ -25,7 +24,6 @@ def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
         *(f"{line}." for line in model_lines(platforms_of(launch.context for launch in experiment.launches))),
         *few_launches(experiment),
         *failed_launches(experiment),
-        *changing_states(experiment),
         *bad_cells(experiment),
         *disagreeing_clocks(experiment),
         *different_conditions(experiment),
@@ -58,14 +56,6 @@ def failed_launches(experiment: Experiment) -> list[str]:
         f"{counted(len(directories), 'launch')} failed and left no samples: the cause may also have disturbed the "
         f"others; their output is in {listed(directories)}."
     ]
-
-
-def changing_states(experiment: Experiment) -> list[str]:
-    """Warns where launches found the machine in several states."""
-    cells = experiment.cell_table
-    states = states_line(cells.state, cells.canary_path)
-    advice = "numbers and verdicts are of one state each, named by that time; more launches fill both"
-    return [f"{states}: {advice}."] if states else []
 
 
 def bad_cells(experiment: Experiment) -> list[str]:

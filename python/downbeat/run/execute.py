@@ -209,7 +209,7 @@ class Execution:
         self.outcome = Outcome(estimates=Estimates.of(plan, directory))
         self.rounds = plan.launches
         self.most = plan.max_launches if plan.width else max(plan.launches, plan.most_rounds)
-        # Complete a round that an earlier run began because of states or widths.
+        # Complete a round that an earlier run began beyond the launches of the plan.
         while self.rounds < self.most and self.count(plan.round_order(self.rounds + 1)):
             self.rounds += 1
         self.latest, self.began = 0, -math.inf  # latest round, and its start (monotonic clock, s)
@@ -222,7 +222,7 @@ class Execution:
         return [key for number in range(first, last + 1) for key in self.plan.round_order(number)]
 
     def run(self) -> Outcome:
-        """Runs all launches, and more rounds while states or widths need them."""
+        """Runs all launches, and more rounds while they are needed."""
         total = self.keys(1, self.rounds)
         self.watcher.begins(self.plan, self.directory, self.count(total), len(total))
         try:
@@ -247,7 +247,7 @@ class Execution:
 
     def needed(self) -> int:
         """The number of rounds needed, judged by the launches so far."""
-        rounds = rounds_needed(self.plan, self.outcome.estimates.states())
+        rounds = rounds_needed(self.plan, self.outcome.estimates)
         if self.plan.width and self.wider():
             rounds = max(rounds, self.rounds + 1)
         return min(rounds, self.most)
@@ -266,8 +266,8 @@ class Execution:
     def spread(self, number: int) -> float:
         """The start of a round (monotonic clock, s) that spreads the remaining rounds evenly over the time left.
 
-        A continued run gives the remaining rounds the time they were planned for. Rounds added because of a state or a
-        width are included once expected; otherwise they keep a minimum distance.
+        A continued run gives the remaining rounds the time they were planned for. Rounds added later are
+        included once expected; otherwise they keep a minimum distance.
         """
         now, left = time.monotonic(), self.incomplete(number)
         if math.isnan(self.end):
@@ -345,8 +345,8 @@ class Execution:
         return not ended.failure
 
     def expected(self) -> int:
-        """The expected rounds: states stay as frequent, and widths shrink with the square root of launches."""
-        rounds = min(max(self.rounds, rounds_expected(self.plan, self.outcome.estimates.states())), self.most)
+        """The expected rounds: as by `rounds_expected`, and widths shrink with the square root of launches."""
+        rounds = min(max(self.rounds, rounds_expected(self.plan, self.outcome.estimates)), self.most)
         widest = self.outcome.estimates.widest()
         if not self.plan.width or widest <= self.plan.width:
             return rounds

@@ -289,7 +289,7 @@ def start_of(contexts: Iterable[Mapping[str, object]]) -> float:
         return math.nan
 
 
-IN_STATE = (*LAUNCH_FACTORS, "state")
+GROUP = (*LAUNCH_FACTORS, "state")  # the factors that all cells of a launch share
 
 
 def launch_lines(cells: pd.DataFrame, column: str) -> list[str]:
@@ -302,11 +302,11 @@ def launch_lines(cells: pd.DataFrame, column: str) -> list[str]:
     counted = cells[countable(cells) & (cells[column] > 0) & np.isfinite(cells[column])]
     named = [name for name in FACTORS if name in ("operation", "size") or counted[name].nunique() > 1]
     named = [name for name in named if name not in IMPLIED]
-    groups = counted.groupby([*named, *(name for name in IN_STATE if name not in named)], sort=False)
+    groups = counted.groupby([*named, *(name for name in GROUP if name not in named)], sort=False)
     series = []
     for key, rows in groups:
         ordered = rows.drop_duplicates("launch").sort_values("launch")
-        group = tuple(ordered[name].iloc[0] for name in IN_STATE)
+        group = tuple(ordered[name].iloc[0] for name in GROUP)
         name = " ".join(map(str, key[: len(named)]))
         series.append(Series(name, group, tuple(ordered["launch"]), ordered[column].to_numpy(dtype=float)))
     return kind_lines(series)

@@ -8,7 +8,6 @@ import os
 import re
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from downbeat.data.states import state_text
 from downbeat.run.bench_launch import ERRORS, Ended
 from downbeat.run.directory import PARTIAL
 from downbeat.run.estimates import CELL_NAMES, CellKey, Estimates
@@ -98,15 +96,6 @@ def clock_time(seconds: float) -> str:
     """The time of day for s since 1970, with the date if it is not today."""
     at, now = time.localtime(seconds), time.localtime()
     return time.strftime("%H:%M:%S" if at[:3] == now[:3] else "%H:%M:%S on %d %b", at)
-
-
-def in_one_state(estimates: Estimates) -> str:
-    """Text after a comma: the number of launches in the most frequent state; "" if all are in one state."""
-    counts = Counter(estimates.states().values())
-    if len(counts) < 2:
-        return ""
-    state, most = counts.most_common(1)[0]
-    return f", {most} in the state {state_text(state)}"
 
 
 def progress_table(estimates: Estimates, most: int | None = None) -> Table:
@@ -230,13 +219,12 @@ class Plain(Watcher):
             reports = []
         return reports[-1] if reports else f"began at {time.strftime('%H:%M:%S', time.localtime(self.began))}"
 
-    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
+    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
         self.pace.add(ended)
         left = self.pace.left(total - complete)
         how = f"failed: {ended.failure}" if ended.failure else f"took {duration_text(ended.seconds)}"
         self.say(
-            f"{complete} of {total} launches complete{time_left(left, complete, total)}{in_one_state(estimates)}; "
-            f"{title_of(ended.key)} {how}"
+            f"{complete} of {total} launches complete{time_left(left, complete, total)}; {title_of(ended.key)} {how}"
         )
 
 
@@ -297,7 +285,6 @@ class Terminal(Plain):
         left = self.left()
         words = f"launch {min(self.complete + 1, self.total)} of {self.total}"
         words += time_left(left, self.complete, self.total) + (f", {self.failed} failed" if self.failed else "")
-        words += in_one_state(self.estimates)
         head = Table.grid(padding=(0, 2, 0, 0))
         head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(words))
         launch = f"{self.running}: {self.within()}" if self.running else ""

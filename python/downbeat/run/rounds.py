@@ -12,20 +12,20 @@ from collections import Counter
 from collections.abc import Mapping
 
 from downbeat.data.cells import CHANGED
+from downbeat.run.estimates import Estimates
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 
-States = Mapping[LaunchKey, str]  # complete launch -> state of the machine
 Series = dict[LaunchKey, dict[int, str]]  # key with number 0 -> number of the launch -> state
 
 
-def rounds_needed(plan: Plan, states: States) -> int:
+def rounds_needed(plan: Plan, estimates: Estimates) -> int:
     """The number of rounds that suffice, by the launches so far, within the limits of the plan.
 
     Every series needs `plan.launches` in its most frequent state, and two comparable series need enough pairs for a
     verdict. A missing launch is not replaced by a further round.
     """
-    series = series_of(states)
+    series = series_of(estimates.states())
     elsewhere = max((len(numbers) - most_frequent(numbers) for numbers in series.values()), default=0)
     fewest = min(FEWEST_LAUNCHES, plan.launches)
     apart = 0  # launches of the same number in different states, so no pair
@@ -38,10 +38,10 @@ def rounds_needed(plan: Plan, states: States) -> int:
     return within(plan, max(plan.launches + elsewhere, fewest + apart))
 
 
-def rounds_expected(plan: Plan, states: States) -> int:
+def rounds_expected(plan: Plan, estimates: Estimates) -> int:
     """The expected number of rounds, if the most frequent state stays as frequent as so far."""
-    rounds = rounds_needed(plan, states)
-    for numbers in series_of(states).values():
+    rounds = rounds_needed(plan, estimates)
+    for numbers in series_of(estimates.states()).values():
         most = most_frequent(numbers)
         if most < plan.launches:
             # Add one launch in the most frequent state: a prior for few launches.
@@ -54,7 +54,7 @@ def within(plan: Plan, rounds: int) -> int:
     return max(plan.launches, min(rounds, plan.most_rounds))
 
 
-def series_of(states: States) -> Series:
+def series_of(states: Mapping[LaunchKey, str]) -> Series:
     """The states by series and number of the launch."""
     series: Series = {}
     for key, state in states.items():

@@ -22,7 +22,6 @@ from downbeat.comparison.facts import (
     within_states,
 )
 from downbeat.comparison.sides import Side
-from downbeat.comparison.states import shown_rows
 from downbeat.data.metrics import METRICS
 from downbeat.output.blocks import Block, Depth, Line, Table, Terms, View
 from downbeat.output.fields import Field, factor_field
@@ -102,27 +101,21 @@ def compare(
     return shown
 
 
-def comparison_view(result: Compared | pd.DataFrame, every_state: bool = False) -> View:
-    """The view of a comparison; of states with few launches a line, or all rows.
-
-    Args:
-        result: of `compare`, or of `comparison_of`.
-        every_state: leave no row out.
-    """
+def comparison_view(result: Compared | pd.DataFrame) -> View:
+    """The view of a comparison, of `compare` or of `comparison_of`."""
     compared = Compared.of(result)
-    shown, hidden = shown_rows(compared, every_state)
-    answer, remaining = compared.answer, shown[~shown.answers]
+    answer, remaining, labels = compared.answer, compared[~compared.answers], compared.shown_factors
     facts = [*conclusion(compared), *within_states(compared)]
-    notes = [*other_cells(shown), *slow_launches(shown), *open_cells(shown), *hidden]
+    notes = [*other_cells(compared), *slow_launches(compared), *open_cells(compared)]
     blocks: list[Block] = [
         *(Line(fact, "answer") for fact in facts),
         Terms(tuple(head_of(compared)), depth=Depth.TEXT),
         *([cell_table(answer, "")] if len(answer) else []),
-        *([cell_table(remaining, "Other cells" if len(answer) else "", shown.shown_factors)] if len(remaining) else []),
+        *([cell_table(remaining, "Other cells" if len(answer) else "", labels)] if len(remaining) else []),
         *(Line(fact, "note") for fact in notes if not any(isinstance(each, FirstNights) for each in facts)),
         *(Line(fact, "note", brief=True) for fact in step_of(compared)),
         *(Line(note, "note") for note in compared.notes),
-        *(Line(fact, "note") for fact in unseen(answer if len(answer) else shown)),
+        *(Line(fact, "note") for fact in unseen(answer if len(answer) else compared)),
     ]
     return View("", tuple(blocks), record=record_of(compared))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import shlex
 import textwrap
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -32,10 +31,8 @@ from downbeat.comparison.facts import (
     step_of,
     within_states,
 )
-from downbeat.comparison.states import main_states, shown_rows
 from downbeat.comparison.summaries import METRIC, CellSummaries, row_names, summaries_of
-from downbeat.data.cells import CHANGED, STATE, Cells
-from downbeat.data.states import LINE, MESSAGE, state_text
+from downbeat.data.cells import Cells
 from downbeat.errors import UsageError
 from downbeat.output.blocks import Block, Command, Line, Table, View
 from downbeat.output.facts import Fact
@@ -44,15 +41,14 @@ from downbeat.output.terminal import WIDTH, layout
 from downbeat.run.estimates import LATENCY, Estimates
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment, span_of
 from downbeat.run.libraries import short_version
-from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
+from downbeat.run.plan import Plan
 from downbeat.run.simulation import place_of
 from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.tables import grouped
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, duration_word, evenly, printable
 from downbeat.views import words
-from downbeat.views.facts import Described, LeftOut, Resemble, RunSummary
+from downbeat.views.facts import Described, LeftOut, Resemble, RunSummary, machine_states
 
 MOST_SIZES = 6  # fit in 80 columns
 MOST_ROWS = 24  # of latencies: operations, times what else varies
@@ -63,7 +59,6 @@ SPREAD_OVER, LONGER = (1800.0, 7200.0, 6 * 3600.0, 24 * 3600.0, 7 * 24 * 3600.0)
 REPLACED = ("-o", "--output", "--over", "--interval")  # options of a run
 
 Sides = tuple[str, str, str]  # a factor, and its values A and B
-States = frozenset[tuple[int, str]]  # of the machine, each for a number of ranks
 
 
 @dataclass(frozen=True)
@@ -82,7 +77,6 @@ def closing(
     plan: Plan,
     directory: Path,
     estimates: Estimates,
-    every_state: bool = False,
     words: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> View:
     """The view with which a run ends; without blocks if nothing was measured.
@@ -91,7 +85,6 @@ def closing(
         plan: of the run.
         directory: of the run.
         estimates: of its launches.
-        every_state: whether to show verdicts of all states of the machine.
         words: of its command, before and after `--`.
     """
     frame = estimates.frame(plan)
@@ -107,11 +100,11 @@ def closing(
             compared = comparison_of(experiment, where=({factor: a}, {factor: b}))
         except UsageError:  # nothing has both, for example because all launches of one variant failed
             compared = None
-    main = main_states(cells)
     blocks = [
-        Line(summary_of(experiment, estimates.states())),
-        *latency_table(cells, sides, main),
-        *(verdict_lines(compared, every_state) if compared else []),
+        Line(summary_of(experiment)),
+        *(Line(fact) for fact in machine_states(cells)),
+        *latency_table(cells, sides),
+        *(verdict_lines(compared) if compared else []),
         *warning_lines(cells, compared),
         *next_steps(plan, directory, sides if compared else None, compared, words),
         *spread_lines(experiment, directory, words),
@@ -136,59 +129,31 @@ def contrast(plan: Plan, cells: Cells) -> Sides | None:
     return SYNCHRONIZER, a, b
 
 
-def of_all_configurations(cells: Cells, states: States) -> Cells:
-    """The rows of these states; of a configuration without any, those of its most frequent state."""
-    kept = np.zeros(len(cells), dtype=bool)
-    in_states = np.array([each in states for each in cells.values("ranks", STATE)], dtype=bool)
-    for _, rows in grouped(*(getattr(cells, name) for name in LAUNCH_FACTORS)):
-        if in_states[rows].any():
-            kept[rows] = in_states[rows]
-        else:
-            counts = Counter(cells.state[rows].tolist())
-            kept[rows] = cells.state[rows] == min(counts, key=lambda state: (-counts[state], state))
-    return cells[kept]
-
-
-def summary_of(experiment: Medians, states: Mapping[LaunchKey, str]) -> RunSummary:
-    """The fact, of an experiment and the state of each launch."""
+def summary_of(experiment: Experiment) -> RunSummary:
+    """The fact, of an experiment."""
     contexts = [launch.context for launch in experiment.launches]
     where, hosts = place_of(contexts[0])
-    every = sorted({launch.ranks for launch in experiment.launches})
-    counts = {ranks: Counter(state for key, state in states.items() if key.ranks == ranks) for ranks in every}
     return RunSummary(
-        tuple(every),
+        tuple(sorted({launch.ranks for launch in experiment.launches})),
         hosts if where == "simulated" else "",
         tuple(dict.fromkeys(short_version(str(each["mpi_library"])) for each in contexts)),
-        len(states),
+        len(experiment.launches),
         len({launch.configuration for launch in experiment.launches}),
         span_of(contexts),
-        tuple(
-            (ranks, state, count)
-            for ranks, of_ranks in counts.items()
-            if len(of_ranks) > 1
-            for state, count in of_ranks.most_common()
-        ),
-        LINE if (experiment.medians.canary_path == LINE).all() else MESSAGE,
     )
 
 
-def latency_table(cells: Cells, sides: Sides | None, main: States) -> list[Block]:
+def latency_table(cells: Cells, sides: Sides | None) -> list[Block]:
     """The latencies from a common start, by operation and a few sizes."""
     names = list(dict.fromkeys(cells.synchronizer.tolist()))
     start = COMMON_START if COMMON_START in names else sides[1] if sides and sides[0] == SYNCHRONIZER else names[0]
-    rows = of_all_configurations(cells[cells.synchronizer == start], main)
     factors = [name for name in FACTORS if name != SYNCHRONIZER]
-    table = summaries_of(rows, factors, LATENCY)
+    table = summaries_of(cells[cells.synchronizer == start], factors, LATENCY)
     table = table[~np.isnan(table.median)]
-    labels = [
-        short_name(name if (ranks, state) in main else f"{name}, {state_text(state)}")
-        for name, ranks, state in zip(row_names(table, factors), table.ranks, table.state, strict=True)
-    ]
+    labels = [short_name(name) for name in row_names(table, factors)]
     texts = {(name, int(table.size[i])): latency_text(table, i) for i, name in enumerate(labels)}
-    states = {str(state) for _, state in main}
-    in_state = f", state {state_text(min(states))}" if len(states) == 1 and min(states) else ""
     interval = "; +-: half the 95 % interval" if (table.launches >= FEWEST_SHOWN).any() else ""
-    title = f"latency {words.start_text(start)}{in_state} [us]{interval}"
+    title = f"latency {words.start_text(start)} [us]{interval}"
     block = size_table(title, texts, list(dict.fromkeys(labels)))
     return [block] if block else []
 
@@ -225,15 +190,14 @@ def latency_text(cells: CellSummaries, row: int) -> str:
     return f"{text} +-{f'{half:.0f}' if half >= 0.95 else f'{half:.1f}'}%"
 
 
-def verdict_lines(compared: Compared, every_state: bool) -> list[Block]:
+def verdict_lines(compared: Compared) -> list[Block]:
     """The verdicts in a sentence, then by operation and ranges of sizes."""
-    shown, hidden = shown_rows(compared, every_state)
     facts: list[Fact] = [*conclusion(compared), *within_states(compared)]
     verdicts = [operation_verdicts(rows, name) for name, rows in by_row(compared.answer)]
     return [
         *(Line(fact, "answer") for fact in facts),
         *(Line(fact, label=short_name(fact.operation), brief=len(verdicts) > BRIEF) for fact in verdicts),
-        *(Line(fact) for fact in (*other_cells(shown), *hidden)),
+        *(Line(fact) for fact in other_cells(compared)),
     ]
 
 
@@ -244,8 +208,6 @@ def warning_lines(cells: Cells, compared: Compared | None) -> list[Block]:
     """Reasons to doubt numbers, each with what to do."""
     facts: list[Fact] = []
     for status, rows in sorted(cells[~cells.counts].groups(cells.status[~cells.counts]), key=lambda pair: str(pair[0])):
-        if status == CHANGED and 10 * len(rows) <= len(cells):
-            continue
         names = dict.fromkeys(
             f"{name} {bytes_text(size)}" if size else name for name, size in rows.values("operation", "size")
         )
@@ -267,7 +229,7 @@ def next_steps(
     if plan.launches < FEWEST_LAUNCHES:
         step = [TooFewLaunches(FEWEST_LAUNCHES)]
     elif compared is not None and len(compared.answer) and (compared.answer.fewest < FEWEST_LAUNCHES).all():
-        step = [TooFewLaunches(2 * plan.launches, in_one_state=True)]
+        step = [TooFewLaunches(2 * plan.launches, so_far=True)]
     elif compared is not None:
         step = [*step_of(compared)]
     where = shlex.quote(str(directory))

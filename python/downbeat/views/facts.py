@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
+from downbeat.data.cells import STATE, Cells
 from downbeat.output.facts import Fact
+from downbeat.run.plan import LAUNCH_FACTORS
 
 
 @dataclass(frozen=True)
@@ -18,8 +21,6 @@ class RunSummary(Fact):
         launches: complete ones.
         configurations: that they are of.
         span: from the start of the first launch to that of the last, s; NaN: unknown.
-        states: ranks, state of the machine and number of launches, where there are several states.
-        path: what the states are of.
     """
 
     ranks: tuple[int, ...]
@@ -28,8 +29,24 @@ class RunSummary(Fact):
     launches: int
     configurations: int
     span: float
-    states: tuple[tuple[int, str, int], ...]
-    path: str
+
+
+@dataclass(frozen=True)
+class MachineStates(Fact):
+    """Launches found the machine in several states.
+
+    Attributes:
+        launches: with cells in each state.
+    """
+
+    launches: tuple[tuple[str, int], ...]
+
+
+def machine_states(cells: Cells) -> list[MachineStates]:
+    """The fact; none where there is one state."""
+    cells = cells[cells.state != ""]  # some numbers of ranks may have one state only
+    states = Counter(state for *_, state in dict.fromkeys(cells.values(*LAUNCH_FACTORS, "launch", STATE)))
+    return [MachineStates(tuple(states.most_common()))] if len(states) > 1 else []
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from downbeat.comparison.sides import names_of_history
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
 from downbeat.output.blocks import Block, Command, Depth, Heading, Line, Numbers, Picture, Terms, View, anchor
-from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of, state_lines
+from downbeat.report.compared import STARTS, Contrast, contrast_of, starts_of
 from downbeat.report.conditions import commands, launches_tables, machine_terms, measured_terms
 from downbeat.report.findings import answer_of, start_text
 from downbeat.report.glossary import GLOSSARY
@@ -30,6 +30,7 @@ from downbeat.tune.record import TuningRecord, open_record
 from downbeat.tune.tuning import PROBE, RECORD_FILE
 from downbeat.views import words as words  # the wordings of facts
 from downbeat.views.clocks import clock_view
+from downbeat.views.facts import machine_states
 from downbeat.views.tuning import tuning_view
 
 if TYPE_CHECKING:
@@ -187,11 +188,11 @@ def experiment_page(experiment: Experiment) -> View:
     first = (*latency_pictures(contrast), *ratio_pictures(contrast))
     barrier = ratio_pictures(starts) if starts is not contrast else []
     more_pictures = tuple(picture for draw in OF_EXPERIMENTS if draw not in FIRST for picture in draw(experiment))
-    states = state_lines(experiment.cell_table)
-    before = [*states[1:], *([f"{counted(len(warnings), 'warning')}, below the pictures."] if warnings else [])]
     blocks: list[Block] = [Line(fact, "answer") for fact in answer.news]
     blocks += [Numbers(answer.numbers)] if answer.numbers else []
-    blocks += [Line("; ".join(before), label="before you rely on it")] if before else []
+    blocks += [Line(fact, label="states") for fact in machine_states(experiment.cell_table)]
+    before = f"{counted(len(warnings), 'warning')}, below the pictures."
+    blocks += [Line(before, label="before you rely on it")] if warnings else []
     blocks += first
     if answer.findings or barrier:
         blocks.append(Heading("Also found"))
@@ -203,10 +204,10 @@ def experiment_page(experiment: Experiment) -> View:
     blocks += [Heading("Machine and software"), machine_terms(experiment), Command(tuple(commands(experiment)))]
     blocks += [Heading("Every launch"), *launches_tables(experiment)]
     title = f"{listed(dict.fromkeys(experiment.cell_table.operation))}: {contrast.summary or 'latency'}"
-    return View(title, tuple(blocks), byline(experiment, contrast, states[:1]))
+    return View(title, tuple(blocks), byline(experiment, contrast))
 
 
-def byline(experiment: Experiment, contrast: Contrast, state: Sequence[str]) -> str:
+def byline(experiment: Experiment, contrast: Contrast) -> str:
     """Describes the measurement in one line."""
     configurations = {launch.configuration for launch in experiment.launches}
     each = len(experiment.launches) / len(configurations)
@@ -216,7 +217,6 @@ def byline(experiment: Experiment, contrast: Contrast, state: Sequence[str]) -> 
             f"{listed(sorted({launch.ranks for launch in experiment.launches}))} ranks, {listed(versions)}",
             f"{each:.3g} launches{' of each' if len(configurations) > 1 else ''}" if each != 1 else "1 launch",
             *([start_text(contrast.start)] if contrast.start else []),
-            *state,
         ]
     )
 

@@ -9,8 +9,8 @@ import numpy as np
 from downbeat.comparison.summaries import QUANTILES, SUMMARY_COLUMNS, CellSummaries, summaries_of
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
-from downbeat.data.states import states_line
 from downbeat.output.blocks import Depth, Line, Table, Terms, View
+from downbeat.output.facts import Fact
 from downbeat.output.fields import Field, factor_field, percent, word
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, span_of
 from downbeat.run.libraries import short_version
@@ -18,6 +18,8 @@ from downbeat.run.simulation import place_of
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.text import counted
+from downbeat.views import words as words  # the wordings of facts
+from downbeat.views.facts import machine_states
 
 SCHEMA_VERSION = 1  # of the record
 
@@ -49,7 +51,6 @@ def results_view(experiment: Experiment, metric: str) -> View:
     fields = {name: factor_field(name) for name in factors} | number_fields(count, lone)
     span = span_of(launch.context for launch in experiment.launches)
     choices = [[name for name in each if name in fields] for each in TABLE_COLUMNS]
-    states = states_line(cells.state, cells.canary_path)
     failed = f"{counted(len(experiment.failures), 'launch')} failed; see {experiment.path / 'failed'}"
     head = (
         ("MPI", "; ".join(sorted(libraries))),
@@ -59,10 +60,10 @@ def results_view(experiment: Experiment, metric: str) -> View:
         ("metric", f"{metric} in us: {METRICS[metric].meaning}"),
         *([("failed", failed)] if experiment.failures else []),
     )
-    notes = (
+    notes: tuple[Fact | str, ...] = (
         unseen_text(int(summaries.launches.min()), span),
         *without,
-        *([f"state: {states}"] if states else []),
+        *machine_states(cells),
         *sample_notes(summaries, factors),
         *launch_lines(experiment.cells, f"{metric}_median"),
     )

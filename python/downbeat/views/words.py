@@ -26,9 +26,7 @@ from downbeat.comparison.facts import (
     WithinStates,
 )
 from downbeat.comparison.judging import EFFECT
-from downbeat.comparison.states import HiddenState
 from downbeat.data.cells import CHANGED, WRONG
-from downbeat.data.states import state_text
 from downbeat.output.fields import span
 from downbeat.output.words import long, short
 from downbeat.report.facts import (
@@ -42,7 +40,7 @@ from downbeat.statistics.kinds import SLOW_LAUNCHES
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.verdicts import FEW_ALIKE
 from downbeat.text import PERCENT, bytes_text, counted, duration_text, listed
-from downbeat.views.facts import Described, LeftOut, Resemble, RunSummary
+from downbeat.views.facts import Described, LeftOut, MachineStates, Resemble, RunSummary
 
 __all__ = ["long", "short"]
 
@@ -141,11 +139,14 @@ def _(fact: WithinStates) -> str:
         f"{each.state} in {each.in_a} of {each.of_a} launches of {a} and {each.in_b} of {each.of_b} of {b}"
         for each in fact.shares
     )
+    within = f"Verdicts are within a state of the machine: {shares or ', '.join(fact.states)}"
+    if not fact.verdicts:
+        return f"{within}."
     alone = sum(count for _, count in fact.verdicts) == 1
     verdicts = listed(verdict if alone else f"{count} {verdict}" for verdict, count in fact.verdicts)
     return (
-        f"Verdicts are within a state of the machine{f': {shares}' if shares else ''}; over all launches {b} takes "
-        f"{interval(fact.ratio, fact.low, fact.high)} times as long as {a}: {verdicts}."
+        f"{within}; over all launches {b} takes {interval(fact.ratio, fact.low, fact.high)} times as long as {a}: "
+        f"{verdicts}."
     )
 
 
@@ -153,15 +154,8 @@ def _(fact: WithinStates) -> str:
 def _(fact: OtherCells) -> str:
     counts = ", ".join(f"{cells} {verdict_text(each, fact.readings, cells)}" for each, cells in fact.counts)
     where = [start_text(fact.start)] if fact.start else []
-    where += [f"state {state_text(fact.state)}"] if fact.state else []
+    where += [f"state {fact.state}"] if fact.state else []
     return f"{', '.join(where) or 'other cells'}: {counts}"
-
-
-@long.register
-def _(fact: HiddenState) -> str:
-    few = f"{fact.launches} of {fact.of} launches: too few for verdicts"
-    why = few if fact.launches else "no launch on one of both sides"
-    return f"state {state_text(fact.state)}, {why} (--states all shows it)"
 
 
 @long.register
@@ -232,8 +226,8 @@ def step_text(fact: NextStep, where: Callable[[int], str], noun: str) -> str:
 
 @long.register
 def _(fact: TooFewLaunches) -> str:
-    if fact.in_one_state:
-        return f"--launches {fact.launches}: too few so far in one state of the machine"
+    if fact.so_far:
+        return f"--launches {fact.launches}: too few that can be compared so far"
     return f"--launches {fact.launches} or more, which verdicts need"
 
 
@@ -365,15 +359,13 @@ def _(fact: RunSummary) -> str:
     where = f"simulated on {platform}{', ...)' if more else ''}" if fact.platform else ", ".join(fact.libraries)
     of = f" of {fact.configurations} configurations" if fact.configurations > 1 else ""
     within_span = f" within {duration_text(fact.span)}" if fact.span > 0 else ""
-    texts = []
-    for ranks_of_part in dict.fromkeys(each for each, _, _ in fact.states):
-        counts = [
-            f"{count} in state {state_text(state)}" for each, state, count in fact.states if each == ranks_of_part
-        ]
-        of_ranks = f"with {counted(ranks_of_part, 'rank')} " if len(fact.ranks) > 1 else ""
-        texts.append(f"{of_ranks}{', '.join(counts)} ({fact.path})")
-    states = f": {'; '.join(texts)}" if texts else ""
-    return f"{ranks}, {where}, {counted(fact.launches, 'launch')}{of}{within_span}{states}"
+    return f"{ranks}, {where}, {counted(fact.launches, 'launch')}{of}{within_span}"
+
+
+@long.register
+def _(fact: MachineStates) -> str:
+    launches = listed(f"{state} in {counted(count, 'launch')}" for state, count in fact.launches)
+    return f"several states of the machine, by a round trip: {launches}"
 
 
 @long.register

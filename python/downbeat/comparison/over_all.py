@@ -1,0 +1,53 @@
+"""B compared with A over all launches, for what verdicts within a state of the machine cannot show.
+
+A launcher, a binding or a library can bring about a state; then B is equivalent in every state, and slower.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from downbeat.comparison.judging import judge_matches
+from downbeat.comparison.matching import Matcher
+from downbeat.comparison.sides import Sides
+from downbeat.data.cells import STATE
+from downbeat.run.plan import LAUNCH_FACTORS
+
+
+def shares_of_states(sides: Sides) -> list[dict[str, object]]:
+    """The launches of A and of B with cells in each state, of all launches; none of the same launches.
+
+    Without a test: states last for many launches, so that equal shares would be called different in 22 to 50 %.
+    """
+    in_states = [side[side.state != ""] for side in (sides.a, sides.b)]  # some numbers of ranks may have one state only
+    states = dict.fromkeys([*in_states[0].state, *in_states[1].state])
+    if len(states) < 2 or sides.history_is_a or (sides.same and sides.compared.isdisjoint(LAUNCH_FACTORS)):
+        return []
+    of_a, of_b = (len(set(side.values(*LAUNCH_FACTORS, "launch"))) for side in in_states)
+    a, b = (Counter(state for *_, state in set(side.values(*LAUNCH_FACTORS, "launch", STATE))) for side in in_states)
+    return [{STATE: state, "a": a[state], "of_a": of_a, "b": b[state], "of_b": of_b} for state in states]
+
+
+def over_all(sides: Sides, margin: float, confidence: float) -> dict[str, float] | None:
+    """B / A over all launches, whatever their state; None where the machine was in one state.
+
+    A cell that is equivalent within a state is so only there: B may bring about the slow state.
+
+    Returns:
+        `ratio`, `ratio_low` and `ratio_high`, geometric means over cells; the number of cells with each verdict.
+    """
+    if sides.past is not None or len({*sides.a.state, *sides.b.state}) < 2:
+        return None
+    key = [name for name in sides.key if name != STATE]
+    judged = judge_matches(Matcher(sides.paired).cells(sides.a, sides.b, key), margin, confidence)
+    comparisons = [cell.comparison for cell in judged if cell.comparison]
+    ratios = [(test.ratio.estimate, test.ratio.low, test.ratio.high) for test in comparisons if test.ratio.low > 0]
+    if not ratios:
+        return None
+    means = np.exp(np.log(np.array(ratios)).mean(axis=0))
+    return {
+        **dict(zip(("ratio", "ratio_low", "ratio_high"), map(float, means), strict=True)),
+        **Counter(test.verdict for test in comparisons),
+    }
