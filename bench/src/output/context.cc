@@ -100,11 +100,11 @@ std::vector<Attribute> text_attributes() {
          "local clocks"},
         {setting, "clock_sync", "", "libdownbeat's setting sync", "clock synchronization",
          "schemes of clock synchronization"},
-        {setting, "environment", "", "settings of rank 0 for MPI, networks and libdownbeat, one per line", "environment", "",
-         "library,environment,variant"},
+        {setting, "environment", "", "settings of rank 0 for MPI, networks and libdownbeat, one per line",
+         "environment", "", "library,environment,variant"},
         {property, "hosts", "",
-         "hosts with ranks, processors, load, governor, CPU model, whether a virtual machine; one per line", "hosts", "",
-         "ranks"},
+         "hosts with ranks, processors, load, governor, CPU model, whether a virtual machine; one per line", "hosts",
+         "", "ranks"},
         {measured, "warnings", "", "warnings of a run that is complete, one per line"},
     };
 }

@@ -106,7 +106,8 @@ template <typename Source> struct AttributeOf : Attribute {
     AttributeOf(Origin origin, std::string of_name, std::string of_unit, std::string of_meaning, Get get,
                 std::string label = "", std::string among = "", std::string factors = "")
         : Attribute(origin, std::move(of_name), std::move(of_unit), std::move(of_meaning), std::move(label),
-                    std::move(among), std::move(factors), !is_optional<std::decay_t<std::invoke_result_t<Get, const Source &>>>) {
+                    std::move(among), std::move(factors),
+                    !is_optional<std::decay_t<std::invoke_result_t<Get, const Source &>>>) {
         value = [get](const Source &source) -> std::optional<ContextValue> {
             const auto &result = std::invoke(get, source);
             using Result = std::decay_t<decltype(result)>;

@@ -45,7 +45,7 @@ from downbeat.run.estimates import LATENCY, Estimates
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.plan import LAUNCH_FACTORS, LaunchKey, Plan
-from downbeat.run.simulation import place_of
+from downbeat.run.simulation import platforms_of
 from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
@@ -114,7 +114,7 @@ def closing(
         *(verdict_lines(compared, every_state) if compared else []),
         *warning_lines(cells, compared),
         *next_steps(plan, directory, sides if compared else None, compared, words),
-        *spread_lines(experiment, directory, words),
+        *spread_lines(experiment, {library.name for library in plan.on_machine.libraries}, directory, words),
     ]
     return View(plan.name, tuple(blocks))
 
@@ -152,12 +152,11 @@ def of_all_configurations(cells: Cells, states: States) -> Cells:
 def summary_of(experiment: Medians, states: Mapping[LaunchKey, str]) -> RunSummary:
     """The fact, of an experiment and the state of each launch."""
     contexts = [launch.context for launch in experiment.launches]
-    where, hosts = place_of(contexts[0])
     every = sorted({launch.ranks for launch in experiment.launches})
     counts = {ranks: Counter(state for key, state in states.items() if key.ranks == ranks) for ranks in every}
     return RunSummary(
         tuple(every),
-        hosts if where == "simulated" else "",
+        "".join(platforms_of(contexts[:1])),
         tuple(dict.fromkeys(short_version(str(each["mpi_library"])) for each in contexts)),
         len(states),
         len({launch.configuration for launch in experiment.launches}),
@@ -289,13 +288,15 @@ def run_command(words: tuple[Sequence[str], Sequence[str]], without: Collection[
     )
 
 
-def spread_lines(experiment: Experiment, directory: Path, words: tuple[Sequence[str], Sequence[str]]) -> list[Block]:
+def spread_lines(
+    experiment: Experiment, libraries: Collection[str], directory: Path, words: tuple[Sequence[str], Sequence[str]]
+) -> list[Block]:
     """The time that launches in a row describe, and the command that spreads them over a longer one.
 
-    No block if launches were spread, i.e. none ran for more than half of the time. `words` as in `closing`.
+    No block if launches were spread, i.e. those of `libraries`, which run on the machine, took less than half of the
+    time. `words` as in `closing`.
     """
-    simulated = experiment.plan is not None and any(library.simulate for library in experiment.plan.libraries)
-    if simulated or not words[0] or len(experiment.launches) < 2:
+    if not words[0] or len(experiment.launches) < 2:
         return []
     try:
         busy = sum(
@@ -305,6 +306,7 @@ def spread_lines(experiment: Experiment, directory: Path, words: tuple[Sequence[
             )
             / timedelta(seconds=1)
             for launch in experiment.launches
+            if launch.library in libraries
         )
     except (KeyError, ValueError):
         return []
