@@ -20,15 +20,15 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def listing(figures: Iterable[Figure], site_of: Callable[[Figure], Site | None]) -> View:
-    """The list as a view; figures without a site, which are not simulated, have the reason."""
+def listing(figures: Iterable[Figure], site_of: Callable[[Figure], Site | str]) -> View:
+    """The list as a view; figures without a site have the reason."""
     blocks: list[Block] = []
     records: list[dict[str, object]] = []
     seconds: dict[str, float] = {}  # of the launches, which figures share
     for figure in figures:
         site, source = site_of(figure), own_data(figure)
         pairs = [("shows", figure.title)]
-        if site:
+        if isinstance(site, Site):
             here = figure.shows(site)
             pairs += [("needs", figure.needs), ("here", here)]
             if site.paper:
@@ -42,7 +42,7 @@ def listing(figures: Iterable[Figure], site_of: Callable[[Figure], Site | None])
                 takes = f"{duration(seconds[source.name])}{processor}: {launches} launches{shared}, {libraries}"
                 pairs.append(("takes", takes))
         else:
-            pairs.append(("here", f"not simulated, {source.simulated}"))
+            pairs.append(("here", site))
         blocks += [Heading(figure.name), Terms(tuple(pairs), depth=Heading("").depth)]
         records.append({"figure": figure.name, **dict(pairs)})
     if len(seconds) > 1:

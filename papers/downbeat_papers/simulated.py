@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from downbeat.errors import UsageError
@@ -22,7 +22,7 @@ from downbeat.run.simulation import (
 )
 from downbeat.text import counted
 
-from downbeat_papers.figure import Figure, System, own_data
+from downbeat_papers.figure import Figure, own_data
 from downbeat_papers.site import SAMPLE, Site
 
 LAUNCHES = 3  # with delays and clocks of their own; less differs between them than on a machine
@@ -51,6 +51,7 @@ class SimulatedSite(Site):
     lead = ("Simulated, not measured: numbers are those of a model of a cluster, and of no machine.",)
     here = "this simulation"
     one_machine = False
+    remark = ""
     remark_on_matrix = " Simulated: the simulator's copies of Open MPI's algorithms."
     remark_on_lines = (
         " Simulated: all algorithms are the simulator's; that of MPICH (for MVAPICH2) is the one that "
@@ -116,28 +117,6 @@ class SimulatedSite(Site):
         return str(Platform(platform.topology, values))
 
 
-def check_simulated(figures: Sequence[Figure]) -> None:
-    """Checks that figures can be simulated.
-
-    Raises:
-        UsageError: one cannot; the line says why, and which can.
-    """
-    for figure in figures:
-        simulated_system(figure)
-
-
-def simulated_system(figure: Figure) -> System:
-    """The simulated cluster of a figure.
-
-    Raises:
-        UsageError: it has none; the line says why, and which figures have one.
-    """
-    simulated = own_data(figure).simulated
-    if isinstance(simulated, str):
-        raise UsageError(f"{figure.name} is not simulated: {simulated}; --list --simulate shows those that are")
-    return simulated
-
-
 def platforms(contexts: Iterable[Mapping[str, object]]) -> list[str]:
     """The platforms of launches, without the ranks of a node, which the table of runs has; none of real machines."""
     return list(dict.fromkeys(re.sub(r"ranks_per_node=\d+, ", "", platform) for platform in platforms_of(contexts)))
@@ -160,9 +139,12 @@ def simulated_site(
     """The cluster that is simulated for a figure: its own, or a platform and numbers of ranks in place of it.
 
     Raises:
-        UsageError: a platform that cannot be, fewer than two ranks, or more than it has room for; no simulator.
+        UsageError: a platform that cannot be, fewer than two ranks, or more than it has room for; no simulator; a
+            figure without a cluster.
     """
-    system = simulated_system(figure)
+    system = own_data(figure).simulated
+    if isinstance(system, str):
+        raise UsageError(f"{figure.name} is not simulated: {system}; --list --simulate shows those that are")
     try:
         cluster = parse_platform(platform or system.platform)
     except SpecificationError as error:
@@ -192,3 +174,34 @@ def simulated_site(
         paper=system.paper,
         platform=str(cluster),
     )
+
+
+def site_finder(
+    simulate: bool, named: bool, of_machine: bool, machine: Callable[[], Site], cluster: Callable[[Figure], Site]
+) -> Callable[[Figure], Site | str]:
+    """A function that finds the site of a figure, or says why it has none.
+
+    Args:
+        simulate: whether figures are simulated.
+        named: whether the user names figures, so that one without a site is an error.
+        of_machine: whether an option is set that a simulation does not have.
+        machine: finds the machine at hand.
+        cluster: finds the simulated cluster of a figure.
+
+    Raises:
+        UsageError: options of a machine with a simulation, or those of `machine`.
+    """
+    if not simulate:
+        site = machine()
+        return lambda _: site
+    if of_machine:
+        raise UsageError(
+            "--simulate: a simulation uses no MPI library and no launcher, and its platform sets clocks and ranks per "
+            "node; leave out --mpi, --launcher, --clocks and --ranks-per-node"
+        )
+
+    def site_of(figure: Figure) -> Site | str:
+        system = own_data(figure).simulated
+        return f"not simulated: {system}" if isinstance(system, str) and not named else cluster(figure)
+
+    return site_of

@@ -79,6 +79,13 @@ class Site:
         """What the site is called in a sentence."""
         return "this machine" if self.one_machine else "this job"
 
+    @property
+    def remark(self) -> str:
+        """Choices made for several nodes, in one line before the first launch; empty for one machine."""
+        if self.nodes == 1:
+            return ""
+        return f"clocks: {self.clocks}; ranks compared one by one: at most {self.sample}"
+
     def described(self, each: str) -> tuple[str, str]:
         """How figures were measured, and whose clocks, in sentences."""
         return (

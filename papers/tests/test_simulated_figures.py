@@ -20,7 +20,7 @@ from downbeat_papers.figure import FIGURES, System, own_data
 from downbeat_papers.listing import estimated_seconds
 from downbeat_papers.perform import perform, plan_of
 from downbeat_papers.results import Results
-from downbeat_papers.simulated import check_simulated, simulated_site
+from downbeat_papers.simulated import simulated_site
 from downbeat_papers.view import figure_view
 
 pytestmark = pytest.mark.thorough
@@ -51,7 +51,7 @@ def test_every_figure_is_simulated_or_says_why_not() -> None:
     for name, figure in FIGURES.items():
         assert own_data(figure).simulated, name
     with pytest.raises(UsageError, match="hunold2015-fig5 is not simulated: it compares MPI libraries"):
-        check_simulated([FIGURES["hunold2015-fig5"]])
+        simulated_site(FIGURES["hunold2015-fig5"], [])
 
 
 @pytest.mark.usefixtures("bench")

@@ -15,7 +15,7 @@ from downbeat.align.clocks import Aligned, align_traces, calls_of
 from downbeat.align.matching import Floats
 from downbeat.errors import UsageError
 from downbeat.output.blocks import Line
-from downbeat.output.facts import LastOrClockOff, WaitingForLateRanks
+from downbeat.output.facts import ClockMoved, LastOrClockOff, WaitingForLateRanks
 from downbeat.output.records import plain
 from downbeat.views.alignment import alignment_view
 
@@ -237,13 +237,13 @@ def test_what_a_row_says_is_at_one_instant() -> None:
         assert "NaN" not in json.dumps(plain(alignment_view(aligned).record))
 
 
-def set_clock(run: Run, rank: int) -> Aligned:
+def set_clock(run: Run, rank: int, steered: bool = False) -> Aligned:
     """Returns what is said if a clock was set by 10 ms in the middle."""
     calls = run.traces[rank].calls[0]
     step = np.where(np.arange(len(calls.entry)) >= len(calls.entry) // 2, 10_000_000, 0)
     traces = list(run.traces)
     traces[rank] = replace(traces[rank], calls=(replace(calls, entry=calls.entry + step, exit=calls.exit + step),))
-    return align_traces(traces, WANDER)
+    return align_traces(traces, WANDER, steered)
 
 
 @pytest.mark.parametrize("rank", range(4))
@@ -258,6 +258,14 @@ def test_a_clock_that_was_set_leaves_nobody_a_bound_who_needs_it(rank: int) -> N
         torn = np.isinf(bound[195:205]).any()
         assert torn == (rank in (0, other))  # the first rank's clock is everybody's axis
         assert np.isfinite(bound[[0, -1]]).all()
+
+
+@pytest.mark.parametrize("rank", range(1, 4))
+def test_a_movement_has_no_bound_where_the_axis_is_torn(rank: int) -> None:
+    run = Run(1, World(ranks=4, steps=400, think=20e6))
+    aligned = set_clock(run, rank, steered=True)
+    (movement,) = (fact for fact in aligned.notes if isinstance(fact, ClockMoved))
+    assert (movement.rank, round(movement.by_s, 3), movement.torn) == (rank, 0.01, True)
 
 
 def test_stamps_of_a_coarse_clock_may_be_early_or_late() -> None:

@@ -359,7 +359,7 @@ def test_the_command_that_spreads_a_run_is_the_same_run(seed: int, tmp_path: Pat
     parts = [["bcast"], ["./my op.so(n=2)"], *(options[i] for i in random.permutation(len(options))[:5])]
     words = [word for i in random.permutation(len(parts)) for word in parts[i]]
     passed = ["--late-ranks", "0.1"] if seed % 2 else []
-    lines = spread_lines(launched(0.3, 4.0), tmp_path / "it's here", (words, passed))
+    lines = spread_lines(launched(0.3, 4.0), ["some"], tmp_path / "it's here", (words, passed))
     again = shlex.split(block_lines(lines)[-1])
     assert again[:2] == ["downbeat", "run"]
     run = COMMAND(app).commands["run"]  # type: ignore[attr-defined]
@@ -377,6 +377,9 @@ def test_the_command_that_spreads_a_run_is_the_same_run(seed: int, tmp_path: Pat
 def test_spread_launches_are_not_told_to_spread() -> None:
     words: tuple[list[str], list[str]] = (["bcast"], [])
     for gap, took, said in ((0.5, 4.0, True), (90.0, 4.0, False), (1.0, 600.0, True)):
-        assert bool(spread_lines(launched(gap, took), Path("where"), words)) == said
-    assert spread_lines(launched(0.5, 4.0, 1), Path("where"), words) == []
-    assert spread_lines(launched(0.5, 4.0), Path("where"), ([], [])) == []  # a run without a command of its own
+        assert bool(spread_lines(launched(gap, took), ["some"], Path("where"), words)) == said
+    assert spread_lines(launched(0.5, 4.0, 1), ["some"], Path("where"), words) == []
+    assert spread_lines(launched(0.5, 4.0), [], Path("where"), words) == []  # simulated
+    assert (
+        spread_lines(launched(0.5, 4.0), ["some"], Path("where"), ([], [])) == []
+    )  # a run without a command of its own

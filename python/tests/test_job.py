@@ -175,5 +175,5 @@ def test_timeouts_follow_what_simulating_takes() -> None:
     calls = Plan("e", Measurement(("iallreduce",), few), (Library("smpi", "bench", simulate="fat-tree"),), (32, 128))
     assert calls.time_limit(LaunchKey("smpi", 128, "default", 1)) > 50 * 11 * 2
     assert calls.time_limit(LaunchKey("smpi", 32, "default", 1)) == LEAST_LIMIT
-    assert Measurement(("allreduce",), few).time_limit(128, simulated=True) == LEAST_LIMIT
-    assert Measurement(("allreduce",), few).time_limit(16384, simulated=True) > 50 * 13
+    assert Measurement(("allreduce",), few).time_limit(128, "cluster(nodes=128)") == LEAST_LIMIT
+    assert Measurement(("allreduce",), few).time_limit(16384, "cluster(nodes=16384)") > 50 * 13

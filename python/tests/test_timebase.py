@@ -57,6 +57,22 @@ def test_the_expected_error_of_an_offset_has_the_error_of_the_clock_and_of_the_r
     assert errors.to_numpy() == pytest.approx(np.sqrt(10_000 + 600**2 / 3))  # a reading is anywhere within its width
 
 
+def test_the_expected_error_of_an_offset_grows_from_the_sample_to_the_reading(tmp_path: Path) -> None:
+    since = 2e6  # ns
+    variance, cross, rate, walk = 10_000.0, 1e-3, 1e-9, 1e-15
+
+    def change(_rank: int, maps: np.ndarray) -> None:
+        maps["realtime_ticks"] = maps["ticks"] + round(since / 2)
+        maps["realtime_width"], maps["bound_ns"], maps["ns_per_tick"] = 0, 1e5, 2.0
+        maps["variance"], maps["cross"], maps["rate"], maps["walk"] = variance, cross, rate, walk
+
+    simulate(np.random.default_rng(3), tmp_path / "x.trace", disturbed=False, change=change)
+    offsets = open_timebase(tmp_path / "x.trace").offsets
+    errors = offsets[(offsets["host"] == "b.local") & (offsets["clock"] == "realtime")]["expected_error_ns"]
+    grown = variance + 2 * cross * since + rate * since**2 + walk * since**3 / 3
+    assert errors.to_numpy() == pytest.approx(np.sqrt(grown))
+
+
 def test_a_clock_that_was_set_is_named(tmp_path: Path) -> None:
     random = np.random.default_rng(7)
     named, planned = 0, 0

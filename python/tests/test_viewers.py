@@ -104,6 +104,19 @@ def test_calls_that_do_not_block_or_end(tmp_path: Path) -> None:
     assert "mpi:barrier" not in names[:2]  # it does not say when the work was done
 
 
+@pytest.mark.parametrize("known", [1, 2])
+def test_ranks_of_a_group_are_there_if_all_are_known(tmp_path: Path, known: int) -> None:
+    """Without rank 1's section nobody knows which rank of the job the second of the group is."""
+    path = recording(tmp_path / "trace") / "job.trace"
+    path.write_bytes(b"".join(launch_files.section(rank) for rank in range(known)))
+    kineto = json.loads(gzip.decompress((export(tmp_path, "kineto", "out") / "rank-0.json.gz").read_bytes()))
+    calls = [event["args"] for event in kineto["traceEvents"] if event["name"] == "record_param_comms"]
+    assert len(calls) == 6
+    ranks = "[0, 1]" if known == 2 else None
+    assert {call.get("Process Group Ranks") for call in calls} == {ranks}
+    assert [group["ranks"] for group in kineto["distributedInfo"]["pg_config"]] == ([[0, 1]] if ranks else [])
+
+
 @pytest.mark.parametrize("abroad", [0, 1])
 def test_calls_between_two_groups_are_matched_nowhere(tmp_path: Path, abroad: int) -> None:
     """Rank 0 alone in a group, rank 1 in the other; or each with another job's."""

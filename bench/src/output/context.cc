@@ -10,7 +10,7 @@
 namespace bench {
 
 Attribute::Attribute(Origin origin, std::string of_name, std::string of_unit, std::string of_meaning, std::string label,
-                     std::string among, bool always)
+                     std::string among, std::string factors, bool always)
     : Field{std::move(of_name), std::move(of_unit), std::move(of_meaning)} {
     if (label.empty()) {
         label = name.substr(0, name.size() - (unit.empty() || !name.ends_with("_" + unit) ? 0 : unit.size() + 1));
@@ -19,6 +19,7 @@ Attribute::Attribute(Origin origin, std::string of_name, std::string of_unit, st
     constexpr const char *origins[] = {"setting", "property", "measured"};
     attributes = {{"label", std::move(label)},
                   {"among", std::move(among)},
+                  {"factors", std::move(factors)},
                   {"origin", origins[static_cast<std::size_t>(origin)]},
                   {"absent", always ? "not recorded" : "none"}};
 }
@@ -35,15 +36,17 @@ const std::vector<AttributeOf<Context>> &machine_attributes() {
     using C = Context;
     static const std::vector<AttributeOf<C>> declared = {
         {property, "downbeat_version", "", "version of downbeat-bench", &C::version, "downbeat-bench",
-         "versions of downbeat-bench"},
+         "versions of downbeat-bench", "variant"},
         {property, "git_revision", "", "revision of its source", &C::revision, "its revision",
-         "revisions of downbeat-bench"},
+         "revisions of downbeat-bench", "variant"},
         {property, "compiler", "", "compiler that built it", &C::compiler, "its compiler",
-         "compilers of downbeat-bench"},
+         "compilers of downbeat-bench", "variant"},
         {measured, "date", "", "start of the measurement, UTC, ISO 8601", &C::date},
         {measured, "command_line", "", "command line of downbeat-bench", &C::command_line},
-        {property, "mpi_library", "", "text of MPI_Get_library_version", &C::mpi_library, "MPI library"},
-        {property, "mpi_standard", "", "MPI standard that the library follows", &C::mpi_standard, "MPI standard"},
+        {property, "mpi_library", "", "text of MPI_Get_library_version", &C::mpi_library, "MPI library", "",
+         "library,variant"},
+        {property, "mpi_standard", "", "MPI standard that the library follows", &C::mpi_standard, "MPI standard", "",
+         "library,variant"},
         {measured, "error_bound_s", "s", "error bound of the global clock before the measurement, largest over ranks",
          &C::error_bound},
         {measured, "expected_error_s", "s", "the same for one standard deviation of the expected error",
@@ -63,7 +66,7 @@ const std::vector<AttributeOf<SamplingContext>> &sampling_attributes() {
     static const std::vector<AttributeOf<S>> declared = {
         {setting, "user_operations", "", "operations of shared objects, and their files, one per line",
          [](const S &s) { return value_if(!s.user_operations.empty(), join(s.user_operations, "\n")); },
-         "files of operations"},
+         "files of operations", "", "variant"},
         {setting, "stopping_rule", "", "rule that ends the measurement of a cell", &S::stopping, "stopping rule",
          "stopping rules"},
         {setting, "warmup_rule", "", "rule for the calls to discard before each block", &S::warmup, "warm-up rule",
@@ -97,9 +100,11 @@ std::vector<Attribute> text_attributes() {
          "local clocks"},
         {setting, "clock_sync", "", "libdownbeat's setting sync", "clock synchronization",
          "schemes of clock synchronization"},
-        {setting, "environment", "", "settings of rank 0 for MPI, networks and libdownbeat, one per line"},
+        {setting, "environment", "", "settings of rank 0 for MPI, networks and libdownbeat, one per line",
+         "environment", "", "library,environment,variant"},
         {property, "hosts", "",
-         "hosts with ranks, processors, load, governor, CPU model, whether a virtual machine; one per line"},
+         "hosts with ranks, processors, load, governor, CPU model, whether a virtual machine; one per line", "hosts",
+         "", "ranks"},
         {measured, "warnings", "", "warnings of a run that is complete, one per line"},
     };
 }

@@ -89,9 +89,10 @@ enum class Origin { setting, property, measured };
 /// A global attribute of a file. `downbeat-bench list attribute` shows all; tools/bench-lists writes them into Python.
 struct Attribute : Field {
     /// `label`: of two sides, "stopping rule: fixed / budget"; the name if it is "". `among`: of launches of one
-    /// experiment, which should agree; "" if they may differ. `always`: else files without it did not ask for it.
+    /// experiment, which should agree; "" if they may differ. `factors`: of a plan, "library,variant", which change it.
+    /// `always`: else files without it did not ask for it.
     Attribute(Origin origin, std::string name, std::string unit, std::string meaning, std::string label = "",
-              std::string among = "", bool always = true);
+              std::string among = "", std::string factors = "", bool always = true);
 };
 
 template <typename Type> inline constexpr bool is_optional = false;
@@ -103,9 +104,10 @@ template <typename Source> struct AttributeOf : Attribute {
 
     template <typename Get>
     AttributeOf(Origin origin, std::string of_name, std::string of_unit, std::string of_meaning, Get get,
-                std::string label = "", std::string among = "")
+                std::string label = "", std::string among = "", std::string factors = "")
         : Attribute(origin, std::move(of_name), std::move(of_unit), std::move(of_meaning), std::move(label),
-                    std::move(among), !is_optional<std::decay_t<std::invoke_result_t<Get, const Source &>>>) {
+                    std::move(among), std::move(factors),
+                    !is_optional<std::decay_t<std::invoke_result_t<Get, const Source &>>>) {
         value = [get](const Source &source) -> std::optional<ContextValue> {
             const auto &result = std::invoke(get, source);
             using Result = std::decay_t<decltype(result)>;

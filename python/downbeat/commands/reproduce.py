@@ -13,8 +13,6 @@ from downbeat.commands.options import FIGURES, LIBRARY_NAMES, option
 from downbeat.errors import UsageError
 from downbeat.text import counted, split_list
 
-FIGURE_LAUNCHES = 5
-
 
 def reproduce(
     figures: Annotated[
@@ -73,8 +71,7 @@ def reproduce(
     from downbeat_papers.listing import duration, estimated_seconds, listing
     from downbeat_papers.perform import perform, seconds_left
     from downbeat_papers.results import Results
-    from downbeat_papers.simulated import LAUNCHES as SIMULATED_LAUNCHES
-    from downbeat_papers.simulated import check_simulated, simulated_site
+    from downbeat_papers.simulated import LAUNCHES, simulated_site, site_finder
     from downbeat_papers.site import SAMPLE, Site, parse_ranks, site_at_hand
     from downbeat_papers.view import failed_view, figure_view, laid_out, report_view
     from downbeat_papers.words import NotDrawn
@@ -86,12 +83,6 @@ def reproduce(
     from downbeat.output.terminal import view_lines
     from downbeat.output.words import long
 
-    simulated = simulate or bool(platform)
-    if simulated and (mpi or launcher or clocks or ranks_per_node):
-        raise UsageError(
-            "--simulate: a simulation uses no MPI library and no launcher, and its platform sets clocks and ranks per "
-            "node; leave out --mpi, --launcher, --clocks and --ranks-per-node"
-        )
     names = [name for name in split_list(mpi) if name]
     chosen = list(FIGURES.values()) if everything or (listed and not figures) else find_figures(figures or [])
     if everything and figures:
@@ -104,27 +95,25 @@ def reproduce(
         check_taken(f"--seconds {seconds:g}", Watching, chosen)
     if published:
         check_taken("--published", Configured, chosen)
-    counts = parse_ranks(ranks)
-    at_hand = None
-    if not simulated:
-        at_hand = site_at_hand(
-            counts, names, launches or FIGURE_LAUNCHES, quick, launcher, ranks_per_node or 0, clocks, sample or SAMPLE
-        )
+    counts, sample = parse_ranks(ranks), sample or SAMPLE
+    find_site = site_finder(
+        simulate or bool(platform),
+        not (everything or listed),
+        bool(names or launcher or clocks or ranks_per_node),
+        lambda: site_at_hand(
+            counts, names, launches or Site.launches, quick, launcher, ranks_per_node or 0, clocks, sample
+        ),
+        lambda figure: simulated_site(figure, counts, platform, launches or LAUNCHES, quick, sample),
+    )
 
-    def site_of(figure: Figure) -> Site | None:
-        if not at_hand and isinstance(own_data(figure).simulated, str):
-            return None
-        its = at_hand or simulated_site(
-            figure, counts, platform, launches or SIMULATED_LAUNCHES, quick, sample or SAMPLE
-        )
-        return replace(its, seconds=seconds, published=published)
+    def site_of(figure: Figure) -> Site | str:
+        site = find_site(figure)
+        return site if isinstance(site, str) else replace(site, seconds=seconds, published=published)
 
     if listed:
         print("\n".join(view_lines(listing(chosen, site_of))))
         return
-    if not everything and simulated:
-        check_simulated(chosen)
-    sites = {figure.name: its for figure in chosen if (its := site_of(figure))}
+    sites = {figure.name: site for figure in chosen if isinstance(site := site_of(figure), Site)}
     chosen = [figure for figure in chosen if figure.name in sites]
     site = sites[chosen[0].name]
 
@@ -137,10 +126,10 @@ def reproduce(
         name: estimated_seconds(FIGURES[name], its) if again else seconds_left(FIGURES[name], its, output / name)
         for name, its in sources.items()
     }
-    where = site.place if len({its.place for its in sources.values()}) == 1 else "simulated"
+    where = site.place if len({its.place for its in sources.values()}) == 1 else site.verb
     say(f"{counted(len(chosen), 'figure')} {where}, about {duration(sum(left.values()))}")
-    if site.nodes != 1 and not simulated:
-        say(f"clocks: {site.clocks}; ranks compared one by one: at most {site.sample}")
+    if site.remark:
+        say(site.remark)
     measured: dict[str, Results] = {}
     views: list[View] = []
     failed = False

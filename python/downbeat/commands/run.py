@@ -77,9 +77,8 @@ def run(
         return layout.read_plan(directory) if (directory / layout.PLAN).is_file() else None
 
     plan = planned(request, stored)
-    if all(library.runs for library in plan.libraries):
-        for program, *arguments in dict.fromkeys(map(plan.program_of, plan.round_order(1))):
-            check_arguments(program, arguments)
+    for program, *arguments in dict.fromkeys(map(plan.program_of, plan.on_machine.round_order(1))):
+        check_arguments(program, arguments)
     if dry_run:
         print_launches(plan)
         return
@@ -126,7 +125,7 @@ def run_plan(
     from downbeat.run.execute import execute
     from downbeat.run.progress import watcher
 
-    for warning in crowding(plan):
+    for warning in crowding(plan.on_machine):
         print(f"warning: {warning}", file=sys.stderr)
     if plan.launches < FEW:
         print(
@@ -150,8 +149,6 @@ def crowding(plan: Plan) -> list[str]:
 
     ranks = max(plan.ranks)
     for library in plan.libraries:
-        if not library.runs:
-            continue
         launchers = {variant.launcher or library.launcher for variant in plan.variants}
         for job in map(job_of, sorted(launchers)):
             if job.crowded(ranks, library.ranks_per_node):

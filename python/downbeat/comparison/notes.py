@@ -12,6 +12,7 @@ from downbeat.comparison.judging import Judged, rule_of
 from downbeat.comparison.matching import Match
 from downbeat.comparison.settings import context_differences
 from downbeat.comparison.sides import Side, SideCells, Sides
+from downbeat.data.attributes import ATTRIBUTES
 from downbeat.data.launch_file import IMPLIED
 from downbeat.run import trial
 from downbeat.run.experiment import GROUP, Experiment, span_of
@@ -24,16 +25,6 @@ from downbeat.statistics.slow_launches import unseen_share
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.text import PERCENT, counted
 
-# The attributes of the context that a factor changes.
-VARIANT = (
-    *("mpi_library", "mpi_standard", "environment", "downbeat_version", "git_revision", "compiler", "user_operations"),
-)
-CONTEXT_OF = {
-    "library": ("mpi_library", "mpi_standard", "environment"),
-    "environment": ("environment",),
-    "ranks": ("hosts",),
-    "variant": VARIANT,
-}
 # Measured on a virtual machine; on quiet ones it is 0.002 (five years of PHP's nights), and only a history tells.
 SESSION_DEVIATION = 0.02
 MOST_SHIFTS = 2  # that have a line each
@@ -48,7 +39,7 @@ def remarks_on(sides: Sides, left_out: list[str], judged: Sequence[Judged]) -> l
     lines = list(left_out)
     both_sides = ((sides.of_a, sides.a), (sides.of_b, sides.b))
     contexts = [contexts_of(of, cells) for of, cells in both_sides]
-    expected = {attribute for name in sides.compared for attribute in CONTEXT_OF.get(name, ())}
+    expected = {name for name, row in ATTRIBUTES.items() if set(row.factors) & set(sides.compared)}
     if not sides.history_is_a and all(isinstance(of, Experiment) for of, _ in both_sides):
         lines += [f"A and B differ in {line}" for line in context_differences(contexts[0], contexts[1], expected)]
     for of in {id(of): of for of, _ in both_sides}.values():

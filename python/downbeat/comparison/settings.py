@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from downbeat.data.attributes import ATTRIBUTES, Attribute, Origin
 from downbeat.run.libraries import short_version
@@ -97,14 +98,18 @@ def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, obj
     return lines
 
 
+# The parts of attributes that are the same in each launch.
+STABLE: Mapping[str, Callable[[str], str]] = {
+    "hosts": partial(re.sub, r", load [^,\n]*", ""),
+    "simulated": without_seed,
+    "mpi_library": short_version,
+}
+
+
 def value_of(name: str, context: Mapping[str, object]) -> str:
     """The value of an attribute without what differs at any time; of a file without it, what that stands for."""
     value = str(context.get(name, attribute_of(name).absent)).strip()
-    if name == "hosts":
-        return re.sub(r", load [^,\n]*", "", value)
-    if name == "simulated":
-        return without_seed(value)
-    return short_version(value) if name == "mpi_library" else value
+    return STABLE.get(name, str)(value)
 
 
 def one_short_line(values: list[str]) -> str:

@@ -17,7 +17,7 @@ from downbeat.report.warnings import first_line
 from downbeat.run.experiment import Experiment, Launch
 from downbeat.run.machine import settings_of
 from downbeat.run.plan import DEFAULT_VARIANT
-from downbeat.run.simulation import platforms_of
+from downbeat.run.simulation import host_lines
 from downbeat.tables import Floats, Ints, Texts
 from downbeat.text import MICROSECONDS, PERCENT, bytes_text, counted, listed, time_text
 
@@ -140,11 +140,9 @@ def variables(contexts: Iterable[Mapping[str, object]]) -> list[str]:
 
 def machine_text(contexts: Sequence[Mapping[str, object]]) -> str:
     """Returns hosts, one per line; their load, which differs from launch to launch, as a range."""
-    if platforms := platforms_of(contexts):
-        return "simulated: " + "\n".join(platforms)
     hosts: dict[str, list[float]] = {}
     for context in contexts:
-        for line in str(context["hosts"]).splitlines():
+        for line in host_lines(context):
             words = line.split(", ")
             load = [float(word.removeprefix("load ")) for word in words if word.startswith("load ")]
             hosts.setdefault(", ".join(word for word in words if not word.startswith("load ")), []).extend(load)

@@ -98,7 +98,7 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_see
         plan = adopt(plan, directory, any_seed)  # the previous holder of the lock may have written another plan
         begins = not (directory / layout.PLAN).is_file()
         try:
-            unknown = check_choices(plan)
+            unknown = check_choices(plan.on_machine)
         except UsageError:
             if begins:
                 layout.remove(directory)
@@ -107,7 +107,7 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_see
         for partial in (directory / layout.PARTIAL).glob("*"):
             end_marked(str(partial.resolve()))  # ranks left by a run that was killed together with its launch process
         shutil.rmtree(directory / layout.PARTIAL, ignore_errors=True)
-        record_machine(plan, directory, unknown)
+        record_machine(ranks_here(plan.on_machine), directory, unknown)
         watcher = watcher or Watcher()
         watcher.doubts(unknown)
         try:
@@ -176,21 +176,19 @@ def in_words(values: Iterable[object]) -> str:
 
 
 def ranks_here(plan: Plan) -> int:
-    """The number of ranks on the fullest node, as far as known; at least 1."""
-    most = 1
-    for library in plan.libraries:
-        job = job_of(library.launcher)
-        if job.nodes:
-            most = max(most, ranks_on_a_node(max(plan.ranks), library.ranks_per_node, job.nodes))
-    return most
+    """The number of ranks on the fullest node, as far as known, at least 1; 0 without a library."""
+    nodes = {library: job_of(library.launcher).nodes for library in plan.libraries}
+    return max(
+        (ranks_on_a_node(max(plan.ranks), each.ranks_per_node, count) if count else 1 for each, count in nodes.items()),
+        default=0,
+    )
 
 
-def record_machine(plan: Plan, directory: Path, more: Sequence[Finding]) -> None:
-    """Writes the findings of `downbeat doctor` and `more` findings before the run."""
+def record_machine(ranks: int, directory: Path, more: Sequence[Finding]) -> None:
+    """Writes the findings of `downbeat doctor` for ranks on this machine, if any, and `more`, before the run."""
     from downbeat.run.doctor import examine
 
-    on_this_machine = all(library.runs for library in plan.libraries)  # simulated results do not depend on it
-    machine_findings = examine(ranks_here(plan)) if on_this_machine else []
+    machine_findings = examine(ranks) if ranks else []
     findings = [dataclasses.asdict(finding) for finding in (*machine_findings, *more)]
     now = datetime.datetime.now(datetime.UTC).isoformat()
     content = {"schema_version": layout.SCHEMA_VERSION, "host": socket.gethostname(), "date": now, "findings": findings}

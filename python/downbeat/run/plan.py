@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from downbeat.run.durations import sample_seconds, start_seconds, time_limit
-from downbeat.run.simulation import seeded, simulated_seconds
+from downbeat.run.durations import time_limit
+from downbeat.run.simulation import launch_seconds, seeded
 from downbeat.text import counted, name_of, split_list
 
 REPETITIONS = 1000  # default of downbeat-bench
@@ -37,17 +37,15 @@ class Measurement:
             words += [f"--{name}", value] if value else [f"--{name}"]
         return words
 
-    def time_limit(self, ranks: int, simulated: bool = False) -> float:
-        """The default time limit of a launch, s."""
+    def time_limit(self, ranks: int, platform: str = "") -> float:
+        """The default time limit of a launch, on a simulated platform if there is one, s."""
         factors = [split_list(self.options.get(name, "")) for name in PLAN_FACTORS]
         cells = math.prod(sum(RANGE if ":" in name_of(word) else 1 for word in words) for words in factors)
         unbounded = MOST_REPETITIONS if "stop" in self.options else REPETITIONS
         repetitions = int(self.options.get("repetitions", unbounded))
         # An upper bound: some combinations of factors do not exist.
         samples = len(self.operations) * cells * repetitions
-        if simulated:
-            return time_limit(simulated_seconds(ranks, samples, self.operations))
-        return time_limit(start_seconds(ranks) + samples * sample_seconds(ranks))
+        return time_limit(launch_seconds(platform, ranks, samples, self.operations))
 
 
 DEFAULT_SYNC = "mpi_barrier,harmonize"  # default of downbeat-bench
@@ -129,20 +127,14 @@ class Library:
     ranks_per_node: int = 0  # most ranks on a node; 0: the launcher decides
     simulate: str = ""  # specification of a simulated cluster, in place of a launcher; "": a real machine
 
-    @property
-    def runs(self) -> bool:
-        """Whether programs run on a real machine, not on a simulated cluster."""
-        return not self.simulate
-
     def start(self, launcher: str = "") -> list[str]:
         """Options of downbeat.run.launch that choose the simulator or a launcher; `launcher` replaces the library's."""
-        if self.simulate:
-            return ["--simulate", self.simulate]
-        return ["--launcher", launcher or self.launcher] if launcher or self.launcher else []
+        options = {"--simulate": self.simulate, "--launcher": launcher or self.launcher}
+        return [word for option, value in options.items() if value for word in (option, value)]
 
     def of_launch(self, number: int) -> Library:
         """The library for the launch with a number, from 1: simulated clusters get another seed."""
-        return dataclasses.replace(self, simulate=seeded(self.simulate, number)) if self.simulate else self
+        return dataclasses.replace(self, simulate=seeded(self.simulate, number))
 
 
 @dataclass(frozen=True)
@@ -225,6 +217,11 @@ class Plan:
         """Planned time between starts of rounds, s; 0: no pause."""
         return self.over / max(1, self.launches - 1) or self.interval
 
+    @property
+    def on_machine(self) -> Plan:
+        """The plan without simulated clusters: no library, and so no launch, is left of a simulation."""
+        return dataclasses.replace(self, libraries=tuple(each for each in self.libraries if not each.simulate))
+
     def library(self, name: str) -> Library:
         """The library of that name."""
         return next(library for library in self.libraries if library.name == name)
@@ -239,8 +236,7 @@ class Plan:
 
     def time_limit(self, key: LaunchKey) -> float:
         """The time limit of a launch, s."""
-        simulated = not self.library(key.library).runs
-        return self.timeout or self.measurement_of(key).time_limit(key.ranks, simulated)
+        return self.timeout or self.measurement_of(key).time_limit(key.ranks, self.library(key.library).simulate)
 
     def configurations(self) -> list[tuple[object, ...]]:
         """All configurations in the order of the plan and of tables; values in the order of `LAUNCH_FACTORS`."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from downbeat.run.durations import sample_seconds, start_seconds
 from downbeat.run.libraries import CHECKOUT
 from downbeat.text import seconds_of, split_list
 
@@ -205,7 +206,9 @@ def options_of(options: dict[str, str]) -> dict[str, str]:
 
 
 def seeded(text: str, number: int) -> str:
-    """The platform of the launch with a number, from 1: each launch has another seed of delays and clocks."""
+    """The platform of the launch with a number, from 1: each has another seed of delays and clocks; "" stays ""."""
+    if not text:
+        return ""
     platform = parse_platform(text)
     return str(platform.with_seed(int(platform.values["seed"]) + number - 1))
 
@@ -303,6 +306,13 @@ def simulated_seconds(ranks: int, samples: float = 0.0, operations: Sequence[str
     return start + MESSAGE_SECONDS * messages + samples * nonblocking_seconds(ranks, operations)
 
 
+def launch_seconds(platform: str, ranks: int, samples: float, operations: Sequence[str]) -> float:
+    """The time of a launch with samples of operations, s; `platform`: simulated, "" on a machine."""
+    if platform:
+        return simulated_seconds(ranks, samples, operations)
+    return start_seconds(ranks) + samples * sample_seconds(ranks)
+
+
 def sample_messages(ranks: int, operations: Sequence[str]) -> float:
     """The approximate number of messages of a sample; in alltoall each rank sends to each."""
     trees = 2.0 * ranks * math.log2(ranks)
@@ -316,7 +326,13 @@ def nonblocking_seconds(ranks: int, operations: Sequence[str]) -> float:
 
 
 def place_of(context: Mapping[str, object]) -> tuple[str, str]:
-    """The hosts of a launch, or the platform that it was simulated on."""
-    if "simulated" in context:
-        return "simulated", without_seed(str(context["simulated"])).replace(",", ", ")
-    return "hosts", str(context["hosts"])
+    """The hosts of a launch, or the platform that it was simulated on, after "hosts" or "simulated"."""
+    for platform in platforms_of([context]):
+        return "simulated", platform
+    return "hosts", str(context.get("hosts", ""))
+
+
+def host_lines(context: Mapping[str, object]) -> list[str]:
+    """The hosts of a launch, `name: description` each; of a simulated one its platform."""
+    kind, text = place_of(context)
+    return text.splitlines() if kind == "hosts" else [f"{kind}: {text}"]

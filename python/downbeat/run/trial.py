@@ -51,7 +51,7 @@ def check_choices(plan: Plan) -> list[Finding]:
     chosen = choices_of(plan.measurement.options)
     for key in plan.round_order(1) if chosen else ():
         library = plan.library(key.library)
-        if not library.runs or key.portion > 1:
+        if key.portion > 1:
             continue
         # Their algorithms are fixed in MPI_Init, so one launch cannot count several.
         fixed = {name for name in chosen if {name, "*"} & set(library.fixed_at_start)}

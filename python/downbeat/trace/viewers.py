@@ -114,9 +114,10 @@ def write_kineto(spans: Spans, directory: Path) -> list[str]:
     done. A nonblocking one has the first only, for the call.
     """
     make_empty(directory)
+    members = complete_communicators(spans.members)
     groups = [
         {"pg_name": name, "pg_desc": name, "backend_config": "mpi", "pg_size": len(ranks), "ranks": list(ranks)}
-        for name, ranks in complete_communicators(spans.members).items()
+        for name, ranks in members.items()
     ]
     between = 0
 
@@ -133,7 +134,7 @@ def write_kineto(spans: Spans, directory: Path) -> list[str]:
             between += span.record.group >= 0
             if span.complete and span.record.group < 0:
                 yield from kineto_events(
-                    span, rank_spans.pid, number + 1, spans.members.get(str(span.record.communicator), ())
+                    span, rank_spans.pid, number + 1, members.get(str(span.record.communicator), ())
                 )
         yield from counters(rank_spans, rank_spans.pid)
 
@@ -177,7 +178,7 @@ def kineto_events(span: Span, pid: int, number: int, members: tuple[int, ...]) -
         "Rank": int(record.root if rooted else record.comm_rank),
         "Seq": int(record.sequence),
     }
-    if members and min(members) >= 0:
+    if members:
         arguments["Process Group Ranks"] = torch_list(members)
     later = span.kind in LATER
     end = span.returned if later else span.exit

@@ -42,7 +42,7 @@ from downbeat.run.estimates import LATENCY, Estimates
 from downbeat.run.experiment import FACTORS, Experiment, launch_lines, open_experiment, span_of
 from downbeat.run.libraries import short_version
 from downbeat.run.plan import Plan
-from downbeat.run.simulation import place_of
+from downbeat.run.simulation import platforms_of
 from downbeat.statistics.kinds import is_kind_line
 from downbeat.statistics.location import FEWEST_SHOWN
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
@@ -107,7 +107,7 @@ def closing(
         *(verdict_lines(compared) if compared else []),
         *warning_lines(cells, compared),
         *next_steps(plan, directory, sides if compared else None, compared, words),
-        *spread_lines(experiment, directory, words),
+        *spread_lines(experiment, {library.name for library in plan.on_machine.libraries}, directory, words),
     ]
     return View(plan.name, tuple(blocks))
 
@@ -132,10 +132,9 @@ def contrast(plan: Plan, cells: Cells) -> Sides | None:
 def summary_of(experiment: Experiment) -> RunSummary:
     """The fact, of an experiment."""
     contexts = [launch.context for launch in experiment.launches]
-    where, hosts = place_of(contexts[0])
     return RunSummary(
         tuple(sorted({launch.ranks for launch in experiment.launches})),
-        hosts if where == "simulated" else "",
+        "".join(platforms_of(contexts[:1])),
         tuple(dict.fromkeys(short_version(str(each["mpi_library"])) for each in contexts)),
         len(experiment.launches),
         len({launch.configuration for launch in experiment.launches}),
@@ -251,13 +250,15 @@ def run_command(words: tuple[Sequence[str], Sequence[str]], without: Collection[
     )
 
 
-def spread_lines(experiment: Experiment, directory: Path, words: tuple[Sequence[str], Sequence[str]]) -> list[Block]:
+def spread_lines(
+    experiment: Experiment, libraries: Collection[str], directory: Path, words: tuple[Sequence[str], Sequence[str]]
+) -> list[Block]:
     """The time that launches in a row describe, and the command that spreads them over a longer one.
 
-    No block if launches were spread, i.e. none ran for more than half of the time. `words` as in `closing`.
+    No block if launches were spread, i.e. those of `libraries`, which run on the machine, took less than half of the
+    time. `words` as in `closing`.
     """
-    simulated = experiment.plan is not None and any(library.simulate for library in experiment.plan.libraries)
-    if simulated or not words[0] or len(experiment.launches) < 2:
+    if not words[0] or len(experiment.launches) < 2:
         return []
     try:
         busy = sum(
@@ -267,6 +268,7 @@ def spread_lines(experiment: Experiment, directory: Path, words: tuple[Sequence[
             )
             / timedelta(seconds=1)
             for launch in experiment.launches
+            if launch.library in libraries
         )
     except (KeyError, ValueError):
         return []

@@ -24,7 +24,7 @@ from downbeat.report.warnings import experiment_warnings
 from downbeat.run.directory import PLAN
 from downbeat.run.experiment import Experiment, open_experiment
 from downbeat.run.libraries import short_version
-from downbeat.run.simulation import place_of
+from downbeat.run.simulation import host_lines
 from downbeat.text import counted, listed
 from downbeat.tune.record import TuningRecord, open_record
 from downbeat.tune.tuning import PROBE, RECORD_FILE
@@ -127,10 +127,8 @@ def where_and_when(source: Source) -> str:
     if isinstance(source, TuningRecord):
         return f", {source.origin.host}, {source.origin.written[:10]}"
     context = source.launches[0].context if isinstance(source, Experiment) else source.attrs
-    hosts = [line.partition(":")[0] for line in str(context.get("hosts", "")).splitlines()]
-    where = place_of(context)[0] if hosts else ""
-    if where == "hosts":
-        where = f"{hosts[0]}{' and others' if hosts[1:] else ''}"
+    hosts = [line.partition(":")[0] for line in host_lines(context)]
+    where = f"{hosts[0]}{' and others' if hosts[1:] else ''}" if hosts else ""
     return f", {where}, {str(context.get('date', ''))[:10]}"
 
 
