@@ -1,7 +1,8 @@
 /* The parser of component texts, name(key=value,...): schemes, downbeat-bench's components, the validation clock and
- * simulated platforms. A value can be a component. Callers supply the keys and check the values.
+ * simulated platforms. A value can be a component itself, in the same form. Callers supply the keys and check the
+ * values.
  *
- * A function that fails writes a message with the problem and the valid values. */
+ * A function that can fail has a `message` of `size` bytes for the problem and the valid values. */
 #ifndef DOWNBEAT_SHARED_COMPONENT_TEXT_H
 #define DOWNBEAT_SHARED_COMPONENT_TEXT_H
 
@@ -12,41 +13,42 @@
 #include <string.h>
 
 /* A slice of a text, not terminated by 0. */
-struct db_part {
+struct db_slice {
     const char *text; /* NULL: no text */
     size_t length;
 };
 
-static inline struct db_part db_part_of(const char *text, size_t length) {
-    struct db_part part;
+static inline struct db_slice db_slice_of(const char *text, size_t length) {
+    struct db_slice part;
     part.text = text;
     part.length = length;
     return part;
 }
 
-static inline int db_part_is(struct db_part part, const char *word) {
+/* Returns 1 if the slice is equal to `word`. */
+static inline int db_slice_is(struct db_slice part, const char *word) {
     return part.length == strlen(word) && memcmp(part.text, word, part.length) == 0;
 }
 
-/* Takes the first word from a comma-separated list; commas inside parentheses do not separate. Returns 0 after the last
- * word. */
-static inline int db_next_word(struct db_part *list, struct db_part *word) {
+/* Removes the first word from a comma-separated list, and returns 1 with it; 0 if the list is empty. Commas inside
+ * parentheses do not separate. */
+static inline int db_next_word(struct db_slice *list, struct db_slice *word) {
     size_t end = 0;
     if (list->text == NULL)
         return 0;
     for (int depth = 0; end < list->length && !(list->text[end] == ',' && depth <= 0); ++end)
         depth += list->text[end] == '(' ? 1 : list->text[end] == ')' ? -1 : 0;
-    *word = db_part_of(list->text, end);
-    *list = end < list->length ? db_part_of(list->text + end + 1, list->length - end - 1) : db_part_of(NULL, 0);
+    *word = db_slice_of(list->text, end);
+    *list = end < list->length ? db_slice_of(list->text + end + 1, list->length - end - 1) : db_slice_of(NULL, 0);
     return 1;
 }
 
-/* Splits "name(inside)". Without parentheses, `inside` has no text. Returns 0, or -1 with a message. */
-static inline int db_split_component(struct db_part text, struct db_part *name, struct db_part *inside, char *message,
-                                     size_t size) {
+/* Splits "name(inside)". Without parentheses, inside->text is NULL. Returns 0, or -1 with a message. */
+static inline int db_split_component(struct db_slice text, struct db_slice *name, struct db_slice *inside,
+                                     char *message, size_t size) {
     const char *open = text.length > 0 ? (const char *)memchr(text.text, '(', text.length) : NULL;
-    *name = db_part_of(text.text, open == NULL ? text.length : (size_t)(open - text.text));
-    *inside = db_part_of(NULL, 0);
+    *name = db_slice_of(text.text, open == NULL ? text.length : (size_t)(open - text.text));
+    *inside = db_slice_of(NULL, 0);
     if (open == NULL)
         return 0;
     size_t end = name->length;
@@ -64,34 +66,34 @@ static inline int db_split_component(struct db_part text, struct db_part *name, 
                  (int)(text.length - end), text.text + end, (int)end, text.text);
         return -1;
     }
-    *inside = db_part_of(open + 1, end - name->length - 2);
+    *inside = db_slice_of(open + 1, end - name->length - 2);
     return 0;
 }
 
 /* Formats the message about a key that is not in `keys`, which is NULL-terminated. */
-static inline void db_say_unknown(struct db_part key, const char *const *keys, char *message, size_t size) {
+static inline void db_explain_unknown(struct db_slice key, const char *const *keys, char *message, size_t size) {
     snprintf(message, size, "unknown parameter '%.*s'; %s", (int)key.length, key.text,
              keys[0] == NULL ? "there are none" : "choose one of ");
     for (; *keys != NULL && strlen(message) < size - 1; ++keys)
         snprintf(message + strlen(message), size - strlen(message), "%s%s", *keys, keys[1] == NULL ? "" : ", ");
 }
 
-/* Parses "key=value,...": values[i] is the value of keys[i], without text if the key is missing. Returns 0, or -1 with
- * a message, and the key in `unknown` if it is unknown. */
-static inline int db_read_values(struct db_part inside, const char *const *keys, struct db_part *values,
-                                 struct db_part *unknown, char *message, size_t size) {
+/* Parses "key=value,...". `keys` ends with NULL. Sets values[i] to the value of keys[i]; its text is NULL if the key is
+ * missing. Returns 0, or -1 with a message; `unknown` is then the key if it is unknown, else its text is NULL. */
+static inline int db_read_values(struct db_slice inside, const char *const *keys, struct db_slice *values,
+                                 struct db_slice *unknown, char *message, size_t size) {
     for (size_t i = 0; keys[i] != NULL; ++i)
-        values[i] = db_part_of(NULL, 0);
-    *unknown = db_part_of(NULL, 0);
-    for (struct db_part word; db_next_word(&inside, &word);) {
+        values[i] = db_slice_of(NULL, 0);
+    *unknown = db_slice_of(NULL, 0);
+    for (struct db_slice word; db_next_word(&inside, &word);) {
         const char *equals = word.length > 0 ? (const char *)memchr(word.text, '=', word.length) : NULL;
-        struct db_part key = db_part_of(word.text, equals == NULL ? word.length : (size_t)(equals - word.text));
+        struct db_slice key = db_slice_of(word.text, equals == NULL ? word.length : (size_t)(equals - word.text));
         size_t index = 0;
-        while (keys[index] != NULL && !db_part_is(key, keys[index]))
+        while (keys[index] != NULL && !db_slice_is(key, keys[index]))
             ++index;
         if (keys[index] == NULL) {
             *unknown = key;
-            db_say_unknown(key, keys, message, size);
+            db_explain_unknown(key, keys, message, size);
             return -1;
         }
         if (equals == NULL || values[index].text != NULL) {
@@ -101,14 +103,14 @@ static inline int db_read_values(struct db_part inside, const char *const *keys,
                      keys[index], keys[index]);
             return -1;
         }
-        values[index] = db_part_of(equals + 1, word.length - key.length - 1);
+        values[index] = db_slice_of(equals + 1, word.length - key.length - 1);
     }
     return 0;
 }
 
-/* Parses a number. Returns 0, or -1 if the text is not a number from low to high, or not an integer although `whole` is
- * set. */
-static inline int db_read_number(struct db_part text, double low, double high, int whole, double *number) {
+/* Parses a number. Returns 0, or -1 if the text is not a number from `low` to `high`, or not an integer although
+ * `whole` is 1. */
+static inline int db_read_number(struct db_slice text, double low, double high, int whole, double *number) {
     char copy[64];
     char *end;
     if (text.length == 0 || text.length >= sizeof copy)

@@ -1,6 +1,7 @@
-/* CRC-32 of files that downbeat-bench and libdownbeat-preload write; the same as in zlib, PNG and Python's zlib.crc32.
- * It detects every burst error of up to 32 bits, and all but one in 4 * 10^9 of other errors. Computed by the
- * slicing-by-8 algorithm (Kounavis and Berry 2005), above 1 GB/s. */
+/* CRC-32 of files that downbeat-bench and libdownbeat-preload write; equal to the CRC-32 of zlib, PNG and Python's
+ * zlib.crc32. Call crc32_begin, crc32_add for each piece of data, then crc32_value. It detects every burst error of up
+ * to 32 bits, and all but one in 4 * 10^9 of other errors. Computed by the slicing-by-8 algorithm (Kounavis and Berry
+ * 2005), above 1 GB/s. */
 #ifndef DOWNBEAT_SHARED_CRC32_H
 #define DOWNBEAT_SHARED_CRC32_H
 
@@ -9,10 +10,10 @@
 
 enum { CRC32_SLICES = 8 };
 
-/* The tables are part of the state, not global; they are computed in microseconds. */
+/* State of a computation. It contains the tables, since they are computed in microseconds and globals are avoided. */
 struct crc32 {
     uint32_t table[CRC32_SLICES][256];
-    uint32_t state;
+    uint32_t state; /* complement of the CRC of the data so far */
 };
 
 static inline void crc32_begin(struct crc32 *crc) {
@@ -25,8 +26,8 @@ static inline void crc32_begin(struct crc32 *crc) {
     }
     for (int slice = 1; slice < CRC32_SLICES; ++slice)
         for (int byte = 0; byte < 256; ++byte) {
-            const uint32_t before = crc->table[slice - 1][byte];
-            crc->table[slice][byte] = (before >> 8) ^ crc->table[0][before & 0xffU];
+            const uint32_t previous = crc->table[slice - 1][byte];
+            crc->table[slice][byte] = (previous >> 8) ^ crc->table[0][previous & 0xffU];
         }
     crc->state = 0xffffffffU;
 }

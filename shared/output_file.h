@@ -1,5 +1,7 @@
-/* Output files of all parts of Downbeat. An existing file is never overwritten in place: a temporary file beside it is
- * renamed. So a hard or symbolic link that another user has planted does not redirect the output. */
+/* Output files of downbeat-bench and libdownbeat-preload. An existing file is never overwritten in place: the output
+ * goes to a temporary file in the same directory, which is then renamed. So a hard or symbolic link that another user
+ * has created does not redirect the output. Call output_create, output_write, output_close. Error numbers are values of
+ * errno; 0: no error. */
 #ifndef DOWNBEAT_SHARED_OUTPUT_FILE_H
 #define DOWNBEAT_SHARED_OUTPUT_FILE_H
 
@@ -11,27 +13,28 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OUTPUT_PATH = 4096 };
+enum { OUTPUT_PATH = 4096 }; /* size of paths, bytes */
 
 struct output_file {
-    int file; /* descriptor; negative: not open */
-    char path[OUTPUT_PATH];
+    int file;                    /* descriptor; negative: not open */
+    char path[OUTPUT_PATH];      /* the path after all symbolic links */
     char temporary[OUTPUT_PATH]; /* name of the temporary file; "" once it is renamed */
 };
 
-/* Message for an error number. */
+/* Returns a message for an error number. */
 static inline const char *output_reason(int code) {
     return code == ELOOP ? "it is a symbolic link that another user made; remove it, or choose another file"
                          : strerror(code);
 }
 
-/* True if a path is a pipe or a device. */
+/* Returns 1 if a path exists and is no regular file, e.g. a pipe or a device. */
 static inline int output_is_special(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-/* Resolves symbolic links that belong to this user or root. Returns 0 or an error number. */
+/* Replaces a path that is a symbolic link by its target, if the link belongs to this user or root. Returns 0, or an
+ * error number: ELOOP for a link of another user. */
 static inline int output_follow(char path[OUTPUT_PATH]) {
     for (int links = 0; links < 32 && !output_is_special(path); ++links) {
         char text[OUTPUT_PATH];
@@ -56,7 +59,7 @@ static inline int output_follow(char path[OUTPUT_PATH]) {
     return output_is_special(path) ? 0 : ELOOP;
 }
 
-/* Opens a file for output. `named`: the path is from the user, and may be a pipe or a device, which is written
+/* Opens a file for output. named = 1: the path is from the user; it may be a pipe or a device, which is written
  * directly, or the user's symbolic link, which is followed. Returns 0 or an error number. */
 static inline int output_create(struct output_file *output, const char *path, int named) {
     struct timespec now;
@@ -73,7 +76,9 @@ static inline int output_create(struct output_file *output, const char *path, in
         output->file = open(output->path, O_WRONLY | O_CLOEXEC);
         if (output->file < 0)
             return errno;
-        return fstat(output->file, &status) == 0 && S_ISREG(status.st_mode) ? ELOOP : 0; /* replaced since the check */
+        return fstat(output->file, &status) == 0 && S_ISREG(status.st_mode)
+                   ? ELOOP
+                   : 0; /* ELOOP: the file was replaced since the check */
     }
     clock_gettime(CLOCK_REALTIME, &now);
     for (long tries = 0; output->file < 0; ++tries) {
@@ -89,8 +94,8 @@ static inline int output_create(struct output_file *output, const char *path, in
     return 0;
 }
 
-/* Renames the temporary file to its path. output_close does that if it was not called; call it early for files that are
- * written in pieces and must survive a crash. */
+/* Renames the temporary file to its path. Needed only for files that are written in pieces and must survive a crash;
+ * else output_close does it. Returns 0 or an error number. */
 static inline int output_place(struct output_file *output) {
     if (output->temporary[0] != '\0' && rename(output->temporary, output->path) != 0)
         return errno;
@@ -98,6 +103,7 @@ static inline int output_place(struct output_file *output) {
     return 0;
 }
 
+/* Writes `size` bytes. Returns 0 or an error number. */
 static inline int output_write(const struct output_file *output, const char *data, size_t size) {
     while (size > 0) {
         const ssize_t written = write(output->file, data, size);

@@ -1,4 +1,4 @@
-/* Messages of the library and libdownbeat-preload on standard error. */
+/* Lines of the library and libdownbeat-preload on standard error. */
 #ifndef DOWNBEAT_SHARED_PRINT_LINE_H
 #define DOWNBEAT_SHARED_PRINT_LINE_H
 
@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Prints a line "downbeat: ...", with control characters escaped, such as \x1b. A single call of fprintf, so that lines
- * of several processes do not interleave. */
+/* Prints a line "downbeat: ...". Bytes that are not UTF-8 text and control characters are printed as e.g. \x1b. A
+ * single call of fprintf, so that lines of several processes do not interleave. */
 static inline void print_line(const char *text) {
     char line[4096];
     size_t length = 0;
@@ -27,8 +27,8 @@ static inline void print_line(const char *text) {
     fprintf(stderr, "downbeat: %.*s\n", (int)length, line);
 }
 
-/* If standard error is a pipe, waits until its content has been read, at most a second: MPICH's launcher discards
- * unread output when a rank aborts. */
+/* If standard error is a pipe, waits until its content has been read, but at most a second, because MPICH's launcher
+ * discards unread output when a rank aborts. */
 static inline void await_line_read(void) {
     struct stat file;
     int unread = 0;

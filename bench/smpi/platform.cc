@@ -52,14 +52,14 @@ Spec read_spec() {
                                     " is not set; start simulations by 'downbeat run --simulate'");
     }
     Spec spec{text, "", {}, {}};
-    db_part name{};
-    db_part inside{};
+    db_slice name{};
+    db_slice inside{};
     std::array<char, 256> message{};
-    if (db_split_component(db_part_of(text, spec.text.size()), &name, &inside, message.data(), message.size()) != 0) {
+    if (db_split_component(db_slice_of(text, spec.text.size()), &name, &inside, message.data(), message.size()) != 0) {
         throw std::invalid_argument(std::string(variable) + ": " + message.data());
     }
     spec.topology.assign(name.text, name.length);
-    for (db_part word{}; db_next_word(&inside, &word) != 0;) {
+    for (db_slice word{}; db_next_word(&inside, &word) != 0;) {
         const std::string argument(word.text, word.length);
         const std::size_t equals = argument.find('=');
         if (equals == std::string::npos) {

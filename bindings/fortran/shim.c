@@ -1,4 +1,5 @@
-/* The C functions with Fortran's integer handles, for the Fortran module. Only MPI can convert handles. */
+/* The C functions with Fortran's integer handles, for the Fortran module (downbeat.F90.in). In C, because only
+ * MPI_Comm_f2c and MPI_Info_f2c convert handles. */
 #include <downbeat/clock.h>
 #include <mpix_harmonize.h>
 
@@ -58,11 +59,11 @@ int downbeat_f_get_info(MPI_Fint comm, MPI_Fint *info_used) {
     return code;
 }
 
-/* Copies the version, padded with blanks as in Fortran, or truncated. */
+/* Copies the version into `length` characters, padded with blanks like Fortran text, or truncated. */
 void downbeat_f_version(char *text, int length) {
     const char *version = Downbeat_version();
-    size_t room = (size_t)length;
-    size_t used = strlen(version);
-    memset(text, ' ', room);
-    memcpy(text, version, used < room ? used : room);
+    size_t size = (size_t)length;
+    size_t version_length = strlen(version);
+    memset(text, ' ', size);
+    memcpy(text, version, version_length < size ? version_length : size);
 }

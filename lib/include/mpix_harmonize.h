@@ -18,13 +18,13 @@
  *
  *     1. Exchange.     If processes share memory, from the 17th call on, all exchange their times of arrival. Each
  *                      computes the same deadline: the last arrival plus the slack, which adapts up and down. Then 5.
- *     2. Gather.       Otherwise, and if any process needs a decision of process 0, all report to process 0.
- *     3. Decide.       Process 0 broadcasts a deadline, now plus the slack, then 5; or that clocks are to be
- *                      synchronized first, then 4.
+ *     2. Gather.       Otherwise, and if any process needs a decision of process 0, all report to process 0. Then 3.
+ *     3. Decide.       Process 0 broadcasts a deadline, now plus the slack (then 5), or the decision to synchronize
+ *                      clocks first (then 4).
  *     4. Synchronize.  Clocks are synchronized when the expected error or the error bound has become too large, but
- *                      not because a deadline was missed. Then 2.
+ *                      not because a deadline was missed. Then 2 again.
  *     5. Wait.         Every process waits until its copy of the global clock shows the deadline.
- *     6. Released.     The call returns with its flag. Its outcome is reported in the next call.
+ *     6. Released.     The call returns with its flag. The next call reports the flag to all processes.
  *
  * All state belongs to the communicator: a private duplicate carries the library's messages, so they never match those
  * of the application, and is freed with the communicator. The first collective call on a communicator (MPIX_Harmonize,
@@ -96,7 +96,7 @@ int MPIX_Harmonize(MPI_Comm comm, int *flag);
  * Collective over comm; other processes may call MPIX_Harmonize instead. Use it to create arrival patterns. */
 int MPIX_Harmonize_delayed(MPI_Comm comm, double delay, int *flag);
 
-/* MPIX_Harmonize_deadline: the common deadline of the last call.
+/* MPIX_Harmonize_deadline: reports the common deadline of the last call.
  *
  *   IN   comm      communicator (handle)
  *   OUT  deadline  seconds on the global clock of comm, without this process's delay; the same on all processes
@@ -105,7 +105,7 @@ int MPIX_Harmonize_delayed(MPI_Comm comm, double delay, int *flag);
  * Local. */
 int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline);
 
-/* MPIX_Harmonize_verdict: whether every process's flag was 1 in the call before the last one.
+/* MPIX_Harmonize_verdict: reports if all flags were 1 in the call before the last one.
  *
  *   IN   comm     communicator (handle)
  *   OUT  verdict  1 if all flags were 1, 0 if any was 0, MPI_UNDEFINED if there was no such call; the same on all
@@ -115,19 +115,18 @@ int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline);
  * loop gives the verdict on its last iteration. */
 int MPIX_Harmonize_verdict(MPI_Comm comm, int *verdict);
 
-/* MPIX_Harmonize_lateness: how late the latest process left in the call before the last one.
+/* MPIX_Harmonize_lateness: reports the lateness of the latest process in the call before the last one.
  *
  *   IN   comm      communicator (handle)
  *   OUT  lateness  seconds from the time at which a process should have left (the deadline plus its delay) until it
  *                  left, by its own clock; the largest of all processes; the same on all processes (double)
  *
- * Local. Reported in the next call, as the flags are (MPIX_Harmonize_verdict). Use it to set a limit of your own: with
+ * Local. Reported in the next call, like the flags (MPIX_Harmonize_verdict). Use it to set a limit of your own: with
  * thousands of processes one of them is late in most calls. It does not contain the error of the clock
- * (MPIX_Harmonize_expected_error).
- * MPI_ERR_OTHER if there was no such call. */
+ * (MPIX_Harmonize_expected_error). MPI_ERR_OTHER if there was no such call. */
 int MPIX_Harmonize_lateness(MPI_Comm comm, double *lateness);
 
-/* MPIX_Harmonize_time: the current time of the global clock.
+/* MPIX_Harmonize_time: reads the global clock.
  *
  *   IN   comm  communicator (handle)
  *   OUT  time  seconds on the global clock of comm (double)
@@ -135,7 +134,7 @@ int MPIX_Harmonize_lateness(MPI_Comm comm, double *lateness);
  * Local. Successive values increase, except that a clock synchronization may correct them on processes other than 0. */
 int MPIX_Harmonize_time(MPI_Comm comm, double *time);
 
-/* MPIX_Harmonize_wait_until: waits until the global clock shows a given time.
+/* MPIX_Harmonize_wait_until: waits until a time of the global clock.
  *
  *   IN   comm  communicator (handle), prepared
  *   IN   time  seconds, as returned by MPIX_Harmonize_time (double)
@@ -145,7 +144,8 @@ int MPIX_Harmonize_time(MPI_Comm comm, double *time);
  * more than 3e9 away from 0; MPI_ERR_OTHER if comm was never prepared. */
 int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag);
 
-/* MPIX_Harmonize_error_bound: the largest possible difference between this process's global clock and process 0's now.
+/* MPIX_Harmonize_error_bound: reports the largest possible difference between this process's global clock and process
+ * 0's now.
  *
  *   IN   comm   communicator (handle)
  *   OUT  bound  seconds; half the width of the interval that the timestamps of the last clock synchronization allow for
@@ -155,16 +155,17 @@ int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag);
  * Local. 0 on process 0. */
 int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound);
 
-/* MPIX_Harmonize_expected_error: the expected difference between this process's global clock and process 0's now.
+/* MPIX_Harmonize_expected_error: reports the expected difference between this process's global clock and process 0's
+ * now.
  *
  *   IN   comm   communicator (handle)
- *   OUT  error  seconds, one standard deviation: the true error is within it in 68 %, within twice of it in 95 % of all
- *               cases. It includes path asymmetry that differs from path to path, estimated from 32 clocks on
+ *   OUT  error  seconds, one standard deviation: the true error is within it in 68 %, within twice its value in 95 % of
+ *               all cases. It includes path asymmetry that differs from path to path, estimated from 32 clocks on
  *               (docs/clocks.md); with fewer, from 1.2 % of a round trip and the observed variation of the path. It
  *               does not include path asymmetry that all paths of a process share (double)
  *
- * Local. 0 on process 0. With sync=disciplined, an estimate from all measurements. With other schemes the standard
- * deviation of a uniform distribution within the error bound. */
+ * Local. 0 on process 0. With sync=disciplined it is an estimate from all measurements; with other schemes it is the
+ * standard deviation of a uniform distribution within the error bound. */
 int MPIX_Harmonize_expected_error(MPI_Comm comm, double *error);
 
 /* MPIX_Harmonize_sync: synchronizes the clocks of comm now.
@@ -174,14 +175,14 @@ int MPIX_Harmonize_expected_error(MPI_Comm comm, double *error);
  * Collective over comm. Needed only if you read the global clock for a long time without calling MPIX_Harmonize. */
 int MPIX_Harmonize_sync(MPI_Comm comm);
 
-/* MPIX_Harmonize_true_error: the true error of this process's global clock, known only with the validation clock.
+/* MPIX_Harmonize_true_error: computes the true error of this process's global clock; only with the validation clock.
  *
  *   IN   comm   communicator (handle); an intracommunicator
  *   OUT  error  seconds by which this process's global clock is ahead of process 0's at the same instant (double)
  *
  * Collective over comm. With the validation clock (setting validation) on one machine, all processes share a true time,
- * so the error is computed, not measured: its resolution is that of the arithmetic. MPI_ERR_OTHER without that clock,
- * or if the processes do not share a true time. */
+ * so the error is computed, not measured: only rounding limits its resolution. MPI_ERR_OTHER without that clock, or if
+ * the processes do not share a true time. */
 int MPIX_Harmonize_true_error(MPI_Comm comm, double *error);
 
 /* Statistics of a communicator since it was prepared. The counts are local, except slack and the counts of calls, which
@@ -196,21 +197,21 @@ typedef struct MPIX_Harmonize_stats {
     long long invalid_calls;   /* calls in which any process's flag was 0; excludes the last call */
     long long syncs;           /* clock synchronizations */
     double sync_seconds;       /* time spent in clock synchronizations */
-    double sync_share;         /* the same as a share of the time since the communicator was prepared */
-    long long sync_messages;   /* messages this process sent or received for them, without collective operations */
+    double sync_share;         /* sync_seconds divided by the time since the communicator was prepared */
+    long long sync_messages;   /* messages that this process has sent or received for them, without collectives */
     double slack;              /* seconds from the decision of process 0 to the deadline, last call */
-    double lag;                /* seconds from the decision to the moment this process was ready, last call */
-    double error_bound;        /* as MPIX_Harmonize_error_bound, now */
-    double expected_error;     /* as MPIX_Harmonize_expected_error, now */
-    double sync_error;         /* the same directly after the last synchronization, without path asymmetry: */
-    double flag_error;  /*   while it is larger than this, flags are 0 here; infinite: they do not depend on it */
-    double tolerance;   /* seconds, in force: changes with the setting tolerance=auto */
+    double lag;                /* seconds from the decision until this process was ready to wait, last call */
+    double error_bound;        /* MPIX_Harmonize_error_bound, now */
+    double expected_error;     /* MPIX_Harmonize_expected_error, now */
+    double sync_error;         /* expected error directly after the last synchronization, without path asymmetry */
+    double flag_error;  /* flags are 0 here while sync_error is larger than this; infinite: flags do not depend on it */
+    double tolerance;   /* current tolerance, seconds; changes with the setting tolerance=auto */
     int clock_domains;  /* groups of processes verified to share a clock; one process of each is synchronized */
     int memory_domains; /* groups of processes that agree through shared memory; all processes if by messages */
     int oversubscribed; /* 1 if a node has more processes than processors: waits yield the processor */
 } MPIX_Harmonize_stats;
 
-/* MPIX_Harmonize_get_stats: statistics of a communicator.
+/* MPIX_Harmonize_get_stats: reports the statistics of a communicator.
  *
  *   IN   comm   communicator (handle)
  *   OUT  stats  see the structure
@@ -237,7 +238,7 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *   transport      how processes agree on the deadline. Default: auto
  *                    messages   a reduction and a broadcast
  *                    shared     cache lines of shared memory, if all processes share memory, else messages
- *                    nodes      the same within each node, messages between nodes
+ *                    nodes      cache lines of shared memory within each node, messages between nodes
  *                    auto       messages for the first 16 calls, then shared or nodes; with slack=published, messages
  *   slack          time from decision to deadline. Default: auto
  *                    auto       adapts up and down
@@ -251,21 +252,22 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *   published      off, or the configuration of a paper: schuchart2023, hunold2015, hoefler2008, niethammer2016
  *                  (docs/clocks.md, As published). Its settings are applied before all other keys and variables.
  *                  Default: off
- *   tolerance      a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6. auto: the
- *                  same; doubled, once or several times, if the clocks' expected error is too large for it after eight
- *                  synchronizations in a row, and halved again if it is small enough (the current tolerance is in
- *                  MPIX_Harmonize_stats)
+ *   tolerance      a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6. auto: begins
+ *                  with 0.5e-6; doubles, once or several times, if the clocks' expected error is too large for it
+ *                  after eight synchronizations in a row, and halves again if the error is small enough (the current
+ *                  tolerance is in MPIX_Harmonize_stats)
  *   flag_error     a process whose expected error, without path asymmetry, is above this has flag 0; or off.
  *                  Default: auto, with sync=disciplined an eighth of the tolerance (a fifth for two processes), else
  *                  off
  *   max_age        clocks are synchronized again after this time. Default: auto, 1.0 s, or 100 times the time over
  *                  which the scheme spreads its fit points if that is longer
- *   max_error      also when drift may have raised the error bound above this, and above 1.25 times its value directly
- *                  after the last synchronization. Default: 5e-6
- *   target_error   also when the expected error is above this, and above 1.5 times its value directly after the last
- *                  synchronization. Default: auto, 25e-9 with sync=disciplined unless max_age is set, else off. Unless
- *                  max_age is set, synchronizations take at most 1 % of the time, and 10 % of the first two seconds if
- *                  flags would be 0 without them; an advance of twelve synchronizations is paid back within 20 s
+ *   max_error      clocks are synchronized when drift may have raised the error bound above this, and above 1.25 times
+ *                  its value directly after the last synchronization. Default: 5e-6
+ *   target_error   clocks are synchronized when the expected error is above this, and above 1.5 times its value
+ *                  directly after the last synchronization. Default: auto, 25e-9 with sync=disciplined unless max_age
+ *                  is set, else off. Unless max_age is set, synchronizations take at most 1 % of the time, and 10 % of
+ *                  the first two seconds if flags would be 0 without them; an advance of twelve synchronizations is
+ *                  paid back within 20 s
  *   max_skew       largest relative difference in frequency between any two clocks, assumed until it is measured.
  *                  Default: 650e-6, for oscillators within 300 ppm
  *   max_wander     largest sudden change of that difference; sustained changes of 200 ppb per s are allowed in
@@ -278,7 +280,7 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  * A change of clock, sync, share or validation synchronizes the clocks again. */
 int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info);
 
-/* MPIX_Harmonize_get_info: all settings in force.
+/* MPIX_Harmonize_get_info: reports all settings in force.
  *
  *   IN   comm       communicator (handle)
  *   OUT  info_used  new info object with every key of MPIX_Harmonize_set_info; the caller frees it (handle)

@@ -92,7 +92,7 @@ static double dot(int n, const double *a, const double *b) {
 struct assumption {
     double walk;
     double path_ns;
-    double lasting_ns;
+    double correlation_ns;
     double prior;
 };
 
@@ -100,14 +100,14 @@ struct assumption {
 static double lasts(const struct assumption *assumed, double one, double other) {
     if (one == other)
         return 1.0;
-    return assumed->lasting_ns > 0.0 ? exp(-fabs(one - other) / assumed->lasting_ns) : 0.0;
+    return assumed->correlation_ns > 0.0 ? exp(-fabs(one - other) / assumed->correlation_ns) : 0.0;
 }
 
 static struct posterior condition(const struct db_offset *points, int count, const struct assumption *assumed) {
     double variances[MOST];
     const double walk = assumed->walk * assumed->walk * 1e-9;
     const double path = assumed->path_ns * assumed->path_ns;
-    expected_variances(points, count, assumed->lasting_ns > 0.0, variances);
+    expected_variances(points, count, assumed->correlation_ns > 0.0, variances);
     const double rate = SKEW * SKEW / 3.0; /* any within the limits */
     int n = count - 1;
     double end = (double)(points[n].at - points[0].at);
@@ -155,7 +155,7 @@ static struct assumption assumption(int number, double shortest_ns) {
     const double priors[] = {0.25, 0.3, 0.3, 0.12, 0.025, 0.005, 1e-5};
     const double paths[] = {0.002, 0.006, 0.02, 0.06};
     const double path_priors[] = {0.05, 0.03, 0.015, 0.005};
-    const double lasting_ns[] = {0.0, 30e6, 0.3e9, 3e9, 30e9};
+    const double correlation_ns[] = {0.0, 30e6, 0.3e9, 3e9, 30e9};
     if (number < DB_WALKS)
         return (struct assumption){.walk = walks[number], .prior = priors[number]};
     int path = (number - DB_WALKS) / 10;
@@ -163,7 +163,7 @@ static struct assumption assumption(int number, double shortest_ns) {
     int wild = (number - DB_WALKS) % 2;
     return (struct assumption){.walk = wild ? 10e-9 : 1e-9,
                                .path_ns = paths[path] * shortest_ns,
-                               .lasting_ns = lasting_ns[lasting],
+                               .correlation_ns = correlation_ns[lasting],
                                .prior = path_priors[path] * (lasting ? 0.15 : 0.4) * (wild ? 0.3 : 0.7)};
 }
 

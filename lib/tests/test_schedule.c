@@ -80,12 +80,12 @@ static void first_tree_is_as_shallow_as_can_be_paid_for(void) {
         CHECK_THAT(db_schedule_first_depth(depths[i][0]), ==, depths[i][1]);
 }
 
-static int depth_of(int depth, int clocks, double lasted_ns, double lasted_before_ns) {
+static int depth_of(int depth, int clocks, double duration_ns, double previous_duration_ns) {
     struct db_state state = state_at_rest();
     state.syncs.depth = depth;
     state.clocks.domain.count = clocks;
-    state.syncs.last.lasted_ns = lasted_ns;
-    state.syncs.last.lasted_before_ns = lasted_before_ns;
+    state.syncs.last.duration_ns = duration_ns;
+    state.syncs.last.previous_duration_ns = previous_duration_ns;
     return db_schedule_depth(&state);
 }
 
@@ -103,7 +103,7 @@ static void slow_trees_become_deeper(void) {
 
 static int allowed_after(struct db_state *state, double ns, double due_sync_ns) {
     now = llrint(ns / state->clocks.clock.ns_per_tick);
-    state->syncs.due_ns = due_sync_ns;
+    state->syncs.automatic_ns = due_sync_ns;
     return db_schedule_allows(state, DB_DUE);
 }
 
@@ -141,9 +141,9 @@ static void what_flags_need_may_take_longer(void) {
     CHECK(!db_schedule_unsure(&state, llrint(2.3e9)) && db_schedule_unsure(&state, llrint(2.5e9))); /* 0.5 ns each */
 }
 
-static int needed_after(struct db_state *state, double ns, double due_ns) {
+static int needed_after(struct db_state *state, double ns, double automatic_ns) {
     now = llrint(ns / state->clocks.clock.ns_per_tick);
-    state->syncs.due_ns = due_ns;
+    state->syncs.automatic_ns = automatic_ns;
     return db_schedule_allows(state, DB_URGENT);
 }
 
@@ -160,24 +160,24 @@ static void what_is_needed_may_take_more_in_the_beginning(void) {
     db_schedule_begin_again(&state);
     CHECK(needed_after(&state, 43.9e9, 4.38e9) && !needed_after(&state, 43.9e9, 4.40e9));
     CHECK(needed_after(&state, 54e9, 4.49e9) && !needed_after(&state, 54e9, 4.51e9));
-    double again_ns = 0.0;
+    double extra_ns = 0.0;
     for (double ns = 60e9; ns < 160e9; ns += 0.1e9) {
         now = llrint(ns / state.clocks.clock.ns_per_tick);
         db_schedule_begin_again(&state);
-        again_ns += ns < state.syncs.beginning.until_ns ? 0.1e9 : 0.0;
+        extra_ns += ns < state.syncs.beginning.end_ns ? 0.1e9 : 0.0;
     }
-    CHECK_THAT(again_ns, <=, 12.1e9); /* 4 s, and a twentieth of all time */
+    CHECK_THAT(extra_ns, <=, 12.1e9); /* 4 s, and a twentieth of all time */
 }
 
 /* After the last one passes a sixteenth of the time since the beginning, or a hundred times what it took. */
 static void they_are_spread(void) {
     struct db_state state = state_at_rest();
     state.syncs.count = 1;
-    state.syncs.last.lasted_ns = 10e6;
+    state.syncs.last.duration_ns = 10e6;
     state.syncs.last.ticks = llrint(1.6e9 / 0.5);
     CHECK(!allowed_after(&state, 1.7e9, 0.0));
     CHECK(allowed_after(&state, 1.71e9, 0.0));
-    state.syncs.last.lasted_ns = 2.5e6;
+    state.syncs.last.duration_ns = 2.5e6;
     state.syncs.last.ticks = llrint(9e9 / 0.5);
     CHECK(!allowed_after(&state, 9.24e9, 0.0));
     CHECK(allowed_after(&state, 9.26e9, 0.0));
@@ -190,7 +190,7 @@ static void they_are_spread(void) {
 /* 1 % of all time, and twelve synchronizations in advance, paid back within 20 s. */
 static void time_is_limited(void) {
     struct db_state state = state_at_rest();
-    state.syncs.last.lasted_ns = 1e6;
+    state.syncs.last.duration_ns = 1e6;
     CHECK(allowed_after(&state, 0.0, 12e6));
     CHECK(!allowed_after(&state, 0.0, 12.1e6));
     CHECK(allowed_after(&state, 10e9, 105.9e6));

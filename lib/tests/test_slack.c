@@ -43,15 +43,15 @@ static void begin_published(double first_ns) {
 }
 
 /* One call with that lag, slack and rest of the iteration; a new slack is due now and then. */
-static void observe(int64_t lag_ns, int64_t given_ns, int64_t rest_ns, int late) {
+static void observe(int64_t lag_ns, int64_t slack_ns, int64_t base_ns, int late) {
     db_slack_observe(&slack,
-                     &(struct db_slack_call){.lag_ns = lag_ns, .given_ns = given_ns, .rest_ns = rest_ns, .late = late});
+                     &(struct db_slack_call){.lag_ns = lag_ns, .slack_ns = slack_ns, .base_ns = base_ns, .late = late});
     db_slack_adapt(&slack);
 }
 
-static int64_t call_beside(int64_t lag_ns, int64_t rest_ns) {
+static int64_t call_beside(int64_t lag_ns, int64_t base_ns) {
     int64_t given = db_slack_next(&slack);
-    observe(lag_ns, given, rest_ns, 0);
+    observe(lag_ns, given, base_ns, 0);
     return given;
 }
 
@@ -116,10 +116,10 @@ static void lone_outlier_costs_nothing(void) {
 
 /* The slack after a window in which every `often`th lag is 5 us, the others are 0.4 us, and every second wait may have
  * ended late. */
-static int64_t slack_for(int often, int64_t rest_ns, int late) {
+static int64_t slack_for(int often, int64_t base_ns, int late) {
     begin_auto();
     for (int i = 0; i < DB_SLACK_WINDOW; ++i)
-        observe(i % often == 0 ? 5000 : 400, 6000, rest_ns, late && i % 2 == 0);
+        observe(i % often == 0 ? 5000 : 400, 6000, base_ns, late && i % 2 == 0);
     return db_slack_next(&slack);
 }
 

@@ -114,10 +114,10 @@ static void check_clock(struct run *run, int process, int counts, struct virtual
 /* Why flags are 0, by hand. A wait that nothing interrupts ends within two readings. */
 static void count_flag(struct run *run, int process, int flag) {
     const struct db_state *state = &run->states[process];
-    double over_ns = (double)(state->call.left - state->call.released) * state->clocks.map.ns_per_tick;
+    double over_ns = (double)(state->call.exit_ticks - state->call.due_ticks) * state->clocks.map.ns_per_tick;
     int in_time = over_ns <= 2.0 * run->wanted->model.read_ns;
     run->outcome.refused += !flag;
-    int doubted = db_map_deviation_ns(&state->clocks.map, state->call.released) > run->wanted->doubt_ns;
+    int doubted = db_map_deviation_ns(&state->clocks.map, state->call.due_ticks) > run->wanted->doubt_ns;
     run->outcome.doubted += doubted;
     run->outcome.both += doubted && !in_time;
 }
@@ -157,7 +157,7 @@ static void prepare(const struct run *run, int process) {
     state->slack = process == 0 ? virtual_allocate(1, sizeof *state->slack) : NULL;
     state->size = run->wanted->size;
     state->call.verdict = MPI_UNDEFINED;
-    db_levels_none(&state->clocks.levels);
+    db_levels_init(&state->clocks.levels);
     struct db_offer offer = {.settings = run->settings, .clock = *virtual_clock()};
     CHECK(db_state_configure(state, &offer) == MPI_SUCCESS);
 }

@@ -100,11 +100,12 @@ std::string canonical(const ComponentParameter &parameter, const std::string &te
 constexpr std::size_t message_size = 512;
 
 /// The text within the parentheses of a component; null if there are none.
-db_part inside_of(std::string_view kind, std::string_view text) {
-    db_part name{};
-    db_part inside{};
+db_slice inside_of(std::string_view kind, std::string_view text) {
+    db_slice name{};
+    db_slice inside{};
     std::array<char, message_size> message{};
-    if (db_split_component(db_part_of(text.data(), text.size()), &name, &inside, message.data(), message.size()) != 0) {
+    if (db_split_component(db_slice_of(text.data(), text.size()), &name, &inside, message.data(), message.size()) !=
+        0) {
         throw Error::usage(fmt::format("{} cannot be '{}': {}", kind, text, message.data()));
     }
     return inside;
@@ -150,8 +151,8 @@ Component::Component(std::string_view kind, std::string_view text, const Compone
         keys.push_back(parameter.name.c_str());
     }
     keys.push_back(nullptr);
-    std::vector<db_part> values(info.parameters.size());
-    db_part unknown{};
+    std::vector<db_slice> values(info.parameters.size());
+    db_slice unknown{};
     std::array<char, message_size> message{};
     if (db_read_values(inside_of(kind, text), keys.data(), values.data(), &unknown, message.data(), message.size()) !=
         0) {
@@ -197,7 +198,7 @@ Component::Component(std::string_view kind, std::string_view text, const Compone
 }
 
 Component Component::with_free_text(std::string_view kind, std::string_view text, const std::string &name) {
-    const db_part inside = inside_of(kind, text);
+    const db_slice inside = inside_of(kind, text);
     const std::string parameters(inside.text == nullptr ? "" : inside.text, inside.length);
     Component component;
     component.name_ = name;

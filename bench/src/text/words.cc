@@ -36,8 +36,8 @@ std::vector<std::string> split(std::string_view list, char separator) {
 
 std::vector<std::string> split_outside_parentheses(std::string_view list) {
     std::vector<std::string> components;
-    db_part remaining = db_part_of(list.data(), list.size());
-    for (db_part word{}; db_next_word(&remaining, &word) != 0;) {
+    db_slice remaining = db_slice_of(list.data(), list.size());
+    for (db_slice word{}; db_next_word(&remaining, &word) != 0;) {
         components.emplace_back(word.text, word.length);
     }
     return components;
@@ -167,9 +167,9 @@ std::string from_elsewhere(std::string_view word) {
         std::string_view option, program, here;
     };
     static constexpr std::array table = {
-#define ELSEWHERE(option, program, here) Elsewhere{option, program, here},
-#include "options_elsewhere.h"
-#undef ELSEWHERE
+#define EQUIVALENT(option, program, here) Elsewhere{option, program, here},
+#include "equivalent_options.h"
+#undef EQUIVALENT
     };
     const auto *const found = std::ranges::find(table, word, &Elsewhere::option);
     if (found == table.end()) {

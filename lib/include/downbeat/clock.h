@@ -46,7 +46,7 @@ typedef struct Downbeat_component {
     const Downbeat_parameter *parameters; /* list, terminated by a NULL name */
 } Downbeat_component;
 
-/* Downbeat_components: all components of a kind.
+/* Downbeat_components: lists all components of a kind.
  *
  *   IN   kind  (string), one of
  *                "scheme"     clock synchronization schemes (setting sync)
@@ -74,9 +74,10 @@ int Downbeat_check(const char *kind, const char *text, char message[DOWNBEAT_MAX
 
 /* Clocks that timestamps can be taken from: */
 enum {
-    DOWNBEAT_LOCAL =
-        0, /* the process's local clock, counted from when the communicator was prepared, never corrected */
-    DOWNBEAT_GLOBAL = 1 /* its global clock of the communicator, as MPIX_Harmonize_time returns it */
+    /* the process's local clock, from 0 when the communicator was prepared, never corrected */
+    DOWNBEAT_LOCAL = 0,
+    /* the global clock of the communicator, as MPIX_Harmonize_time returns it */
+    DOWNBEAT_GLOBAL = 1
 };
 
 /* One exchange of timestamps, in nanoseconds: `sent` and `received` are on the asker's clock; between them, the
@@ -94,7 +95,7 @@ typedef struct Downbeat_exchange {
  *   IN   answerer   another rank (integer)
  *   IN   timeline   DOWNBEAT_LOCAL or DOWNBEAT_GLOBAL
  *   IN   count      number of exchanges, >= 1 (integer)
- *   OUT  exchanges  array of count; significant at the asker only, may be NULL elsewhere
+ *   OUT  exchanges  array of count; significant on the asker only, may be NULL on the answerer
  *
  * Call it on asker and answerer, with the same arguments except exchanges; no other process takes part. Errors:
  * MPI_ERR_RANK if a rank is outside comm or both are the same, MPI_ERR_ARG for other arguments, MPI_ERR_OTHER if comm
@@ -120,21 +121,21 @@ typedef struct Downbeat_offset {
  *   IN   timeline   DOWNBEAT_LOCAL or DOWNBEAT_GLOBAL
  *   IN   estimator  component of kind "offset", e.g. "skampi(min=10,max=100)"; NULL for the default; significant at the
  *                   asker
- *   OUT  result     significant at the asker, may be NULL elsewhere
+ *   OUT  result     significant on the asker only, may be NULL on the answerer
  *
  * Call it on asker and answerer; no other process takes part. Errors as for Downbeat_record, and MPI_ERR_ARG if the
  * estimator is not valid: the asker then prints one line, and the answerer returns without an error. */
 int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const char *estimator,
                      Downbeat_offset *result);
 
-/* Downbeat_true_offset: the true offset of this process's clock, known only with the validation clock.
+/* Downbeat_true_offset: computes the true offset of this process's clock; only with the validation clock.
  *
  *   IN   comm      communicator (handle), prepared
  *   IN   timeline  DOWNBEAT_LOCAL or DOWNBEAT_GLOBAL
  *   OUT  offset    seconds by which this process's clock is ahead of process 0's at the same instant (double)
  *
- * Collective over comm. For the global clock, MPIX_Harmonize_true_error returns the same. Errors as there; MPI_ERR_ARG
- * for any other timeline. */
+ * Collective over comm. For the global clock, MPIX_Harmonize_true_error returns the same value. Errors as for
+ * MPIX_Harmonize_true_error; MPI_ERR_ARG for any other timeline. */
 int Downbeat_true_offset(MPI_Comm comm, int timeline, double *offset);
 
 /* A process's local clock, and its map to the global clock of a communicator after the last clock synchronization. At a
@@ -144,25 +145,25 @@ int Downbeat_true_offset(MPI_Comm comm, int timeline, double *offset);
 typedef struct Downbeat_clock {
     int64_t (*read)(const void *clock); /* reads the local clock, ticks; costs no more than the reading */
     const void *clock;                  /* argument of read */
-    int64_t ticks;                      /* reading of the local clock at which ... */
-    int64_t global;  /* ... the global clock shows this time, nanoseconds, as MPIX_Harmonize_time returns it */
+    int64_t ticks;                      /* a reading of the local clock */
+    int64_t global;  /* time of the global clock (MPIX_Harmonize_time) at that reading, nanoseconds */
     double tick;     /* nanoseconds of the global clock per tick */
     double bound;    /* MPIX_Harmonize_error_bound at `ticks`, nanoseconds */
     double growth;   /* growth of the bound, relative; 0 if the local clock is that of process 0 */
-    double ramp;     /* growth of `growth`, relative per nanosecond; 0 likewise */
+    double ramp;     /* growth of `growth`, relative per nanosecond; 0 if the local clock is that of process 0 */
     double variance; /* of the offset at `ticks`, nanoseconds squared */
     double cross;    /* covariance of offset and rate, nanoseconds */
     double rate;     /* variance of the rate, relative squared */
     double walk;     /* growth of the rate's variance, since frequencies wander, per nanosecond */
 } Downbeat_clock;
 
-/* Downbeat_get_clock: the clock and its map, for tools that take timestamps and convert them later.
+/* Downbeat_get_clock: returns the clock and its map, for tools that take timestamps and convert them later.
  *
  *   IN   comm   communicator (handle), prepared
  *   OUT  clock  see the structure; `read` works until comm is freed or its settings change
  *
- * Local. Timestamps between two synchronizations: call it after each, and interpolate. Errors: MPI_ERR_ARG if clock is
- * NULL, MPI_ERR_OTHER if comm was never prepared. */
+ * Local. To convert timestamps between two synchronizations, call it after each of them, and interpolate. Errors:
+ * MPI_ERR_ARG if clock is NULL, MPI_ERR_OTHER if comm was never prepared. */
 int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock);
 
 /* A comparison of this process's clock with a partner's, and its residual from the consensus of all comparisons. */
@@ -172,7 +173,7 @@ typedef struct Downbeat_edge {
                         asymmetry, if that differs from path to path */
 } Downbeat_edge;
 
-/* Downbeat_get_edges: the comparisons of the last clock synchronization, with sync=disciplined.
+/* Downbeat_get_edges: returns the comparisons of the last clock synchronization, with sync=disciplined.
  *
  *   IN   comm     communicator (handle), prepared
  *   IN   capacity length of edges (integer)
@@ -186,7 +187,7 @@ typedef struct Downbeat_edge {
  * MPI_ERR_OTHER if comm was never prepared. */
 int Downbeat_get_edges(MPI_Comm comm, int capacity, Downbeat_edge *edges, int *count, double *scatter);
 
-/* Downbeat_version: the version of the library that is loaded, e.g. "0.1.0".
+/* Downbeat_version: returns the version of the loaded library, e.g. "0.1.0".
  *
  * Local; may be called before MPI_Init. */
 const char *Downbeat_version(void);

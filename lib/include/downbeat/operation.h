@@ -32,21 +32,21 @@ extern "C" {
  *   IN   comm        communicator of the operation alone; its error handler is MPI_ERRORS_RETURN (handle)
  *   IN   bytes       message size from option -m; 0 if the operation has no size
  *   IN   parameters  text in parentheses, "" without parentheses (string); valid until teardown
- *   OUT  state       anything that the other functions need
+ *   OUT  state       pointer to the data of the operation, passed to the other functions
  *
  * Collective over comm. Return an error on any process if the size or the parameters are not valid. */
 int downbeat_operation_setup(MPI_Comm comm, size_t bytes, const char *parameters, void **state);
 
 /* Run: one call of the operation, timed from the call to the return on each process.
  *
- *   INOUT  state  as setup left it
+ *   INOUT  state  from setup
  *
- * Collective if the operation is. */
+ * Collective if the operation is collective. */
 int downbeat_operation_run(void *state);
 
 /* Teardown: releases everything that setup created.
  *
- *   INOUT  state  as setup left it
+ *   INOUT  state  from setup
  *
  * Collective. Called if setup succeeded on all processes. */
 int downbeat_operation_teardown(void *state);
@@ -55,7 +55,7 @@ int downbeat_operation_teardown(void *state);
 
 /* Optional. Validate: calls the operation with known data and checks the result (option --validate).
  *
- *   INOUT  state  as setup left it
+ *   INOUT  state  from setup
  *   OUT    error  the first wrong result on this process, in one line, e.g. "element 3 is 5 instead of 6"; initially
  *                 "", leave it so if all is correct
  *

@@ -1,6 +1,7 @@
 /* A component is anything that can be chosen by name: a clock, an offset estimator, a synchronization scheme, a slack
- * controller. Its parameters are numbers or other components. All components of a kind are in a registry (registry.h);
- * scheme.h chooses and combines them by one string. */
+ * controller. Its parameters are numbers or other components. All components of a kind (e.g. all clocks) are in a
+ * registry (registry.h). A string such as "hca3(fit=500)" selects a component and its parameters; scheme.c parses it
+ * into nodes. */
 #ifndef DOWNBEAT_COMPONENT_H
 #define DOWNBEAT_COMPONENT_H
 
@@ -15,11 +16,11 @@ struct db_node;
 /* First member of every component. */
 struct db_component {
     Downbeat_component described; /* public description; its first member is the name, as registries require */
-    /* Returns NULL if the parameter values are consistent, else a message with the valid values. NULL if any
-     * combination is valid. */
+    /* Checks the parameter values together. Returns NULL if they are consistent, else a message with the valid values.
+     * The pointer is NULL if any combination is valid. */
     const char *(*check)(const struct db_node *node);
-    /* By parameter index: NULL-terminated list of words that are valid in addition to the components of the parameter's
-     * kind. */
+    /* Words that are valid values in addition to the components of the parameter's kind: a NULL-terminated list per
+     * parameter, by index; NULL: none. */
     const struct db_component *const *words[DB_MAX_PARAMETERS];
     int outermost; /* 1 if it cannot be a parameter of another component */
 };
@@ -40,9 +41,9 @@ struct db_node {
     } values[DB_MAX_PARAMETERS];
 };
 
-/* Values by parameter index in the component's list. */
+/* Value of a parameter, by its index in the component's list: a number, an integer, or the node of a component. */
 static inline double db_number(const struct db_node *node, int parameter) { return node->values[parameter].number; }
-static inline int db_whole(const struct db_node *node, int parameter) { return (int)node->values[parameter].number; }
+static inline int db_integer(const struct db_node *node, int parameter) { return (int)node->values[parameter].number; }
 static inline const struct db_node *db_child(const struct db_node *node, int parameter) {
     return node + node->values[parameter].child;
 }

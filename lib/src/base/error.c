@@ -1,3 +1,4 @@
+/* Reasons, printed lines, and calls of error handlers (error.h). */
 #define _GNU_SOURCE
 #include "base/error.h"
 
@@ -22,7 +23,8 @@ void db_print_error(const char *text) {
     await_line_read(); /* the caller may call MPI_Abort next */
 }
 
-/* Replaces MPI_Comm_call_errhandler, after which MPICH and its derivatives print "Please file a bug report". */
+/* Ends the program in place of MPI_Comm_call_errhandler with MPI_ERRORS_ARE_FATAL, because MPICH and its derivatives
+ * then print "Please file a bug report". `printed`: 1 if a line about the error was printed already. */
 static void end_program(MPI_Comm comm, int code, int printed) {
     char text[MPI_MAX_ERROR_STRING];
     struct db_reason reason;
@@ -34,7 +36,7 @@ static void end_program(MPI_Comm comm, int code, int printed) {
     }
     MPI_Error_class(code, &class);
     MPI_Abort(comm, class);
-    _exit(class); /* MPICH 5 returns */
+    _exit(class); /* MPI_Abort returns in MPICH 5 */
 }
 
 int db_raise(MPI_Comm comm, int code) {

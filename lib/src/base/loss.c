@@ -1,3 +1,5 @@
+/* Detection of failed processes and of revoked communicators (loss.h), by the MPIX functions of Open MPI. Without these
+ * functions no failure is survivable, and nothing is detected. */
 #include "base/loss.h"
 
 #include "base/error.h"

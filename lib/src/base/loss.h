@@ -1,8 +1,8 @@
-/* Process failures that the program survives (User-Level Failure Mitigation; Open MPI 5 with --with-ft ulfm). Otherwise
- * MPI ends the program, and these functions do nothing.
+/* Process failures that the program survives (User-Level Failure Mitigation; Open MPI 5 with --with-ft ulfm). If MPI
+ * ends the program after a failure instead, these functions return MPI_SUCCESS and do nothing.
  *
  * MPI reports a failure only to processes that communicate with the failed one; the others keep waiting for peers that
- * have returned with the error. A program that revokes its communicator does not know of the library's duplicate. So
+ * have returned with the error. A program that revokes its communicator does not revoke the library's duplicate. So
  * every wait checks both communicators periodically. */
 #ifndef DOWNBEAT_LOSS_H
 #define DOWNBEAT_LOSS_H
@@ -18,15 +18,16 @@ struct db_watched {
 /* True if the program survives a process failure. Local; the same on all processes. */
 int db_loss_survived(void);
 
-/* MPI_SUCCESS, or the error class MPIX_ERR_REVOKED or MPIX_ERR_PROC_FAILED if no collective operation on comm can
- * succeed any more. Local. */
+/* Returns MPI_SUCCESS, or the error class MPIX_ERR_REVOKED or MPIX_ERR_PROC_FAILED if no collective operation on comm
+ * can succeed any more. Local. */
 int db_loss_of(MPI_Comm comm);
 
-/* db_loss_of for both watched communicators; revokes the duplicate on failure. NULL: MPI_SUCCESS. Call it about every
- * 100 us in loops that wait outside MPI, together with a call that drives MPI's progress, such as MPI_Iprobe. */
+/* Checks both watched communicators like db_loss_of, and revokes the duplicate if one has failed. Returns MPI_SUCCESS
+ * if `watched` is NULL. Call it about every 100 us in loops that wait outside MPI, together with a call that drives
+ * MPI's progress, such as MPI_Iprobe. */
 int db_loss_watch(const struct db_watched *watched);
 
-/* Makes all calls on comm fail, on all processes. */
+/* Revokes comm: all later calls on it fail, on all processes. */
 void db_loss_revoke(MPI_Comm comm);
 
 /* Frees a communicator of the library, and revokes it first if `code` is an error. Returns `code`. */

@@ -1,5 +1,5 @@
-/* Mailboxes: cache lines of shared memory by which processes of a node exchange a few words. One process writes a line,
- * others wait for its next round.
+/* Mailboxes: cache lines of shared memory by which processes of a node exchange a few words. One process writes a line;
+ * other processes wait for it. A round is the number of an exchange; it tells the reader whether the words are new.
  *
  * The words are plain; the round is stored with release semantics after them and loaded with acquire semantics before
  * them. A line is written again only after all its readers have answered, so one line per direction is enough. */
@@ -11,23 +11,24 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Standard: cache line size of x86-64 and of most AArch64 processors; the round takes one word of it. */
+/* Bytes of a cache line on x86-64 and on most AArch64 processors. Of its eight 64-bit words, the round takes one. */
 #define DB_CACHE_LINE 64
 #define DB_MAILBOX_WORDS 7
 
 struct db_mailbox {
-    /* Two lines: processors prefetch lines in pairs. */
+    /* Aligned to two lines, because processors prefetch lines in pairs. */
     _Alignas(2 * DB_CACHE_LINE) _Atomic uint32_t round;
     int64_t words[DB_MAILBOX_WORDS];
-    _Alignas(DB_CACHE_LINE) _Atomic uint32_t sleepers; /* on a separate line, since only sleeping processes write it */
+    _Alignas(DB_CACHE_LINE) _Atomic uint32_t
+        sleepers; /* number of sleeping readers; on a separate line, since only they write it */
 };
 
-/* Publishes the words of a round. `channel` has the patience of the waiting processes. */
+/* Writes `count` words and then the round. `channel` has the patience (patience.h) with which the readers wait. */
 void db_mailbox_publish(struct db_mailbox *mailbox, uint32_t round, const int64_t *words, int count,
                         const struct db_channel *channel);
 
-/* Waits for a round and reads its words. Meanwhile drives MPI's progress, as MPI_Barrier would: a neighbor may be
- * blocked on a message that this process has begun to send. Returns an MPI error code. */
+/* Waits for a round and reads its `count` words. Meanwhile drives MPI's progress, as MPI_Barrier would: a neighbor may
+ * be blocked on a message that this process has begun to send. Returns an MPI error code. */
 int db_mailbox_await(struct db_mailbox *mailbox, uint32_t round, int64_t *words, int count,
                      const struct db_channel *channel);
 

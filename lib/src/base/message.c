@@ -1,3 +1,5 @@
+/* Messages and collective operations on private communicators (message.h). Each function makes the blocking MPI call,
+ * or the nonblocking one and waits for it with patience. */
 #include "base/message.h"
 
 #include "base/error.h"
@@ -6,8 +8,9 @@
 
 #define TAG 0 /* one tag suffices: the communicator is private */
 
-/* If failures are survivable, a process that gets an error revokes the duplicate, since others may be waiting for it.
- * Inside a collective operation MPI reports failures by many error classes; db_loss_watch returns the right one. */
+/* If failures are survivable and a call has failed, revokes the duplicate, since other processes may be waiting for
+ * this one. Returns the code of db_loss_watch, because MPI reports a failure inside a collective operation by many
+ * error classes. */
 static int propagate(const struct db_channel *channel, int code) {
     if (code == MPI_SUCCESS || channel->watched == NULL)
         return code;
@@ -15,14 +18,15 @@ static int propagate(const struct db_channel *channel, int code) {
     return db_loss_watch(channel->watched);
 }
 
+/* Waits for a request, unless `code`, of the call that began it, is an error. */
 static int complete(const struct db_channel *channel, int code, MPI_Request *request) {
     if (code == MPI_SUCCESS)
         code = db_await(request, db_patience_of(channel), channel->comm, channel->watched);
     return propagate(channel, code);
 }
 
-/* Returns from the calling function: the blocking call with DB_BLOCK, else the nonblocking call, completed with
- * patience. */
+/* Makes an MPI call and returns its code from the calling function: the blocking call with DB_BLOCK, else the
+ * nonblocking call, completed with patience. */
 #define RETURN_CALL(BLOCKING, NONBLOCKING, CHANNEL, ...)                                                               \
     do {                                                                                                               \
         MPI_Request request;                                                                                           \

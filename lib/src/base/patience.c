@@ -1,3 +1,4 @@
+/* Waits for MPI requests with patience (patience.h): by polls, yields and sleeps. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/patience.h"
 
@@ -7,18 +8,20 @@
 #include <stddef.h>
 #include <time.h>
 
-/* A wait of more polls than this is long: for the process's turn in a synchronization, for the next fit point, or for a
- * peer without a processor. A process that only yields would lengthen the round trips of the pair that is being
- * measured, so it sleeps, for longer each time. With DB_SLEEP it polls for about 1 ms first: a sleep costs more than
- * any message, and on a loaded machine processes get their processors at scheduler ticks, mostly at the same ones. */
-/* About DB_AWAY_NS (decision.h) at 50 ns per MPI_Test. Depends on the machine. */
+/* Polls before the first sleep with DB_SLEEP: about DB_DESCHEDULED_NS (decision.h) at 50 ns per MPI_Test. Depends on
+ * the machine. A longer wait is for the process's turn in a synchronization, for the next fit point, or for a peer
+ * without a processor. A waiting process that never sleeps would lengthen the round trips of the pair that is being
+ * measured. It does not sleep earlier, because a sleep costs more than any message, and on a loaded machine processes
+ * get their processors at scheduler ticks, mostly at the same ones. */
 #define POLLS_BEFORE_SLEEP 20000
-/* Polls between two checks for failed processes, which take longer than a poll. Counted across calls: a synchronization
- * has thousands of short waits. Choice: some 50 us; half and twice: failures are detected that much sooner or later. */
+/* Polls or yields between two checks for failed processes, which take longer than a poll. They are counted across
+ * calls, because a synchronization has thousands of short waits. Chosen by hand: some 50 us. Half or twice the value
+ * detects failures in half or twice that time. */
 #define POLLS_PER_CHECK 1000
 #define YIELDS_PER_CHECK 50
 static _Thread_local unsigned polls_since_check;
 
+/* Checks for failed processes if a check is due: always before a sleep, else after enough polls. */
 static int is_lost(const struct db_watched *watched, enum db_patience patience, int asleep) {
     if (watched == NULL)
         return 0;
@@ -32,7 +35,7 @@ int db_await(MPI_Request *request, enum db_patience patience, MPI_Comm comm, con
     if (patience == DB_BLOCK && watched == NULL)
         return MPI_Wait(request, MPI_STATUS_IGNORE);
     const unsigned before_sleep = patience == DB_YIELD ? DB_YIELDS_BEFORE_SLEEP : POLLS_BEFORE_SLEEP;
-    long sleep_ns = DB_SHORTEST_SLEEP_NS;
+    long sleep_ns = DB_MIN_SLEEP_NS;
     for (unsigned polls = 0;; ++polls) {
         int done;
         DB_TRY(MPI_Test(request, &done, MPI_STATUS_IGNORE));
@@ -43,7 +46,7 @@ int db_await(MPI_Request *request, enum db_patience patience, MPI_Comm comm, con
             db_loss_revoke(comm); /* completes the request, with an error */
         if (asleep) {
             nanosleep(&(struct timespec){.tv_nsec = sleep_ns}, NULL);
-            sleep_ns = 2 * sleep_ns < DB_LONGEST_SLEEP_NS ? 2 * sleep_ns : DB_LONGEST_SLEEP_NS;
+            sleep_ns = 2 * sleep_ns < DB_MAX_SLEEP_NS ? 2 * sleep_ns : DB_MAX_SLEEP_NS;
         } else if (patience == DB_YIELD) {
             sched_yield();
         }

@@ -1,4 +1,5 @@
-/* In a simulation every process has its own processor, and SMPI has no MPI_Comm_idup. */
+/* patience.c for simulations: waits only block, because every simulated process has a processor, and SMPI has no
+ * MPI_Comm_idup. */
 #include "base/patience.h"
 
 int db_await(MPI_Request *request, enum db_patience patience, MPI_Comm comm, const struct db_watched *watched) {

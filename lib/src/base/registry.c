@@ -1,3 +1,4 @@
+/* Search in registries, and lists of their names (registry.h). */
 #include "base/registry.h"
 
 #include <string.h>

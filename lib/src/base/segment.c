@@ -1,3 +1,4 @@
+/* Shared memory between processes (segment.h). A process joins by opening the creator's descriptor in /proc. */
 #define _GNU_SOURCE
 #include "base/segment.h"
 
@@ -14,12 +15,12 @@
 
 #define NAME "downbeat"
 
-/* Standard: Linux allows a process 65,530 mappings (vm.max_map_count); most are left to the program. Choice; half and
- * twice: communicators beyond this number use messages. */
+/* Maximum number of segments of a process; communicators beyond it use messages. Chosen by hand: Linux allows a process
+ * 65,530 mappings (vm.max_map_count), and most are left to the program. */
 #define MAX_SEGMENTS 1024
-static atomic_int segments;
+static atomic_int segments; /* number of mapped segments */
 
-/* Stored directly after the memory that callers see. */
+/* Proof that a mapping is the segment of a ticket. Stored directly after the memory that callers use. */
 struct seal {
     int64_t secret;
 };
@@ -28,6 +29,7 @@ static struct seal *seal_of(const struct db_segment *segment) {
     return (struct seal *)((char *)segment->memory + segment->size);
 }
 
+/* Maps the file of a segment. On failure, segment->memory stays NULL. */
 static void map(struct db_segment *segment, size_t size, int descriptor) {
     size_t mapped_size = size + sizeof(struct seal);
     void *memory = MAP_FAILED;
@@ -38,10 +40,10 @@ static void map(struct db_segment *segment, size_t size, int descriptor) {
         return;
     }
     *segment = (struct db_segment){.memory = memory, .size = size};
-    madvise(memory, mapped_size, MADV_DONTFORK); /* a forked child is not a process of this communicator */
+    madvise(memory, mapped_size, MADV_DONTFORK); /* because a forked child is not a process of the communicator */
 }
 
-/* Different for each segment of a node. */
+/* Returns a number that is different for each segment of a node. */
 static int64_t make_secret(const void *memory) {
     char text[128];
     struct timespec now;
@@ -56,7 +58,7 @@ void db_segment_create(struct db_segment *segment, size_t size, struct db_ticket
     int descriptor = memfd_create(NAME, MFD_CLOEXEC);
     if (descriptor < 0)
         return;
-    /* Allocates now: if memory runs out, that is an error here and not a SIGBUS later. */
+    /* Allocates memory now, so that a lack of memory is an error here and not a SIGBUS later. */
     if (posix_fallocate(descriptor, 0, (off_t)(size + sizeof(struct seal))) == 0)
         map(segment, size, descriptor);
     if (segment->memory == NULL) {
@@ -72,7 +74,8 @@ void db_segment_close(const struct db_ticket *ticket) {
         close((int)ticket->descriptor);
 }
 
-/* In another container the process ID may belong to an unrelated process, whose files must not be opened. */
+/* Returns 1 if a path in /proc is a segment of this library. In another container the process ID may belong to an
+ * unrelated process, whose files must not be opened. */
 static int is_segment(const char *path) {
     static const char expected[] = "/memfd:" NAME;
     char target[sizeof expected];

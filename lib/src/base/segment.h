@@ -1,6 +1,6 @@
-/* Memory that processes of one kernel share (memfd_create). It has no name in a file system: the kernel frees it with
- * the last process that maps it, however that process ends, and neither the size of /dev/shm nor a full disk matters.
- */
+/* A segment: memory that processes of one kernel share (memfd_create). It has no name in a file system. The kernel
+ * frees it when the last process that maps it ends in any way, and the size of /dev/shm or a full disk does not limit
+ * it. */
 #ifndef DOWNBEAT_SEGMENT_H
 #define DOWNBEAT_SEGMENT_H
 
@@ -9,18 +9,18 @@
 
 struct db_segment {
     void *memory; /* initially zero; NULL: there is no segment */
-    size_t size;
+    size_t size;  /* bytes */
 };
 
 /* Identifies a segment to another process. Only 64-bit words, so that it can be sent as a message. */
 struct db_ticket {
-    int64_t process; /* 0: there is no segment */
-    int64_t descriptor;
-    int64_t secret;
+    int64_t process;    /* ID of the process that created it; 0: there is no segment */
+    int64_t descriptor; /* file descriptor in that process */
+    int64_t secret;     /* number that is stored in the segment, to detect another one */
 };
 
-/* Creates a segment of `size` bytes. On failure `segment->memory` is NULL and `ticket->process` 0. Other processes can
- * join it until db_segment_close. */
+/* Creates a segment of `size` bytes. On failure `segment->memory` is NULL and `ticket->process` is 0. Other processes
+ * can join it until db_segment_close, which closes the descriptor and keeps the mappings. */
 void db_segment_create(struct db_segment *segment, size_t size, struct db_ticket *ticket);
 void db_segment_close(const struct db_ticket *ticket);
 
@@ -28,6 +28,7 @@ void db_segment_close(const struct db_ticket *ticket);
  * container. */
 void db_segment_join(struct db_segment *segment, size_t size, const struct db_ticket *ticket);
 
+/* Unmaps the segment; does nothing if there is none. */
 void db_segment_free(struct db_segment *segment);
 
 #endif

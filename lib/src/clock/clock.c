@@ -1,10 +1,11 @@
+/* Opening and closing of local clocks (clock.h), their registry, and pairs of readings. */
 #include "clock/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #ifdef DB_SIMULATED
-/* Every other clock would advance while other processes are simulated. */
+/* No other clock, because it would advance while other processes are simulated. */
 const void *const db_clock_types[] = {&db_clock_simulated, NULL};
 static const struct db_clock_type *const first_choice = &db_clock_simulated;
 static const struct db_clock_type *const second_choice = &db_clock_simulated;
@@ -23,19 +24,20 @@ static const struct db_clock_type *const second_choice = &db_clock_monotonic_raw
 /* Number of pairs of readings; the narrowest counts. Choice: they take some 4 us; half and twice: not measured. */
 #define PAIRS 64
 
+/* Returns the smallest step between two readings, ns; 0 if the clock made no step. */
 static double measure_resolution_ns(const struct db_clock *clock) {
-    int64_t smallest = INT64_MAX;
+    int64_t smallest_step = INT64_MAX;
     int64_t last = db_clock_read(clock);
     for (int reading = 0, steps = 0; reading < RESOLUTION_READINGS && steps < RESOLUTION_STEPS; ++reading) {
         int64_t now = db_clock_read(clock);
         if (now > last) {
             ++steps;
-            if (now - last < smallest)
-                smallest = now - last;
+            if (now - last < smallest_step)
+                smallest_step = now - last;
         }
         last = now;
     }
-    return smallest == INT64_MAX ? 0.0 : (double)smallest * clock->ns_per_tick;
+    return smallest_step == INT64_MAX ? 0.0 : (double)smallest_step * clock->ns_per_tick;
 }
 
 int db_clock_open(struct db_clock *clock, const struct db_clock_type *type) {

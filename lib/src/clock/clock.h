@@ -1,7 +1,8 @@
-/* Local clocks: how to read them, and how to wait for an instant on them.
+/* Local clocks: how to open and read them, and how to wait for an instant on them. Each type of clock is a file
+ * clock_<name>.c; callers use db_clock_open, db_clock_read and db_wait_until (wait.h).
  *
- * A clock counts int64_t ticks. The length of a hardware counter's tick is known only approximately, and better as time
- * passes (refine). Therefore ticks are converted to nanoseconds as late as possible, by a clock map (clock_map.h):
+ * A clock counts int64_t ticks. The length of a hardware counter's tick is estimated, and the estimate improves with
+ * time (refine). Therefore ticks are converted to nanoseconds as late as possible, by a clock map (clock_map.h):
  * processes that read the same counter share one map, so differences of their calibrations do not become clock offsets.
  */
 #ifndef DOWNBEAT_CLOCK_H
@@ -15,10 +16,12 @@
 
 struct db_clock;
 
+/* A type of clock, e.g. tsc. */
 struct db_clock_type {
     struct db_component component;
     /* Sets ns_per_tick, identity and the clock's member of `data`. Returns 0, or -1 if this machine lacks the clock. */
     int (*open)(struct db_clock *clock);
+    /* Returns the current reading, ticks. */
     int64_t (*read)(const struct db_clock *clock);
     /* 1 if the clock is the true time of a simulation, the same for all processes, although each simulated host has its
      * own identity. */
@@ -32,34 +35,36 @@ struct db_clock_type {
     void (*close)(struct db_clock *clock);
 };
 
+/* An open clock of a process. */
 struct db_clock {
     const struct db_clock_type *type;
-    double ns_per_tick;
+    double ns_per_tick; /* estimated length of a tick */
     /* Bound of the relative error of ns_per_tick; 0 if a tick is a nanosecond by definition. */
     double rate_error;
     /* Largest lag of a reading behind the time: the smallest step between two readings, which is at most the cost of a
      * reading. */
     double resolution_ns;
-    /* 1 if its time is simulated, so that sleeping in the kernel does not advance it. */
+    /* 1 if its time is simulated; then sleeping in the kernel does not advance it. */
     int simulated;
-    /* 1 if the clock can show the same time on all nodes; its reading plus absolute_ns is that time, ns. */
+    /* 1 if the clock may show the same time on all nodes (e.g. realtime with PTP): the reading plus absolute_ns, ns. */
     int absolute;
     int64_t absolute_ns;
-    /* Host, time namespace and source: two processes with the same identity may be reading the same clock. Empty:
-     * unknown, so the clock is never shared. */
+    /* Text of source, host and time namespace: two processes with the same identity may be reading the same clock.
+     * Empty: unknown; the clock is then never treated as shared. */
     char identity[DB_IDENTITY_SIZE];
-    /* Equal for processes that are verified to read the same clock; 0: not verified yet. */
+    /* Number of the clock domain (start/domain.h): equal for processes that are verified to read the same clock; 0: not
+     * verified yet. */
     int64_t domain;
     union {
         struct {
-            int64_t anchor_ticks; /* reading of this clock when it was opened ... */
-            int64_t anchor_ns;    /* ... and of the reference clock for its calibration */
-            int64_t anchor_width; /* ticks from before to after the reading of the reference */
-            int64_t baseline_ns;  /* length of the calibration */
+            int64_t anchor_ticks; /* reading of this clock when it was opened */
+            int64_t anchor_ns;    /* reading of the reference clock at the same time */
+            int64_t anchor_width; /* ticks from before to after the reading of the reference clock */
+            int64_t baseline_ns;  /* time from opening to the last calibration */
         } counter;
-        double wtime_origin;
+        double wtime_origin; /* MPI_Wtime of reading 0, s */
         struct {
-            struct db_validation_clock *state; /* owned */
+            struct db_validation_clock *state; /* freed by db_clock_close */
         } validation;
     } data;
 };
@@ -71,7 +76,7 @@ extern const struct db_clock_type db_clock_realtime;
 extern const struct db_clock_type db_clock_wtime;
 extern const struct db_clock_type db_clock_simulated; /* only in a build for a simulator */
 
-/* Registry of the clocks that can be chosen by name (registry.h). */
+/* Registry (registry.h) of the clocks that the setting `clock` can name. */
 extern const void *const db_clock_types[];
 
 /* Opens the clock `type`; NULL: the default, which is tsc if it is invariant, else monotonic_raw, and simulated in a
@@ -85,16 +90,17 @@ static inline int64_t db_clock_read(const struct db_clock *clock) { return clock
 
 /* Readings of two clocks at the same instant: the inner clock was read between two readings of the outer one. */
 struct db_clock_pair {
-    int64_t outer;
-    int64_t inner;
-    int64_t width; /* ticks between the two readings of the outer clock; `outer` is their midpoint */
+    int64_t outer; /* midpoint of the two readings of the outer clock */
+    int64_t inner; /* reading of the inner clock */
+    int64_t width; /* ticks between the two readings of the outer clock */
 };
 
-/* The narrowest of many pairs: the first readings are slow, and any may be interrupted. */
+/* Takes many pairs of readings and returns the narrowest, because the first readings are slow and any may be
+ * interrupted. */
 struct db_clock_pair db_clock_read_pair(const struct db_clock *outer, const struct db_clock *inner);
 
-/* Identity of the clock `source` of this booted kernel and, if `namespaced`, of this time namespace. Empty if the
- * system does not provide it. */
+/* Sets `identity` to the identity of the clock `source` of this booted kernel and, if `namespaced` is 1, of this time
+ * namespace. Empty if the system does not provide it. */
 void db_clock_identify(char identity[DB_IDENTITY_SIZE], const char *source, int namespaced);
 
 #endif

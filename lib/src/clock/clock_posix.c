@@ -10,7 +10,8 @@ static int64_t now(clockid_t id) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Ends early if the clock is set back, maybe by hours; the caller can see that from the returned reading. */
+/* Spins until the clock shows `ticks`. Ends early if the clock is set back, perhaps by hours; the returned reading is
+ * then less than `ticks`. */
 static int64_t spin(clockid_t id, int64_t ticks) {
     int64_t reading = INT64_MIN;
     int64_t before;
@@ -21,7 +22,8 @@ static int64_t spin(clockid_t id, int64_t ticks) {
     return reading;
 }
 
-/* One set of functions per clock, so that the identifier is a constant where the clock is read. */
+/* Defines the functions of a clock. Each clock has its own functions, so that clock_gettime gets a constant identifier.
+ * NAMESPACED and ABSOLUTE: see db_clock_identify and db_clock.absolute. */
 #define POSIX_CLOCK(NAME, ID, NAMESPACED, ABSOLUTE, SUMMARY)                                                           \
     static int NAME##_open(struct db_clock *clock) {                                                                   \
         clock->absolute = ABSOLUTE;                                                                                    \

@@ -1,4 +1,5 @@
-/* SimGrid's simulated time: it stands still while a process computes, and advances while all processes wait. */
+/* The simulated time of SimGrid, for builds with DB_SIMULATED: it stands still while a process computes, and advances
+ * while all processes wait. */
 #include "base/split_mix.h"
 #include "clock/clock.h"
 
@@ -10,18 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A pseudorandom number in [0, 1), a function of seed, process and deadline alone, so that runs are reproducible. */
+/* Pseudorandom number in [0, 1). It depends only on seed, process and deadline, so that runs are reproducible. */
 static double pseudorandom(uint64_t seed, int64_t ticks) {
     uint64_t z = seed + (uint64_t)ticks * 0x9e3779b97f4a7c15u + (uint64_t)sg_actor_self_get_pid() * 0xd1342543de82ef95u;
     return (double)(db_mix(z) >> 11) * 0x1p-53;
 }
 
-/* Shorter waits do not count: a clock that wraps this one waits again after rounding. Choice: far above a rounding
- * error, far below a slack; half and twice: same. */
-#define SHORTEST_WAIT_NS 50
+/* Shorter waits are never delayed by wake_late, because a clock that wraps this one waits again after rounding. Chosen
+ * by hand: far above a rounding error and far below a slack, so half or twice the value makes no difference. */
+#define MIN_WAIT_NS 50
 
-/* Delays some waits, as if the kernel had preempted the process. The host's properties `late_share` and `late` are the
- * share of these waits and the delay, s. */
+/* Delays some waits, as if the kernel had preempted the process. The host's property `late_share` is the share of
+ * delayed waits, `late` is the delay in seconds. */
 static void wake_late(int64_t ticks) {
     const_sg_host_t host = sg_host_self();
     const char *share = sg_host_get_property_value(host, "late_share");
@@ -44,10 +45,10 @@ static int64_t simulated_read(const struct db_clock *clock) {
 }
 
 static int64_t simulated_wait_until(const struct db_clock *clock, int64_t ticks) {
-    int64_t left = ticks - simulated_read(clock);
+    int64_t wait_ns = ticks - simulated_read(clock);
     while (simulated_read(clock) < ticks)
         sg_actor_sleep_until((double)ticks * 1e-9);
-    if (left > SHORTEST_WAIT_NS)
+    if (wait_ns > MIN_WAIT_NS)
         wake_late(ticks);
     return simulated_read(clock);
 }

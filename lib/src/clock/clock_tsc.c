@@ -1,4 +1,5 @@
-/* The processor's time stamp counter: invariant TSC on x86-64, the architected counter on aarch64. */
+/* The processor's time stamp counter: the TSC on x86-64 if it is invariant (constant rate), the generic timer on
+ * aarch64. A processor-specific block below defines counter_read, counter_poll, relax and counter_invariant. */
 #define _GNU_SOURCE
 #include "clock/clock.h"
 
@@ -10,17 +11,20 @@
 #include <cpuid.h>
 #include <x86intrin.h>
 
-/* Ordered after earlier instructions, so that a timestamp is not taken before the operation that it follows. */
+/* Reads the counter after all earlier instructions, so that a timestamp is not taken before the operation that it
+ * follows. */
 static int64_t counter_read(void) {
     unsigned processor;
     return (int64_t)__rdtscp(&processor);
 }
 
-/* Unordered: twice as fast, so that the wait ends closer to the deadline. */
+/* Reads the counter without that order: twice as fast, so that a wait ends closer to the deadline. */
 static int64_t counter_poll(void) { return (int64_t)__rdtsc(); }
 
+/* Pauses in a spinning loop. */
 static void relax(void) { _mm_pause(); }
 
+/* Returns 1 if the counter has a constant rate and is synchronized between processors. */
 static int counter_invariant(void) {
     unsigned eax, ebx, ecx, edx;
     if (!__get_cpuid(0x80000007U, &eax, &ebx, &ecx, &edx) || (edx & (1U << 8)) == 0)
@@ -63,16 +67,19 @@ static int counter_invariant(void) { return 0; }
 
 #endif
 
-/* Length of the first calibration. Derivation: 3 ppm with readings good to 30 ns; refine improves that. Half: 6 ppm
- * until then; twice: the first call of a program takes 20 ms. */
+/* Duration of the first calibration: 10 ms give an error of 3 ppm with readings that are exact to 30 ns; tsc_refine
+ * improves that later. With half the value the error is 6 ppm until then; with twice, the first call of a program takes
+ * 20 ms. */
 #define CALIBRATION_NS 10000000
-/* Last stretch of a wait, polled without pauses. Derivation: a pause takes up to 150 cycles, 50 ns at 3 GHz, and must
- * have ended before the deadline. Half and twice: waits end at the same time. */
+/* Time before the deadline from which a wait polls without pauses. A pause takes up to 150 cycles, 50 ns at 3 GHz, and
+ * must end before the deadline. With half or twice the value, waits end at the same time. */
 #define POLL_NS 500
 
-/* NTP does not steer monotonic_raw: a slew of 500 ppm during the calibration would invalidate all bounds. */
+/* Clock for the calibration. Not monotonic, because NTP may change its rate by 500 ppm during the calibration, which
+ * would invalidate all bounds. */
 static const struct db_clock reference = {.type = &db_clock_monotonic_raw, .ns_per_tick = 1.0};
 
+/* Sets the length of a tick and its error from the time since the clock was opened. */
 static void calibrate(struct db_clock *clock) {
     struct db_clock_pair now = db_clock_read_pair(clock, &reference);
     double ticks = (double)(now.outer - clock->data.counter.anchor_ticks);
@@ -111,7 +118,7 @@ static int64_t tsc_wait_until(const struct db_clock *clock, int64_t ticks) {
     return reading;
 }
 
-/* The error of the rate is inversely proportional to the baseline, so recalibrate when the baseline has doubled. */
+/* Calibrates again when the baseline has doubled, since the error of the rate is inversely proportional to it. */
 static void tsc_refine(struct db_clock *clock) {
     if (db_clock_read(&reference) - clock->data.counter.anchor_ns > 2 * clock->data.counter.baseline_ns)
         calibrate(clock);

@@ -1,3 +1,4 @@
+/* Identities of clocks: host, time namespace and source as one text (db_clock_identify in clock.h). */
 #define _POSIX_C_SOURCE 200809L
 #include "clock/clock.h"
 

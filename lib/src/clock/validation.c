@@ -1,3 +1,4 @@
+/* The validation clock (validation.h): its error function, the wait, and the text of the setting `validation`. */
 #define _POSIX_C_SOURCE 200809L
 #include "clock/validation.h"
 
@@ -14,18 +15,19 @@
 #define SINES 3
 #define TWO_PI 6.283185307179586
 
-/* Periods of the sines. Choice: incommensurable, from the time of a few resynchronizations to a long benchmark. */
+/* Periods of the sines whose sum is the wander. Chosen by hand: without common multiples, from the time of a few
+ * synchronizations to the time of a long benchmark. */
 static const double period_ns[SINES] = {1.7e9, 7.3e9, 31.1e9};
 
 struct db_validation_clock {
-    struct db_clock inner;
-    int64_t origin;
-    double ns_per_tick;
-    double offset_ns;
-    double skew;
-    double fastest; /* upper bound of its rate */
-    double amplitude_ns[SINES];
-    double phase[SINES];
+    struct db_clock inner;      /* the wrapped clock, which shows the true time */
+    int64_t origin;             /* reading of the inner clock at true time 0 */
+    double ns_per_tick;         /* true ns per tick of the inner clock */
+    double offset_ns;           /* error at true time 0, without the sines */
+    double skew;                /* constant error of the rate, relative */
+    double max_rate;            /* upper bound of the rate, ns per true ns */
+    double amplitude_ns[SINES]; /* of the sines of the wander */
+    double phase[SINES];        /* of the sines, radians */
 };
 
 /* Uniform in [-1, 1). */
@@ -33,7 +35,7 @@ static double draw_symmetric(uint64_t *state) { return (double)(db_split_mix(sta
 
 double db_validation_at(const struct db_clock *clock, int64_t true_ticks) {
     const struct db_validation_clock *self = clock->data.validation.state;
-    double x = (double)(true_ticks - self->origin) * self->ns_per_tick;
+    double x = (double)(true_ticks - self->origin) * self->ns_per_tick; /* as in validation.h */
     double wander = 0.0;
     for (int i = 0; i < SINES; ++i)
         wander += self->amplitude_ns[i] * sin(TWO_PI * x / period_ns[i] + self->phase[i]);
@@ -48,16 +50,17 @@ static int64_t validation_read(const struct db_clock *clock) {
     return (int64_t)floor(db_validation_at(clock, db_validation_true_ticks(clock)));
 }
 
-/* Waits once, on the inner clock, so that the time from the last reading to the return is that of a real clock. */
+/* Computes the inner reading at which this clock shows `ticks`, then waits once on the inner clock, so that the time
+ * from the last reading to the return is like that of a real clock. */
 static int64_t validation_wait_until(const struct db_clock *clock, int64_t ticks) {
     const struct db_validation_clock *self = clock->data.validation.state;
     const int64_t now = db_validation_true_ticks(clock);
     int64_t until = now;
     double shown = db_validation_at(clock, now);
     while (shown < (double)ticks) {
-        /* Never too long, except for the last step of at least one tick. */
-        double left = ((double)ticks - shown) / (self->fastest * self->ns_per_tick);
-        until += (int64_t)fmax(1.0, left);
+        /* Since max_rate is a bound, a step never leads past `ticks`, except the last one, of at least one tick. */
+        double step = ((double)ticks - shown) / (self->max_rate * self->ns_per_tick);
+        until += (int64_t)fmax(1.0, step);
         shown = db_validation_at(clock, until);
     }
     if (until > now)
@@ -95,7 +98,7 @@ int db_validation_wrap(struct db_clock *clock, const struct db_validation *valid
     self->ns_per_tick = ns_per_tick;
     self->offset_ns = validation->offset * 1e9 * draw_symmetric(&state);
     self->skew = validation->skew * draw_symmetric(&state);
-    self->fastest = 1.0 + fabs(self->skew) + validation->wander;
+    self->max_rate = 1.0 + fabs(self->skew) + validation->wander;
     for (int i = 0; i < SINES; ++i) {
         /* A sine of amplitude A and period T changes the frequency by up to 2 pi A / T; each sine has an equal share of
          * the bound. */
@@ -108,7 +111,7 @@ int db_validation_wrap(struct db_clock *clock, const struct db_validation *valid
     clock->ns_per_tick = 1.0;
     clock->resolution_ns = self->inner.resolution_ns;
     clock->simulated = self->inner.simulated;
-    clock->absolute = 1; /* the validation offsets decide whether the clocks agree */
+    clock->absolute = 1; /* sync=none accepts the clock, so that tests can use it with an offset of 0 or not */
     clock->data.validation.state = self;
     if (self->inner.identity[0] != '\0')
         snprintf(clock->identity, sizeof clock->identity, "%.100s+%d", self->inner.identity,
@@ -116,12 +119,13 @@ int db_validation_wrap(struct db_clock *clock, const struct db_validation *valid
     return 0;
 }
 
+/* Members of struct db_validation as parameters of the text. */
 static const struct field {
     const char *name;
     size_t offset; /* of a double in struct db_validation */
-    double high;
+    double high;   /* range of valid values */
     double low;
-    int whole;
+    int whole; /* 1 if the value must be an integer */
 } fields[] = {
     {"offset", offsetof(struct db_validation, offset), 1e6, 0.0, 0},
     {"skew", offsetof(struct db_validation, skew), 0.1, 0.0, 0},
@@ -142,12 +146,12 @@ const char *db_validation_parse(struct db_validation *validation, const char *te
     validation->enabled = 1;
 
     const char *keys[FIELDS + 1] = {NULL};
-    struct db_part values[FIELDS];
-    struct db_part unknown;
+    struct db_slice values[FIELDS];
+    struct db_slice unknown;
     char message[256];
     for (int i = 0; i < FIELDS; ++i)
         keys[i] = fields[i].name;
-    if (db_read_values(db_part_of(text, strlen(text)), keys, values, &unknown, message, sizeof message) != 0)
+    if (db_read_values(db_slice_of(text, strlen(text)), keys, values, &unknown, message, sizeof message) != 0)
         return valid;
     for (int i = 0; i < FIELDS; ++i) {
         double *member = (double *)((char *)validation + fields[i].offset);

@@ -17,30 +17,33 @@ struct db_validation_clock;
 
 /* Setting `validation`. */
 struct db_validation {
-    int enabled;
-    double offset;          /* s: offsets are drawn from +-offset, uniformly */
-    double skew;            /* relative: skews are drawn from +-skew, uniformly */
-    double wander;          /* relative: bound of the wander's deviation of frequency */
+    int enabled;            /* 0: off; the other members do not matter then */
+    double offset;          /* largest offset, s: offsets are uniform in [-offset, offset] */
+    double skew;            /* largest skew, relative: skews are uniform in [-skew, skew] */
+    double wander;          /* largest change of frequency by the wander, relative */
     double seed;            /* seed of all draws; this and the next two are integers */
-    double ranks_per_clock; /* this many consecutive ranks share a clock, as the processes of a node do */
-    double false_claim;     /* 1: all processes claim to share one clock, which the verification must refute */
+    double ranks_per_clock; /* number of consecutive ranks that share a clock, like the processes of a node */
+    double false_claim; /* 1: all clocks have the same identity although they differ; the verification of domains must
+                           detect that */
 };
 
-/* Parses `text`: "off", or e.g. "offset=1e-3,seed=7". Returns NULL, or a description of the valid values. */
+/* Parses `text`: "off", or e.g. "offset=1e-3,seed=7". Returns NULL on success, else a description of the valid values.
+ */
 const char *db_validation_parse(struct db_validation *validation, const char *text);
 
 /* Formats the specification as db_validation_parse reads it. */
 void db_validation_format(const struct db_validation *validation, char *text, size_t size);
 
+/* Returns 1 if two specifications are equal. */
 int db_validation_same(const struct db_validation *a, const struct db_validation *b);
 
 /* Wraps `clock`, which must be open, in the validation clock of `rank`; db_clock_close frees it. True time is (ticks -
- * origin) * ns_per_tick on the inner clock, with values that all processes have agreed on. Returns 0, or -1 if out of
- * memory. */
+ * origin) * ns_per_tick of the inner (wrapped) clock; `origin` and `ns_per_tick` must be the same on all processes.
+ * Returns 0, or -1 if out of memory. */
 int db_validation_wrap(struct db_clock *clock, const struct db_validation *validation, int rank, int64_t origin,
                        double ns_per_tick);
 
-/* Identity of the inner clock. */
+/* Identity of the wrapped clock, the same on all processes that share the true time. */
 const char *db_validation_true_identity(const struct db_clock *clock);
 
 /* True time now, in ticks of the inner clock. */
@@ -49,7 +52,7 @@ int64_t db_validation_true_ticks(const struct db_clock *clock);
 /* The reading of the validation clock, in ns, when the inner clock reads `true_ticks`. */
 double db_validation_at(const struct db_clock *clock, int64_t true_ticks);
 
-/* Nonzero if `clock` is a validation clock. */
+/* Returns 1 if `clock` is a validation clock. */
 int db_validation_wraps(const struct db_clock *clock);
 
 #endif

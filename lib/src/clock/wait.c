@@ -1,3 +1,4 @@
+/* Waiting with patience (wait.h): sleeps and yields first, the last stretch in the clock's own wait_until. */
 #define _POSIX_C_SOURCE 200809L
 #include "clock/wait.h"
 
@@ -5,9 +6,9 @@
 #include <sched.h>
 #include <time.h>
 
-/* A sleep ends this long before the deadline. Standard: Linux ends a sleep up to 50 us late (timer_slack_ns, prctl(2)).
- * Choice: 50 us more for the wake-up; half: some sleeps end after the deadline; twice: 0.1 ms more is spent spinning or
- * yielding. */
+/* Time from the end of a sleep to the deadline: Linux ends a sleep up to 50 us late (timer_slack_ns, prctl(2)), and 50
+ * us more are for the wake-up. With half the value some sleeps end after the deadline; with twice, 0.1 ms more are
+ * spent spinning or yielding. */
 #define SLEEP_MARGIN_NS 100000.0
 /* A yield may give up the time slice, so the process spins for this last stretch. Choice: some 10 yields; half and
  * twice: not measured. */
@@ -24,17 +25,17 @@ static void sleep_for(double ns) {
     nanosleep(&time, NULL);
 }
 
-/* Sleeps and yields until shortly before `ticks`. Returns 0 if the clock was set back, else 1. */
+/* Sleeps and, if `yields` is 1, yields until shortly before `ticks`. Returns 0 if the clock was set back, else 1. */
 static int leave_processor_until(const struct db_clock *clock, int64_t now, int64_t ticks, int yields) {
-    double longest_ns = yields ? SLEEP_MARGIN_NS : LONG_WAIT_NS;
+    double max_awake_ns = yields ? SLEEP_MARGIN_NS : LONG_WAIT_NS;
     double margin_ns = yields ? SLEEP_MARGIN_NS : LONG_WAIT_MARGIN_NS;
-    double before_ns = INFINITY;
+    double previous_ns = INFINITY; /* remaining time in the previous iteration */
     for (;; now = db_clock_read(clock)) {
         double remaining_ns = (double)(ticks - now) * clock->ns_per_tick;
-        if (remaining_ns > before_ns)
+        if (remaining_ns > previous_ns)
             return 0;
-        before_ns = remaining_ns;
-        if (remaining_ns > longest_ns)
+        previous_ns = remaining_ns;
+        if (remaining_ns > max_awake_ns)
             sleep_for(remaining_ns - margin_ns);
         else if (yields && remaining_ns > YIELD_MARGIN_NS)
             sched_yield();

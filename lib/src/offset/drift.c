@@ -1,3 +1,5 @@
+/* Models of a peer's clock (drift.h): a weighted least-squares line through measured offsets, and bounds of its error
+ * from pairs of offsets. */
 #include "offset/drift.h"
 
 #include "base/error.h"
@@ -14,7 +16,7 @@ const struct db_component *const db_intercept_words[] = {&db_intercept_fit, NULL
 
 struct db_learning db_learning_fit(const struct db_node *scheme) {
     return (struct db_learning){.offset = db_child(scheme, DB_OFFSET),
-                                .fit_points = db_whole(scheme, DB_FIT),
+                                .fit_points = db_integer(scheme, DB_FIT),
                                 .over_ns = db_number(scheme, DB_OVER) * 1e9,
                                 .intercept = db_child(scheme, DB_INTERCEPT)};
 }
@@ -23,7 +25,7 @@ struct db_learning db_learning_offset(const struct db_node *scheme) {
     return (struct db_learning){.offset = db_child(scheme, 0)};
 }
 
-/* Offset without drift: peer's time = local time + offset; the bound grows by the largest skew. */
+/* Model of an offset without drift: peer's time = local time + offset. The bound grows by the largest skew. */
 static struct db_clock_map offset_model(const struct db_offset *offset, double skew) {
     double bound_ns = db_offset_bound(offset) + offset->drift_ns;
     return (struct db_clock_map){.ticks = offset->at,
@@ -46,9 +48,10 @@ static const struct db_offset *narrowest(const struct db_offset *points, int cou
     return best;
 }
 
-/* A pair of offsets bounds the mean slope between them. A ramp can change the slope until the end of that time by half
- * of ramp * span, and by ramp times the time since then. A long span bounds the mean best, a short one the present; the
- * best pair depends on the widths of the intervals. */
+/* Narrows the range of slopes by a pair of offsets, which bounds the mean slope between them. Until the later offset, a
+ * ramp can change the slope from that mean by ramp * span / 2; until now, by ramp times the time since then. A pair
+ * with a long span bounds the mean slope best, a pair with a short span the present slope, so db_drift_slopes uses many
+ * pairs. */
 static void confine(struct db_slopes *possible, const struct db_offset *early, const struct db_offset *late, double now,
                     double ramp, double resolution_ns) {
     double span = (double)(late->at - early->at);
@@ -62,18 +65,18 @@ static void confine(struct db_slopes *possible, const struct db_offset *early, c
 
 int db_drift_slopes(const struct db_offset *points, int count, const struct db_limits *limits, double resolution_ns,
                     struct db_slopes *possible) {
-    /* Divides the points into PARTS of equal count, and uses all pairs of the parts' narrowest offsets. */
-    enum { PARTS = 24 }; /* DB_HISTORY, discipline.h */
-    const struct db_offset *kept[PARTS];
-    int parts = count < PARTS ? count : PARTS;
+    /* Divides the points into GROUPS of equal count, and uses all pairs of the groups' narrowest offsets. */
+    enum { GROUPS = 24 }; /* as many as DB_HISTORY (discipline.h), so that each stored offset is a group */
+    const struct db_offset *narrowest_points[GROUPS];
+    int groups = count < GROUPS ? count : GROUPS;
     double now = (double)points[count - 1].at;
     *possible = (struct db_slopes){-(double)INFINITY, INFINITY};
-    for (int i = 0; i < parts; ++i) {
-        int64_t first = (int64_t)i * count / parts;
-        int64_t end = (int64_t)(i + 1) * count / parts;
-        kept[i] = narrowest(points + first, (int)(end - first));
+    for (int i = 0; i < groups; ++i) {
+        int64_t first = (int64_t)i * count / groups;
+        int64_t end = (int64_t)(i + 1) * count / groups;
+        narrowest_points[i] = narrowest(points + first, (int)(end - first));
         for (int k = 0; k < i; ++k)
-            confine(possible, kept[k], kept[i], now, limits->ramp, resolution_ns);
+            confine(possible, narrowest_points[k], narrowest_points[i], now, limits->ramp, resolution_ns);
     }
     if (possible->smallest > limits->skew || possible->largest < -limits->skew)
         return 0;
@@ -82,10 +85,10 @@ int db_drift_slopes(const struct db_offset *points, int count, const struct db_l
     return possible->smallest <= possible->largest + limits->wander;
 }
 
-/* Weighted least squares (Hunold 2015, Alg. 4, line 20, with equal weights). The weight is the inverse square of the
- * interval's width, so that a point measured during a disturbance does not bend the line. Times and offsets are
- * relative to the first point, so that large timestamps lose no digits. The slope is clamped to the range that the
- * intervals allow: points in quick succession determine it poorly. */
+/* Fits a line by weighted least squares (Hunold 2015, Alg. 4, line 20, has equal weights). The weight is the inverse
+ * square of the interval's width, so that a point measured during a disturbance does not bend the line. Times and
+ * offsets are relative to the first point, so that large timestamps lose no digits. The slope is clamped to the range
+ * that the intervals allow: points in quick succession determine it poorly. */
 static struct db_line fit(const struct db_offset *points, int count, const struct db_limits *limits,
                           double resolution_ns) {
     double weights = 0.0;
@@ -115,18 +118,19 @@ static struct db_line fit(const struct db_offset *points, int count, const struc
                             .slope = fmin(fmax(variance > 0.0 ? covariance / variance : 0.0, smallest), largest)};
 }
 
-/* Largest error of the slope at any time until now; before any measurement it was within the skew. */
+/* Largest error of the slope at any time until now. It is never more than the skew allows. */
 static double slope_error(double slope, const struct db_slopes *possible, const struct db_limits *limits) {
     double error = fmax(fabs(slope - possible->smallest), fabs(possible->largest - slope)) + limits->wander;
     return fmin(error, limits->skew + fabs(slope));
 }
 
 /* With at most this many points, a clock step cannot be distinguished from an unknown rate, so only the last point
- * bounds the line. Measurement: 1,200 random conditions (make bench-scale). Half and twice: same. */
+ * bounds the line. Measured in 1,200 random conditions (make bench-scale); half or twice the value makes no difference
+ * there. */
 #define FEW_TO_CONFINE 8
 
-/* Bound of the line's error at `time`: the smallest over the points of the bound at the point plus the growth since
- * then. */
+/* Bound of the line's error at `time`, ns. Each point gives a bound: its own error bound plus the growth since then.
+ * The result is the smallest. */
 static double line_bound(const struct db_line *line, const struct db_offset *points, int count, double time,
                          double growth, double ramp) {
     double bound = INFINITY;
@@ -177,12 +181,14 @@ static int measure_points(const struct db_learning *learning, const struct db_as
     return MPI_SUCCESS;
 }
 
-/* Measured offsets. */
+/* The offsets that a model is computed from. */
 struct measured {
     struct db_offset *points; /* fit_points elements */
-    struct db_offset latest;  /* the offset if fit_points is 0; else that of the intercept, unless it is the fit's */
+    struct db_offset latest;  /* the offset if fit_points is 0; else the offset for the intercept, unset if the fit has
+                                 the intercept */
 };
 
+/* Measures all offsets of a model. Sets `peer` to the error of the peer's timeline. */
 static int measure_all(const struct db_learning *learning, const struct db_asker *asker, struct db_pair *pair,
                        struct measured *measured, struct db_timeline_error *peer) {
     DB_TRY(db_exchange_begin(asker));
@@ -207,7 +213,7 @@ static struct db_clock_map model_of(const struct db_learning *learning, struct m
     struct db_clock_map line = db_drift_model(&fitted, measured->points, learning->fit_points, limits, resolution_ns);
     if (db_is(learning->intercept, &db_intercept_fit))
         return line;
-    /* Hunold 2015, Alg. 4, line 26: the slope of the line, and a new intercept. */
+    /* Hunold 2015, Alg. 4, line 26: take the slope of the line and a new intercept. */
     struct db_clock_map model = offset_model(&measured->latest, limits->skew);
     model.ns_per_tick = line.ns_per_tick;
     model.growth = line.growth;
@@ -216,22 +222,22 @@ static struct db_clock_map model_of(const struct db_learning *learning, struct m
     return model;
 }
 
-/* Number of points if memory runs out: the bound follows from the measured points, so fewer are valid too. Choice: 2
- * KiB of stack. */
-enum { FEW_POINTS = 16 };
+/* Number of points on the stack, also used if memory for more runs out: a line through fewer points is valid, too,
+ * since its bound follows from the measured points. Chosen by hand: 2 KiB of stack. */
+enum { STACK_POINTS = 16 };
 
 int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,
                    struct db_pair *pair, struct db_clock_map *model) {
     struct db_learning possible = *learning;
-    struct db_offset few[FEW_POINTS] = {{0}};
-    struct db_offset *many = NULL;
-    struct measured measured = {.points = few};
-    if (learning->fit_points > FEW_POINTS) {
-        many = malloc((size_t)learning->fit_points * sizeof *many);
-        if (many != NULL)
-            measured.points = many;
+    struct db_offset stack_points[STACK_POINTS] = {{0}};
+    struct db_offset *heap_points = NULL;
+    struct measured measured = {.points = stack_points};
+    if (learning->fit_points > STACK_POINTS) {
+        heap_points = malloc((size_t)learning->fit_points * sizeof *heap_points);
+        if (heap_points != NULL)
+            measured.points = heap_points;
         else
-            possible.fit_points = FEW_POINTS;
+            possible.fit_points = STACK_POINTS;
     }
     struct db_timeline_error peer;
     int code = measure_all(&possible, asker, pair, &measured, &peer);
@@ -245,6 +251,6 @@ int db_drift_learn(const struct db_learning *learning, const struct db_limits *l
         model->ramp = fmax(model->ramp, peer.ramp);
         model->uncertainty = db_uncertainty_sum(&model->uncertainty, &peer.uncertainty);
     }
-    free(many);
+    free(heap_points);
     return code;
 }

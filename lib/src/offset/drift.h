@@ -1,4 +1,5 @@
-/* A process's model of a peer's clock: an offset, or a line fitted to offsets that were measured over some time.
+/* A process's model of a peer's clock: an offset, or a line fitted to offsets that were measured over some time (fit
+ * points). The synchronization schemes (sync/) learn such models from pairs of processes.
  *
  * The result is a clock map from the learner's local time, ns since the beginning of the synchronization, to the peer's
  * timeline. Its error bound holds for any message latencies, as long as two clocks differ in frequency by at most
@@ -8,26 +9,26 @@
 
 #include "offset/offset.h"
 
-/* Largest sustained change of the difference between two frequencies, per s. Derivation: 100 ppb/s for each oscillator,
- * in a server whose fans have failed. */
+/* Largest sustained change of the difference between two frequencies, relative per s: 100 ppb/s for each oscillator, in
+ * a server whose fans have failed. */
 #define DB_MAX_RAMP 200e-9
 
-/* Limits of clock drift, relative. Bounds hold within them. */
+/* Limits of clock drift. The error bounds hold if no clock exceeds them. */
 struct db_limits {
-    double skew;   /* largest difference in frequency between two clocks */
-    double wander; /* largest step of that difference */
-    double ramp;   /* largest sustained change of that difference, per ns */
+    double skew;   /* largest difference in frequency between two clocks, relative */
+    double wander; /* largest step of that difference, relative */
+    double ramp;   /* largest sustained change of that difference, relative per ns */
 };
 
-/* Range of the difference in frequency that the measured offsets allow. The true difference may be outside by a wander,
- * and by a ramp times the time since the last offset. */
+/* Range of the difference in frequency (slope of the offset, relative) that the measured offsets allow. The true
+ * difference may be outside by `wander`, and by `ramp` times the time since the last offset. */
 struct db_slopes {
     double smallest;
     double largest;
 };
 
-/* Sets `possible` to the range that the offsets leave within the limits; `points` are in the order of time. Returns 0
- * if that is empty: the offsets contradict the limits. */
+/* Sets `possible` to the slopes that agree with the offsets and the limits; `points` are in the order of time. Returns
+ * 0 if the range is empty: the offsets contradict the limits. Else returns 1. */
 int db_drift_slopes(const struct db_offset *points, int count, const struct db_limits *limits, double resolution_ns,
                     struct db_slopes *possible);
 
@@ -39,16 +40,16 @@ struct db_learning {
     const struct db_node *intercept; /* estimator of a new offset for the intercept, or db_intercept_fit */
 };
 
-/* The word `fit`: the line's intercept is that of the fit, not a new offset. */
+/* The word `fit` as value of parameter `intercept`: the line has the intercept of the fit, not a new offset. */
 extern const struct db_component db_intercept_fit;
 extern const struct db_node db_intercept_of_fit;              /* db_intercept_fit, selected */
 extern const struct db_component *const db_intercept_words[]; /* of parameter DB_INTERCEPT */
 
-/* Parameters of schemes that fit drift, in this order: */
+/* Indices of the parameters of schemes that fit drift. */
 enum { DB_FIT, DB_OVER, DB_OFFSET, DB_INTERCEPT };
 
-/* Descriptions of the first three. Default counts are the published ones; a line fitted to a short burst is worse a
- * second later than no line, so by default the points are spread over 1 s. */
+/* Descriptions of the first three. The default counts are published. By default the points are spread over 1 s, not
+ * back to back as published, because after 1 s a line fitted to a short burst is less accurate than no line. */
 #define DB_FIT_PARAMETERS(POINTS, ESTIMATOR)                                                                           \
     {"fit", POINTS, "fit points (N_FITPTS)", NULL, 2, 1e6, 1},                                                         \
         {"over", "1", "seconds to spread the fit points over, at least; 0: back to back, as published", NULL, 0,       \
@@ -59,10 +60,10 @@ enum { DB_FIT, DB_OVER, DB_OFFSET, DB_INTERCEPT };
 #define DB_INTERCEPT_PARAMETER(DEFAULT)                                                                                \
     { "intercept", DEFAULT, "intercept of the line: fit, or an estimator of a fresh offset", "offset", 0, 0, 0 }
 
-/* The settings in a scheme's node with parameters DB_FIT .. DB_INTERCEPT. */
+/* Reads the parameters DB_FIT to DB_INTERCEPT of a scheme. */
 struct db_learning db_learning_fit(const struct db_node *scheme);
 
-/* The only parameter of schemes that do not fit drift, and the settings in such a node. */
+/* The only parameter of schemes that do not fit drift, and the function that reads it. */
 #define DB_OFFSET_PARAMETER(ESTIMATOR)                                                                                 \
     { "offset", ESTIMATOR, "estimator of the offset", "offset", 0, 0, 0 }
 struct db_learning db_learning_offset(const struct db_node *scheme);
@@ -74,12 +75,13 @@ struct db_line {
     double slope;
 };
 
-/* The clock map of a line through measured offsets, with the error bound that follows from them. `points` are in the
- * order of time. */
+/* Converts a line through measured offsets to a clock map, with the error bound that follows from the offsets. `points`
+ * are in the order of time. */
 struct db_clock_map db_drift_model(const struct db_line *line, const struct db_offset *points, int count,
                                    const struct db_limits *limits, double resolution_ns);
 
-/* Learns the clock of the asker's peer, on the asker's timeline. The peer answers (db_exchange_serve) meanwhile. */
+/* Measures the clock of the asker's peer, which calls db_exchange_serve meanwhile. Sets `model` to the map from the
+ * asker's timeline to the peer's. */
 int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,
                    struct db_pair *pair, struct db_clock_map *model);
 

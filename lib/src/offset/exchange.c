@@ -1,3 +1,5 @@
+/* Both sides of the exchanges of timestamps (exchange.h). The asker's requests are ASK and STOP; the peer first sends
+ * READY. */
 #include "offset/exchange.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* The registry of estimators, and the limits and sums that all estimators share (offset.h). */
 #include "offset/offset.h"
 
 #include "base/error.h"
@@ -12,7 +13,8 @@ int db_offset_measure(const struct db_node *chosen, const struct db_asker *asker
     return type->measure(chosen, asker, pair, offset);
 }
 
-/* Absolute values: drift during the exchanges may leave the limits slightly crossed, or the estimate outside. */
+/* With absolute values, because after drift during the exchanges the lower limit may exceed the upper one, or the
+ * estimate may be outside the limits. */
 double db_offset_bound(const struct db_offset *offset) {
     return fmax(fabs(offset->offset_ns - offset->lower_ns), fabs(offset->upper_ns - offset->offset_ns));
 }

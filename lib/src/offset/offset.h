@@ -1,4 +1,5 @@
-/* Estimators of the offset between two clocks from exchanges of timestamps.
+/* Estimators of the offset between two clocks from exchanges of timestamps (exchange.h). An estimator is a component
+ * (component.h) in a file offset_<name>.c. The asker is the process that asks for readings of its peer's clock.
  *
  * Every exchange encloses the offset, whatever the estimator: the peer's clock showed `remote` after the asker sent and
  * before it received, so
@@ -13,14 +14,16 @@
 #include "base/component.h"
 #include "offset/exchange.h"
 
-/* Largest number of exchanges per estimate, if an estimator stores them all. Choice: 10 times the papers' 100. */
+/* Maximum number of exchanges per estimate in estimators that store them all. Chosen by hand: 10 times the 100 of the
+ * papers. */
 #define DB_MAX_EXCHANGES 1000
 
-/* Largest rounding error of an offset. Derivation: 1 ns for the timestamp of each side and 1 ns for the map, which are
- * integers. In addition, a timestamp lags by the clock's resolution, which is assumed to be the same on both sides. */
+/* Largest rounding error of an offset: 1 ns for the timestamp of each side and 1 ns for the map, because these are
+ * integers. In addition, a timestamp lags by up to the clock's resolution, which is assumed to be the same on both
+ * sides. */
 #define DB_ROUNDING_NS 3.0
 
-/* What is known about the path between a pair of processes; initially zeroed. */
+/* Round trips of a pair of processes so far; initially zeroed. */
 struct db_pair {
     int64_t best_rtt_ns; /* smallest round trip to expect, 0 before the first exchange; kept across synchronizations */
     double mean_rtt_ns;  /* mean round trip in this synchronization, 0 until measured */
@@ -28,22 +31,24 @@ struct db_pair {
 
 /* Clock offset of the peer relative to the asker: peer = asker + offset, at the asker's time `at`. */
 struct db_offset {
-    int64_t at;
+    int64_t at; /* asker's time at which the offset holds, ns */
     double offset_ns;
-    double lower_ns; /* limits of the offset, but for drift during the exchanges */
+    double lower_ns; /* lower and upper limit of the offset, except for drift during the exchanges */
     double upper_ns;
     double duration_ns;        /* from the first to the last exchange */
     double drift_ns;           /* largest drift between the clocks during the exchanges; set by the caller */
     double drift_deviation_ns; /* standard deviation of that drift */
-    double turn; /* standard deviation of a possible frequency step before this offset, relative; set by discipline.c */
-    double deviation_ns; /* standard deviation of the offsets of single exchanges */
-    double rtt_ns;       /* smallest round trip */
-    int exchanges;
+    double rate_step;          /* standard deviation of a possible frequency step before this offset, relative; set by
+                                  discipline.c */
+    double deviation_ns;       /* standard deviation of the offsets of single exchanges */
+    double rtt_ns;             /* smallest round trip */
+    int exchanges;             /* number of exchanges */
 };
 
+/* An estimator. */
 struct db_offset_type {
     struct db_component component;
-    /* Measures the offset; `self` has the parameters. The peer keeps answering afterwards. */
+    /* Measures the offset; `self` has the parameters. Does not end the exchanges (db_exchange_stop). */
     int (*measure)(const struct db_node *self, const struct db_asker *asker, struct db_pair *pair,
                    struct db_offset *offset);
 };
@@ -61,20 +66,20 @@ extern const void *const db_offset_types[];
 int db_offset_measure(const struct db_node *chosen, const struct db_asker *asker, struct db_pair *pair,
                       struct db_offset *offset);
 
-/* Bound of the offset's error, without drift during the exchanges. */
+/* Largest possible error of the offset, ns, without drift during the exchanges. */
 double db_offset_bound(const struct db_offset *offset);
 
 /* Running limits and sums over the exchanges of one estimate; initially zeroed. For estimators. */
 struct db_series {
-    int64_t lower;
-    int64_t upper;
-    int64_t first_sent;
-    int64_t last_received;
-    int64_t shortest_ns; /* round trip */
-    int64_t base;        /* lower limit of the first exchange; the sums are relative to it */
-    double sum;
+    int64_t lower;         /* largest lower limit so far, ns */
+    int64_t upper;         /* smallest upper limit so far, ns */
+    int64_t first_sent;    /* asker's time, ns */
+    int64_t last_received; /* asker's time, ns */
+    int64_t shortest_ns;   /* shortest round trip */
+    int64_t base;          /* lower limit of the first exchange; the sums are relative to it */
+    double sum;            /* of the midpoint offsets of the exchanges */
     double sum_of_squares;
-    int count;
+    int count; /* number of exchanges */
 };
 
 /* Makes one exchange and adds it to the series. */
@@ -83,9 +88,10 @@ int db_series_ask(struct db_series *series, const struct db_asker *asker, struct
 /* Completes the estimate `offset_ns` at time `at` with limits and statistics of the series. */
 struct db_offset db_series_conclude(const struct db_series *series, int64_t at, double offset_ns);
 
+/* Time from sending to receiving on the asker's clock, ns. */
 static inline int64_t db_round_trip(const struct db_exchange *exchange) { return exchange->received - exchange->sent; }
 
-/* The offset if both one-way delays were equal. */
+/* The offset under the assumption that both one-way delays are equal, ns. */
 static inline double db_midpoint(const struct db_exchange *exchange) {
     return (double)(exchange->remote - exchange->received) + (double)db_round_trip(exchange) / 2.0;
 }

@@ -1,12 +1,12 @@
-/* Mean midpoint of the exchanges with the smallest round trips, a quarter of all (Hoefler 2008, section 3.1: the
- * evaluation of the measurements in its section 2). */
+/* The estimator best_rtt: mean midpoint of the quarter of exchanges with the smallest round trips (Hoefler 2008,
+ * section 3.1, where it evaluates the measurements of section 2). */
 #include "offset/offset.h"
 
 #include "base/error.h"
 
 #include <stdlib.h>
 
-enum { EXCHANGES, SHARE };
+enum { EXCHANGES, SHARE }; /* indices of the parameters */
 
 static const Downbeat_parameter parameters[] = {
     {"exchanges", "100", "number of exchanges", NULL, 1, DB_MAX_EXCHANGES, 1},
@@ -25,21 +25,22 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
                    struct db_offset *offset) {
     (void)pair;
     struct db_exchange exchanges[DB_MAX_EXCHANGES];
-    int count = db_whole(self, EXCHANGES);
+    int count = db_integer(self, EXCHANGES);
     struct db_series series = {0};
     for (int i = 0; i < count; ++i)
         DB_TRY(db_series_ask(&series, asker, &exchanges[i]));
 
     qsort(exchanges, (size_t)count, sizeof *exchanges, compare_round_trips);
-    int kept = (int)fmax(1.0, db_number(self, SHARE) * count);
-    double base = db_midpoint(&exchanges[0]);
+    int best_count = (int)fmax(1.0, db_number(self, SHARE) * count);
+    double base = db_midpoint(&exchanges[0]); /* sums are relative to it, so that large offsets lose no digits */
     double offset_sum = 0.0;
     double time_sum = 0.0;
-    for (int i = 0; i < kept; ++i) {
+    for (int i = 0; i < best_count; ++i) {
         offset_sum += db_midpoint(&exchanges[i]) - base;
         time_sum += (double)(exchanges[i].received - series.first_sent);
     }
-    *offset = db_series_conclude(&series, series.first_sent + llrint(time_sum / kept), base + offset_sum / kept);
+    *offset =
+        db_series_conclude(&series, series.first_sent + llrint(time_sum / best_count), base + offset_sum / best_count);
     return MPI_SUCCESS;
 }
 

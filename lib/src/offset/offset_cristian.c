@@ -1,12 +1,12 @@
-/* Cristian's method (Niethammer 2016, section III.A): a second reading t2 directly after t1 gives the timer delay Delta
- * = t2 - t1 (Eq. 3), which is subtracted from the ping-pong latency, lambda = t1 - t0 - Delta. The remote reading is
- * assumed to be in the middle of the exchange, offset = t' - t0 - (lambda + Delta) / 2 (Eq. 2). The result is the mean
- * over all exchanges. */
+/* The estimator cristian: Cristian's method (Niethammer 2016, section III.A): a second reading t2 directly after t1
+ * gives the timer delay Delta = t2 - t1 (Eq. 3), which is subtracted from the ping-pong latency, lambda = t1 - t0 -
+ * Delta. The remote reading is assumed to be in the middle of the exchange, offset = t' - t0 - (lambda + Delta) / 2
+ * (Eq. 2). The result is the mean over all exchanges. */
 #include "offset/offset.h"
 
 #include "base/error.h"
 
-enum { EXCHANGES };
+enum { EXCHANGES }; /* index of the parameter */
 
 static const Downbeat_parameter parameters[] = {
     {"exchanges", "100", "exchanges to take the mean and the deviation of", NULL, 1, 1e6, 1},
@@ -16,7 +16,7 @@ static const Downbeat_parameter parameters[] = {
 static int measure(const struct db_node *self, const struct db_asker *asker, struct db_pair *pair,
                    struct db_offset *offset) {
     (void)pair;
-    int count = db_whole(self, EXCHANGES);
+    int count = db_integer(self, EXCHANGES);
     double shortest_latency = INFINITY;
     double sum = 0.0;
     int64_t base = 0;

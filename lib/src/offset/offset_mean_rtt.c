@@ -1,14 +1,14 @@
-/* The estimator of Jones and Koenig, and of HCA (Hunold 2015, sections 2 and 6, Alg. 3 and 4): each answer is corrected
- * by half the mean round trip; the result is the median of the corrected offsets. The mean round trip is measured once
- * per pair and synchronization, without outliers, from the same kind of exchange as the offsets: another kind, such as
- * synchronous sends, would add a constant error to every offset. */
+/* The estimator mean_rtt, of Jones and Koenig, and of HCA (Hunold 2015, sections 2 and 6, Alg. 3 and 4): each answer of
+ * the peer is corrected by half the mean round trip; the result is the median of the corrected offsets. The mean round
+ * trip is measured once per pair and synchronization, without outliers, from the same kind of exchange as the offsets:
+ * another kind, such as synchronous sends, would add a constant error to every offset. */
 #include "offset/offset.h"
 
 #include "base/error.h"
 
 #include <stdlib.h>
 
-enum { RTT, EXCHANGES };
+enum { RTT, EXCHANGES }; /* indices of the parameters */
 
 static const Downbeat_parameter parameters[] = {
     {"rtt", "100", "exchanges for the mean round trip (N_PINGPONGS)", NULL, 4, DB_MAX_EXCHANGES, 1},
@@ -16,8 +16,8 @@ static const Downbeat_parameter parameters[] = {
     {.name = NULL},
 };
 
-/* Exchanges before the measurement, so that it contains no connection setup (Hunold 2015, Alg. 3, line 3). Choice of 5.
- */
+/* Exchanges before the measurement, so that it contains no connection setup (Hunold 2015, Alg. 3, line 3). The number
+ * is chosen by hand. */
 #define WARM_UP 5
 
 static int compare_values(const void *a, const void *b) {
@@ -68,10 +68,10 @@ static int compare_uncorrected(const void *a, const void *b) {
 static int measure(const struct db_node *self, const struct db_asker *asker, struct db_pair *pair,
                    struct db_offset *offset) {
     struct db_exchange exchanges[DB_MAX_EXCHANGES];
-    int count = db_whole(self, EXCHANGES);
+    int count = db_integer(self, EXCHANGES);
     struct db_series series = {0};
     if (pair->mean_rtt_ns == 0.0)
-        DB_TRY(measure_mean_rtt(asker, &series, db_whole(self, RTT), &pair->mean_rtt_ns));
+        DB_TRY(measure_mean_rtt(asker, &series, db_integer(self, RTT), &pair->mean_rtt_ns));
     for (int i = 0; i < count; ++i)
         DB_TRY(db_series_ask(&series, asker, &exchanges[i]));
 

@@ -1,3 +1,5 @@
+/* Attributes of communicators (attribute.h), found by MPI's attribute functions. Each process has a record of its
+ * attributes, so that MPI_Finalize frees them all. */
 #define _GNU_SOURCE
 #include "start/attribute.h"
 
@@ -11,15 +13,15 @@
 
 /* The record of a process, attached to MPI_COMM_SELF, which MPI_Finalize frees first. */
 struct process {
-    struct db_attribute *first;
-    struct db_process_clock clock;
-    int printed; /* messages that were printed, bits */
+    struct db_attribute *first;    /* list of attributes */
+    struct db_process_clock clock; /* the clock that this process opened last */
+    int printed;                   /* bits of printed messages (DB_FIRST_...) */
 };
 
 /* The library's only globals, except a count of segments (segment.c): the keys by which MPI finds all other data. They
  * are created with the first record and freed with the last; a simulator may run many processes in one. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int process_count;
+static int process_count; /* number of records; more than 1 only in a simulator */
 static int process_key = MPI_KEYVAL_INVALID;
 static atomic_int attribute_key = MPI_KEYVAL_INVALID;
 
@@ -32,8 +34,8 @@ static _Thread_local struct {
     struct db_attribute *attribute; /* NULL: nothing cached */
 } last_lookup;
 
-/* The communicator that is one object, attributes included, for all processes of a simulator, so that its attribute is
- * only in the list of each process. Else MPI_COMM_NULL. */
+/* Returns the communicator that all processes of a simulator share as one object, with its attributes: MPI_COMM_WORLD.
+ * Its attribute is only in the list of each process. MPI_COMM_NULL without a simulator. */
 static MPI_Comm shared_world(void) {
 #ifdef DB_SIMULATED
     return MPI_COMM_WORLD;
@@ -42,7 +44,7 @@ static MPI_Comm shared_world(void) {
 #endif
 }
 
-/* Inserts an attribute into the list of its process, or removes it. The lock must be held. */
+/* Inserts an attribute into the list of its process, or removes it. The caller holds the lock. */
 static void link_to(struct process *process, struct db_attribute *attribute) {
     atomic_fetch_add(&changes, 1);
     attribute->next = process->first;
@@ -65,8 +67,8 @@ static void unlink_from(struct db_attribute *attribute) {
 static struct db_attribute *take_list(struct process *process) {
     struct db_attribute *first = process->first;
     process->first = NULL;
-    for (struct db_attribute *each = first; each != NULL; each = each->next)
-        each->link = NULL;
+    for (struct db_attribute *attribute = first; attribute != NULL; attribute = attribute->next)
+        attribute->link = NULL;
     return first;
 }
 
@@ -92,9 +94,10 @@ static int free_keys(void) {
 }
 
 #ifdef DB_SIMULATED
-/* SMPI frees MPI_COMM_SELF when all MPI calls fail already, so the attributes are not freed. */
+/* SMPI frees MPI_COMM_SELF only after MPI calls have stopped working, so the attributes are not freed. */
 static void finish_process(struct process *process) { take_list(process); }
 #else
+/* Deletes the attributes of all communicators of a process, which destroys them. */
 static void finish_process(struct process *process) {
     struct db_attribute *attribute = take_list(process);
     while (attribute != NULL) {
@@ -140,7 +143,7 @@ static int create_keys(void) {
     return MPI_SUCCESS;
 }
 
-/* Finds or creates the record of this process. The lock must be held. */
+/* Finds or creates the record of this process. The caller holds the lock. */
 static int find_record(struct process **process) {
     int exists = 0;
     if (process_key == MPI_KEYVAL_INVALID)
@@ -192,15 +195,15 @@ int db_attribute_attach(struct db_attribute *attribute) {
     return unlock_record(code);
 }
 
-/* Searches the process's list, for the communicator of shared_world. */
+/* Searches the process's list for the attribute of a communicator; for shared_world(). */
 static int find_in_record(MPI_Comm comm, struct db_attribute **attribute) {
     int code;
     const struct process *process = lock_record(&code);
     if (process == NULL)
         return code;
-    for (struct db_attribute *each = process->first; each != NULL; each = each->next)
-        if (each->comm == comm)
-            *attribute = each;
+    for (struct db_attribute *entry = process->first; entry != NULL; entry = entry->next)
+        if (entry->comm == comm)
+            *attribute = entry;
     return unlock_record(code);
 }
 
@@ -246,13 +249,13 @@ int db_check_mpi(const char *function) {
     return MPI_ERR_OTHER;
 }
 
-int db_attribute_first_time(int what, int *first) {
+int db_attribute_first_time(int message, int *first) {
     int code;
     struct process *process = lock_record(&code);
     if (process == NULL)
         return code;
-    *first = (process->printed & what) == 0;
-    process->printed |= what;
+    *first = (process->printed & message) == 0;
+    process->printed |= message;
     return unlock_record(code);
 }
 

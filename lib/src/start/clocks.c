@@ -1,3 +1,5 @@
+/* The clocks of a communicator (clocks.h): opening them, dividing the processes by clock, and synchronizing them by the
+ * scheme of the setting `sync`. */
 #include "start/clocks.h"
 
 #include "start/contradiction.h"
@@ -13,14 +15,15 @@ static const struct db_sync_type *scheme_of(const struct db_settings *settings) 
 
 int db_clocks_refusable(const struct db_settings *settings) { return scheme_of(settings)->refusing; }
 
-/* Frequencies differ by the skew of the oscillators and by the calibration error of both sides, which are assumed
- * equal. */
+/* Limits of the difference between two clocks (drift.h). Frequencies differ by the skew of the oscillators and by the
+ * calibration errors of both sides, which are assumed equal. */
 static struct db_limits limits_of(const struct db_settings *settings, double rate_error) {
     return (struct db_limits){
         .skew = settings->max_skew + 2.0 * rate_error, .wander = settings->max_wander, .ramp = DB_MAX_RAMP * 1e-9};
 }
 
-/* Synchronizes the leaders of the domains. */
+/* Synchronizes the leaders of the domains, from the reading `begin`, at which the global clock shows `global_ns`. Sets
+ * `contradicted` to the difference in frequency that explains offsets outside the limits, relative; 0: none. */
 static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t global_ns, struct db_reason *reason,
                                double *contradicted) {
     struct db_clocks *clocks = &state->clocks;
@@ -84,9 +87,9 @@ int db_clocks_synchronize(struct db_state *state) {
     syncs->last.ticks = db_clock_read(clock);
     syncs->last.bound_ns = db_map_bound_ns(map, syncs->last.ticks);
     syncs->last.deviation_ns = db_map_deviation_ns(map, syncs->last.ticks);
-    syncs->last.lasted_before_ns = syncs->last.lasted_ns;
-    syncs->last.lasted_ns = (double)(syncs->last.ticks - begin) * clock->ns_per_tick;
-    syncs->spent_ns += syncs->last.lasted_ns;
+    syncs->last.previous_duration_ns = syncs->last.duration_ns;
+    syncs->last.duration_ns = (double)(syncs->last.ticks - begin) * clock->ns_per_tick;
+    syncs->spent_ns += syncs->last.duration_ns;
     db_schedule_invalidate(state);
     return MPI_SUCCESS;
 }
@@ -94,10 +97,10 @@ int db_clocks_synchronize(struct db_state *state) {
 int db_clocks_synchronize_due(struct db_state *state, int depth) {
     double spent_ns = state->syncs.spent_ns;
     if (state->syncs.depth != depth)
-        state->syncs.last.lasted_ns = 0.0;
+        state->syncs.last.duration_ns = 0.0;
     state->syncs.depth = depth;
     DB_TRY(db_clocks_synchronize(state));
-    state->syncs.due_ns += state->syncs.spent_ns - spent_ns;
+    state->syncs.automatic_ns += state->syncs.spent_ns - spent_ns;
     return MPI_SUCCESS;
 }
 
@@ -119,7 +122,8 @@ static int wrap_clock(const struct db_state *state, struct db_offer *offer) {
     return db_agree_on_error(state->channel.comm, code, &reason);
 }
 
-/* The map from the new local clock to the global clock, which continues; at first it starts at 0. */
+/* Returns the map from the new local clock to the global clock. The global clock continues; the first one starts at 0.
+ */
 static struct db_clock_map continued_map(const struct db_clocks *clocks, const struct db_clock *clock) {
     if (clocks->map.version == 0)
         return (struct db_clock_map){.ticks = db_clock_read(clock), .ns_per_tick = clock->ns_per_tick};
@@ -154,7 +158,7 @@ int db_clocks_change(struct db_state *state, struct db_offer *offer) {
     return MPI_SUCCESS;
 }
 
-/* Resets the histories of other clocks. Collective. */
+/* Resets the histories of comparisons with other clocks, for `levels` levels of the scheme. Collective. */
 static int reset_histories(struct db_state *state, size_t levels) {
     struct db_clocks *clocks = &state->clocks;
     struct db_reason reason = {""};

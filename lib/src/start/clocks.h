@@ -1,18 +1,19 @@
-/* The clocks of a communicator's state, and their synchronization. */
+/* The clocks of a communicator's state, and their synchronization. A domain is a group of processes that share a clock
+ * (domain.h); only its leader synchronizes. */
 #ifndef DOWNBEAT_CLOCKS_H
 #define DOWNBEAT_CLOCKS_H
 
 #include "start/state.h"
 
-/* Replaces clock, domains and map by those of the offer; changes nothing on error. Collective. */
+/* Replaces clock, domains and map by those of the offer (settings.h). On error nothing changes. Collective. */
 int db_clocks_change(struct db_state *state, struct db_offer *offer);
 
-/* Resets the histories of other clocks, and divides the leaders into levels if the scheme needs them. Collective. */
+/* Resets the histories of comparisons, and divides the leaders into levels if the scheme needs them. Collective. */
 int db_clocks_divide(struct db_state *state);
 
 void db_clocks_free(struct db_clocks *clocks);
 
-/* True if the scheme may refuse the clocks. */
+/* Returns 1 if the scheme may refuse the clocks (sync=none). */
 int db_clocks_refusable(const struct db_settings *settings);
 
 /* Synchronizes the clocks. Collective. */

@@ -1,3 +1,4 @@
+/* Detection of contradictions, and their reports to process 0 (contradiction.h). */
 #include "start/contradiction.h"
 
 #include "start/schedule.h"
@@ -14,8 +15,8 @@ double db_contradiction_of_order(const struct db_state *state, const struct db_d
                                  int64_t ready) {
     const struct db_clock_map *map = &state->clocks.map;
     int64_t decided_ns = decision->deadline_ns - decision->slack_ns;
-    int64_t early_ns = decided_ns - db_map_global_ns(map, ready);
-    int64_t ahead_ns = db_map_global_ns(map, arrived) - decided_ns;
+    int64_t early_ns = decided_ns - db_map_global_ns(map, ready);   /* ready before the decision by this time */
+    int64_t ahead_ns = db_map_global_ns(map, arrived) - decided_ns; /* arrived after the decision by this time */
     double disorder_ns = (double)(early_ns > ahead_ns ? early_ns : ahead_ns);
     if (disorder_ns <= 0.0)
         return 0.0;
@@ -25,7 +26,7 @@ double db_contradiction_of_order(const struct db_state *state, const struct db_d
     return disorder_ns > allowed_ns ? disorder_ns / fmax(1.0, db_map_elapsed_ns(map, ready)) : 0.0;
 }
 
-void db_contradiction_note(struct db_state *state, double difference) {
+void db_contradiction_record(struct db_state *state, double difference) {
     struct db_contradiction *contradiction = &state->contradiction;
     ++contradiction->count;
     contradiction->unresolved = 1;
@@ -36,11 +37,12 @@ void db_contradiction_note(struct db_state *state, double difference) {
 void db_contradiction_resolve(struct db_state *state, double difference) {
     state->contradiction.unresolved = 0;
     if (difference > 0.0)
-        db_contradiction_note(state, difference);
+        db_contradiction_record(state, difference);
 }
 
-/* Size and rank in one word, so that its maximum contains both. Choice: 16 million ranks and sizes up to 2.7 * 10^11
- * ppb; 1.5 ppm at rank 3 is 1500 ppb << 24 | 3, more than 1499 ppb at any rank. */
+/* A word contains size and rank, so that the maximum over processes is the largest size with its rank: 1.5 ppm at rank
+ * 3 is 1500 ppb << 24 | 3, more than 1499 ppb at any rank. There are bits for 16 million ranks and sizes up to 2.7 *
+ * 10^11 ppb. */
 #define RANK_BITS 24
 #define MAX_PPB ((double)((int64_t)1 << (62 - RANK_BITS)))
 

@@ -1,13 +1,14 @@
+/* Transport of reports, decisions and entries (decision.h), and the choice of the patience of later waits. */
 #include "start/decision.h"
 
 #include "start/processors.h"
 
-/* After a process was descheduled (DB_AWAY_NS), waits sleep until this many calls in a row have gone well: two spinning
- * processes on one processor block each other. Choice; make bench, rows busy_..., measures the gain; half and twice:
- * not measured. Depends on the load of the machine. */
+/* After a process was descheduled (DB_DESCHEDULED_NS), waits sleep until this many calls in a row have gone well: two
+ * spinning processes on one processor block each other. Choice; make bench, rows busy_..., measures the gain; half and
+ * twice: not measured. Depends on the load of the machine. */
 #define PATIENT_CALLS 8
-/* The same on a new communicator, whose processes may still be starting. Choice; half and twice: one trial round less
- * or more. */
+/* PATIENT_CALLS for a new communicator, whose processes may still be starting. Chosen by hand; half or twice the value
+ * makes one trial round less or more. */
 #define FIRST_PATIENT_CALLS 2
 
 int db_gather_reports(struct db_state *state, const struct db_report *report, struct db_report *maxima) {
@@ -47,15 +48,15 @@ int db_waiting_begin(struct db_state *state) {
     return MPI_SUCCESS;
 }
 
-static int was_away(const struct db_report *report) {
-    return report->lag_ns > DB_AWAY_NS || report->lateness_ns > DB_AWAY_NS;
+static int was_descheduled(const struct db_report *report) {
+    return report->lag_ns > DB_DESCHEDULED_NS || report->lateness_ns > DB_DESCHEDULED_NS;
 }
 
 enum db_patience db_waiting_next(struct db_state *state, const struct db_report *maxima) {
     struct db_waiting *waiting = &state->waiting;
     if (waiting->oversubscribed)
         return DB_YIELD;
-    if (was_away(maxima))
+    if (was_descheduled(maxima))
         waiting->patient_calls = PATIENT_CALLS;
     else if (waiting->patient_calls > 0)
         --waiting->patient_calls;
@@ -66,10 +67,10 @@ int db_waiting_need(const struct db_state *state, const struct db_report *report
     const struct db_waiting *waiting = &state->waiting;
     if (waiting->oversubscribed)
         return 0;
-    return was_away(report) || (state->rank == 0 && waiting->patient_calls > 0) ? DB_NEED_PATIENCE : 0;
+    return was_descheduled(report) || (state->rank == 0 && waiting->patient_calls > 0) ? DB_NEED_PATIENCE : 0;
 }
 
-void db_waiting_trust(struct db_state *state) {
+void db_waiting_block(struct db_state *state) {
     state->waiting.patience = state->waiting.oversubscribed ? DB_YIELD : DB_BLOCK;
     state->waiting.patient_calls = 0;
 }

@@ -1,3 +1,5 @@
+/* Search for clock domains (domain.h): processes with the same clock identity compare their clocks with that of the
+ * first of them. */
 #define _POSIX_C_SOURCE 200809L
 #include "start/domain.h"
 
@@ -12,18 +14,19 @@
 /* Largest error of an offset that can prove that two clocks are the same. Choice: different clocks of one booted kernel
  * are known to differ by more. Half: more exchanges under load; twice: not measured. */
 #define NARROW_NS 50000.0
-/* Fast exchanges that suffice, and the largest number of exchanges. Choice: fast ones narrow the interval and take some
- * 10 us together; at half and twice, preparing a communicator takes that much less or more. */
+/* Number of fast exchanges that suffices, and the maximum number of all exchanges. Chosen by hand: ten fast exchanges
+ * narrow the interval and take some 10 us together. With half or twice the value, preparing a communicator takes half
+ * or twice that time. */
 #define FAST_EXCHANGES 10
 #define MAX_EXCHANGES 1000
 
-/* Identity and scale of process 0's clock. All processes must convert the same counter with the same scale, or its
- * large readings would differ. */
+/* Identity and scale of process 0's clock. All processes must convert the same counter with the same scale; otherwise
+ * the converted times would differ, because the readings are large. */
 struct claim {
     char identity[DB_IDENTITY_SIZE];
-    int64_t domain;
-    int64_t ticks;
-    double ns_per_tick;
+    int64_t domain;     /* number of the domain */
+    int64_t ticks;      /* reading at time 0 of the scale */
+    double ns_per_tick; /* rate of the scale */
 };
 
 /* Process 0 serves the other candidates, one after another. */
@@ -33,16 +36,17 @@ static int serve_candidates(const struct db_channel *candidates, int size, const
     return MPI_SUCCESS;
 }
 
-/* Measures the offset to process 0's clock: the clock is shared if a narrow interval of the offset contains 0. Stops
- * after FAST_EXCHANGES, or as soon as an exchange is slow, since one of the two processes has lost its processor. */
+/* Measures the offset to process 0's clock. Sets `shared` to 1 if a narrow interval of the offset contains 0. Stops
+ * when 0 is outside the interval. If the interval is narrow, stops after FAST_EXCHANGES, or after a slow exchange,
+ * since one of the two processes has lost its processor. */
 static int compare_clocks(const struct db_asker *asker, int *shared) {
     struct db_series series = {0};
     int fast = 0;
-    int more = 1;
-    struct db_timeline_error error;
+    int unfinished = 1;
+    struct db_timeline_error error; /* not used: db_exchange_stop needs it */
     *shared = 0;
     DB_TRY(db_exchange_begin(asker));
-    while (more) {
+    while (unfinished) {
         struct db_exchange exchange;
         DB_TRY(db_series_ask(&series, asker, &exchange));
         double error_ns = (double)(series.upper - series.lower) / 2.0 + asker->timeline.clock->resolution_ns;
@@ -50,13 +54,13 @@ static int compare_clocks(const struct db_asker *asker, int *shared) {
         int slow = (double)db_round_trip(&exchange) > 2.0 * NARROW_NS;
         fast += !slow;
         *shared = fabs(offset_ns) <= error_ns && error_ns <= NARROW_NS;
-        more = fabs(offset_ns) <= error_ns && series.count < MAX_EXCHANGES &&
-               !(*shared && (slow || fast >= FAST_EXCHANGES));
+        unfinished = fabs(offset_ns) <= error_ns && series.count < MAX_EXCHANGES &&
+                     !(*shared && (slow || fast >= FAST_EXCHANGES));
     }
     return db_exchange_stop(asker, &error);
 }
 
-/* A unique number for a new domain. */
+/* Returns a unique number for a new domain. */
 static int64_t new_domain(const struct db_clock *clock) {
     char process[64];
     snprintf(process, sizeof process, "%ld %lld", (long)getpid(), (long long)db_clock_read(clock));
@@ -82,10 +86,10 @@ static int verify(const struct db_channel *candidates, int rank, int size, struc
     return MPI_SUCCESS;
 }
 
-/* True if a number is the same on all processes, and known. */
-static int is_shared(const struct db_alike *maxima) { return db_are_alike(maxima) && maxima->value != 0; }
+/* Returns 1 if a number is known and the same on all processes. */
+static int is_common(const struct db_alike *maxima) { return db_are_alike(maxima) && maxima->value != 0; }
 
-/* All processes are one domain. */
+/* Makes one domain of all processes. */
 static void join_all(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock,
                      int rank) {
     domain->members = *channel;
@@ -95,7 +99,8 @@ static void join_all(struct db_domain *domain, const struct db_channel *channel,
     domain->bound_ns = rank == 0 ? 0.0 : clock->resolution_ns;
 }
 
-/* Creates the communicators if there are several domains, and one has several members. */
+/* Creates the communicators if there are several domains and at least one of them has several members. `shared`: 1 if
+ * this process shares its candidates' clock. `leader`: 1 if it leads a domain. */
 static int divide_candidates(struct db_domain *domain, const struct db_channel *channel,
                              const struct db_channel *candidates, int shared, int leader, int rank) {
     domain->owned = 1;
@@ -106,7 +111,8 @@ static int divide_candidates(struct db_domain *domain, const struct db_channel *
     return leader ? MPI_Comm_rank(domain->leaders.comm, &domain->leader_rank) : MPI_SUCCESS;
 }
 
-/* Finds the domains among the candidates: those that share the clock of their process 0, and single processes. */
+/* Finds the domains. `candidates` are processes whose clocks have this process's identity. Candidates that share the
+ * clock of their process 0 are a domain; every other candidate is a domain of its own. */
 static int find_among(struct db_domain *domain, const struct db_channel *channel, const struct db_channel *candidates,
                       struct db_clock *clock, int rank, int size) {
     int shared = 0;
@@ -122,9 +128,10 @@ static int find_among(struct db_domain *domain, const struct db_channel *channel
     }
     domain->count = leader;
     DB_TRY(db_allreduce(channel->comm, &domain->count, 1, MPI_INT, MPI_SUM));
-    if (domain->count == size) /* every process is a domain; a communicator of thousands would take time and memory */
+    if (domain->count ==
+        size) /* every process is a domain and needs no communicator of its own, which would take time and memory */
         return MPI_SUCCESS;
-    /* A member reads the same clock as its leader, so their readings differ only by the resolution. */
+    /* Readings of a member and its leader differ only by the resolution, since they read the same clock. */
     if (!leader)
         domain->bound_ns = clock->resolution_ns;
     if (domain->count > 1)
@@ -149,11 +156,11 @@ int db_domain_find(struct db_domain *domain, const struct db_channel *channel, s
         return MPI_SUCCESS;
 
     int rank = domain->leader_rank;
-    if (is_shared(&offer->domain)) {
+    if (is_common(&offer->domain)) {
         join_all(domain, channel, clock, rank);
         return MPI_SUCCESS;
     }
-    if (is_shared(&offer->identity))
+    if (is_common(&offer->identity))
         return find_among(domain, channel, channel, clock, rank, size);
 
     const int64_t identity = db_domain_identity(clock);

@@ -1,4 +1,6 @@
-/* MPIX_Harmonize and MPIX_Harmonize_delayed: agree on a deadline (protocol.h), wait for it, set the flag. */
+/* MPIX_Harmonize and MPIX_Harmonize_delayed: agree on a deadline (protocol.h), wait for it, set the flag. The functions
+ * exchange, decide and synchronize implement the phases of the protocol. Lag: time from the decision until a process is
+ * ready to wait. Lateness: time from its deadline plus delay until it left. */
 #include "start/harmonize.h"
 
 #include "start/clocks.h"
@@ -10,34 +12,35 @@
 
 #include <math.h>
 
-/* Longest delay. Derivation: int64_t holds 292 years in ns; a delay of a century is a mistake. */
+/* Maximum delay, and largest absolute time of MPIX_Harmonize_wait_until: about 95 years. int64_t holds 292 years in ns.
+ */
 #define MAX_DELAY_SECONDS 3e9
 
-/* Record a call during the wait if at least this much of the slack is left, ns; else at the next arrival. Recording
- * takes some 20 ns warm (slack.h), several times that cold. Choice; half and twice: recorded at the next arrival a
- * little less or more often. */
+/* Process 0 passes an observation to the slack controller during the wait if at least this time remains, else at the
+ * next arrival. That takes some 20 ns with warm caches (slack.h), several times as long with cold ones. Chosen by hand;
+ * with half or twice the value, observations wait for the next arrival a little less or more often. */
 #define OBSERVE_NS 100
 
 /* On process 0: passes the observation of the previous call to the slack controller. */
 static void pass_observation(struct db_state *state) {
-    if (state->root.observation.given_ns == 0)
+    if (state->root.observation.slack_ns == 0)
         return;
     db_slack_observe(state->slack, &state->root.observation);
-    state->root.observation.given_ns = 0;
+    state->root.observation.slack_ns = 0;
 }
 
-/* On process 0: stores the observation of the last call, and the time of the decision, `now`. */
+/* On process 0: stores the observation of the last call, and `now`, the time of this call's decision. */
 static void store_observation(struct db_state *state, int64_t lag_ns, int64_t lateness_ns, int64_t now) {
     if (state->counters.calls > 0)
         state->root.observation = (struct db_slack_call){.lag_ns = lag_ns,
-                                                         .given_ns = state->call.slack_ns,
-                                                         .rest_ns = now - state->root.decided_ns - state->call.slack_ns,
+                                                         .slack_ns = state->call.slack_ns,
+                                                         .base_ns = now - state->root.decided_ns - state->call.slack_ns,
                                                          .late = lag_ns <= state->call.slack_ns &&
                                                                  lateness_ns > state->thresholds.tolerance_ns};
     state->root.decided_ns = now;
 }
 
-/* On process 0: sets the deadline. `reports`: the maxima of all reports on the last call. */
+/* On process 0: sets deadline and slack of the decision. `reports` are the maxima of all reports on the last call. */
 static void set_deadline(struct db_state *state, const struct db_report *reports, struct db_decision *decision) {
     decision->slack_ns = db_slack_next(state->slack);
     int64_t now = db_map_global_ns(&state->clocks.map, db_clock_read(&state->clocks.clock));
@@ -45,17 +48,17 @@ static void set_deadline(struct db_state *state, const struct db_report *reports
     store_observation(state, reports->lag_ns, reports->lateness_ns, now);
 }
 
-/* State of a start up to DB_WAIT. */
+/* State of a call up to DB_WAIT. */
 struct start {
-    int64_t arrived;        /* reading at this process's arrival or, if clocks were synchronized, after that */
+    int64_t arrived; /* reading at this process's arrival or, if clocks were synchronized, after the synchronization */
     struct db_report local; /* this process's report */
     struct db_decision decision;
     enum db_phase decided_in; /* DB_EXCHANGE, or DB_DECIDE */
-    int synchronized;
+    int synchronized;         /* 1 if clocks were synchronized in this call */
 };
 
 static struct db_report report_of(struct db_state *state, int64_t arrived) {
-    double late_ns = (double)(state->call.left - state->call.released) * state->clocks.map.ns_per_tick;
+    double late_ns = (double)(state->call.exit_ticks - state->call.due_ticks) * state->clocks.map.ns_per_tick;
     return (struct db_report){
         .lag_ns = state->call.lag_ns,
         .lateness_ns = late_ns > 0.0 ? (int64_t)late_ns : 0,
@@ -65,8 +68,8 @@ static struct db_report report_of(struct db_state *state, int64_t arrived) {
         .contradiction = db_contradiction_take(state)};
 }
 
-/* DB_EXCHANGE: all processes compute the same deadline, the last arrival plus the slack, in one exchange, where Alg. 1
- * needs a reduction and a broadcast. */
+/* DB_EXCHANGE: all processes compute the same deadline, the last arrival plus the slack, after one exchange. Alg. 1 of
+ * Schuchart 2023 needs a reduction and a broadcast instead. */
 static int exchange(struct db_state *state, struct start *start, int *needs) {
     const struct db_report *local = &start->local;
     struct db_entry maxima = {.arrived_ns = db_map_global_ns(&state->clocks.map, start->arrived),
@@ -88,14 +91,15 @@ static int exchange(struct db_state *state, struct start *start, int *needs) {
     return MPI_SUCCESS;
 }
 
-/* Needs of the next call that are already known. */
+/* Returns the needs (enum db_need) of the next call that are known already. */
 static int needs_left(const struct db_state *state, const struct db_report *reports, int synchronize) {
     return (state->transport.kind == DB_TRANSPORT_MESSAGES ? DB_NEED_LINES : 0) |
            (state->settings.slack->judge != NULL ? DB_NEED_SLACK : 0) |
            (reports->due && !synchronize ? DB_NEED_SYNC : 0) | db_waiting_need(state, reports);
 }
 
-/* On process 0: decides whether clocks are synchronized before the deadline (Schuchart 2023, Alg. 1). */
+/* On process 0, first decision of a call: decides whether clocks are synchronized before the deadline (Schuchart 2023,
+ * Alg. 1). */
 static void decide_first(struct db_state *state, const struct db_report *reports, struct db_decision *decision) {
     *decision = (struct db_decision){.lateness_ns = reports->lateness_ns,
                                      .tolerance_ns = state->thresholds.tolerance_ns,
@@ -112,7 +116,8 @@ static void decide_first(struct db_state *state, const struct db_report *reports
         decision->tolerance_ns = db_tolerance_next(state, (double)reports->error_ns);
 }
 
-/* DB_DECIDE. `reports`: at process 0, the maxima of all reports. */
+/* DB_DECIDE: process 0 broadcasts a deadline, or that clocks are synchronized first. `reports`: on process 0, the
+ * maxima of all reports. */
 static int decide(struct db_state *state, const struct db_report *reports, struct start *start, int *needs) {
     struct db_decision *decision = &start->decision;
     if (state->rank == 0) {
@@ -125,12 +130,13 @@ static int decide(struct db_state *state, const struct db_report *reports, struc
     }
     DB_TRY(db_spread_decision(state, decision));
     if (decision->tolerance_ns != state->thresholds.tolerance_ns)
-        db_state_tolerate(state, decision->tolerance_ns);
+        db_state_update_thresholds(state, decision->tolerance_ns);
     *needs = decision->synchronize ? DB_NEED_SYNC : 0;
     return MPI_SUCCESS;
 }
 
-/* DB_SYNCHRONIZE. Processes finish at different times, so they report again before the deadline is set. */
+/* DB_SYNCHRONIZE: synchronizes the clocks. Processes finish at different times, so they report again before process 0
+ * sets the deadline. */
 static int synchronize(struct db_state *state, struct start *start) {
     DB_TRY(db_clocks_synchronize_due(state, start->decision.synchronize));
     start->synchronized = 1;
@@ -138,7 +144,7 @@ static int synchronize(struct db_state *state, struct start *start) {
     return MPI_SUCCESS;
 }
 
-/* The phases up to DB_WAIT. */
+/* Runs the phases up to DB_WAIT. */
 static int agree_on_deadline(struct db_state *state, struct start *start) {
     start->arrived = db_clock_read(&state->clocks.clock);
     start->local = report_of(state, start->arrived);
@@ -162,7 +168,8 @@ static int agree_on_deadline(struct db_state *state, struct start *start) {
     return MPI_SUCCESS;
 }
 
-/* `caller`: code that runs after the return. */
+/* MPIX_Harmonize_delayed with a state. `caller` is the address of the code that runs after the return, for prefetching.
+ */
 static int harmonize(struct db_state *state, double delay, const void *caller, int *flag) {
     DB_TRY(db_state_choose_transport(state));
     if (state->rank == 0) {
@@ -190,12 +197,12 @@ static int harmonize(struct db_state *state, double delay, const void *caller, i
     if (contradiction > 0.0) {
         unsure = 1;
         if (start.decided_in == DB_EXCHANGE)
-            release.ticks = ready; /* A clock was stepped, possibly that of the last arrival, so the deadline is
-                                      meaningless: release at once. */
+            release.ticks = ready; /* A clock was stepped, possibly that of the last process to arrive, so the deadline
+                                      is meaningless: leave at once. */
         else
-            db_contradiction_note(state, contradiction);
+            db_contradiction_record(state, contradiction);
     }
-    state->call.released = release.ticks;
+    state->call.due_ticks = release.ticks;
     state->counters.late_arrivals += late;
     state->call.lag_ns = lag_ns > 0 ? lag_ns : 0;
 

@@ -1,3 +1,4 @@
+/* Groups of processes that share memory (neighbors.h): they map a segment (base/segment.h) of their leader. */
 #include "start/neighbors.h"
 
 #include "base/error.h"
@@ -10,6 +11,7 @@ static size_t size_of_memory(int size) {
     return lines_of(size) * sizeof(struct db_mailbox) + (size_t)size * sizeof(int64_t);
 }
 
+/* Sets the pointers into the segment, and stores this process's cache. */
 static void lay_out(struct db_neighbors *neighbors, int index, int size) {
     struct db_mailbox *lines = neighbors->segment.memory;
     db_neighbors_lay_out(neighbors, lines, index, size);
@@ -18,8 +20,8 @@ static void lay_out(struct db_neighbors *neighbors, int index, int size) {
     neighbors->caches = caches;
 }
 
-/* Shares a segment of the first process of `channel`. Sets `joined` to 1 if all processes have mapped it; otherwise
- * none keeps it. */
+/* Creates a segment on the first process of `channel` and maps it on all. Sets `joined` to 1 if all processes have
+ * mapped it; otherwise all unmap it. */
 static int share(struct db_neighbors *neighbors, const struct db_channel *channel, int *joined) {
     struct db_ticket ticket = {0};
     int index;
@@ -35,8 +37,8 @@ static int share(struct db_neighbors *neighbors, const struct db_channel *channe
     *joined = neighbors->segment.memory != NULL;
     if (*joined)
         lay_out(neighbors, index, size);
-    /* Barrier: the leader may close its descriptor only after every process has mapped the segment, or failed to, and
-     * published its cache. */
+    /* Also a barrier: every process has mapped the segment, or failed to, and stored its cache, before the leader
+     * closes its descriptor. */
     int all_joined = *joined;
     if (code == MPI_SUCCESS)
         code = db_allreduce(channel->comm, &all_joined, 1, MPI_INT, MPI_MIN);
@@ -48,7 +50,7 @@ static int share(struct db_neighbors *neighbors, const struct db_channel *channe
     return code;
 }
 
-/* One node of several: `members` are the processes that MPI reports on this node. */
+/* Shares memory within one of several nodes. `members` are the processes on this node according to MPI. */
 static int join_node(struct db_neighbors *neighbors, const struct db_channel *channel,
                      const struct db_channel *members) {
     int rank;

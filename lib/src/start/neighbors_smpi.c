@@ -1,4 +1,4 @@
-/* In a simulation processes share no memory, so that all messages are simulated. */
+/* neighbors.c for simulations: processes share no memory, so that all messages are simulated. */
 #include "start/neighbors.h"
 
 int db_neighbors_find(struct db_neighbors *neighbors, const struct db_channel *channel, int one_node) {

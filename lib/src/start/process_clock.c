@@ -1,3 +1,5 @@
+/* The clock that a process opens once for all of its communicators (process_clock.h). It is stored in the record of the
+ * process (attribute.c). */
 #include "start/process_clock.h"
 
 #include "start/attribute.h"

@@ -4,8 +4,8 @@
 
 #include "clock/clock.h"
 
-/* db_clock_open, except that a clock that this process has opened before is not calibrated again but refined over the
- * time since then. Returns an MPI error code: MPI_ERR_OTHER if this machine lacks the clock. */
+/* Like db_clock_open, except that a clock that this process has opened before is not calibrated from the beginning, but
+ * refined over the time since then. Returns an MPI error code: MPI_ERR_OTHER if this machine lacks the clock. */
 int db_process_clock_open(struct db_clock *clock, const struct db_clock_type *type);
 
 /* Stores the domain of a clock that db_process_clock_open has opened. */

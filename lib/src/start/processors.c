@@ -1,3 +1,5 @@
+/* Number of processors, from the affinity masks of all processes, and last-level caches, from Linux's /sys
+ * (processors.h). */
 #define _GNU_SOURCE
 #include "start/processors.h"
 
@@ -14,13 +16,14 @@
 
 enum { WORDS = sizeof(cpu_set_t) / sizeof(uint64_t) };
 
-/* Affinity masks. Processes that are bound to a single processor are also counted among themselves: in the union of all
- * masks, a third process with two processors would hide two that are bound to the same one. */
+/* Affinity masks of a process, or their unions over processes. Processes that are bound to a single processor are also
+ * counted separately: in the union of all masks, a third process with two processors would hide two processes that are
+ * bound to the same processor. */
 struct processors {
-    uint64_t all[WORDS];
-    uint64_t single[WORDS];
-    uint64_t node; /* hash of this process's node */
-    uint64_t complement;
+    uint64_t allowed[WORDS]; /* affinity mask */
+    uint64_t bound[WORDS];   /* the same if it is a single processor, else empty */
+    uint64_t node;           /* hash of this process's node */
+    uint64_t complement;     /* ~node, to compare the nodes of all processes by one union */
 };
 
 static int count_bits(const uint64_t words[WORDS]) {
@@ -29,7 +32,7 @@ static int count_bits(const uint64_t words[WORDS]) {
     return CPU_COUNT(&set);
 }
 
-/* Hash of this process's node; 0 if unknown. */
+/* Returns a hash of this process's node; 0 if the node is unknown. */
 static uint64_t hash_of_node(void) {
     char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
     char kernel[DB_IDENTITY_SIZE];
@@ -44,30 +47,31 @@ static struct processors local_processors(void) {
     struct processors local = {.node = hash_of_node()};
     cpu_set_t affinity;
     if (sched_getaffinity(0, sizeof affinity, &affinity) != 0)
-        memset(&affinity, 0xff, sizeof affinity); /* more processors than the mask has bits, so there are enough */
-    memcpy(local.all, &affinity, sizeof affinity);
+        memset(&affinity, 0xff,
+               sizeof affinity); /* the machine has more processors than the mask has bits, so there are enough */
+    memcpy(local.allowed, &affinity, sizeof affinity);
     if (CPU_COUNT(&affinity) == 1)
-        memcpy(local.single, &affinity, sizeof affinity);
+        memcpy(local.bound, &affinity, sizeof affinity);
     local.complement = ~local.node;
     return local;
 }
 
-/* Unites the affinity masks over comm, and compares the number of processors with that of processes. The result is
- * valid if all are on one node. */
+/* Unites the affinity masks over comm, and compares the number of processors with the number of processes.
+ * `oversubscribed` is valid only if all processes are on one node. */
 static int count_processors(MPI_Comm comm, const struct processors *local, int *one_node, int *oversubscribed) {
-    struct processors all = *local;
-    int bound_count = count_bits(local->single);
+    struct processors united = *local;
+    int bound_count = count_bits(local->bound);
     int size;
     DB_TRY(MPI_Comm_size(comm, &size));
     MPI_Request requests[2];
-    DB_TRY(
-        MPI_Iallreduce(MPI_IN_PLACE, &all, sizeof all / sizeof(uint64_t), MPI_UINT64_T, MPI_BOR, comm, &requests[0]));
+    DB_TRY(MPI_Iallreduce(MPI_IN_PLACE, &united, sizeof united / sizeof(uint64_t), MPI_UINT64_T, MPI_BOR, comm,
+                          &requests[0]));
     DB_TRY(MPI_Iallreduce(MPI_IN_PLACE, &bound_count, 1, MPI_INT, MPI_SUM, comm, &requests[1]));
     DB_TRY(db_await(&requests[0], DB_SLEEP, comm, NULL));
     DB_TRY(db_await(&requests[1], DB_SLEEP, comm, NULL));
-    *one_node = (all.node & all.complement) == 0 &&
-                all.node != 0; /* a bit that differs between processes is set in both unions */
-    *oversubscribed = size > count_bits(all.all) || bound_count > count_bits(all.single);
+    /* A bit that differs between processes is set in both unions. */
+    *one_node = (united.node & united.complement) == 0 && united.node != 0;
+    *oversubscribed = size > count_bits(united.allowed) || bound_count > count_bits(united.bound);
     return MPI_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-/* Processors: whether there are enough for the processes, and which share a cache. */
+/* Processors: checks that there are enough for the processes, and identifies processes that share a cache. */
 #ifndef DOWNBEAT_PROCESSORS_H
 #define DOWNBEAT_PROCESSORS_H
 
@@ -10,11 +10,11 @@ struct db_processors {
     int oversubscribed; /* 1 if a node has more processes than processors in their affinity masks */
 };
 
-/* The result is the same on all processes of comm. Collective. */
+/* Counts the processors. The result is the same on all processes of comm. Collective. */
 int db_processors_find(MPI_Comm comm, struct db_processors *result);
 
-/* Identifies the last-level cache of all processors in this process's affinity mask; 0 without such a cache, or if it
- * is unknown. */
+/* Returns a number of the last-level cache that all processors in this process's affinity mask share; 0 if they share
+ * none, or if it is unknown. */
 int64_t db_processors_cache(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* In a simulation every process has its own processor, whatever the simulating machine has, and they share no memory.
- */
+/* processors.c for simulations: every process has its own processor, independent of the simulating machine, and
+ * processes share no memory. */
 #include "start/processors.h"
 
 int db_processors_find(MPI_Comm comm, struct db_processors *result) {

@@ -1,3 +1,5 @@
+/* The configurations of papers (published.h) as components: their parameters are settings of this library (SETTING) and
+ * options of downbeat-bench (OPTION). */
 #include "start/published.h"
 
 #include "base/component.h"

@@ -1,8 +1,10 @@
-/* The configurations of the papers; each has one name. */
+/* The configurations of papers: the values of the setting `published`. Each name stands for several other settings
+ * (settings.c, parse_published). */
 #ifndef DOWNBEAT_PUBLISHED_H
 #define DOWNBEAT_PUBLISHED_H
 
-/* Kinds of their parameters: a setting of this library, and an option of downbeat-bench that complements it. */
+/* Kinds of the parameters of a configuration: a setting of this library, or an option of downbeat-bench that
+ * complements the settings. */
 #define DB_PUBLISHED_SETTING "setting"
 #define DB_PUBLISHED_OPTION "option"
 

@@ -1,15 +1,16 @@
-/* Public functions for clocks, the last call, statistics and settings. */
+/* Public functions that report on clocks, the last call, statistics and settings, and those that change settings or
+ * synchronize the clocks. */
 #include "start/clocks.h"
 #include "start/prepare.h"
 #include "sync/sync.h"
 
 #include <downbeat/clock.h>
 
-#define NS 1e-9
+#define NS 1e-9 /* in seconds */
 
 const char *Downbeat_version(void) { return DB_VERSION; }
 
-/* Checks the output argument, and finds the state. */
+/* Checks MPI and the output argument, and finds the state of comm. Calls the error handler on error. */
 static int begin_query(MPI_Comm comm, const char *function, const void *answer, struct db_state **state) {
     DB_TRY(db_check_mpi(function));
     if (comm != MPI_COMM_NULL && answer == NULL)
@@ -157,7 +158,7 @@ int MPIX_Harmonize_sync(MPI_Comm comm) {
     DB_TRY(db_check_mpi("MPIX_Harmonize_sync"));
     int code = db_state_prepare(comm, &state);
     if (code == MPI_SUCCESS)
-        code = db_state_meet(state);
+        code = db_state_barrier(state);
     if (code == MPI_SUCCESS)
         code = db_clocks_synchronize(state);
     return db_raise(comm, code);
@@ -177,7 +178,7 @@ int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info) {
     DB_TRY(db_check_mpi("MPIX_Harmonize_set_info"));
     int code = db_state_prepare(comm, &state);
     if (code == MPI_SUCCESS)
-        code = db_state_meet(state);
+        code = db_state_barrier(state);
     if (code == MPI_SUCCESS)
         code = change_settings(state, info);
     return db_raise(comm, code);

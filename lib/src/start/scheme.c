@@ -1,3 +1,5 @@
+/* Parser and formatter of schemes (scheme.h). The values of a component's parameters are parsed recursively, since they
+ * may be components. */
 #include "start/scheme.h"
 
 #include "base/registry.h"
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Kinds of components and their registries. */
 static const struct {
     const char *kind;
     const void *const *registry;
@@ -20,7 +23,7 @@ static const struct {
     {"slack", db_slack_types}, {"published", db_published},
 };
 
-/* The registry of a kind of component, or NULL if there is no such kind. */
+/* Returns the registry of a kind of component, or NULL if there is no such kind. */
 static const void *const *components_of(const char *kind) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
         if (strcmp(kinds[i].kind, kind) == 0)
@@ -34,10 +37,11 @@ const Downbeat_component *const *Downbeat_components(const char *kind) {
 }
 
 struct parser {
-    struct db_scheme *scheme;
-    char *message;
+    struct db_scheme *scheme; /* the result so far */
+    char *message;            /* DOWNBEAT_MAX_MESSAGE bytes for the problem */
 };
 
+/* Writes the problem; returns -1. */
 __attribute__((format(printf, 2, 3))) static int refuse(const struct parser *parser, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -52,11 +56,12 @@ static const Downbeat_parameter *parameters_of(const struct db_node *node) {
     return node->component->described.parameters;
 }
 
+/* Parses a component and its parameters. Sets `index` to the index of its node. Returns 0, or -1 with a message. */
 static int parse_component(const struct parser *parser, const char *kind, const struct db_component *const *words,
-                           struct db_part text, int *index);
+                           struct db_slice text, int *index);
 
 /* Parses the value of parameter `position` of the node at `index`. */
-static int parse_value(const struct parser *parser, int index, int position, struct db_part text) {
+static int parse_value(const struct parser *parser, int index, int position, struct db_slice text) {
     struct db_node *node = &parser->scheme->nodes[index];
     const Downbeat_parameter *parameter = &parameters_of(node)[position];
     if (parameter->kind != NULL) {
@@ -74,11 +79,11 @@ static int parse_value(const struct parser *parser, int index, int position, str
 }
 
 /* Parses the parameters of the node at `index`; missing ones get their defaults. */
-static int parse_parameters(const struct parser *parser, int index, struct db_part inside) {
+static int parse_parameters(const struct parser *parser, int index, struct db_slice inside) {
     const struct db_node *node = &parser->scheme->nodes[index];
     const char *keys[DB_MAX_PARAMETERS + 1] = {NULL};
-    struct db_part values[DB_MAX_PARAMETERS];
-    struct db_part unknown;
+    struct db_slice values[DB_MAX_PARAMETERS];
+    struct db_slice unknown;
     char problem[NAMES_SIZE];
     for (int position = 0; parameters_of(node)[position].name != NULL; ++position)
         keys[position] = parameters_of(node)[position].name;
@@ -88,23 +93,23 @@ static int parse_parameters(const struct parser *parser, int index, struct db_pa
         const char *default_value = parameters_of(node)[position].value;
         if (parse_value(parser, index, position,
                         values[position].text != NULL ? values[position]
-                                                      : db_part_of(default_value, strlen(default_value))) != 0)
+                                                      : db_slice_of(default_value, strlen(default_value))) != 0)
             return -1;
     }
     return 0;
 }
 
-/* True if the component has that name. Appends the component's name to `names`. */
-static int is_called(const struct db_component *component, struct db_part name, char names[NAMES_SIZE]) {
+/* Returns 1 if the component is called `name`. Appends the component's name to `names`. */
+static int is_called(const struct db_component *component, struct db_slice name, char names[NAMES_SIZE]) {
     size_t length = strlen(names);
     snprintf(names + length, NAMES_SIZE - length, "%s%s", length > 0 ? ", " : "", component->described.name);
-    return db_part_is(name, component->described.name);
+    return db_slice_is(name, component->described.name);
 }
 
-/* The component of that kind, or the word, with that name. If the name is unknown: NULL, and all valid names in
- * `names`. */
+/* Finds the word, or the component of a kind, that is called `name`. nested = 1: not components that must be outermost.
+ * Returns NULL if the name is unknown, with all valid names in `names`. */
 static const struct db_component *find_choice(const char *kind, const struct db_component *const *words, int nested,
-                                              struct db_part name, char names[NAMES_SIZE]) {
+                                              struct db_slice name, char names[NAMES_SIZE]) {
     for (; words != NULL && *words != NULL; ++words)
         if (is_called(*words, name, names))
             return *words;
@@ -117,9 +122,9 @@ static const struct db_component *find_choice(const char *kind, const struct db_
 }
 
 static int parse_component(const struct parser *parser, const char *kind, const struct db_component *const *words,
-                           struct db_part text, int *index) {
-    struct db_part name;
-    struct db_part inside;
+                           struct db_slice text, int *index) {
+    struct db_slice name;
+    struct db_slice inside;
     char names[NAMES_SIZE] = "";
     if (db_split_component(text, &name, &inside, names, sizeof names) != 0)
         return refuse(parser, "%s", names);
@@ -142,7 +147,7 @@ static int parse_component(const struct parser *parser, const char *kind, const 
 int db_scheme_parse(struct db_scheme *scheme, const char *kind, const char *text, char message[DOWNBEAT_MAX_MESSAGE]) {
     int index;
     scheme->count = 0;
-    return parse_component(&(struct parser){scheme, message}, kind, NULL, db_part_of(text, strlen(text)), &index);
+    return parse_component(&(struct parser){scheme, message}, kind, NULL, db_slice_of(text, strlen(text)), &index);
 }
 
 int Downbeat_check(const char *kind, const char *text, char message[DOWNBEAT_MAX_MESSAGE]) {

@@ -1,3 +1,5 @@
+/* The table of settings (settings.h): how each key is parsed and formatted, and reading them from the environment and
+ * from MPI_Info. */
 #define _GNU_SOURCE
 #include "start/settings.h"
 
@@ -16,27 +18,29 @@
 
 extern char **environ;
 
+/* Prefixes of environment variables. Variables with the other three are not settings of this library. */
 #define PREFIX "DOWNBEAT_"
 #define PRELOAD_PREFIX "DOWNBEAT_PRELOAD_" /* libdownbeat-preload checks its settings itself */
 #define MPI_PREFIX "DOWNBEAT_MPI_" /* variables of the wheel's downbeat-bench (packaging/wheel/downbeat-bench.c) */
 #define PYTHON_VARIABLE "DOWNBEAT_LIBRARY=" /* path of this library, for downbeat.mpi */
 #define TEXT_SIZE DOWNBEAT_MAX_MESSAGE
 
-/* A setting: its key, and how to parse and format a member of struct db_settings. `parse` returns 0, or -1 with the
- * valid values, after the problem if it is not obvious. */
+/* A setting: its key, and how to parse and format a member of struct db_settings. `parse` returns 0, or -1 with a text
+ * in `valid`: the valid values, after the problem if it is not obvious. */
 struct setting {
     const char *key;
     int (*parse)(const struct setting *self, void *member, const char *text, char *valid);
     void (*format)(const struct setting *self, const void *member, char *text);
-    size_t offset; /* of the member in struct db_settings */
-    double scale;  /* numbers: the member is the text's number times `scale`; low and high limit the text's */
-    double low;
+    size_t offset; /* of the member in struct db_settings; 0 in slack and published: `member` is the struct */
+    double scale;  /* numbers: the member is the number of the text times `scale` */
+    double low;    /* numbers: smallest and largest valid number in the text */
     double high;
-    const char *const *words; /* NULL-terminated; the index is the value */
-    int first; /* 1: sets several settings, which others may then override, so it is applied before them */
+    const char *const *words; /* valid words, NULL-terminated; the member is the index of the word */
+    int applied_first; /* 1: this key sets several settings that other keys may override, so it is applied before other
+                          keys */
 };
 
-#define SECONDS 1e9 /* in ns */
+#define SECONDS 1e9 /* scale of times: the text has seconds, the member ns */
 
 static int parse_setting(const struct setting *self, struct db_settings *settings, const char *text, char *valid) {
     return self->parse(self, (char *)settings + self->offset, text, valid);
@@ -46,6 +50,7 @@ static void format_setting(const struct setting *self, const struct db_settings 
     self->format(self, (const char *)settings + self->offset, text);
 }
 
+/* Finds an entry of a registry by name; NULL if unknown, with the valid names in `valid`. */
 static const void *parse_name(const void *const *registry, const char *text, char *valid) {
     const void *entry = db_registry_find(registry, text);
     snprintf(valid, TEXT_SIZE, "valid: ");
@@ -69,7 +74,7 @@ static void format_number(const struct setting *self, const void *member, char *
     snprintf(text, TEXT_SIZE, "%.9g", *(const double *)member / self->scale);
 }
 
-/* Seconds; stored as integer ns. */
+/* Parses seconds, stored as int64_t ns. */
 static int parse_ns(const struct setting *self, void *member, const char *text, char *valid) {
     double ns;
     if (parse_number(self, &ns, text, valid) != 0)
@@ -99,8 +104,8 @@ static void format_tolerance(const struct setting *self, const void *member, cha
         format_ns(self, member, text);
 }
 
-/* A time or a word: `auto`, stored as 0, is the library's choice (settings_auto.c); `off`, if the setting allows it, is
- * infinite. */
+/* Parses a time or a word: `auto`, stored as 0, is the library's choice (settings_auto.c); `off`, if the setting allows
+ * it, is stored as infinity. */
 static int parse_time(const struct setting *self, void *member, const char *text, char *valid) {
     int can_be_off = self->words != NULL;
     double *ns = member;
@@ -168,11 +173,11 @@ static void format_sync(const struct setting *self, const void *member, char *te
 }
 
 static int parse_sync(const struct setting *self, void *member, const char *text, char *valid) {
-    char back[TEXT_SIZE];
+    char formatted[TEXT_SIZE];
     if (db_scheme_parse(member, "scheme", text, valid) != 0)
         return -1;
-    format_sync(self, member, back);
-    return check_length(back, valid);
+    format_sync(self, member, formatted);
+    return check_length(formatted, valid);
 }
 
 static int parse_slack(const struct setting *self, void *member, const char *text, char *valid) {
@@ -212,13 +217,15 @@ static void format_validation(const struct setting *self, const void *member, ch
 
 static const struct setting *find_setting(const char *key);
 
-/* The first parameter from `parameter` on that is a setting; at the end of the list, the one without a name. */
+/* Returns the first parameter of a configuration that is a setting, from `parameter` on; at the end of the list, the
+ * parameter without a name. */
 static const Downbeat_parameter *next_setting(const Downbeat_parameter *parameter) {
     while (parameter->name != NULL && strcmp(parameter->kind, DB_PUBLISHED_SETTING) != 0)
         ++parameter;
     return parameter;
 }
 
+/* Applies the settings of a paper's configuration (published.h). */
 static void apply_paper(struct db_settings *settings, const struct db_component *paper) {
     char ignored[TEXT_SIZE];
     for (const Downbeat_parameter *p = next_setting(paper->described.parameters); p->name != NULL;
@@ -239,6 +246,7 @@ static int parse_published(const struct setting *self, void *member, const char 
     return 0;
 }
 
+/* Returns 1 if all settings of a paper's configuration are in force. */
 static int is_published(const struct db_settings *settings, const struct db_component *paper) {
     struct db_settings published = *settings;
     char current[TEXT_SIZE];
@@ -254,7 +262,7 @@ static int is_published(const struct db_settings *settings, const struct db_comp
     return 1;
 }
 
-/* The paper whose settings are all in force; there is no member for it. */
+/* Formats the name of the paper whose settings are all in force, else "off". The setting has no member of its own. */
 static void format_published(const struct setting *self, const void *member, char *text) {
     const void *const *paper = db_published;
     (void)self;
@@ -265,27 +273,27 @@ static void format_published(const struct setting *self, const void *member, cha
 
 #define SETTING(NAME, KIND, ...)                                                                                       \
     &(const struct setting) { .key = #NAME, .parse = parse_##KIND, .format = format_##KIND, __VA_ARGS__ }
-#define IN(MEMBER) .offset = offsetof(struct db_settings, MEMBER)
+#define MEMBER(NAME) .offset = offsetof(struct db_settings, NAME)
 
 static const char *const off[] = {"off", NULL};
 static const char *const share_words[] = {"never", "verified", NULL};
 static const char *const transport_words[] = {"auto", "messages", "shared", "nodes", NULL};
 
 static const void *const settings_registry[] = {
-    SETTING(clock, clock, IN(clock)),
-    SETTING(sync, sync, IN(sync)),
-    SETTING(share, word, IN(share), .words = share_words),
-    SETTING(transport, word, IN(transport), .words = transport_words),
+    SETTING(clock, clock, MEMBER(clock)),
+    SETTING(sync, sync, MEMBER(sync)),
+    SETTING(share, word, MEMBER(share), .words = share_words),
+    SETTING(transport, word, MEMBER(transport), .words = transport_words),
     SETTING(slack, slack, .scale = SECONDS, .low = 1e-9, .high = 3600.0),
-    SETTING(tolerance, tolerance, IN(tolerance_ns), .scale = SECONDS, .high = 3600.0),
-    SETTING(max_age, time, IN(max_age_ns), .scale = SECONDS, .low = 1e-6, .high = 1e6),
-    SETTING(max_error, number, IN(max_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6),
-    SETTING(target_error, time, IN(target_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6),
-    SETTING(flag_error, time, IN(flag_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6, .words = off),
-    SETTING(max_skew, number, IN(max_skew), .scale = 1.0, .high = 0.1),
-    SETTING(max_wander, number, IN(max_wander), .scale = 1.0, .high = 0.1),
-    SETTING(validation, validation, IN(validation)),
-    SETTING(published, published, .offset = 0, .first = 1),
+    SETTING(tolerance, tolerance, MEMBER(tolerance_ns), .scale = SECONDS, .high = 3600.0),
+    SETTING(max_age, time, MEMBER(max_age_ns), .scale = SECONDS, .low = 1e-6, .high = 1e6),
+    SETTING(max_error, number, MEMBER(max_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6),
+    SETTING(target_error, time, MEMBER(target_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6),
+    SETTING(flag_error, time, MEMBER(flag_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6, .words = off),
+    SETTING(max_skew, number, MEMBER(max_skew), .scale = 1.0, .high = 0.1),
+    SETTING(max_wander, number, MEMBER(max_wander), .scale = 1.0, .high = 0.1),
+    SETTING(validation, validation, MEMBER(validation)),
+    SETTING(published, published, .offset = 0, .applied_first = 1),
     NULL,
 };
 
@@ -296,7 +304,8 @@ static void list_keys(char text[TEXT_SIZE]) {
     db_registry_names(settings_registry, text, TEXT_SIZE);
 }
 
-/* Variable "DOWNBEAT_MAX_AGE" has key "max_age". */
+/* Sets `key` to the key of a variable: "max_age" for "DOWNBEAT_MAX_AGE". A lowercase letter becomes "?", which no key
+ * has. */
 static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
     const char *name = variable + strlen(PREFIX);
     size_t length = 0;
@@ -309,7 +318,7 @@ static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
 
 static int has_prefix(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
-/* Reads the variables of the settings whose `first` has this value. */
+/* Reads the variables of the settings whose `applied_first` is `first`. */
 static int read_variables(struct db_settings *settings, int first, struct db_reason *reason) {
     char key[TEXT_SIZE];
     char valid[TEXT_SIZE];
@@ -330,7 +339,7 @@ static int read_variables(struct db_settings *settings, int first, struct db_rea
                               " followed by one of %s, in capitals",
                               name_length, *variable, valid);
         }
-        if (setting->first == first && parse_setting(setting, settings, value + 1, valid) != 0)
+        if (setting->applied_first == first && parse_setting(setting, settings, value + 1, valid) != 0)
             return db_explain(reason, MPI_ERR_ARG, "environment variable %s is not valid; %s", *variable, valid);
     }
     return MPI_SUCCESS;
@@ -365,7 +374,7 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
 
     int count;
     DB_TRY(MPI_Info_get_nkeys(info, &count));
-    for (int i = 0; i < 2 * count; ++i) {
+    for (int i = 0; i < 2 * count; ++i) { /* twice: first the keys with applied_first, then the other keys */
         char key[MPI_MAX_INFO_KEY + 1];
         char value[TEXT_SIZE];
         char valid[TEXT_SIZE];
@@ -378,7 +387,7 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
             list_keys(valid);
             return db_explain(reason, MPI_ERR_INFO_KEY, "info key '%s' is unknown; valid: %s", key, valid);
         }
-        if (setting->first != (i < count))
+        if (setting->applied_first != (i < count))
             continue;
         if (length >= TEXT_SIZE) /* MPI_Info_get would truncate it */
             return db_explain(reason, MPI_ERR_INFO_VALUE,
@@ -401,7 +410,7 @@ static int64_t hash_settings(const struct db_settings *settings) {
     return (int64_t)value;
 }
 
-/* If settings differ: names the first one that is not process 0's. Collective. */
+/* Settings differ between processes: prints the first setting that differs from process 0's. Collective. */
 static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
     struct db_reason reason = {""};
     int rank;

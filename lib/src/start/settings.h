@@ -13,23 +13,24 @@
 
 #include <mpi.h>
 
-#define DB_TOLERANCE_AUTO (-1)
+#define DB_TOLERANCE_AUTO (-1) /* value of tolerance_ns for tolerance=auto */
 
+/* Values of the settings; mpix_harmonize.h explains the keys. */
 struct db_settings {
     const struct db_clock_type *clock; /* NULL: the default, tsc if it is invariant, else monotonic_raw */
-    struct db_scheme sync;
-    int share; /* 1: processes that are verified to share a clock are synchronized as one */
-    struct db_validation validation;
-    int transport; /* enum db_transport_kind */
+    struct db_scheme sync;             /* synchronization scheme */
+    int share;                         /* 1: processes that are verified to share a clock are synchronized as one */
+    struct db_validation validation;   /* error to add to the clock */
+    int transport;                     /* enum db_transport_kind */
     const struct db_slack_type *slack;
-    int64_t slack_ns;     /* a fixed slack; 0 if the slack is not fixed */
-    int64_t tolerance_ns; /* DB_TOLERANCE_AUTO: follows from the accuracy of the clocks */
-    double max_age_ns;    /* 0: automatic, also the times below (db_settings_thresholds) */
-    double max_error_ns;
-    double target_error_ns;
-    double flag_error_ns; /* expected error above which a process's flag is 0 */
-    double max_skew;      /* relative, like max_wander */
-    double max_wander;
+    int64_t slack_ns;       /* a fixed slack; 0 if the slack is not fixed */
+    int64_t tolerance_ns;   /* DB_TOLERANCE_AUTO: follows from the accuracy of the clocks */
+    double max_age_ns;      /* age at which a synchronization is due; 0: automatic (db_settings_thresholds) */
+    double max_error_ns;    /* error bound at which a synchronization is due */
+    double target_error_ns; /* expected error at which a synchronization is due; 0: automatic */
+    double flag_error_ns;   /* expected error above which a process's flag is 0; 0: automatic; infinity: off */
+    double max_skew;        /* largest difference in frequency between two clocks, relative */
+    double max_wander;      /* largest step of that difference, relative */
 };
 
 /* Thresholds that follow from the settings; infinite if they do not apply. */
@@ -49,34 +50,38 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
  * unknown or its value is not valid. */
 int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db_reason *reason);
 
-/* A number and its complement, for a test of equality by one MPI_MAX: the maxima are complements only if all processes
- * have the same number. */
+/* A number and its complement, to compare the numbers of all processes by one MPI_MAX: the two maxima are complements
+ * only if all processes have the same number. */
 struct db_alike {
     int64_t value;
     int64_t complement;
 };
 
+/* A process's number, to be reduced. */
 static inline struct db_alike db_alike(int64_t value) {
     return (struct db_alike){.value = value, .complement = ~value};
 }
 
+/* Returns 1 if all processes have the same number. */
 static inline int db_are_alike(const struct db_alike *maxima) { return maxima->value == ~maxima->complement; }
 
 /* Settings and clock that a process proposes; all processes must agree before they are put into force. */
 struct db_offer {
     struct db_settings settings;
     struct db_clock clock;
-    struct db_alike domain; /* the clock's domain, 0 if unknown; after db_settings_agree the maxima */
-    struct db_alike identity;
+    struct db_alike domain;   /* the clock's domain, 0 if unknown; after db_settings_agree the maxima */
+    struct db_alike identity; /* hash of the clock's identity, 0 if unknown; after db_settings_agree the maxima */
 };
 
-/* db_agree_on_error, and a check that all processes have the same settings. If not, all return MPI_ERR_ARG, and a
+/* Like db_agree_on_error, and checks that all processes have the same settings. If not, all return MPI_ERR_ARG, and a
  * process that differs from process 0 prints the first such setting. Costs one collective operation if there is no
  * error. */
 int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const struct db_reason *reason);
 
-/* The thresholds of these settings. `automatic_ns`: the tolerance if the setting is DB_TOLERANCE_AUTO. */
 #define DB_DEFAULT_TOLERANCE_NS 500
+
+/* Computes the thresholds of the settings. `automatic_ns` is the tolerance for DB_TOLERANCE_AUTO; `domains` is the
+ * number of clock domains. */
 struct db_thresholds db_settings_thresholds(const struct db_settings *settings, int processes, int domains,
                                             int64_t automatic_ns);
 

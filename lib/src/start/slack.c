@@ -1,3 +1,4 @@
+/* The registry of slack controllers, and calls of the selected controller's functions (slack.h). */
 #include "start/slack.h"
 
 #include <string.h>

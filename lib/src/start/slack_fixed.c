@@ -1,4 +1,5 @@
-/* A fixed slack. The value of setting `slack` is its time, so it is not in the registry of names. */
+/* The controller for slack=SECONDS: a fixed slack. It has no name that the setting could contain, so it is not in the
+ * registry. */
 #include "start/slack.h"
 
 #include "start/trial.h"

@@ -1,6 +1,6 @@
-/* MPIX_Harmonize as published (Schuchart 2023, section 5.2, Alg. 1), for comparison with the default: after a miss the
- * slack grows by half, permanently, and the clocks are synchronized; they are also synchronized once they are older
- * than 1.0 s, regardless of the error bound; the flag is decided before the wait.
+/* The controller slack=published: MPIX_Harmonize as published (Schuchart 2023, section 5.2, Alg. 1), for comparison
+ * with the default: after a miss the slack grows by half, permanently, and the clocks are synchronized; they are also
+ * synchronized once they are older than 1.0 s, regardless of the error bound; the flag is decided before the wait.
  *
  * Where algorithm, text and the authors' code (github.com/devreal/mpix-harmonize) differ:
  *
@@ -21,13 +21,14 @@
 
 #include <math.h>
 
-/* Source: the first two, the authors' code, see above; the others, Schuchart 2023, Alg. 1, lines 15 and 7. */
+/* FIRST_BROADCASTS and FIRST_FACTOR are from the authors' code, see above; MISS_FACTOR and AGE_NS from Schuchart 2023,
+ * Alg. 1, lines 15 and 7. */
 #define FIRST_BROADCASTS 20
 #define FIRST_FACTOR 2.0
 #define MISS_FACTOR 1.5
 #define AGE_NS 1e9
-/* Limit of the slack, which never shrinks and would overflow. Derivation: the largest fixed slack (settings.c). */
-#define LONGEST_NS 3600e9
+/* Limit of the slack, which never shrinks and would overflow: the largest valid fixed slack (settings.c). */
+#define MAX_SLACK_NS 3600e9
 
 static int begin(struct db_state *state) {
     int64_t mean_ns = 0;
@@ -38,13 +39,13 @@ static int begin(struct db_state *state) {
     return MPI_SUCCESS;
 }
 
-/* Ignores a miss from before this slack was in force. */
+/* Ignores a miss in a call before this controller was in force. */
 static int judge(struct db_slack *slack, int missed) {
     struct db_slack_growing *growing = &slack->growing;
     int counts = missed && growing->begun;
     growing->begun = 1;
     if (counts)
-        growing->slack_ns = fmin(MISS_FACTOR * growing->slack_ns, LONGEST_NS);
+        growing->slack_ns = fmin(MISS_FACTOR * growing->slack_ns, MAX_SLACK_NS);
     return counts;
 }
 

@@ -3,17 +3,18 @@
 
 #include <downbeat/clock.h>
 
-#define NS 1e-9
+#define NS 1e-9 /* in seconds */
 
-/* One side of a pair of processes that exchange timestamps. */
+/* This process's side of a pair of processes that exchange timestamps. */
 struct exchange_side {
     const struct db_state *state;
-    struct db_asker end;
-    int asking;
+    struct db_asker end; /* channel, peer and timeline; on the answerer, too */
+    int asking;          /* 1 on the asker, 0 on the answerer */
 };
 
 static int is_rank(int rank, const struct db_state *state) { return rank >= 0 && rank < state->size; }
 
+/* Checks the arguments, and sets this process's side. */
 static int begin_exchanges(struct exchange_side *exchange_side, MPI_Comm comm, int asker, int answerer, int timeline) {
     struct db_state *state;
     DB_TRY(db_state_find(comm, &state));
@@ -78,7 +79,7 @@ static int measure_offset(const struct exchange_side *exchange_side, const struc
     return MPI_SUCCESS;
 }
 
-/* Ends the exchanges without any, to release the answerer. */
+/* Ends the exchanges before the first one, to release the answerer. */
 static int decline(const struct db_asker *end) {
     struct db_timeline_error error;
     DB_TRY(db_exchange_begin(end));

@@ -1,17 +1,21 @@
+/* The automatic tolerance (tolerance.h): it doubles or halves after a series of synchronizations. */
 #include "start/tolerance.h"
 
 #include <math.h>
 
 /* An automatic tolerance doubles, once or several times, after WIDENING_SYNCS consecutive synchronizations whose
- * expected error is too large for it, and halves after NARROWING_SYNCS whose expected error is small enough for half of
- * it, with a margin. Choice; half and twice: same, except that a tolerance settles sooner or later. */
+ * expected error is too large for it. It halves after NARROWING_SYNCS consecutive synchronizations whose expected error
+ * is at most MARGIN times the limit for half of it. Chosen by hand; half or twice the values makes no difference,
+ * except that the tolerance settles sooner or later. */
 #define WIDENING_SYNCS 8
 #define NARROWING_SYNCS (2 * WIDENING_SYNCS)
 #define MARGIN 0.8
-/* Ends the doubling if the error is infinite. Choice: more than any network needs; half and twice: same. */
+/* Maximum tolerance, which ends the doubling if the error is infinite. Chosen by hand, more than any network needs;
+ * half or twice the value makes no difference. */
 #define MAX_TOLERANCE_NS 1e9
 
-/* Prints once, if the tolerance is fixed, the expected error that remains on this network. */
+/* For a fixed tolerance: prints once, after a long series of too large errors, the expected error that remains on this
+ * network. */
 static void print_error_once(struct db_state *state, double error_ns) {
     struct db_reason reason;
     struct db_tolerance *tolerance = &state->tolerance;
@@ -33,7 +37,7 @@ int64_t db_tolerance_next(struct db_state *state, double error_ns) {
     int64_t tolerance_ns = state->thresholds.tolerance_ns;
     if (state->settings.flag_error_ns > 0.0)
         return tolerance_ns;
-    tolerance->least_ns = tolerance->streak > 0 ? fmin(tolerance->least_ns, error_ns) : error_ns;
+    tolerance->min_error_ns = tolerance->streak > 0 ? fmin(tolerance->min_error_ns, error_ns) : error_ns;
     if (error_ns > limit_ns)
         tolerance->streak = tolerance->streak > 0 ? tolerance->streak + 1 : 1;
     else if (error_ns < MARGIN * limit_ns / 2.0)
@@ -46,7 +50,7 @@ int64_t db_tolerance_next(struct db_state *state, double error_ns) {
     }
     if (tolerance->streak >= WIDENING_SYNCS) {
         tolerance->streak = 0;
-        while (tolerance->least_ns > limit_ns && (double)tolerance_ns < MAX_TOLERANCE_NS) {
+        while (tolerance->min_error_ns > limit_ns && (double)tolerance_ns < MAX_TOLERANCE_NS) {
             limit_ns *= 2.0;
             tolerance_ns *= 2;
         }

@@ -1,9 +1,12 @@
+/* Transport of words between processes (transport.h): by messages of MPI, or by lines of shared memory in a tree or a
+ * dissemination pattern. */
 #include "start/transport.h"
 
 #include "base/error.h"
 
 #include <string.h>
 
+/* Returns 1 if no process with a lower index shares the cache of process `index`. */
 static int is_first_of_cache(int index, const int64_t *caches) {
     for (int i = 0; i < index; ++i)
         if (caches[i] == caches[index])
@@ -11,14 +14,14 @@ static int is_first_of_cache(int index, const int64_t *caches) {
     return 1;
 }
 
-/* Parents and children in a DB_TREE_DEGREE-ary heap. */
+/* Returns 1 if `parent` is the parent of `child` in a DB_TREE_DEGREE-ary heap, where process 0 is the root. */
 static int is_parent(int parent, int child) { return child > 0 && (child - 1) / DB_TREE_DEGREE == parent; }
 
 struct db_branch db_branch_of(int index, int size, const int64_t *caches) {
     struct db_branch branch = {.parent = -1};
     const int first = is_first_of_cache(index, caches);
-    int group = 0;  /* heap positions of this process: of its cache among the caches, ... */
-    int member = 0; /* ... and of the process among those that share the cache */
+    int group = 0;  /* heap position of this process's cache among all caches */
+    int member = 0; /* heap position of this process among the processes of its cache */
     for (int i = 0; i < index; ++i) {
         group += is_first_of_cache(i, caches);
         member += caches[i] == caches[index];
@@ -46,7 +49,7 @@ struct db_branch db_branch_of(int index, int size, const int64_t *caches) {
     return branch;
 }
 
-/* The caches are final before this (db_neighbors_find). */
+/* Sets this process's branch. All processes have stored their caches before (db_neighbors_find). */
 static void find_branch(struct db_transport *transport) {
     const struct db_neighbors *neighbors = &transport->neighbors;
     transport->round = 0;
@@ -56,14 +59,14 @@ static void find_branch(struct db_transport *transport) {
 }
 
 int db_transport_begin(struct db_transport *transport, const struct db_channel *channel, int processes,
-                       enum db_transport_kind wanted, int one_node) {
+                       enum db_transport_kind requested, int one_node) {
     db_transport_free(transport);
-    if (wanted == DB_TRANSPORT_MESSAGES)
+    if (requested == DB_TRANSPORT_MESSAGES)
         return MPI_SUCCESS;
     DB_TRY(db_neighbors_find(&transport->neighbors, channel, one_node));
     if (transport->neighbors.nodes == 1 && processes > 1)
         transport->kind = DB_TRANSPORT_SHARED;
-    else if (transport->neighbors.nodes < processes && wanted != DB_TRANSPORT_SHARED)
+    else if (transport->neighbors.nodes < processes && requested != DB_TRANSPORT_SHARED)
         transport->kind = DB_TRANSPORT_NODES;
     if (transport->kind == DB_TRANSPORT_MESSAGES)
         db_neighbors_free(&transport->neighbors);
@@ -84,7 +87,8 @@ static void raise_to(int64_t *maxima, const int64_t *words, int count) {
         maxima[i] = words[i] > maxima[i] ? words[i] : maxima[i];
 }
 
-/* Reduces to the maximum of the node, at its leader. */
+/* Reduces `maxima` within the node. The leader gets the maximum of the node; other processes get that of their subtree.
+ */
 static int gather_in_node(struct db_transport *transport, const struct db_channel *channel, int64_t *maxima,
                           int count) {
     const struct db_neighbors *neighbors = &transport->neighbors;
@@ -138,8 +142,8 @@ int db_transport_spread(struct db_transport *transport, const struct db_channel 
 }
 
 /* Dissemination algorithm with radix DB_EXCHANGE_RADIX (Hensgen, Finkel, Manber 1988): on each level the distance of
- * the peers grows by the radix. A process may run one round ahead of its readers, never two; hence two lines, for even
- * and odd rounds. */
+ * the peers is DB_EXCHANGE_RADIX times that of the previous level. A process may be one round ahead of its readers,
+ * never two; so each level has two lines per process, for even and odd rounds. */
 static int disseminate(struct db_transport *transport, const struct db_channel *channel, int64_t *maxima, int count) {
     const struct db_neighbors *neighbors = &transport->neighbors;
     const uint32_t round = ++transport->exchanged;

@@ -6,12 +6,12 @@
 
 struct db_state;
 
-/* Rounds of report and decision without a wait. The first ones set up connections; the lags of the others are the
- * controller's first observations. Ends early if a lag exceeds `longest_ns`. Collective. */
-int db_trial_rounds(struct db_state *state, int64_t longest_ns);
+/* Makes rounds of report and decision without a wait. The first rounds set up connections; the lags of later rounds are
+ * the controller's first observations. Ends early if a lag exceeds `max_lag_ns`. Collective. */
+int db_trial_rounds(struct db_state *state, int64_t max_lag_ns);
 
-/* Mean duration of `count` broadcasts, including the first; the largest of all processes, ns, at process 0. Collective.
- */
+/* Measures the mean duration of `count` broadcasts, including the first one. Process 0 gets the largest mean of all
+ * processes, ns, in `mean_ns`. Collective. */
 int db_trial_broadcasts(struct db_state *state, int count, int64_t *mean_ns);
 
 #endif

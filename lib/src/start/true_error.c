@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Sets `shared` to 1 if all processes read the same true time, the inner clock of their validation clocks. */
+/* Sets `shared` to 1 if all processes have validation clocks and these wrap the same clock, which shows the true time.
+ */
 static int share_true_time(const struct db_state *state, int *shared) {
     char identity[DB_IDENTITY_SIZE] = "";
     const char *local = "";
@@ -16,16 +17,17 @@ static int share_true_time(const struct db_state *state, int *shared) {
     return MPI_Allreduce(&same, shared, 1, MPI_INT, MPI_MIN, state->channel.comm);
 }
 
-/* The time of this process's clock, ns, when the true clock reads `true_ticks`. */
+/* Time that `map` gives for this process's clock, ns, when the true clock reads `true_ticks`. */
 static double time_at(const struct db_state *state, const struct db_clock_map *map, int64_t true_ticks) {
     double local = db_validation_at(&state->clocks.clock, true_ticks);
     return (local - (double)map->ticks) * map->ns_per_tick + (double)map->global_ns;
 }
 
-/* Seconds by which this process's clock is ahead of process 0's. */
+/* Sets `offset` to the seconds by which this process's clock, converted by `map`, is ahead of process 0's. Collective.
+ */
 static int true_offset(struct db_state *state, const struct db_clock_map *map, double *offset) {
     int shared;
-    DB_TRY(db_state_meet(state));
+    DB_TRY(db_state_barrier(state));
     DB_TRY(share_true_time(state, &shared));
     if (!shared)
         return MPI_ERR_OTHER;

@@ -1,3 +1,4 @@
+/* The order db_one_by_one (sync.h): process 0 synchronizes every other process, one after another. */
 #include "sync/sync.h"
 
 #include "base/error.h"

@@ -1,15 +1,17 @@
-/* The partners of rank i are i + s and i - s, modulo the size, for a few random shifts s that are a function of the
- * size, so that no message is needed to agree on them. Each rank has as many partners above as below, so that path
- * asymmetry that depends on the direction of ranks cancels; random shifts give a graph of small diameter. */
+/* Partners: other processes that a process compares its clock with in sync=disciplined (db_partners in sync.h). The
+ * partners of rank i are i + s and i - s, modulo the size, for a few random shifts s that are a function of the size,
+ * so that no message is needed to agree on them. Each rank has as many partners above as below, so that path asymmetry
+ * that depends on the direction of ranks cancels; random shifts give a graph of small diameter. */
 #include "sync/sync.h"
 
 #include "base/error.h"
 #include "base/split_mix.h"
 
-/* With fewer processes the comparisons with partners would take longer than the tree. Choice: more than the 24 partners
- * of sync=disciplined. */
-#define FEWEST_PROCESSES 32
+/* Smallest group with partners. In smaller groups the comparisons with partners would take longer than the tree. Chosen
+ * by hand, more than the default of 24 partners. */
+#define MIN_PROCESSES 32
 
+/* Draws `count` different shifts. Returns their number. */
 static int draw_shifts(int size, int count, int shifts[DB_MAX_PARTNERS / 2]) {
     uint64_t state = (uint64_t)size;
     int drawn = 0;
@@ -23,8 +25,8 @@ static int draw_shifts(int size, int count, int shifts[DB_MAX_PARTNERS / 2]) {
     return drawn;
 }
 
-/* The pairs of a shift meet in three turns. A process is in at most one pair per turn; the last turn is for pairs that
- * wrap around. */
+/* The pairs of a shift are compared in three turns, so that a process is in at most one pair at a time. Returns the
+ * turn of the pair (lower, lower + shift), 0 to 2. The last turn is for pairs that wrap around. */
 static int turn_of(int lower, int shift, int size) { return lower >= size - shift ? 2 : lower / shift % 2; }
 
 int db_partners(const struct db_sync_group *group, int count,
@@ -32,10 +34,10 @@ int db_partners(const struct db_sync_group *group, int count,
     int size = group->size;
     int rank = group->rank;
     int shifts[DB_MAX_PARTNERS / 2];
-    if (size < FEWEST_PROCESSES)
+    if (size < MIN_PROCESSES)
         return MPI_SUCCESS;
-    int most = (size - 1) / 2;
-    int drawn = draw_shifts(size, count / 2 < most ? count / 2 : most, shifts);
+    int max_shifts = (size - 1) / 2;
+    int drawn = draw_shifts(size, count / 2 < max_shifts ? count / 2 : max_shifts, shifts);
     for (int i = 0; i < drawn; ++i) {
         int shift = shifts[i];
         int above = (int)(((int64_t)rank + shift) % size);

@@ -1,3 +1,4 @@
+/* The registry of synchronization schemes, and functions that they share (sync.h). */
 #include "sync/sync.h"
 
 #include "base/error.h"
@@ -25,7 +26,7 @@ struct db_clock_map db_sync_from_local(const struct db_sync_group *group, const 
 }
 
 void db_sync_adopt(const struct db_sync_group *group, const struct db_clock_map *model, struct db_clock_map *map) {
-    /* A tick may be many nanoseconds, so the map starts at a whole tick, not at the model's time. */
+    /* A tick may last many nanoseconds, so the map starts at an integer reading, not at the model's time. */
     map->ticks = db_map_ticks(&group->local, model->ticks);
     double local = db_map_elapsed_ns(&group->local, map->ticks);
     map->global_ns = model->global_ns + llrint((local - (double)model->ticks) * model->ns_per_tick);
@@ -33,8 +34,8 @@ void db_sync_adopt(const struct db_sync_group *group, const struct db_clock_map 
     map->bound_ns = model->bound_ns;
     map->uncertainty = model->uncertainty;
     map->ramp = model->ramp;
-    /* Also limited by the skew between process 0's clock and this one, however long the chain of references. Relative
-     * to global time. */
+    /* Limited by the skew between process 0's clock and this one, even if the chain of references is long. Relative to
+     * global time. */
     map->growth = fmin(model->growth, (group->limits.skew + fabs(model->ns_per_tick - 1.0)) / model->ns_per_tick);
 }
 

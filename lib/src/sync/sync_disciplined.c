@@ -1,14 +1,15 @@
-/* Disciplined clocks, which use the offsets of earlier synchronizations. Every process has one fixed reference,
- * compares its local clock with the reference's in each synchronization, and estimates offset and rate from all of
- * these offsets (discipline.h). The global clock is passed down the tree with the last message of each comparison.
+/* The default scheme, disciplined: clocks that use the offsets of earlier synchronizations. Every process has one fixed
+ * reference, compares its local clock with the reference's in each synchronization, and estimates offset and rate from
+ * all of these offsets (discipline.h). The global clock is passed down the tree with the last message of each
+ * comparison.
  *
- * The tree is wide and shallow: each level adds half a round trip to the bound, while each process that a reference
- * serves takes some exchanges.
+ * The tree is wide and shallow, because each level adds half a round trip to the error bound. But each process that a
+ * reference serves takes the time of some exchanges, so the width is limited (start/schedule.c).
  *
- * Path asymmetry shifts an offset by half of the difference between the one-way delays. No exchange shows that, and it
- * accumulates along the tree. So in a large group every process is also compared with many others, its partners, and
- * averages its clock with theirs in a few iterations, which approximates least squares over all comparisons
- * (consensus.h). The scatter of the comparisons is part of the expected error. */
+ * Path asymmetry shifts an offset by half of the difference between the one-way delays. Exchanges do not show path
+ * asymmetry, and it accumulates along the tree. So in a large group every process is also compared with many others,
+ * its partners, and averages its clock with theirs in a few iterations, which approximates least squares over all
+ * comparisons (consensus.h). The scatter of the comparisons is part of the expected error. */
 #include "sync/sync.h"
 
 #include "base/error.h"
@@ -17,7 +18,7 @@
 
 #include <stdlib.h>
 
-enum { RADIX, ROUNDS, OVER, PARTNERS, OFFSET };
+enum { RADIX, ROUNDS, OVER, PARTNERS, OFFSET }; /* indices of the parameters */
 
 static const Downbeat_parameter parameters[] = {
     {"radix", "0", "processes with the same reference, and it, per level; 0: as wide as 1 % of the time allows", NULL,
@@ -31,7 +32,7 @@ static const Downbeat_parameter parameters[] = {
 };
 
 static const char *check(const struct db_node *self) {
-    int partners = db_whole(self, PARTNERS);
+    int partners = db_integer(self, PARTNERS);
     if (db_number(self, RADIX) == 1)
         return "a tree of radix 1 has no end; use radix 0 or 2 and more";
     if (partners % 2 == 1 || partners == 2)
@@ -41,9 +42,9 @@ static const char *check(const struct db_node *self) {
                : NULL;
 }
 
-/* The predicted map from this process's clock to the reference's local time, from earlier comparisons; without any,
- * this process's local time. On this timeline the clocks hardly drift during a comparison, even if it is interrupted.
- */
+/* Predicts the map from this process's clock to the reference's local time from earlier comparisons. Before the first
+ * comparison the result is this process's local time. Measured on this timeline, the clocks hardly drift during a
+ * comparison, even if it is interrupted. */
 static struct db_clock_map prediction(const struct db_sync_group *group, const struct db_history *history) {
     struct db_clock_map predicted = group->local;
     double skew = db_history_limits(history, &group->limits).skew;
@@ -57,8 +58,8 @@ static struct db_clock_map prediction(const struct db_sync_group *group, const s
 }
 
 /* Converts an offset relative to the predicted timeline into one relative to local time. */
-static struct db_offset against_local(const struct db_sync_group *group, const struct db_clock_map *predicted,
-                                      const struct db_offset *offset) {
+static struct db_offset relative_to_local(const struct db_sync_group *group, const struct db_clock_map *predicted,
+                                          const struct db_offset *offset) {
     struct db_offset local_offset = *offset;
     int64_t ticks = db_map_ticks(predicted, offset->at);
     double local = db_map_elapsed_ns(&group->local, ticks);
@@ -72,26 +73,34 @@ static struct db_offset against_local(const struct db_sync_group *group, const s
     local_offset.drift_deviation_ns =
         sqrt(db_uncertainty_after(&predicted->uncertainty, since_ns).rate) * offset->duration_ns;
     return local_offset;
-} /* Largest number of estimates per comparison, of a reference that serves few: each narrows the common interval.
-     Choice; half: 25 % larger exit skew; twice: 33 % more time in synchronizations. */
-#define MAX_REPETITIONS 24
-/* Repetitions end after this time, or this share of the time since the last comparison, for all processes that a
- * reference serves: on a slow network, additional synchronizations are more informative than repetitions, since they
- * also show drift. Choice: less than the 1 % of all time that schedule.c allows. Half: 4 % more valid starts; twice of
- * the share: 25 % fewer. */
-#define LONGEST_NS 5e6
-#define LONGEST_SHARE 0.008
-
-static int served_by_one(const struct db_node *self, const struct db_sync_group *group) {
-    return db_tree_radix(group, db_whole(self, RADIX)) - 1;
 }
 
+/* Maximum number of offset estimates per comparison, for a reference that serves few processes. Each estimate narrows
+ * the common interval. Chosen by hand. With half the value the exit skew is 25 % larger; with twice, synchronizations
+ * take 33 % more time. */
+#define MAX_REPETITIONS 24
+/* Limit of the time of repetitions, for all processes together that a reference serves: MAX_COMPARISON_NS, or this
+ * share of the time since the last comparison if that is longer. On a slow network, further synchronizations are more
+ * informative than repetitions, since they also show drift. Chosen by hand, less than the 1 % of all time that
+ * schedule.c allows. With half the values, 4 % more starts are valid; with twice the share, 25 % fewer. */
+#define MAX_COMPARISON_NS 5e6
+#define MAX_COMPARISON_SHARE 0.008
+
+/* Number of processes that a reference serves on a level of the tree. */
+static int served_by_one(const struct db_node *self, const struct db_sync_group *group) {
+    return db_tree_radix(group, db_integer(self, RADIX)) - 1;
+}
+
+/* Number of estimates per comparison: fewer if a reference serves many processes. */
 static int repetitions_for(const struct db_node *self, const struct db_sync_group *group) {
     int affordable = 2 * MAX_REPETITIONS / served_by_one(self, group);
-    return affordable < 1 ? 1 : affordable > MAX_REPETITIONS ? MAX_REPETITIONS : affordable;
+    if (affordable < 1)
+        return 1;
+    return affordable < MAX_REPETITIONS ? affordable : MAX_REPETITIONS;
 }
 
-/* Intersection of the intervals of two offsets, measured in succession on a timeline with negligible drift. */
+/* Combines two offsets, measured in succession on a timeline with negligible drift: the intersection of their
+ * intervals. */
 static struct db_offset intersection(const struct db_offset *first, const struct db_offset *second) {
     struct db_offset offset = *second;
     offset.lower_ns = fmax(first->lower_ns, second->lower_ns);
@@ -102,16 +111,18 @@ static struct db_offset intersection(const struct db_offset *first, const struct
     return offset;
 }
 
+/* Measures the offset several times, and combines the estimates. Only skampi's estimates are intervals. `since_ns`:
+ * time since the last comparison. */
 static int measure_repeatedly(const struct db_node *self, const struct db_sync_group *group,
                               const struct db_asker *asker, struct db_pair *pair, double since_ns,
                               struct db_offset *offset) {
     const struct db_node *estimator = db_child(self, OFFSET);
     int repetitions = db_is(estimator, &db_offset_skampi) ? repetitions_for(self, group) : 1;
-    double longest_ns = fmax(LONGEST_NS, LONGEST_SHARE * since_ns) / served_by_one(self, group);
+    double max_ns = fmax(MAX_COMPARISON_NS, MAX_COMPARISON_SHARE * since_ns) / served_by_one(self, group);
     int64_t begin = db_clock_read(group->clock);
     DB_TRY(db_offset_measure(estimator, asker, pair, offset));
     for (int i = 1; i < repetitions; ++i) {
-        if ((double)(db_clock_read(group->clock) - begin) * group->clock->ns_per_tick > longest_ns)
+        if ((double)(db_clock_read(group->clock) - begin) * group->clock->ns_per_tick > max_ns)
             break;
         struct db_offset next;
         DB_TRY(db_offset_measure(estimator, asker, pair, &next));
@@ -125,24 +136,24 @@ static int compare_local(const struct db_node *self, const struct db_sync_group 
                          struct db_pair *pair, struct db_history *history) {
     if (history->reference != reference)
         *history = (struct db_history){.reference = reference};
-    history->among_many = history != &group->histories->reference;
+    history->among_many = history != &group->histories->reference; /* 1: the peer is a partner */
     struct db_clock_map predicted = prediction(group, history);
     double now_ns = db_map_elapsed_ns(&group->local, db_clock_read(group->clock));
     double since_ns = history->count > 0 ? now_ns - (double)history->points[history->count - 1].at : 0.0;
     const struct db_asker asker = {
         .channel = &group->channel, .peer = reference, .timeline = {.clock = group->clock, .map = &predicted}};
     struct db_offset offset;
-    struct db_timeline_error error;
+    struct db_timeline_error error; /* not used: the peer answers with its local time, which is exact */
     DB_TRY(db_exchange_begin(&asker));
     DB_TRY(measure_repeatedly(self, group, &asker, pair, since_ns, &offset));
     DB_TRY(db_exchange_stop(&asker, &error));
-    offset = against_local(group, &predicted, &offset);
+    offset = relative_to_local(group, &predicted, &offset);
     double contradicted = db_history_add(history, &offset, &group->limits, group->clock->resolution_ns);
     *group->contradicted = fmax(*group->contradicted, contradicted);
     return MPI_SUCCESS;
 }
 
-/* A round of comparisons in the tree. */
+/* A round of comparisons in the tree; argument of learn and teach. */
 struct round {
     const struct db_node *self;
     const struct db_sync_group *group;
@@ -150,7 +161,8 @@ struct round {
     struct db_clock_map map; /* this process's map to the global clock */
 };
 
-/* Compares with a peer; `model` is the map from local time to the peer's. */
+/* Compares clocks with a peer. Sets `model` to the map from local time to the peer's local time. `noise`: see
+ * db_discipline. */
 static int compare(const struct round *round, int peer, struct db_pair *pair, struct db_history *history,
                    struct db_clock_map *model, struct db_uncertainty *noise) {
     const struct db_sync_group *group = round->group;
@@ -186,15 +198,15 @@ static int teach(int learner, void *argument) {
 /* The state of a process during the consensus with its partners. */
 struct consensus {
     const struct round *round;
-    struct db_clock_map models[DB_MAX_PARTNERS / 2]; /* to the local time of the partners that this process asks */
-    struct db_uncertainty noises[DB_MAX_PARTNERS / 2];
-    int count;                                       /* number of partners so far */
-    struct db_opinion opinions[1 + DB_MAX_PARTNERS]; /* the process's own, then those of its partners */
-    struct db_opinion outgoing[DB_MAX_PARTNERS];     /* the process's own, as sent to each partner */
+    struct db_clock_map models[DB_MAX_PARTNERS / 2]; /* maps to the local time of the partners that this process asks */
+    struct db_uncertainty noises[DB_MAX_PARTNERS / 2]; /* measurement noise of `models` */
+    int count;                                         /* number of partners so far */
+    struct db_opinion opinions[1 + DB_MAX_PARTNERS];   /* the process's own opinion, then its partners' */
+    struct db_opinion outgoing[DB_MAX_PARTNERS];       /* the process's own opinion, as sent to each partner */
     MPI_Request sending[DB_MAX_PARTNERS];
 };
 
-/* Compares the two local clocks; the asker's model serves both partners. */
+/* Compares the two local clocks of a pair. Only the asker computes a model; it converts opinions in both directions. */
 static int compare_with_partner(int partner, int number, int asks, void *argument) {
     struct consensus *consensus = argument;
     const struct db_sync_group *group = consensus->round->group;
@@ -205,12 +217,13 @@ static int compare_with_partner(int partner, int number, int asks, void *argumen
 
 #define OPINION_WORDS ((int)(sizeof(struct db_opinion) / sizeof(int64_t)))
 
-/* Uncertainty at a distance in time; extrapolating backward is as uncertain as forward. */
+/* Uncertainty at `ns` before (negative) or after: extrapolating backward is as uncertain as forward. */
 static struct db_uncertainty extrapolated(const struct db_uncertainty *then, double ns) {
     return db_uncertainty_after(then, fabs(ns));
 }
 
-/* An opinion converted to a map from another process's local time, `since_ns` after their comparison. */
+/* Converts an opinion to a map from another process's local time, `since_ns` after the comparison of the pair. `model`
+ * maps between the two local times. */
 static struct db_opinion converted(const struct db_clock_map *model, const struct consensus *consensus, int number,
                                    double since_ns, const struct db_opinion *opinion) {
     struct db_opinion result = *opinion;
@@ -222,7 +235,7 @@ static struct db_opinion converted(const struct db_clock_map *model, const struc
 }
 
 /* Sends this process's opinion to a partner. The asker has the model between the two local times, so it converts the
- * opinion to the partner's. */
+ * opinion to the partner's local time. */
 static int send_opinion(int partner, int number, int asks, void *argument) {
     struct consensus *consensus = argument;
     const struct db_opinion *opinion = &consensus->opinions[0];
@@ -237,6 +250,7 @@ static int send_opinion(int partner, int number, int asks, void *argument) {
     return db_start_send(&consensus->round->group->channel, (const int64_t *)outgoing, OPINION_WORDS, partner, sending);
 }
 
+/* Receives a partner's opinion. The asker converts it to its own local time; otherwise the partner has converted it. */
 static int receive_opinion(int partner, int number, int asks, void *argument) {
     struct consensus *consensus = argument;
     const struct db_channel *channel = &consensus->round->group->channel;
@@ -259,22 +273,23 @@ static int exchange_opinions(struct consensus *consensus, int partners) {
     int sent = consensus->count;
     consensus->count = 0;
     int code = db_partners(group, partners, receive_opinion, consensus);
-    for (int i = 0; i < sent; ++i) { /* also after an error, since their memory is freed afterwards */
+    for (int i = 0; i < sent; ++i) { /* also after an error, since the memory of the messages is freed afterwards */
         int completed = db_complete(&group->channel, &consensus->sending[i]);
         code = code == MPI_SUCCESS ? completed : code;
     }
     return code;
 }
 
-/* Iterations of averaging. Derivation: with 24 partners per process, an opinion reaches 24^4 processes. */
-#define MEANS 4
+/* Iterations of averaging: with 24 partners per process, an opinion reaches 24^4 processes. */
+#define CONSENSUS_ITERATIONS 4
 
-/* Averages the global clock with the partners'. Process 0's clock stays, since it defines the global clock. */
+/* Averages the global clock with the partners' estimates, in CONSENSUS_ITERATIONS iterations. Process 0's opinion
+ * stays, since its clock is the global clock. */
 static int agree_with_partners(struct consensus *consensus, int partners, struct db_clock_map *map) {
     const struct db_sync_group *group = consensus->round->group;
     struct db_histories *histories = group->histories;
     double residuals_ns[DB_MAX_PARTNERS];
-    for (int i = 0; i < MEANS; ++i) {
+    for (int i = 0; i < CONSENSUS_ITERATIONS; ++i) {
         DB_TRY(exchange_opinions(consensus, partners));
         if (consensus->count == 0)
             return MPI_SUCCESS;
@@ -293,11 +308,12 @@ static int agree_with_partners(struct consensus *consensus, int partners, struct
     return MPI_SUCCESS;
 }
 
+/* Compares clocks in the tree and with partners, and averages. */
 static int reach_consensus(struct consensus *consensus, const struct db_node *self, const struct db_sync_group *group,
                            struct db_clock_map *map) {
     const struct db_sync_group lasting = db_sync_lasting(group);
-    int rounds = db_whole(self, ROUNDS);
-    int partners = db_whole(self, PARTNERS);
+    int rounds = db_integer(self, ROUNDS);
+    int partners = db_integer(self, PARTNERS);
     int64_t begin = db_clock_read(group->clock);
     struct round round = {.self = self, .group = &lasting, .map = *map};
     consensus->round = &round;
@@ -308,7 +324,7 @@ static int reach_consensus(struct consensus *consensus, const struct db_node *se
                           db_patience_of(&group->channel));
         }
         round.last = i == rounds - 1;
-        DB_TRY(db_tree_wide(group, db_whole(self, RADIX), learn, teach, &round));
+        DB_TRY(db_tree_wide(group, db_integer(self, RADIX), learn, teach, &round));
         DB_TRY(db_partners(&lasting, partners, compare_with_partner, consensus));
     }
     *map = round.map;

@@ -11,7 +11,7 @@ static const Downbeat_parameter parameters[] = {
     {.name = NULL},
 };
 
-/* Alg. 4, Compute_And_Set_Intercept: keeps the slope of the map and replaces its offset. */
+/* Alg. 4, Compute_And_Set_Intercept: keeps the slope of the map and replaces its offset by a measured one. */
 static int set_intercept(const struct db_sync_group *group, const struct db_learning *intercept,
                          struct db_clock_map *map) {
     struct db_clock_map slope = db_sync_from_local(group, map);

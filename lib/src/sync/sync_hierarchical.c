@@ -18,7 +18,7 @@ static const Downbeat_parameter parameters[] = {
 static const struct db_component *const words[] = {&db_level_skip, &db_level_propagate, NULL};
 
 static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
-    const struct db_node *scheme = NULL;
+    const struct db_node *scheme = NULL; /* of the last level that has one */
     for (int i = 0; i < DB_LEVELS; ++i) {
         const struct db_node *chosen = db_child(self, i);
         if (db_is(chosen, &db_level_skip))

@@ -1,22 +1,23 @@
-/* Clocks that are global by hardware (PTP, White Rabbit, an MPI_Wtime that the user trusts): they are compared, not
- * corrected. Every process compares its clock with its reference's; an offset that the exchanges prove to be other than
- * 0 is an error. */
+/* The scheme none: clocks that are global by hardware (PTP, White Rabbit, an MPI_Wtime that the user trusts). They are
+ * compared, not corrected: every process compares its clock with its reference's clock, and it is an error if the
+ * exchanges prove that the offset is not 0. */
 #include "sync/sync.h"
 
 #include "base/error.h"
 
 static const Downbeat_parameter parameters[] = {DB_OFFSET_PARAMETER("skampi"), {.name = NULL}};
 
+/* Argument of learn and teach. */
 struct comparison {
     const struct db_node *estimator;
     const struct db_sync_group *group;
-    struct db_clock_map absolute; /* absolute time from the clock's readings */
-    struct db_clock_map *map;
-    int code;
+    struct db_clock_map absolute; /* from the clock's readings to absolute time, ns */
+    struct db_clock_map *map;     /* the result: from readings to the global clock */
+    int code;                     /* MPI_SUCCESS, or the error of clocks that differ */
 };
 
-/* The map from absolute time to the global clock. */
-static struct db_clock_map seen_from_absolute(const struct comparison *comparison) {
+/* Returns the map from absolute time to the global clock. */
+static struct db_clock_map map_from_absolute(const struct comparison *comparison) {
     struct db_clock_map from_absolute = *comparison->map;
     from_absolute.ticks = db_map_global_ns(&comparison->absolute, from_absolute.ticks);
     return from_absolute;
@@ -57,7 +58,7 @@ static int learn(int reference, void *argument) {
 
 static int teach(int learner, void *argument) {
     const struct comparison *comparison = argument;
-    const struct db_clock_map map = seen_from_absolute(comparison);
+    const struct db_clock_map map = map_from_absolute(comparison);
     DB_TRY(db_sync_teach(comparison->group, learner, &comparison->absolute));
     return db_sync_send_map(comparison->group, learner, &map);
 }

@@ -1,3 +1,4 @@
+/* Location of processors in a node, from Linux's /sys (db_location_of in levels.h). */
 #define _GNU_SOURCE
 #include "sync/levels.h"
 
@@ -10,7 +11,8 @@
 
 #define PATH_SIZE 256
 
-/* The number at the beginning of a text; 0 without a number, or if it is negative, which means unknown. */
+/* Parses the number at the beginning of a text. Returns 0 if there is no number, or if it is negative, which means
+ * unknown. */
 static int number(const char *text) {
     long value = strtol(text, NULL, 10);
     return value > 0 && value <= INT_MAX ? (int)value : 0;

@@ -1,10 +1,11 @@
-/* A binomial tree from the root. With m the largest power of two <= p, in the first round rank 0 is the reference of
- * m/2, in the next 0 of m/4 and m/2 of 3m/4, and so on; in one more round each rank r < p - m is the reference of r +
- * m. */
+/* The order db_tree_down (sync.h): a binomial tree from the root. With m the largest power of two <= p, in the first
+ * round rank 0 is the reference of m/2, in the next 0 of m/4 and m/2 of 3m/4, and so on; in one more round each rank r
+ * < p - m is the reference of r + m. */
 #include "sync/sync.h"
 
 #include "base/error.h"
 
+/* Learns the clock of `peer`, which answers with the global clock. */
 static int learn_global(const struct db_sync_group *group, const struct db_learning *learning, int peer, int round,
                         struct db_clock_map *map) {
     struct db_clock_map model;

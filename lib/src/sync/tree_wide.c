@@ -1,6 +1,7 @@
-/* A k-nomial tree. The ranks are divided recursively into `radix` blocks, down to single ranks. One rank leads each
- * block. On each level of the tree, from the largest blocks to the smallest, the leader of a block is the reference of
- * the leaders of the blocks in it. With radix 2 that is a binomial tree.
+/* The tree of db_tree_wide (sync.h), a k-nomial tree with k = radix. The ranks are divided recursively into `radix`
+ * blocks, down to single ranks. One rank leads each block. On each level of the tree, from the largest blocks to the
+ * smallest, the leader of a block is the reference of the leaders of the blocks in it. With radix 2 the tree is
+ * binomial.
  *
  * Rank 0 is the root. Leaders are alternately the highest and the lowest rank of a block, so that path asymmetry that
  * depends on the direction of ranks cancels between levels. */
@@ -8,7 +9,7 @@
 
 #include "base/error.h"
 
-/* Smallest radix with at most `levels` levels for `size` processes. */
+/* Smallest radix, at least 2, with at most `levels` levels for `size` processes. */
 static int radix_for(int levels, int size) {
     int radix = (int)floor(pow(size, 1.0 / levels));
     if (radix < 2)
@@ -20,14 +21,15 @@ int db_tree_radix(const struct db_sync_group *group, int radix) {
     return radix == 0 ? radix_for(group->depth, group->size) : radix;
 }
 
+/* A block of consecutive ranks. */
 struct block {
     int first;
     int end; /* last rank + 1 */
     int leader;
 };
 
-/* The block of `step` ranks within `block` that contains `rank`. Its leader is the leader of `block`, if that is in it,
- * else the rank at its other end. */
+/* Returns the block of `step` ranks within `block` that contains `rank`. If the leader of `block` is in it, it has the
+ * same leader; else its leader is the rank at the opposite end. */
 static struct block subblock(const struct block *block, int64_t step, int rank) {
     int first = (int)(block->first + (rank - block->first) / step * step);
     int end = block->end - first > step ? (int)(first + step) : block->end;

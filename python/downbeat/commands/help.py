@@ -144,9 +144,9 @@ def option_elsewhere(words: Sequence[str]) -> str:
     source = find_source() if any(word.startswith("-") for word in words) else None
     if not source:
         return ""
-    text = (source / "shared/options_elsewhere.h").read_text(encoding="utf-8")  # downbeat-bench has the same table
+    text = (source / "shared/equivalent_options.h").read_text(encoding="utf-8")  # downbeat-bench has the same table
     known = {
-        option: names for option, *names in re.findall(r'^ELSEWHERE\("(.*?)", "(.*?)", "(.*?)"\)', text, re.MULTILINE)
+        option: names for option, *names in re.findall(r'^EQUIVALENT\("(.*?)", "(.*?)", "(.*?)"\)', text, re.MULTILINE)
     }
     for word in words:
         if word in known:
