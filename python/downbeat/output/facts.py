@@ -756,3 +756,25 @@ class CallsContradict(Fact):
     calls: tuple[tuple[str, int], ...]  # group and number of each call; empty: not known
     by_s: float  # contradiction
     most_rate: float  # largest difference of two rates that is allowed
+
+
+# Results of other tools.
+
+
+@dataclass(frozen=True)
+class Damage(Fact):
+    """Something wrong in a file of another tool.
+
+    Attributes:
+        file: its path.
+        line: the first such line, from 1; 0 for the whole file.
+        what: in plain words, with a noun in the plural: "numbers that cannot be read".
+        count: how often.
+        files: number of files that have it, `file` is the first.
+    """
+
+    file: str
+    line: int
+    what: str
+    count: int
+    files: int = 1

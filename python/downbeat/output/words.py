@@ -21,6 +21,7 @@ from downbeat.output.facts import (
     ClockDrift,
     ClockMoved,
     CommonAxis,
+    Damage,
     EventsLeftOut,
     ExitSkews,
     Fact,
@@ -701,3 +702,12 @@ def _(fact: CallsContradict) -> str:
         f"do not belong together, a clock was set, or rates differ by more than {fact.most_rate * 1e6:.0f} ppm; no "
         "bound there"
     )
+
+
+@long.register
+def _(fact: Damage) -> str:
+    where = f"{fact.file}:{fact.line}" if fact.line else fact.file
+    if fact.count == 1 and fact.files == 1:
+        return f"{where}: 1 of {fact.what}"
+    places = f"in {counted(fact.files, 'file')}, first {where}" if fact.files > 1 else f"in {where}"
+    return f"{fact.count} {fact.what}, {places}"
