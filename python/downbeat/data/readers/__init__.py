@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from downbeat.data.readers import imb, osu
 from downbeat.data.readers.results import Results
 from downbeat.data.readers.sources import Source
 from downbeat.errors import UsageError, refuse_pipe
 from downbeat.output.facts import Damage
-from downbeat.text import counted
 
 
 class Reader(Protocol):
@@ -43,7 +43,7 @@ class TreeReader(Protocol):
         """The results in a source."""
 
 
-READERS: tuple[Reader, ...] = ()
+READERS: tuple[Reader, ...] = (osu, imb)
 TREE_READERS: tuple[TreeReader, ...] = ()
 Progress = Callable[[int, int], None]  # number of the file, number of files
 

@@ -21,7 +21,7 @@ class Kind:
 
     Attributes:
         name: for options and columns; that of a metric of ours if it is the same.
-        unit: "s", "B/s", "1/s" or "%".
+        unit: "s", "B/s", "1/s", or "1" for shares.
         over: summary over ranks; "pair": of one pair of ranks; "job": of all ranks together.
         is_time: less is faster; else more is faster, if `is_rate`.
         meaning: a description.
@@ -38,7 +38,7 @@ class Kind:
     @property
     def is_rate(self) -> bool:
         """Whether more of it is faster."""
-        return self.unit in ("B/s", "1/s")
+        return not self.is_time and self.unit != "s"
 
     @property
     def is_ours(self) -> bool:
@@ -61,19 +61,26 @@ KINDS = {
         Kind("rank_mean_max", "s", "max", True, "mean over calls of each rank, largest over ranks (OSU's Max Latency, IMB's t_max)", "latency, mean of the slowest rank"),
         Kind("rank_mean_min", "s", "min", True, "mean over calls of each rank, smallest over ranks (OSU's Min Latency, IMB's t_min)", "latency, mean of the fastest rank"),
         Kind("one_way", "s", "pair", True, "half of the round trip of a message between two ranks", "latency of a message"),
-        Kind("bandwidth", "B/s", "pair", False, "bytes per second between ranks of a pair or of each rank, as the tool counts them", "bandwidth"),
+        Kind("call_time", "s", "max", True, "mean over calls of the time of a call, on the rank that starts it or the slowest one", "time of a call"),
+        Kind("bandwidth", "B/s", "pair", False, "bytes per second, as the tool counts them for the operation", "bandwidth"),
         Kind("message_rate", "1/s", "job", False, "messages per second", "messages per second"),
+        Kind("overall", "s", "mean", True, "nonblocking call, computation, tests and wait together, mean over ranks (OSU)", "overall time"),
+        Kind("computed", "s", "mean", True, "computation beside a nonblocking call, mean over ranks (OSU)", "time of computation"),
+        Kind("start_call", "s", "mean", True, "the nonblocking call itself, mean over ranks (OSU's Coll. Init)", "time of the nonblocking call"),
+        Kind("tests", "s", "mean", True, "calls of MPI_Test, mean over ranks (OSU)", "time in MPI_Test"),
+        Kind("wait", "s", "mean", True, "MPI_Wait, mean over ranks (OSU)", "time in MPI_Wait"),
+        Kind("overlap_osu", "1", "mean", False, "overlap with computation, as OSU defines it", "overlap"),
+        Kind("overall_slowest", "s", "max", True, "nonblocking call, computation and wait together on the slowest rank (IMB's t_ovrl)", "overall time"),
+        Kind("pure_slowest", "s", "max", True, "nonblocking call and wait without computation on the slowest rank (IMB's t_pure)", "time without computation"),
+        Kind("computed_slowest", "s", "max", True, "computation beside a nonblocking call on the slowest rank (IMB's t_CPU)", "time of computation"),
+        Kind("overlap_imb", "1", "max", False, "overlap with computation, as IMB defines it", "overlap"),
     )
 }  # fmt: skip
 
 
-def unit_factor(unit: str) -> float:
-    """The value of a unit of other tools in SI: of s, B/s or 1/s."""
-    return UNITS[unit]
-
-
+# Units of other tools in SI.
 UNITS = {
     "ns": 1e-9, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0,
-    "B/s": 1.0, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbytes/sec": 1e6, "Mbytes/s": 1e6, "Gbytes/sec": 1e9,
-    "Messages/s": 1.0, "Msg/sec": 1.0, "%": 1.0,
+    "B/s": 1.0, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbytes/sec": 1e6,
+    "Messages/s": 1.0, "Msg/sec": 1.0, "%": 1e-2,
 }  # fmt: skip

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from downbeat.data.cells import OK
 from downbeat.data.readers.kinds import KINDS
 from downbeat.output.facts import Damage
 from downbeat.tables import Floats, Ints, Table, Words, column
@@ -28,9 +30,10 @@ class Numbers(Table):
     statistic: Words = column("summary over calls: mean, median, min, max, p5, p25, p75, p95, p99")
     value: Floats = column("the number, in the SI unit of its kind")
     calls: Ints = column("calls that it summarizes", "1")
+    status: Words = column("ok, or wrong if the tool found wrong results")
 
 
-NUMBER_DEFAULTS: Mapping[str, object] = {"statistic": "mean", "algorithm": "default"}
+NUMBER_DEFAULTS: dict[str, object] = {"statistic": "mean", "algorithm": "default", "status": OK}
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Results:
         ]
         return cls(
             tuple(run for each in chunks for run in each.runs),
-            Numbers.joined(tables),
+            Numbers.joined([table for table in tables if len(table)] or tables[:1]),
             tuple(damage for each in chunks for damage in each.damages),
             {
                 int(row) + number: read
@@ -122,3 +125,36 @@ class DamageCounter:
     def facts(self) -> tuple[Damage, ...]:
         """The damage, a fact each."""
         return tuple(self.counts.values())
+
+
+# Kinds of damage that several tools have.
+UNREADABLE = "lines of results that cannot be read"
+CUT = "last lines that are cut, left out"
+NO_NUMBERS = "runs without numbers"
+NOT_ENDED = "runs that did not end"
+WRONG_RESULTS = "wrong results that the tool itself found"
+NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
+
+
+def number_of(word: str) -> float | None:
+    """The value of a word if it is a finite number without sign."""
+    return float(word) if NUMBER.fullmatch(word) else None
+
+
+def whole_lines(text: str, damage: DamageCounter) -> list[str]:
+    """The lines of a text. A last line without its end may be cut within a number, so it is left out if it has one."""
+    lines = text.splitlines()
+    if lines and text[-1] not in "\r\n" and re.search(r"\d", lines[-1]) and not lines[-1].lstrip().startswith("#"):
+        damage.add(CUT, len(lines))
+        return lines[:-1]
+    return lines
+
+
+# Prefixes of launchers: `[1,0]<stdout>:` of mpirun --tag-output, `0: ` of srun --label, `[0] ` of mpiexec -l.
+PREFIX = re.compile(r"(?:\[[\d,]+\](?:<std\w+>:?)?|\s*\d+:) ?(?=[\s\d#])")
+
+
+def without_prefix(line: str) -> str:
+    """A line without what a launcher put before it."""
+    match = PREFIX.match(line)
+    return line[match.end() :] if match else line

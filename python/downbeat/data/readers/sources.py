@@ -70,8 +70,8 @@ class Source:
                 raise UsageError(f"'{self.path}' is damaged: {error}") from error
             return
         for name in self.names:
-            file = self.path / name if self.path.is_dir() else self.path
-            yield Member(name, str(file), file.read_bytes())
+            path = self.path / name if self.path.is_dir() else self.path
+            yield Member(name, str(path), path.read_bytes())
 
     def archive(self) -> tarfile.TarFile:
         """The opened archive."""
