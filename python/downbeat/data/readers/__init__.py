@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from downbeat.data.readers import imb, osu
+from downbeat.data.readers import imb, mpibench, nccl, osu, pico, reprompi, skampi
 from downbeat.data.readers.results import Results
 from downbeat.data.readers.sources import Source
 from downbeat.errors import UsageError, refuse_pipe
@@ -43,8 +43,8 @@ class TreeReader(Protocol):
         """The results in a source."""
 
 
-READERS: tuple[Reader, ...] = (osu, imb)
-TREE_READERS: tuple[TreeReader, ...] = ()
+READERS: tuple[Reader, ...] = (osu, imb, nccl, reprompi, mpibench, skampi)
+TREE_READERS: tuple[TreeReader, ...] = (pico,)
 Progress = Callable[[int, int], None]  # number of the file, number of files
 
 

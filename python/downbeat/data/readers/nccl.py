@@ -170,7 +170,8 @@ class Run:
         if stamped:
             self.date = self.date or "T".join(words[-2:])
         units = iter(self.units)
-        place, values = -1, []
+        place = -1
+        values: list[tuple[int, str, float]] = []
         wrong: set[int] = set()
         for name, word in zip(self.columns, words, strict=False):
             place += name in ("time", "cputime")
@@ -179,18 +180,18 @@ class Run:
                 wrong.add(place)
             elif name in KIND_OF or name == "i_cv%":
                 unit = next(units, "us" if name.endswith("time") else "GB/s")
-                values.append((place, name, value, UNITS.get(unit)))
-        if any(value is None or factor is None for _, _, value, factor in values) or not words[1].isdigit():
-            damage.add(UNREADABLE, line)
-            return
+                if value is None or unit not in UNITS:
+                    damage.add(UNREADABLE, line)
+                    return
+                values.append((place, name, value * UNITS[unit]))
         if wrong:
             damage.add(WRONG_RESULTS, line, len(wrong))
         self.has_rows = True
         key = dict(zip(self.columns, words, strict=False))
-        for place, name, value, factor in values:
+        for place, name, value in values:
             if name in KIND_OF:
                 kind, statistic = KIND_OF[name]
-                number = {"kind": kind, "statistic": statistic, "value": value * factor}
+                number = {"kind": kind, "statistic": statistic, "value": value}
                 status = WRONG if place in wrong else OK
                 yield {**case(key, self.places[place]), **number, "calls": self.calls, "status": status}
 
@@ -219,7 +220,7 @@ def is_set(value: object) -> bool:
 def read_text(text: str, path: str, damage: DamageCounter) -> Results:
     """The runs in a text."""
     runs: list[Run] = []
-    rows: list[dict[str, object]] = []
+    rows: list[tuple[int, dict[str, object]]] = []
     program = PROGRAM.search(Path(path).name)
     for number, full in enumerate(whole_lines(text, damage), 1):
         line = without_prefix(full)
@@ -244,14 +245,14 @@ def read_text(text: str, path: str, damage: DamageCounter) -> Results:
         elif FAILURE.search(line):
             run.failed = run.failed or number
         elif run.columns and line.split() and line.split()[0].isdigit():
-            rows += ({**row, "run": len(runs) - 1} for row in run.row(line.split(), number, damage))
+            rows += ((len(runs) - 1, row) for row in run.row(line.split(), number, damage))
         if line.startswith("# Out of bounds values") and "FAILED" in line:
             damage.add(OUT_OF_BOUNDS, number)
     for before, run in zip([None, *runs], runs, strict=False):
         run.finish(damage, before)
     factors = [run.factors() for run in runs]
-    rows = [factors[row["run"]] | row for row in rows]  # type: ignore[index]
-    return Results.of_rows([run.tool_run(path) for run in runs], rows, damage.facts())
+    numbers = [{**factors[run], **row, "run": run} for run, row in rows]
+    return Results.of_rows([run.tool_run(path) for run in runs], numbers, damage.facts())
 
 
 def read_json(text: str, path: str, damage: DamageCounter) -> Results:
@@ -282,7 +283,7 @@ def read_json(text: str, path: str, damage: DamageCounter) -> Results:
             made = list(numbers_of(result.get(name) or {}, TIME_OF.get(averaged, "latency_avg"), damage))
             per_call = result.get(f"{name}_per_iter") or {}
             if times := [time for time in per_call.get("times_us", ()) if isinstance(time, float | int)]:
-                calls[len(rows) + len(made)] = lambda times=times: np.array(times) * UNITS["us"]
+                calls[len(rows) + len(made)] = (np.array(times) * UNITS["us"]).copy
             for column, statistic in PER_CALL.items():
                 if is_number(per_call.get(column)):
                     value = per_call[column] * UNITS["us"]

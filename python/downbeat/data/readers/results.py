@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from downbeat.data.cell_summaries import PERCENTILES
 from downbeat.data.cells import OK
 from downbeat.data.readers.kinds import KINDS
 from downbeat.output.facts import Damage
@@ -158,3 +159,9 @@ def without_prefix(line: str) -> str:
     """A line without what a launcher put before it."""
     match = PREFIX.match(line)
     return line[match.end() :] if match else line
+
+
+def summaries_of(values: Floats) -> dict[str, float]:
+    """The statistics of the values of calls, at least one; percentiles by linear interpolation, as downbeat-bench."""
+    points = np.percentile(values, list(PERCENTILES.values()))
+    return {"mean": float(values.mean()), **dict(zip(PERCENTILES, map(float, points), strict=True))}
