@@ -11,6 +11,7 @@ import textwrap
 from functools import singledispatch
 
 from downbeat.output.facts import (
+    AloneInCells,
     BestScheme,
     CallsContradict,
     CallsOfOneRank,
@@ -22,6 +23,7 @@ from downbeat.output.facts import (
     ClockMoved,
     CommonAxis,
     Damage,
+    DecidedCells,
     EventsLeftOut,
     ExitSkews,
     Fact,
@@ -30,6 +32,7 @@ from downbeat.output.facts import (
     LackOfLaunches,
     LastOrClockOff,
     LateBefore,
+    LaunchesForHalf,
     LittleWaiting,
     LongerBefore,
     MatchedByOrder,
@@ -75,6 +78,7 @@ from downbeat.output.facts import (
     TuningNote,
     UnconfirmedRules,
     UncountedCells,
+    UnprovenRules,
     WaitedBefore,
     WaitedForProcessor,
     WaitingForLateRanks,
@@ -209,6 +213,41 @@ def _(fact: NotMeasured) -> str:
 @long.register
 def _(fact: TuningNote) -> str:
     return fact.remark
+
+
+@long.register
+def _(fact: DecidedCells) -> str:
+    share = f"The fastest algorithm is beyond doubt in {fact.decided} of {counted(fact.cells, 'cell')}"
+    if fact.enough:
+        return f"{share}; {fact.enough} have the {fact.needed} launches that a verdict needs."
+    return f"{share}: a verdict needs {fact.needed} launches, and none has more than {fact.most}."
+
+
+@long.register
+def _(fact: LaunchesForHalf) -> str:
+    open_cells = f"the other {counted(fact.cells, 'cell')}"
+    if not fact.known:
+        return f"One launch each: how much launches differ is unknown, and so is how many would decide {open_cells}."
+    known = f"if launches differ as in the {counted(fact.known, 'cell')} with two or more"
+    if fact.launches is None:
+        why = (
+            "algorithms differ by less than the margin in more than half of them" if fact.same else "too few are known"
+        )
+        return f"No number of launches would decide half of {open_cells}, {known}: {why}."
+    return f"{fact.launches} launches would decide half of {open_cells}, {known}."
+
+
+@long.register
+def _(fact: AloneInCells) -> str:
+    return f"{counted(fact.cells, 'cell')} {'has' if fact.cells == 1 else 'have'} one algorithm alone."
+
+
+@long.register
+def _(fact: UnprovenRules) -> str:
+    return (
+        f"{counted(fact.rules, 'rule')} for {fact.library} from results of {fact.measured}: not proven on this "
+        "machine. Nothing shows that the library obeys them, or what they gain here."
+    )
 
 
 @long.register

@@ -67,7 +67,7 @@ PER_CALL = {"avg_us": "mean", "min_us": "min", "p50_us": "median", "p95_us": "p9
 TIME_OF = {"0": "latency_observed", "1": "latency_avg", "2": "rank_mean_min", "3": "rank_mean_max"}  # option -a
 KEYS = ("size", "count", "type", "redop", "root")
 WRONGS = ("#wrong", "nwrong", "wrong")
-PLACES = ("out", "in")
+SIDES = ("out", "in")
 
 
 def recognizes(text: str) -> bool:
@@ -124,7 +124,7 @@ class Run:
     has_rows: bool = False
     columns: Sequence[str] = ()
     units: Sequence[str] = ()
-    places: Sequence[str] = PLACES
+    sides: Sequence[str] = SIDES
 
     def tool_run(self, path: str) -> ToolRun:
         """The run as results have it."""
@@ -152,8 +152,8 @@ class Run:
             self.library = version_of(match[1])
         if match := ITERATIONS.search(line):
             self.calls = int(match[1]) * int(match[2])
-        if "-of-place" in line or "in-place" in line:
-            self.places = [word.partition("-")[0] for word in re.findall(r"out-of-place|in-place", line)]
+        if "-of-side" in line or "in-side" in line:
+            self.sides = [word.partition("-")[0] for word in re.findall(r"out-of-side|in-side", line)]
         elif TABLE.match(line):
             self.columns = line.removeprefix("#").split()
         elif "(elements)" in line:
@@ -170,30 +170,30 @@ class Run:
         if stamped:
             self.date = self.date or "T".join(words[-2:])
         units = iter(self.units)
-        place = -1
+        side = -1
         values: list[tuple[int, str, float]] = []
         wrong: set[int] = set()
         for name, word in zip(self.columns, words, strict=False):
-            place += name in ("time", "cputime")
+            side += name in ("time", "cputime")
             value = number_of(word)
             if name in WRONGS and value:
-                wrong.add(place)
+                wrong.add(side)
             elif name in KIND_OF or name == "i_cv%":
                 unit = next(units, "us" if name.endswith("time") else "GB/s")
                 if value is None or unit not in UNITS:
                     damage.add(UNREADABLE, line)
                     return
-                values.append((place, name, value * UNITS[unit]))
+                values.append((side, name, value * UNITS[unit]))
         if wrong:
             damage.add(WRONG_RESULTS, line, len(wrong))
         self.has_rows = True
         key = dict(zip(self.columns, words, strict=False))
-        for place, name, value in values:
+        for side, name, value in values:
             if name in KIND_OF:
                 kind, statistic = KIND_OF[name]
                 number = {"kind": kind, "statistic": statistic, "value": value}
-                status = WRONG if place in wrong else OK
-                yield {**case(key, self.places[place]), **number, "calls": self.calls, "status": status}
+                status = WRONG if side in wrong else OK
+                yield {**case(key, self.sides[side]), **number, "calls": self.calls, "status": status}
 
     def finish(self, damage: DamageCounter, before: Run | None) -> None:
         """Notes what is wrong with the run; `before`: the run before it in the file."""
@@ -207,9 +207,9 @@ class Run:
             damage.add(REPEATED, self.line)
 
 
-def case(key: Mapping[str, Any], place: str) -> dict[str, object]:
+def case(key: Mapping[str, Any], side: str) -> dict[str, object]:
     """The columns that tell rows of a table apart."""
-    settings = [f"place={place}", *(f"{name}={key[name]}" for name in ("redop", "root") if is_set(key.get(name)))]
+    settings = [f"place={side}", *(f"{name}={key[name]}" for name in ("redop", "root") if is_set(key.get(name)))]
     return {"size": int(key["size"]), "datatype": str(key.get("type", "")), "setting": ",".join(settings)}
 
 
@@ -279,7 +279,7 @@ def read_json(text: str, path: str, damage: DamageCounter) -> Results:
     rows: list[dict[str, object]] = []
     calls: dict[int, Callable[[], Floats]] = {}
     for result in content.get("results") or ():
-        for place, name in zip(PLACES, ("out_of_place", "in_place"), strict=True):
+        for side, name in zip(SIDES, ("out_of_place", "in_place"), strict=True):
             made = list(numbers_of(result.get(name) or {}, TIME_OF.get(averaged, "latency_avg"), damage))
             per_call = result.get(f"{name}_per_iter") or {}
             if times := [time for time in per_call.get("times_us", ()) if isinstance(time, float | int)]:
@@ -289,7 +289,7 @@ def read_json(text: str, path: str, damage: DamageCounter) -> Results:
                     value = per_call[column] * UNITS["us"]
                     made.append({"kind": "latency_max", "statistic": statistic, "value": value})
             count = {"calls": int(result.get("actual_iterations") or config.get("iterations") or 0)}
-            rows += ({**shared, **case(result, place), **count, **each} for each in made)
+            rows += ({**shared, **case(result, side), **count, **each} for each in made)
     if content.get("end_time") is None:
         damage.add(NOT_ENDED, 1)
     if not rows:
@@ -311,17 +311,17 @@ def date_of(text: object) -> str:
         return ""
 
 
-def numbers_of(place: Mapping[str, Any], time: str, damage: DamageCounter) -> Iterator[dict[str, object]]:
+def numbers_of(side: Mapping[str, Any], time: str, damage: DamageCounter) -> Iterator[dict[str, object]]:
     """The numbers of a record of JSON or CSV; `time` is the kind of its times."""
-    wrong = next((number_of(str(place[name])) for name in WRONGS if name in place), None)
+    wrong = next((number_of(str(side[name])) for name in WRONGS if name in side), None)
     if wrong:
         damage.add(WRONG_RESULTS, 1)
     status = {"status": WRONG if wrong else OK}
     names = {"time": "time", "cpu_time": "cputime", "alg_bw": "algbw", "bus_bw": "busbw"}
     for name, column in {**names, "algbw": "algbw", "busbw": "busbw"}.items():
-        if name not in place:
+        if name not in side:
             continue
-        value = number_of(str(place[name]))
+        value = number_of(str(side[name]))
         if value is None:
             damage.add(UNREADABLE, 1)
             continue
@@ -342,8 +342,8 @@ def read_rows(records: Sequence[Mapping[str, Any]], path: str, damage: DamageCou
         run = cycles.setdefault(str(row.get("numcycle", "")), len(cycles))
         ranks = int(row.get("ranks") or row.get("gpus") or 0)
         nodes = int(row.get("nodes") or ranks // int(row.get("rankspernode") or ranks or 1))
-        place = PLACES[int(row.get("inplace") or 0)]
+        side = SIDES[int(row.get("inplace") or 0)]
         operation = operation_of(str(row.get("name") or row.get("collective")))
-        shared = {"run": run, "operation": operation, "ranks": ranks, "nodes": nodes, **case(row, place)}
+        shared = {"run": run, "operation": operation, "ranks": ranks, "nodes": nodes, **case(row, side)}
         rows += ({**shared, **each} for each in numbers_of(row, "latency_avg", damage))
     return Results.of_rows([Run(1).tool_run(path) for _ in cycles or (0,)], rows, damage.facts())

@@ -15,9 +15,10 @@ import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from downbeat.data.readers.results import CUT, UNREADABLE, DamageCounter, Results, ToolRun, summaries_of
 from downbeat.data.readers.sources import Source, is_archive
@@ -71,20 +72,20 @@ class Case:
     def of(cls, content: bytes) -> Case:
         """Reads a file."""
         body = TRAILER.sub(b"", content)
-        first, _, rest = body.partition(b"\n")
+        first, _, rows = body.partition(b"\n")
         names = first.decode(errors="replace").strip().split(",")
         if names[0].isdigit():
-            names, rest = ["highest", *(f"rank{i}" for i in range(len(names) - 1))], body
+            names, rows = ["highest", *(f"rank{i}" for i in range(len(names) - 1))], body
         problems: dict[str, int] = {}
-        if rest and not rest.endswith(b"\n"):
-            rest = rest[: rest.rfind(b"\n") + 1]
+        if rows and not rows.endswith(b"\n"):
+            rows = rows[: rows.rfind(b"\n") + 1]
             problems[CUT] = 1
-        if not ROWS.fullmatch(rest) or rest.count(b",") != rest.count(b"\n") * (len(names) - 1):
-            lines = rest.splitlines(keepends=True)
+        if not ROWS.fullmatch(rows) or rows.count(b",") != rows.count(b"\n") * (len(names) - 1):
+            lines = rows.splitlines(keepends=True)
             good = [line for line in lines if ROWS.fullmatch(line) and line.count(b",") == len(names) - 1]
             problems[UNREADABLE] = sum(bool(line.strip()) for line in lines) - len(good)
-            rest = b"".join(good)
-        values = np.fromstring(rest.replace(b"\n", b",").rstrip(b","), dtype=np.int64, sep=",")
+            rows = b"".join(good)
+        values = np.fromstring(rows.replace(b"\n", b",").rstrip(b","), dtype=np.int64, sep=",")
         table = values.reshape(-1, len(names))
         measured = np.all(table > 0, axis=1) if names[0] == "highest" else table[:, 0] > 0
         if zeros := int((~measured).sum()):
@@ -96,13 +97,18 @@ class Case:
     def times(self) -> dict[str, Floats]:
         """Kind -> the times of the calls, s."""
         if "highest" not in self.columns:
-            return {"latency_observed": self.columns["rank0"] * NANOSECONDS} if "rank0" in self.columns else {}
+            return {"latency_observed": seconds(self.columns["rank0"])} if "rank0" in self.columns else {}
         ranks = [values for name, values in self.columns.items() if re.fullmatch(r"rank\d+", name)]
-        kinds: dict[str, Floats] = {"latency_max": self.columns["highest"] * NANOSECONDS}
+        kinds = {"latency_max": seconds(self.columns["highest"])}
         if ranks:
-            kinds["latency_avg"] = np.asarray(np.mean(ranks, axis=0) * NANOSECONDS)
-            kinds["latency_min"] = np.asarray(np.min(ranks, axis=0) * NANOSECONDS)
+            kinds["latency_avg"] = seconds(np.mean(ranks, axis=0))
+            kinds["latency_min"] = seconds(np.min(ranks, axis=0))
         return kinds
+
+
+def seconds(values: NDArray[Any]) -> Floats:
+    """Times in ns as s."""
+    return np.asarray(values * NANOSECONDS, dtype=float)
 
 
 class Entry(NamedTuple):

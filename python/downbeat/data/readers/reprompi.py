@@ -106,8 +106,8 @@ class Table:
         for case, by_call in self.spans.items():
             spans = [np.array(each) for each in by_call.values()]
             if "gl_tend_sec" in self.columns:
-                whole = np.array([each[:, 1].max() - each[:, 0].min() for each in spans])
-                yield from self.summaries(case, "global_time", whole)
+                global_times = np.array([each[:, 1].max() - each[:, 0].min() for each in spans])
+                yield from self.summaries(case, "global_time", global_times)
             times = [each[:, 1] - each[:, 0] for each in spans]
             for kind, over in (("latency_avg", np.mean), ("latency_max", np.max), ("latency_min", np.min)):
                 yield from self.summaries(case, kind, np.array([over(each) for each in times]))
