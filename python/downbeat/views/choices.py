@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from downbeat.output.blocks import Command, Depth, Heading, Line, Role, Table, T
 from downbeat.output.facts import Fact, TuningWarning
 from downbeat.output.fields import Field
 from downbeat.statistics.power import MOST_LAUNCHES
+from downbeat.tables import Floats
 from downbeat.text import PERCENT, listed
 from downbeat.tune.from_results import Choices, FromResults
 
@@ -68,7 +70,7 @@ def by_collective(table: Choices) -> Table:
             "launches": int(cells.launches.max()),
             "default_ratio": middle(cells.default_ratio),
             "runner_up_ratio": middle(cells.runner_up_ratio),
-            "needed": middle(cells.needed),
+            "needed": middle(cells.needed, "inverted_cdf"),
         }
         for (collective, ranks, library, setting), cells in table.groups(
             table.collective, table.ranks, table.library, table.setting
@@ -90,10 +92,10 @@ def by_collective(table: Choices) -> Table:
     return Table("Cells by collective", frame, fields, 3, more="choices.json", depth=Depth.SUMMARY)
 
 
-def middle(values: np.ndarray) -> float:
+def middle(values: Floats, method: Literal["linear", "inverted_cdf"] = "linear") -> float:
     """The median of the numbers that are known, NaN without one."""
     known = values[~np.isnan(values)]
-    return float(np.median(known)) if known.size else np.nan
+    return float(np.quantile(known, 0.5, method=method)) if known.size else np.nan
 
 
 def needed_text(value: float) -> str:

@@ -30,6 +30,7 @@ from downbeat.data.readers.results import (
     DamageCounter,
     Results,
     ToolRun,
+    count_of,
     number_of,
     whole_lines,
     without_prefix,
@@ -210,7 +211,7 @@ class Run:
 def case(key: Mapping[str, Any], side: str) -> dict[str, object]:
     """The columns that tell rows of a table apart."""
     settings = [f"place={side}", *(f"{name}={key[name]}" for name in ("redop", "root") if is_set(key.get(name)))]
-    return {"size": int(key["size"]), "datatype": str(key.get("type", "")), "setting": ",".join(settings)}
+    return {"size": count_of(key["size"]), "datatype": str(key.get("type", "")), "setting": ",".join(settings)}
 
 
 def is_set(value: object) -> bool:
@@ -267,7 +268,7 @@ def read_json(text: str, path: str, damage: DamageCounter) -> Results:
     words = [str(word) for word in content.get("args") or ("",)]
     environment = dict(str(each).partition("=")[::2] for each in content.get("env") or ())
     config = content.get("config") or {}
-    devices = config.get("devices") or [{}] * int(config.get("ngpus") or 0)
+    devices = config.get("devices") or [{}] * count_of(config.get("ngpus"))
     run = Run(1, str(content.get("tests_version", "")), version_of(str(content.get("nccl_version", ""))))
     run.operation = operation_of(words[0] or str((content.get("results") or [{}])[0].get("experiment_name", "")))
     run.hosts = [str(each.get("hostname", "")) for each in devices]
@@ -279,6 +280,9 @@ def read_json(text: str, path: str, damage: DamageCounter) -> Results:
     rows: list[dict[str, object]] = []
     calls: dict[int, Callable[[], Floats]] = {}
     for result in content.get("results") or ():
+        if not count_of(result.get("size")):
+            damage.add(UNREADABLE, 1)
+            continue
         for side, name in zip(SIDES, ("out_of_place", "in_place"), strict=True):
             made = list(numbers_of(result.get(name) or {}, TIME_OF.get(averaged, "latency_avg"), damage))
             per_call = result.get(f"{name}_per_iter") or {}
@@ -288,7 +292,7 @@ def read_json(text: str, path: str, damage: DamageCounter) -> Results:
                 if is_number(per_call.get(column)):
                     value = per_call[column] * UNITS["us"]
                     made.append({"kind": "latency_max", "statistic": statistic, "value": value})
-            count = {"calls": int(result.get("actual_iterations") or config.get("iterations") or 0)}
+            count = {"calls": count_of(result.get("actual_iterations")) or count_of(config.get("iterations"))}
             rows += ({**shared, **case(result, side), **count, **each} for each in made)
     if content.get("end_time") is None:
         damage.add(NOT_ENDED, 1)
@@ -336,13 +340,13 @@ def read_rows(records: Sequence[Mapping[str, Any]], path: str, damage: DamageCou
     cycles: dict[str, int] = {}
     for line, record in enumerate(records, 2):
         row = {str(name).lower(): value for name, value in record.items()}
-        if not str(row.get("size", "")).isdigit():
+        if not count_of(row.get("size")) or row.get("inplace") not in (0, 1, "0", "1"):
             damage.add(UNREADABLE, line)
             continue
         run = cycles.setdefault(str(row.get("numcycle", "")), len(cycles))
-        ranks = int(row.get("ranks") or row.get("gpus") or 0)
-        nodes = int(row.get("nodes") or ranks // int(row.get("rankspernode") or ranks or 1))
-        side = SIDES[int(row.get("inplace") or 0)]
+        ranks = count_of(row.get("ranks")) or count_of(row.get("gpus"))
+        nodes = count_of(row.get("nodes")) or ranks // (count_of(row.get("rankspernode")) or ranks or 1)
+        side = SIDES[count_of(row["inplace"])]
         operation = operation_of(str(row.get("name") or row.get("collective")))
         shared = {"run": run, "operation": operation, "ranks": ranks, "nodes": nodes, **case(row, side)}
         rows += ({**shared, **each} for each in numbers_of(row, "latency_avg", damage))

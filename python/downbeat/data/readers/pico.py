@@ -7,6 +7,7 @@ Tables `<system>_metadata.csv` beside the directory of the system say what a tes
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import math
@@ -20,9 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from downbeat.data.readers.results import CUT, UNREADABLE, DamageCounter, Results, ToolRun, summaries_of
+from downbeat.data.readers.results import CUT, UNREADABLE, DamageCounter, Results, ToolRun, count_of, summaries_of
 from downbeat.data.readers.sources import Source, is_archive
-from downbeat.errors import UsageError
 from downbeat.output.facts import Damage
 from downbeat.tables import Floats, Ints
 
@@ -41,6 +41,8 @@ ROWS = re.compile(rb"(?:[0-9]+(?:,[0-9]+)*\n)*")
 REFUSED = re.compile(rb"invalid-value|Valid values")
 NANOSECONDS = 1e-9
 
+ARCHIVE_ERRORS = (tarfile.TarError, EOFError, OSError)
+DAMAGED = "archives that are cut or damaged"
 EMPTY = "files without numbers"
 NO_TIME = "calls of 0 ns, left out"
 NO_METADATA = "tests without metadata, whose operation is unknown"
@@ -57,7 +59,11 @@ def recognizes_tree(source: Source) -> bool:
         directory = source.path.resolve().as_posix()
         return any(FILE.search(f"{directory}/{name}") or ARCHIVE.search(name) for name in source.names)
     if is_archive(source.path):
-        return any(map(FILE.search, source.names))
+        if ARCHIVE.search(source.path.name):
+            return True
+        with contextlib.suppress(*ARCHIVE_ERRORS):
+            return any(map(FILE.search, source.names))
+        return False
     return FILE.search(source.path.resolve().as_posix()) is not None
 
 
@@ -121,11 +127,7 @@ class Entry(NamedTuple):
 
 
 def contents(path: Path) -> Iterator[Entry]:
-    """The files of PICO in a file, directory or archive.
-
-    Raises:
-        UsageError: an archive is damaged.
-    """
+    """The files of PICO in a file, directory or archive; an entry without a name if an archive is cut or damaged."""
     if is_archive(path):
         try:
             with tarfile.open(path, "r|*") as archive:
@@ -133,8 +135,8 @@ def contents(path: Path) -> Iterator[Entry]:
                     name = f"{path.resolve().parent.name}/{entry.name.removeprefix('./')}"
                     if entry.isfile() and is_read(name) and (file := archive.extractfile(entry)):
                         yield Entry(name, f"{path}:{entry.name}", path, file.read())
-        except (tarfile.TarError, EOFError, OSError) as error:
-            raise UsageError(f"'{path}' is damaged: {error}") from error
+        except ARCHIVE_ERRORS:
+            yield Entry("", str(path), path, b"")
         return
     for name in Source(path).names if path.is_dir() else [""]:
         inner = path / name
@@ -173,7 +175,9 @@ def read_tree(source: Source) -> Results:
     errors: dict[str, bytes] = {}  # name of a case without its ending -> messages
     damages: list[Damage] = []
     for name, shown, container, content in contents(source.path):
-        if match := FILE.search(name):
+        if not name:
+            damages += facts_of(shown, {DAMAGED: 1})
+        elif match := FILE.search(name):
             if match["end"] == "err":
                 errors[name[:-4]] = content.strip()
                 continue
@@ -254,7 +258,7 @@ def run_of(
     known = {name: text for name, value in table.items() if (text := (value or "").strip()) not in ("", "null")}
     sides = [int(side) for side in re.findall(r"\d+", known.get("nnodes", ""))]
     nodes = math.prod(sides) if sides else 0
-    ranks = nodes * int(known.get("tasks_per_node", "0") or 0)
+    ranks = nodes * count_of(known.get("tasks_per_node"))
     shape = known.get("nnodes", "") if len(sides) > 1 else ""
     settings = {"system": system, "shape": shape, "notes": known.get("notes", "")}
     if known.get("gpu_awareness", "no") != "no":

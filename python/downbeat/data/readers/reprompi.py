@@ -22,6 +22,7 @@ from downbeat.data.readers.results import (
     DamageCounter,
     Results,
     ToolRun,
+    count_of,
     number_of,
     summaries_of,
     whole_lines,
@@ -91,11 +92,11 @@ class Table:
     def factors(self, case: tuple[str, int]) -> dict[str, object]:
         """The columns of a case: its call and its size, in bytes or elements."""
         name, size = case
-        factor = 1 if "count" not in self.columns else int(self.settings.get("datatype_size_bytes") or 1)
+        factor = 1 if "count" not in self.columns else count_of(self.settings.get("datatype_size_bytes")) or 1
         return {
             "operation": name.removeprefix("MPI_").lower(),
             "size": size * factor,
-            "ranks": int(self.settings.get("nprocs") or 0),
+            "ranks": count_of(self.settings.get("nprocs")),
             "datatype": self.settings.get("datatype", ""),
         }
 

@@ -142,6 +142,12 @@ def number_of(word: str) -> float | None:
     return float(word) if NUMBER.fullmatch(word) else None
 
 
+def count_of(value: object) -> int:
+    """A whole number in a file; 0 if it is none."""
+    text = str(value).strip()
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
 def whole_lines(text: str, damage: DamageCounter) -> list[str]:
     """The lines of a text. A last line without its end may be cut within a number, so it is left out if it has one."""
     lines = text.splitlines()

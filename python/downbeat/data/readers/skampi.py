@@ -9,6 +9,7 @@ over ranks (extract_final_results in measurement.c).
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from datetime import datetime
 
@@ -70,10 +71,7 @@ def read(text: str, path: str) -> Results:
         elif END.match(line):
             opened = 0
         elif match := DATE.match(line):
-            date = datetime.strptime(" ".join(match[1].split()), "%a %b %d %H:%M:%S %Y")
-            runs[-1:] = [
-                ToolRun(NAME, each.version, path, each.line, date.isoformat(), {}, "window") for each in runs[-1:]
-            ]
+            runs[-1:] = [dataclasses.replace(each, date=date_of(match[1])) for each in runs[-1:]]
         elif FINISHED.match(line):
             finished = True
         elif opened and line.strip() and not line.lstrip().startswith("#"):
@@ -85,6 +83,14 @@ def read(text: str, path: str) -> Results:
                 filled = True
     close(runs[-1].line if runs else 1)
     return Results.of_rows(runs, rows, damage.facts())
+
+
+def date_of(text: str) -> str:
+    """A date as C writes it as ISO 8601; empty if it cannot be read."""
+    try:
+        return datetime.strptime(" ".join(text.split()), "%a %b %d %H:%M:%S %Y").isoformat()
+    except ValueError:
+        return ""
 
 
 def row_of(line: str, table: str) -> dict[str, object] | None:
