@@ -110,11 +110,22 @@ def compare(
         typer.Argument(metavar="WHAT", help="One or two experiments, and conditions on them.", show_default=False),
     ],
     metric: Annotated[
-        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=METRIC_NAMES)
-    ] = "latency_avg",
+        str,
+        typer.Option(
+            help="Metric of each sample.  [default: latency_avg; of other tools what both sides have]",
+            metavar="NAME",
+            autocompletion=METRIC_NAMES,
+            show_default=False,
+        ),
+    ] = "",
     statistic: Annotated[
-        str, typer.Option(help="Statistic over the samples of a launch, e.g. p95.", metavar="NAME")
-    ] = "median",
+        str,
+        typer.Option(
+            help="Statistic over the samples of a launch, e.g. p95.  [default: median; of other tools what both have]",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = "",
     margin: Annotated[
         float, typer.Option(help="A ratio this close to 1 is equivalent: 0.02 is 2 %.", metavar="SHARE")
     ] = 0.02,

@@ -15,6 +15,7 @@ from downbeat.comparison.facts import (
     Conclusion,
     FirstNights,
     NextStep,
+    OneLaunchEach,
     OpenCells,
     OperationVerdicts,
     OtherCells,
@@ -119,10 +120,11 @@ def against_nights(fact: Conclusion) -> str:
     for verdict, word in (("slower", "Slower"), ("faster", "Faster")):
         for each in fact.counts:
             if each.verdict == verdict:
+                times_of = (each.low, each.high) if not fact.is_rate else (1 / each.high, 1 / each.low)
                 where = "all" if each.cells == fact.cells > 1 else f"{each.cells} of"
                 of = f"{where} {counted(fact.cells, 'cell')}" if fact.cells > 1 else "the cell"
                 head = f"{word if not clauses else word.lower()} than {before if not clauses else 'then'} in {of}"
-                clauses.append(f"{head}: {effect_text(False, verdict, each.low, each.high)}")
+                clauses.append(f"{head}: {effect_text(False, verdict, *times_of)}")
     if not clauses:
         return f"Neither slower nor faster than {before}, {counted(fact.cells, 'cell')}: {', '.join(other_counts)}."
     return f"{'; '.join([*clauses, *other_counts])}."
@@ -132,6 +134,15 @@ def against_nights(fact: Conclusion) -> str:
 def _(fact: FirstNights) -> str:
     nothing = "nothing to compare with yet" if fact.night == 1 else "too few nights to compare with yet"
     return f"Night {fact.night} of {fact.needed}: recorded, {nothing}."
+
+
+@long.register
+def _(fact: OneLaunchEach) -> str:
+    ratio = times(fact.ratio) if fact.cells == 1 else f"{times(fact.ratio)} ({times(fact.low)} to {times(fact.high)})"
+    return (
+        f"{fact.metric} of {side_text(fact.b)} is {ratio} times that of {side_text(fact.a)}, over "
+        f"{counted(fact.cells, 'cell')}; one launch each: nothing is known of differences between launches."
+    )
 
 
 @long.register

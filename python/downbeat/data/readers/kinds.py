@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from downbeat.data.metrics import METRICS
+from downbeat.data.metrics import METRICS, Metric
 
 Over = Literal["mean", "max", "min", "rank 0", "pair", "job"]
 
@@ -76,6 +76,20 @@ KINDS = {
         Kind("overlap_imb", "1", "max", False, "overlap with computation, as IMB defines it", "overlap"),
     )
 }  # fmt: skip
+
+
+def is_rate(metric: str) -> bool:
+    """Whether more of a metric is faster."""
+    return metric in KINDS and KINDS[metric].is_rate
+
+
+def measure_of(metric: str) -> Kind | Metric:
+    """The description of a metric of ours or of a kind of other tools.
+
+    Raises:
+        KeyError: it is neither.
+    """
+    return METRICS.get(metric) or KINDS[metric]
 
 
 # Units of other tools in SI.
