@@ -16,7 +16,7 @@ from downbeat.errors import UsageError
 from downbeat.files import in_use
 from downbeat.run import directory as places
 from downbeat.run.experiment import FACTORS, Experiment, NoLaunchError
-from downbeat.run.tool_results import ToolExperiment, is_of_tool, open_results
+from downbeat.run.tool_results import ToolExperiment, is_of_tool, is_ours, open_results
 from downbeat.text import counted, split_list
 
 SYNCHRONIZER = "synchronizer"
@@ -111,8 +111,8 @@ def sides_of_paths(words: Sequence[str]) -> list[list[str]]:
 
 def with_history(words: Sequence[str], history: Sequence[Path]) -> tuple[list[str], list[Path]]:
     """Results of other tools in the directory of those after --history belong to these: shells expand nights/*.log."""
-    directories = {path.resolve().parent for path in history if path.is_file() and is_of_tool(path)}
-    inside = [word for word in words if is_of_tool(Path(word)) and Path(word).resolve().parent in directories]
+    directories = {path.resolve().parent for path in history if path.is_file() and not is_ours(path)}
+    inside = [word for word in words if Path(word).is_file() and Path(word).resolve().parent in directories]
     if not inside or (len(inside) == len(words) and len(words) <= 2):
         return list(words), list(history)
     if len(inside) == len(words):
@@ -228,6 +228,7 @@ def factor_number(name: str, value: object) -> float:
 
 MOST_NAMES = 5  # of experiments that are left out for one reason
 BUSY, EMPTY, MARKED = "being measured", "without a complete launch", f"marked slower ({places.SLOWER})"
+FOREIGN = "without results that Downbeat reads"
 
 
 def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple[list[Experiment], tuple[str, ...]]:
@@ -263,7 +264,10 @@ def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> tuple
                 continue
             seen.add(entry.resolve())
             try:
-                if reason := MARKED if places.is_marked(entry) else BUSY if in_use(entry) else "":
+                without = entry.is_file() and not is_ours(entry) and not is_of_tool(entry)
+                if reason := (
+                    MARKED if places.is_marked(entry) else BUSY if in_use(entry) else FOREIGN if without else ""
+                ):
                     left_out.setdefault(reason, []).append(entry.name)
                 else:
                     opened.append(open_results([entry]))

@@ -64,10 +64,8 @@ def chosen_number(
     valid = [each for each in common if metric in ("", each[0]) and statistic in ("", each[1])]
     if not valid:
         kinds = " / ".join(texts_of(side) for side in numbers)
-        request = (
-            f" {metric or 'a kind'} ({statistic or 'any statistic'})" if metric or statistic else " a kind of number"
-        )
-        raise UsageError(f"A and B do not have{request} in common; different kinds are not compared. They have {kinds}")
+        request = " ".join(filter(None, (statistic, metric))) or "a kind of number in common"
+        raise UsageError(f"A and B do not both have {request}; different kinds are not compared. They have {kinds}")
 
     def order(each: Number) -> tuple[int, int, int]:
         known = PREFERRED.index(each[1]) if each[1] in PREFERRED else len(PREFERRED)

@@ -219,3 +219,35 @@ def launches_of(results: Results, table: pd.DataFrame) -> Iterator[ToolLaunch]:
             run=run,
             table=frame,
         )
+
+
+def number_frames(experiment: ToolExperiment, rows: str) -> Iterator[pd.DataFrame]:
+    """Yields the numbers, a row each with its run, or the per-call values of those that have them.
+
+    Args:
+        experiment: results of other tools.
+        rows: "cells": the numbers; "samples": per-call values.
+
+    Raises:
+        UsageError: the results have no such rows.
+    """
+    results = experiment.results
+    runs = [
+        {"tool": run.tool, "version": run.version, "file": run.path, "line": run.line, "date": run.date}
+        for run in results.runs
+    ]
+    numbers = results.numbers.frame()
+    table = pd.DataFrame(runs).iloc[numbers["run"]].reset_index(drop=True).join(numbers)
+    table["unit"] = [KINDS[kind].unit for kind in table["kind"]]
+    if rows == "cells":
+        table.attrs["units"] = Units({"size": "byte"})
+        yield table
+    elif rows != "samples" or not results.calls:
+        raise UsageError(f"'{experiment.name}' has no {rows}: it has summaries of runs; give --rows cells")
+    else:
+        for row, read in results.calls.items():
+            values = read()
+            about = table.drop(columns=["value", "statistic", "calls"]).iloc[np.full(len(values), row)]
+            frame = about.reset_index(drop=True).assign(call=range(len(values)), value=values)
+            frame.attrs["units"] = Units({"size": "byte"})
+            yield frame

@@ -23,7 +23,7 @@ from downbeat.comparison.facts import (
 )
 from downbeat.comparison.sides import Side
 from downbeat.comparison.states import shown_rows
-from downbeat.data.readers.kinds import KINDS, measure_of
+from downbeat.data.readers.kinds import KINDS, UNITS_SHOWN, measure_of
 from downbeat.output.blocks import Block, Depth, Line, Table, Terms, View
 from downbeat.output.fields import Field, factor_field
 from downbeat.output.markdown import notebook_html
@@ -158,10 +158,7 @@ def cell_table(rows: Compared, title: str, labels: Sequence[str] = ()) -> Table:
 
 def shown_unit(metric: str) -> tuple[str, str]:
     """The unit in which a metric is shown, and the kind of its fields."""
-    return UNITS_OF[KINDS[metric].unit if metric in KINDS else "s"]
-
-
-UNITS_OF = {"s": ("us", "time"), "B/s": ("MB/s", "rate"), "1/s": ("1/s", "significant"), "1": ("%", "share")}
+    return UNITS_SHOWN[KINDS[metric].unit if metric in KINDS else "s"]
 
 
 def head_of(rows: Compared) -> list[tuple[str, str]]:

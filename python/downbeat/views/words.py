@@ -43,7 +43,7 @@ from downbeat.statistics.kinds import SLOW_LAUNCHES
 from downbeat.statistics.slow_launches import unseen_text
 from downbeat.statistics.verdicts import FEW_ALIKE
 from downbeat.text import PERCENT, bytes_text, counted, duration_text, listed
-from downbeat.views.facts import Described, LeftOut, Resemble, RunSummary
+from downbeat.views.facts import Described, LaunchSpread, LeftOut, Resemble, RunSummary
 
 __all__ = ["long", "short"]
 
@@ -410,4 +410,14 @@ def _(fact: Described) -> str:
     span_of_launches = duration_text(fact.span)
     return (
         f"these {fact.launches} launches describe {span_of_launches} of this machine; for latencies that hold tomorrow:"
+    )
+
+
+@long.register
+def _(fact: LaunchSpread) -> str:
+    if not fact.several:
+        return f"{counted(fact.cells, 'cell')}, one launch each: nothing is known of differences between launches."
+    return (
+        f"Launches of a cell differ by {times(fact.median)} times in the median (largest / smallest), by "
+        f"{times(fact.high)} in one of ten; {fact.several} of {counted(fact.cells, 'cell')} have two launches or more."
     )

@@ -92,6 +92,8 @@ def measure_of(metric: str) -> Kind | Metric:
     return METRICS.get(metric) or KINDS[metric]
 
 
+# How units are shown: their names on screens, and the kind of their fields.
+UNITS_SHOWN = {"s": ("us", "time"), "B/s": ("MB/s", "rate"), "1/s": ("1/s", "significant"), "1": ("%", "share")}
 # Units of other tools in SI.
 UNITS = {
     "ns": 1e-9, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0,
