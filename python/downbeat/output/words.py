@@ -745,8 +745,6 @@ def _(fact: CallsContradict) -> str:
 
 @long.register
 def _(fact: Damage) -> str:
-    where = f"{fact.file}:{fact.line}" if fact.line else fact.file
-    if fact.count == 1 and fact.files == 1:
-        return f"{where}: 1 of {fact.what}"
-    places = f"in {counted(fact.files, 'file')}, first {where}" if fact.files > 1 else f"in {where}"
-    return f"{fact.count} {fact.what}, {places}"
+    first = f"{fact.file}:{fact.line}" if fact.line else fact.file
+    where = f" in {counted(fact.files, 'file')}, first" if fact.files > 1 else ", first" if fact.count > 1 else ","
+    return f"{fact.what}: {fact.count}{where} {first}"

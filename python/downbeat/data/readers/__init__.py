@@ -56,10 +56,10 @@ def tool_names() -> str:
 def read_results(paths: Sequence[str | Path], progress: Progress = lambda _number, _count: None) -> Results:
     """Reads files, directories and tar archives of results of other tools.
 
-    Files within directories and archives that no reader recognizes are left out, with a line that counts them.
+    Files that no reader recognizes are left out, with a line that counts them.
 
     Raises:
-        UsageError: a path does not exist, or has no results.
+        UsageError: a path does not exist, or none has results.
     """
     chunks = []
     for number, path in enumerate(map(Path, paths)):
@@ -67,10 +67,10 @@ def read_results(paths: Sequence[str | Path], progress: Progress = lambda _numbe
         if not path.exists():
             raise UsageError(f"'{path}' does not exist")
         refuse_pipe(path)
-        results = read_source(Source(path))
-        if not results.runs:
-            raise UsageError(f"'{path}' has no results that Downbeat reads; it reads: {tool_names()}")
-        chunks.append(results)
+        chunks.append(read_source(Source(path)))
+    if not any(each.runs for each in chunks):
+        more = f" and {len(paths) - 1} more have" if len(paths) > 1 else " has"
+        raise UsageError(f"'{paths[0]}'{more} no results that Downbeat reads; it reads: {tool_names()}")
     return Results.joined(chunks)
 
 
@@ -85,7 +85,7 @@ def read_source(source: Source) -> Results:
         chunks += results
         if not results:
             foreign.append(member.path)
-    if foreign and len(chunks) > 1:
+    if foreign:
         chunks.append(Results.of_rows((), (), [Damage(foreign[0], 0, UNREAD, len(foreign), len(foreign))]))
     return Results.joined(chunks)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from downbeat.data.metrics import METRICS
+from downbeat.data.metrics import METRICS, Metric
 
 Over = Literal["mean", "max", "min", "rank 0", "pair", "job"]
 
@@ -87,6 +87,22 @@ KINDS = {
 }  # fmt: skip
 
 
+def is_rate(metric: str) -> bool:
+    """Whether more of a metric is faster."""
+    return metric in KINDS and KINDS[metric].is_rate
+
+
+def measure_of(metric: str) -> Kind | Metric:
+    """The description of a metric of ours or of a kind of other tools.
+
+    Raises:
+        KeyError: it is neither.
+    """
+    return METRICS.get(metric) or KINDS[metric]
+
+
+# How units are shown: their names on screens, and the kind of their fields.
+UNITS_SHOWN = {"s": ("us", "time"), "B/s": ("MB/s", "rate"), "1/s": ("1/s", "significant"), "1": ("%", "share")}
 # Units of other tools in SI.
 UNITS = {
     "ns": 1e-9, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0,
