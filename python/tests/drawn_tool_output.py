@@ -59,7 +59,14 @@ def time_text(draw: random.Random, low: float = 1.0, high: float = 2e6) -> str:
     return f"{value:.2f}" if value < 1e4 else f"{value:.1f}" if value < 1e5 else f"{value:.0f}"
 
 
-PROGRAMS = {"all_reduce": "allreduce", "all_gather": "allgather", "broadcast": "bcast", "sendrecv": "sendrecv", "alltoall": "alltoall", "reduce_scatter": "reduce_scatter"}  # fmt: skip
+PROGRAMS = {
+    "all_reduce": "allreduce",
+    "all_gather": "allgather",
+    "broadcast": "bcast",
+    "sendrecv": "sendrecv",
+    "alltoall": "alltoall",
+    "reduce_scatter": "reduce_scatter",
+}
 
 
 def nccl_text(draw: random.Random) -> Drawn:
@@ -84,9 +91,9 @@ def nccl_text(draw: random.Random) -> Drawn:
         )
         drawn.lines += [f"{prefix}#", f"{prefix}# Using devices"]
         for rank in range(ranks):
-            group = "" if old else "Group  0 "
+            in_group = "" if old else "Group  0 "
             drawn.lines.append(
-                f"{prefix}#  Rank {rank:2d} {group}Pid {4000 + rank:6d} on {hosts[rank // gpus]:>10s} "
+                f"{prefix}#  Rank {rank:2d} {in_group}Pid {4000 + rank:6d} on {hosts[rank // gpus]:>10s} "
                 f"device {rank % gpus:2d} [0000:9d:00] NVIDIA H100"
             )
         extra = ["i_min", "i_max", "i_p99", "i_cv%"] if per_call else []
@@ -114,7 +121,7 @@ def nccl_text(draw: random.Random) -> Drawn:
                 wrongs += status == "wrong"
                 settings = [f"place={side}", *([f"redop={redop}"] if redop != "none" else [])]
                 settings += [f"root={root}"] if not old and root != "-1" else []
-                case = (PROGRAMS[program], size, ranks, len(set(hosts)), "float", "default", ",".join(settings))
+                case: Row = (PROGRAMS[program], size, ranks, len(set(hosts)), "float", "default", ",".join(settings))
                 kinds = [("latency_avg", 1e-6), ("algorithm_bandwidth", 1e9), ("bus_bandwidth", 1e9)]
                 for (kind, factor), word in zip(kinds, values, strict=True):
                     made.append((case, kind, "mean", float(word) * factor, status))
@@ -328,7 +335,8 @@ def skampi(draw: random.Random) -> Drawn:
             spoiled = draw.random() < 0.1
             times = " ".join(f"{draw.uniform(1, 99):9.1f}" for _ in range(2))
             drawn.lines.append(
-                f"nodes= {ranks} count= {count} {4 * count:8d} {'     nan' if spoiled else result} {0.1:9.1f} {calls:8d} {times}"
+                f"nodes= {ranks} count= {count} {4 * count:8d} {'     nan' if spoiled else result} {0.1:9.1f} "
+                f"{calls:8d} {times}"
             )
             if spoiled:
                 drawn.damage[UNREADABLE] += 1
@@ -382,18 +390,23 @@ def reprompi(draw: random.Random) -> Drawn:
     drawn.lines += [f"#@clocktype={clocks}", f"#@sync={'window' if window else 'MPI_Barrier'}", "#@nrep=3"]
     heads = {
         "calls": f"test nrep count {'errorcode ' if window else ''}runtime_sec",
-        "processes": "process test nrep count " + ("errorcode loc_tstart_sec loc_tend_sec gl_tstart_sec gl_tend_sec" if window else "loc_tstart_sec loc_tend_sec"),
+        "processes": "process test nrep count "
+        + (
+            "errorcode loc_tstart_sec loc_tend_sec gl_tstart_sec gl_tend_sec"
+            if window
+            else "loc_tstart_sec loc_tend_sec"
+        ),
         "summary": "test count total_nrep valid_nrep mean_sec median_sec min_sec max_sec",
-    }[form]  # fmt: skip
+    }[form]
     drawn.lines.append("      ".join(heads.split()) + " ")
     filled = False
     for count in draw.sample(range(1, 2000), draw.randint(1, 3)):
         case = ("bcast", 4 * count, ranks, 0, "MPI_INT", "default", "")
         if form == "summary":
-            values = [f"{draw.uniform(1e-6, 1e-3):.10f}" for _ in range(4)]
-            drawn.lines.append(f"{'MPI_Bcast':>50s} {count:12d} {9:10d} {8:10d}   {'   '.join(values)} ")
-            for statistic, value in zip(("mean", "median", "min", "max"), values, strict=True):
-                drawn.add(0, case, "global_time" if window else "latency_max", statistic, float(value), 8)
+            texts = [f"{draw.uniform(1e-6, 1e-3):.10f}" for _ in range(4)]
+            drawn.lines.append(f"{'MPI_Bcast':>50s} {count:12d} {9:10d} {8:10d}   {'   '.join(texts)} ")
+            for statistic, text in zip(("mean", "median", "min", "max"), texts, strict=True):
+                drawn.add(0, case, "global_time" if window else "latency_max", statistic, float(text), 8)
             filled = True
             continue
         kinds: dict[str, list[float]] = {}
@@ -419,7 +432,8 @@ def reprompi(draw: random.Random) -> Drawn:
                 words = [f"{start:14.10f}", f"{start + length:14.10f}"]
                 spans.append([float(word) for word in words])
                 drawn.lines.append(
-                    f"{rank:7d} {'MPI_Bcast':>50s} {call:10d} {count:12d} {'         0 ' if window else ''}{' '.join(words * (1 + window))}"
+                    f"{rank:7d} {'MPI_Bcast':>50s} {call:10d} {count:12d} {'         0 ' if window else ''}"
+                    f"{' '.join(words * (1 + window))}"
                 )
             times = [end - start for start, end in spans]
             for kind, over in (("latency_avg", statistics.fmean), ("latency_max", max), ("latency_min", min)):

@@ -201,8 +201,8 @@ def test_all_numbers_of_real_logs_of_nccl_tests() -> None:
         run = each.runs[int(number.run[0])]
         after = texts[run.path].splitlines()[run.line :]
         words = next(line.split() for line in after if line.split()[:1] == [str(number.size[0])])
-        column = 5 + 4 * ("place=in" in number.setting[0])
-        column += ["latency_avg", "algorithm_bandwidth", "bus_bandwidth"].index(number.kind[0])
+        column = 5 + 4 * ("place=in" in str(number.setting[0]))
+        column += ["latency_avg", "algorithm_bandwidth", "bus_bandwidth"].index(str(number.kind[0]))
         factor = 1e-6 if number.kind[0] == "latency_avg" else 1e9
         assert number.value[0] == pytest.approx(float(words[column]) * factor)
     assert {run.context["gpus_per_node"] for each in results for run in each.runs} == {"1", "4", "8"}

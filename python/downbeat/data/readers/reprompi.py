@@ -57,6 +57,15 @@ class Table:
         self.spans: dict[tuple[str, int], dict[int, list[tuple[float, float]]]] = {}  # of ranks, by call
         self.rows: list[dict[str, object]] = []
 
+    @property
+    def has_times(self) -> bool:
+        """Whether the columns have times of calls, of processes, or summaries."""
+        names = set(self.columns)
+        local, common = {START[1], STOP[1]}, {START[0], STOP[0]}
+        spans = local <= names and (common <= names or not common & names)
+        times = "runtime_sec" in names or spans or any(f"{statistic}_sec" in names for statistic in STATISTICS)
+        return times and "test" in names and not names.isdisjoint(SIZES)
+
     def read(self, words: Sequence[str]) -> str:
         """Reads a row; what is wrong with it, or empty."""
         if len(words) != len(self.columns):
@@ -135,7 +144,11 @@ def read(text: str, path: str) -> Results:
             runs[-1][1][match[1]] = match[2].strip()
         elif HEADING.match(line):
             table = Table(line.split(), runs[-1][1])
-            tables.append((len(runs) - 1, table))
+            if table.has_times:
+                tables.append((len(runs) - 1, table))
+            else:
+                damage.add(UNREADABLE, number)
+                table = None
         elif table and line.strip() and not line.lstrip().startswith("#"):
             words = line.split()
             is_row = len(words) == len(table.columns) or words[0].startswith("MPI_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -139,7 +140,7 @@ NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 
 def number_of(word: str) -> float | None:
     """The value of a word if it is a finite number without sign."""
-    return float(word) if NUMBER.fullmatch(word) else None
+    return float(word) if NUMBER.fullmatch(word) and math.isfinite(float(word)) else None
 
 
 def count_of(value: object) -> int:
